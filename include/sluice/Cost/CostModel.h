@@ -1,0 +1,49 @@
+//===- CostModel.h - How long things take -----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COST_COSTMODEL_H
+#define SLUICE_COST_COSTMODEL_H
+
+#include "sluice/Graph/Graph.h"
+#include "sluice/Machine/Machine.h"
+
+#include <memory>
+#include <vector>
+
+namespace sluice {
+
+/// Injectable: solvers only ever see the table below.
+class CostModel {
+public:
+  virtual ~CostModel() = default;
+  /// Nanoseconds, at least 1.
+  virtual int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const = 0;
+};
+
+/// max(flops / (rate x efficiency), bytes / bandwidth) + launch overhead
+/// (Williams, Waterman and Patterson 2009).
+class RooflineCostModel final : public CostModel {
+public:
+  int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;
+};
+
+/// Times of every operator on every device, and of moving bytes over a link
+/// alone (uncontended): what solvers and the simulator read.
+struct CostTable {
+  size_t numDevices = 0;
+  std::vector<int64_t> operatorNs; ///< [operator * numDevices + device]
+
+  int64_t timeNs(OperatorId op, DeviceId device) const {
+    return operatorNs[op.index() * numDevices + device.index()];
+  }
+};
+
+CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model);
+
+/// Latency + bytes / bytesPerSec, rounded up; one direction busy alone.
+int64_t transferTimeNs(const Link &link, int64_t bytes);
+
+} // namespace sluice
+
+#endif // SLUICE_COST_COSTMODEL_H

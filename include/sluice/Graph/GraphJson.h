@@ -1,0 +1,22 @@
+//===- GraphJson.h - Graphs as JSON -----------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_GRAPH_GRAPHJSON_H
+#define SLUICE_GRAPH_GRAPHJSON_H
+
+#include "sluice/Graph/Graph.h"
+#include "sluice/Support/Json.h"
+
+namespace sluice {
+
+/// Schema version written; every older one is read.
+inline constexpr int kGraphSchema = 1;
+
+Json graphToJson(const Graph &graph);
+/// Fails naming the path of the first thing wrong; the result passes check().
+Expected<Graph> graphFromJson(const JsonReader &reader);
+
+} // namespace sluice
+
+#endif // SLUICE_GRAPH_GRAPHJSON_H

@@ -1,0 +1,108 @@
+//===- Plan.h - Every decision, as data -------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A plan is an exact program for one step. *Residencies* say where a tensor's
+// bytes are; *commands* run operators and copies. Commands of one stream run in
+// the order listed; across streams only `waits` order them. Nothing else orders
+// anything, so two residencies whose addresses overlap are safe only if every
+// command that touches the earlier one happens before the command that creates
+// the later one. The validator proves that.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PLAN_PLAN_H
+#define SLUICE_PLAN_PLAN_H
+
+#include "sluice/Graph/Graph.h"
+#include "sluice/Machine/Machine.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// What part of a memory a residency is in.
+enum class Segment : uint8_t {
+  Arena, ///< Planned: [offset, offset + bytes) of the memory's arena.
+  Home,  ///< Host only, unplanned: the parameter file's mapping, a caller's
+         ///< input or output buffer, or the state store. Offset is 0.
+};
+
+/// One stay of one tensor's data in one memory. Addresses are half-open.
+struct Residency {
+  TensorId tensor; ///< Invalid: workspace.
+  MemoryId memory;
+  Segment segment = Segment::Arena;
+  int64_t offset = 0; ///< Multiple of kArenaAlignment.
+  int64_t bytes = 0;  ///< At least the tensor's; what the address range takes.
+  /// Data is there before the step's first command: a home, or a parameter or
+  /// state kept on its device between steps.
+  bool initial = false;
+};
+
+enum class CommandKind : uint8_t {
+  Launch, ///< Run `op` on `device`: reads `reads`, writes `writes`.
+  Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
+};
+
+/// Each device owns three streams; a copy runs on a stream of the device at its
+/// accelerator end.
+enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut };
+
+struct Stream {
+  DeviceId device;
+  StreamKind kind = StreamKind::Compute;
+};
+
+struct Command {
+  CommandKind kind = CommandKind::Launch;
+  StreamId stream;
+  OperatorId op;  ///< Launch only.
+  LinkId link;    ///< Copy only.
+  /// Launch: in the operator's input order. Copy: the source.
+  std::vector<ResidencyId> reads;
+  /// Launch: in the operator's output order, then its workspace if it has one.
+  /// Copy: the destination.
+  std::vector<ResidencyId> writes;
+  /// Commands of other streams that must be complete; ids smaller than this
+  /// command's own.
+  std::vector<CommandId> waits;
+};
+
+struct Plan {
+  /// Per operator.
+  std::vector<DeviceId> placement;
+  std::vector<Stream> streams;
+  std::vector<Residency> residencies;
+  /// In issue order, a topological order of all dependencies.
+  std::vector<Command> commands;
+  /// Arena bytes per memory; every arena residency ends within.
+  std::vector<int64_t> arenaBytes;
+
+  /// How it was made: solver names, seed, evaluations, whether a clock stopped
+  /// the search (and so another run may differ).
+  std::string solver;
+  uint64_t seed = 0;
+  int64_t evaluations = 0;
+  bool stoppedByClock = false;
+
+  int64_t bytesCopied(const Graph &graph) const;
+  int64_t bytesSwappedIn(const Graph &graph) const;
+  int64_t bytesSwappedOut(const Graph &graph) const;
+};
+
+/// Independent of every solver, O((commands + residencies) log), run always.
+/// Proves: every operator launched once on its placed device with its operands
+/// resident there; every read is of a residency that was initial or written
+/// before; copies join the link's two memories and move the same tensor; every
+/// arena range is within the arena, and arenas within capacity; overlapping
+/// ranges are ordered; outputs and updated states are in their homes at the
+/// end; initial arena residencies (parameters, states kept on a device) still
+/// hold, at the end, the same tensor at the same place, so that the next step
+/// may start. The first violation found is named.
+Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_PLAN_PLAN_H

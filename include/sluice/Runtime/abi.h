@@ -1,0 +1,154 @@
+/*===- abi.h - What compiled models and the runtime agree on ------*- C -*-===*
+ * Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A compiled model is a shared library that exports one symbol,
+ * `sluice_model_get`, and imports none: everything it calls comes through the
+ * tables below. A change that breaks an old model raises the ABI's major
+ * number; fields are only ever added at the end, and every structure begins
+ * with its size.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef SLUICE_RUNTIME_ABI_H
+#define SLUICE_RUNTIME_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SLUICE_ABI_MAJOR 1
+#define SLUICE_ABI_MINOR 0
+
+/* Where bytes are. Memory 0 is the host's. */
+enum sluice_segment {
+  SLUICE_SEGMENT_ARENA = 0,     /* offset into the memory's arena */
+  SLUICE_SEGMENT_PARAMETER = 1, /* host: offset into the parameter file */
+  SLUICE_SEGMENT_INPUT = 2,     /* host: input number `index` of this step */
+  SLUICE_SEGMENT_OUTPUT = 3,    /* host: output number `index` of this step */
+  SLUICE_SEGMENT_STATE = 4      /* host: offset into the state store */
+};
+
+typedef struct sluice_slot {
+  uint32_t memory;
+  uint32_t segment;
+  uint32_t index;  /* SLUICE_SEGMENT_INPUT and _OUTPUT, else 0 */
+  uint32_t reserved;
+  int64_t offset;
+  int64_t bytes;
+} sluice_slot;
+
+/* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
+typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);
+
+/* What a kernel may call. */
+typedef struct sluice_kernel_env {
+  size_t size;
+  void *pool;
+  /* Runs fn over [0, extent) in chunks of `grain` (the last may be shorter),
+   * and returns when all are done. Chunks depend on extent and grain alone,
+   * never on the number of threads, so results do not either. */
+  void (*parallel_for)(void *pool, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args);
+} sluice_kernel_env;
+
+/* A host kernel: args are pointers to its inputs, its outputs, and its
+ * workspace where it has one. Returns 0, or non-zero for a run-time failure
+ * (an index out of range): the step then fails naming the operator. */
+typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
+
+typedef struct sluice_context sluice_context;
+
+/* What a model's program may call. Every call enqueues and returns: 0, or
+ * non-zero once the step has failed (the program then returns that value).
+ * Commands are numbered in issue order from 0; `waits` are numbers of earlier
+ * commands on other streams that must be complete first. */
+typedef struct sluice_api {
+  size_t size;
+  int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel,
+                    uint32_t op, const sluice_slot *slots, uint32_t num_slots, const uint32_t *waits,
+                    uint32_t num_waits);
+  int32_t (*copy)(sluice_context *context, uint32_t command, uint32_t stream, uint32_t link,
+                  const sluice_slot *destination, const sluice_slot *source, int64_t bytes,
+                  uint32_t tensor, const uint32_t *waits, uint32_t num_waits);
+} sluice_api;
+
+/* Element types, with ONNX's TensorProto.DataType numbers. */
+typedef struct sluice_tensor_desc {
+  size_t size;
+  const char *name;
+  int32_t element_type;
+  uint32_t rank;
+  const int64_t *shape;
+  int64_t bytes;
+} sluice_tensor_desc;
+
+enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };
+
+typedef struct sluice_memory_desc {
+  size_t size;
+  const char *name;
+  int64_t arena_bytes;    /* what the plan uses; the runtime enforces it */
+  int64_t capacity_bytes; /* INT64_MAX: unknown */
+} sluice_memory_desc;
+
+typedef struct sluice_device_desc {
+  size_t size;
+  const char *name;
+  uint32_t kind;
+  uint32_t memory;
+  uint32_t threads;
+  double speed; /* emulated: below 1, sleeps in proportion */
+} sluice_device_desc;
+
+typedef struct sluice_link_desc {
+  size_t size;
+  uint32_t memory_a, memory_b;
+  double bytes_per_sec, duplex_bytes_per_sec;
+  int64_t latency_ns;
+  uint32_t throttle; /* non-zero: emulated copies take as long as these say */
+} sluice_link_desc;
+
+enum sluice_stream_kind { SLUICE_STREAM_COMPUTE = 0, SLUICE_STREAM_IN = 1, SLUICE_STREAM_OUT = 2 };
+
+typedef struct sluice_stream_desc {
+  size_t size;
+  uint32_t device;
+  uint32_t kind;
+} sluice_stream_desc;
+
+typedef struct sluice_model {
+  size_t size;
+  uint32_t abi_major, abi_minor;
+  const char *name;
+  const char *compiler;     /* "sluice 0.1.0 (LLVM 22.1.8)" */
+  const char *cpu_features; /* "x86-64-v3", or a list "+avx512f,+avx2" the host must have */
+  /* SHA-256, in hex, of the parameter file; "" where there is none. */
+  const char *parameter_hash;
+  int64_t parameter_bytes;
+  int64_t state_bytes;
+  uint32_t num_inputs, num_outputs, num_memories, num_devices, num_links, num_streams, num_commands;
+  uint32_t num_ops, num_tensors;
+  const sluice_tensor_desc *inputs, *outputs;
+  const sluice_memory_desc *memories;
+  const sluice_device_desc *devices;
+  const sluice_link_desc *links;
+  const sluice_stream_desc *streams;
+  const char *const *op_names;     /* for errors, traces and profiles */
+  const char *const *tensor_names; /* tensors that copies move */
+  /* Planned bytes one step copies into and out of device memories. */
+  int64_t planned_bytes_in, planned_bytes_out;
+  /* Loads what the plan keeps on devices between steps. May be null. */
+  int32_t (*init)(const sluice_api *api, sluice_context *context);
+  int32_t (*step)(const sluice_api *api, sluice_context *context);
+} sluice_model;
+
+/* The one exported symbol. */
+const sluice_model *sluice_model_get(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SLUICE_RUNTIME_ABI_H */

@@ -1,0 +1,66 @@
+//===- Error.h - Errors as values -------------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A user's mistake is a value, never an exception or an assert. Messages read
+// `<what>, <where>, <what to do>`: lower case, no full stop, names in quotes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_SUPPORT_ERROR_H
+#define SLUICE_SUPPORT_ERROR_H
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+enum class ErrorCode : uint8_t {
+  InvalidInput, ///< A file, model or option that does not say a valid thing.
+  NotFound,     ///< A file, device, tensor or solver that does not exist.
+  Unsupported,  ///< Valid, and not handled.
+  Infeasible,   ///< No solution exists within the limits given.
+  Io,           ///< The operating system refused a read, write or mapping.
+  Interrupted,  ///< Stopped by the user or a clock before any answer existed.
+  Internal,     ///< Our bug, found by a validator.
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;
+  /// Graph operators concerned, if any: indices into the problem's graph.
+  std::vector<uint32_t> operators;
+};
+
+template <typename T>
+using Expected = tl::expected<T, Error>;
+/// Success or an Error.
+using Status = tl::expected<void, Error>;
+
+/// Concatenates anything `<<` prints.
+template <typename... Ts>
+std::string concat(const Ts &...parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+/// `return makeError(ErrorCode::NotFound, "device '", name, "' is not in ...");`
+template <typename... Ts>
+tl::unexpected<Error> makeError(ErrorCode code, const Ts &...parts) {
+  return tl::unexpected<Error>(Error{code, concat(parts...), {}});
+}
+
+/// Passes another result's error on.
+template <typename T>
+tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
+  return tl::unexpected<Error>(std::move(failed.error()));
+}
+
+} // namespace sluice
+
+#endif // SLUICE_SUPPORT_ERROR_H

@@ -1,0 +1,32 @@
+# MLIR, LLVM, protobuf and ONNX, and target functions for the rooms that know them.
+
+find_package(MLIR 22 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+add_library(SluiceMLIROptions INTERFACE)
+target_link_libraries(SluiceMLIROptions INTERFACE SluiceOptions)
+target_include_directories(SluiceMLIROptions SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_include_directories(SluiceMLIROptions INTERFACE
+  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+separate_arguments(SLUICE_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_options(SluiceMLIROptions INTERFACE ${SLUICE_LLVM_DEFINITIONS})
+target_compile_options(SluiceMLIROptions INTERFACE -Wno-comment -Wno-unused-but-set-parameter)
+target_link_libraries(SluiceMLIROptions INTERFACE MLIR LLVM)
+
+# sluice_add_mlir_library(Name SOURCES ... [LINKS target ...] [DEPENDS tablegen-target ...] [PCH])
+function(sluice_add_mlir_library name)
+  cmake_parse_arguments(ARG "PCH" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
+  add_library(Sluice${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(Sluice${name} PUBLIC SluiceMLIROptions ${ARG_LINKS})
+  if(ARG_DEPENDS)
+    add_dependencies(Sluice${name} ${ARG_DEPENDS})
+  endif()
+  if(ARG_PCH)
+    target_precompile_headers(Sluice${name} PRIVATE ${PROJECT_SOURCE_DIR}/scripts/cmake/MLIRPch.h)
+  endif()
+endfunction()
