@@ -12,7 +12,9 @@
 #define SLUICE_SUPPORT_RNG_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace sluice {
 

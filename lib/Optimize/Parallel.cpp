@@ -1,0 +1,36 @@
+//===- Parallel.cpp -------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Optimize/Parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace sluice {
+
+void parallelFor(int threads, size_t count, const std::function<void(size_t)> &body) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1))
+      body(i);
+  };
+  std::vector<std::thread> helpers;
+  size_t wanted = std::min<size_t>(std::max(threads, 1), count);
+  for (size_t i = 1; i < wanted; ++i) {
+    try {
+      helpers.emplace_back(work);
+    } catch (const std::system_error &) {
+      break;
+    }
+  }
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+} // namespace sluice
