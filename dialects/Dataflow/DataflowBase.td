@@ -1,0 +1,112 @@
+//===- DataflowBase.td - Dialect, enumerations, op base ----*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_BASE
+#define SLUICE_DATAFLOW_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributes.td"
+
+def Dataflow_Dialect : Dialect {
+  let name = "dataflow";
+  let summary = "Operators at the level of ONNX semantics, decisions as attributes";
+  let description = [{
+    One value-semantics operator per family. Tensors are dense and row-major;
+    `iN` elements are signed, `uiN` unsigned, `i1` is bool and takes a byte in
+    memory. f16 and bf16 are stored as such and computed in f32.
+
+    The planner's decisions are discardable attributes on operators:
+    `dataflow.device` (string), `dataflow.order` (position in the schedule).
+  }];
+  let cppNamespace = "::sluice::dataflow";
+  let hasConstantMaterializer = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Dataflow_Enum<string name, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, "", cases> {
+  let cppNamespace = "::sluice::dataflow";
+  let genSpecializedAttr = 0;
+}
+class Dataflow_EnumAttr<EnumAttrInfo info, string mnemonic>
+    : EnumAttr<Dataflow_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+class Case<string name, int value> : I32EnumAttrCase<name, value>;
+
+def Dataflow_UnaryKind : Dataflow_Enum<"UnaryKind", [
+  Case<"abs", 0>, Case<"neg", 1>, Case<"exp", 2>, Case<"log", 3>, Case<"sqrt", 4>,
+  Case<"reciprocal", 5>, Case<"sin", 6>, Case<"cos", 7>, Case<"tan", 8>,
+  Case<"asin", 9>, Case<"acos", 10>, Case<"atan", 11>, Case<"sinh", 12>,
+  Case<"cosh", 13>, Case<"tanh", 14>, Case<"asinh", 15>, Case<"acosh", 16>,
+  Case<"atanh", 17>, Case<"erf", 18>, Case<"sigmoid", 19>, Case<"relu", 20>,
+  Case<"leaky_relu", 21>, Case<"elu", 22>, Case<"selu", 23>, Case<"celu", 24>,
+  Case<"thresholded_relu", 25>, Case<"hard_sigmoid", 26>, Case<"hard_swish", 27>,
+  Case<"softplus", 28>, Case<"softsign", 29>, Case<"gelu", 30>,
+  Case<"gelu_tanh", 31>, Case<"mish", 32>, Case<"swish", 33>, Case<"sign", 34>,
+  Case<"floor", 35>, Case<"ceil", 36>, Case<"round", 37>, Case<"logical_not", 38>,
+  Case<"bitwise_not", 39>, Case<"is_nan", 40>, Case<"is_inf", 41>, Case<"shrink", 42>]>;
+def Dataflow_UnaryKindAttr : Dataflow_EnumAttr<Dataflow_UnaryKind, "unary_kind">;
+
+def Dataflow_BinaryKind : Dataflow_Enum<"BinaryKind", [
+  Case<"add", 0>, Case<"sub", 1>, Case<"mul", 2>, Case<"div", 3>, Case<"pow", 4>,
+  Case<"mod", 5>, Case<"fmod", 6>, Case<"max", 7>, Case<"min", 8>,
+  Case<"logical_and", 9>, Case<"logical_or", 10>, Case<"logical_xor", 11>,
+  Case<"bitwise_and", 12>, Case<"bitwise_or", 13>, Case<"bitwise_xor", 14>,
+  Case<"shift_left", 15>, Case<"shift_right", 16>, Case<"prelu", 17>]>;
+def Dataflow_BinaryKindAttr : Dataflow_EnumAttr<Dataflow_BinaryKind, "binary_kind">;
+
+def Dataflow_ComparePredicate : Dataflow_Enum<"ComparePredicate", [
+  Case<"eq", 0>, Case<"ne", 1>, Case<"lt", 2>, Case<"le", 3>, Case<"gt", 4>, Case<"ge", 5>]>;
+def Dataflow_ComparePredicateAttr : Dataflow_EnumAttr<Dataflow_ComparePredicate, "predicate">;
+
+def Dataflow_ReduceKind : Dataflow_Enum<"ReduceKind", [
+  Case<"sum", 0>, Case<"mean", 1>, Case<"max", 2>, Case<"min", 3>, Case<"prod", 4>,
+  Case<"l1", 5>, Case<"l2", 6>, Case<"log_sum", 7>, Case<"log_sum_exp", 8>,
+  Case<"sum_square", 9>]>;
+def Dataflow_ReduceKindAttr : Dataflow_EnumAttr<Dataflow_ReduceKind, "reduce_kind">;
+
+def Dataflow_PoolKind : Dataflow_Enum<"PoolKind", [
+  Case<"max", 0>, Case<"average", 1>, Case<"lp", 2>]>;
+def Dataflow_PoolKindAttr : Dataflow_EnumAttr<Dataflow_PoolKind, "pool_kind">;
+
+def Dataflow_PadMode : Dataflow_Enum<"PadMode", [
+  Case<"constant", 0>, Case<"reflect", 1>, Case<"edge", 2>, Case<"wrap", 3>]>;
+def Dataflow_PadModeAttr : Dataflow_EnumAttr<Dataflow_PadMode, "pad_mode">;
+
+def Dataflow_ScatterKind : Dataflow_Enum<"ScatterKind", [
+  Case<"none", 0>, Case<"add", 1>, Case<"mul", 2>, Case<"max", 3>, Case<"min", 4>]>;
+def Dataflow_ScatterKindAttr : Dataflow_EnumAttr<Dataflow_ScatterKind, "scatter_kind">;
+
+def Dataflow_ResizeMode : Dataflow_Enum<"ResizeMode", [
+  Case<"nearest", 0>, Case<"linear", 1>, Case<"cubic", 2>]>;
+def Dataflow_ResizeModeAttr : Dataflow_EnumAttr<Dataflow_ResizeMode, "resize_mode">;
+
+def Dataflow_CoordinateMode : Dataflow_Enum<"CoordinateMode", [
+  Case<"half_pixel", 0>, Case<"pytorch_half_pixel", 1>, Case<"align_corners", 2>,
+  Case<"asymmetric", 3>, Case<"half_pixel_symmetric", 4>,
+  Case<"tf_half_pixel_for_nn", 5>, Case<"tf_crop_and_resize", 6>]>;
+def Dataflow_CoordinateModeAttr : Dataflow_EnumAttr<Dataflow_CoordinateMode, "coordinate_mode">;
+
+def Dataflow_NearestMode : Dataflow_Enum<"NearestMode", [
+  Case<"round_prefer_floor", 0>, Case<"round_prefer_ceil", 1>, Case<"floor", 2>, Case<"ceil", 3>]>;
+def Dataflow_NearestModeAttr : Dataflow_EnumAttr<Dataflow_NearestMode, "nearest_mode">;
+
+// Element order of images: channels_first is ONNX's own (N, C, spatial...),
+// channels_last (N, spatial..., C) is what the CPU kernels want.
+def Dataflow_Layout : Dataflow_Enum<"Layout", [
+  Case<"channels_first", 0>, Case<"channels_last", 1>]>;
+def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
+
+def Dataflow_Tensor : RankedTensorOf<[
+  F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
+def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
+def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
+def Dataflow_BoolTensor : RankedTensorOf<[I1]>;
+
+#endif // SLUICE_DATAFLOW_BASE

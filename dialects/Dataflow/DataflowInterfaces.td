@@ -1,0 +1,121 @@
+//===- DataflowInterfaces.td - What operators tell passes --*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A pass never switches over operators: it asks these. Shape inference is
+// MLIR's own InferTypeOpInterface.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_INTERFACES
+#define SLUICE_DATAFLOW_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "What one execution takes, for the cost models and the planner.";
+  let methods = [
+    InterfaceMethod<"Floating-point (or integer) operations.", "int64_t", "getFlops", (ins), "",
+      [{ return ::sluice::dataflow::detail::totalElements($_op->getResultTypes()); }]>,
+    InterfaceMethod<"Bytes read and written; the default is every operand and result once.",
+      "int64_t", "getBytesMoved", (ins), "",
+      [{ return ::sluice::dataflow::detail::totalBytes($_op->getOperandTypes()) +
+                ::sluice::dataflow::detail::totalBytes($_op->getResultTypes()); }]>,
+    InterfaceMethod<"Scratch bytes its kernel needs.", "int64_t", "getWorkspaceBytes", (ins), "",
+      [{ return 0; }]>,
+    InterfaceMethod<"Name of its efficiency class (conv, matmul, elementwise...).",
+      "::llvm::StringRef", "getCostClass", (ins), "",
+      [{ return $_op->getName().stripDialect(); }]>,
+  ];
+}
+
+def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Computes the operator on host data: folds small constants while importing,
+    and evaluates constant expressions when parameters are packed at link.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        `operands` and `results` are dense, of this operator's static types;
+        results are allocated. Fails, saying nothing, where the data is invalid
+        (an index out of range): the operator then stays in the program.}],
+      "::llvm::LogicalResult", "evaluate",
+      (ins "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
+           "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
+  ];
+}
+
+def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    One result; element i of it is a function of element i of each operand, with
+    numpy broadcasting. Fuses into producers, consumers and epilogues.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits the function on values of compute type (f16 and bf16 as f32,
+        integers signless, bool as i1), all scalars or all vectors of one
+        length; returns one of the result's compute type.}],
+      "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Any one element of a result can be computed by itself, from elements of the
+    operands (movement, gathers, small windows). Such operators fuse into the
+    loops of their consumer.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits element `indices` of the result; reads operands through
+        `kernel.element`. Returns a scalar of compute type.}],
+      "::mlir::Value", "emitElement",
+      (ins "::sluice::dataflow::KernelEmitter &":$kernel, "::mlir::ValueRange":$indices)>,
+    InterfaceMethod<"Cheap enough to be recomputed inside a consumer's loop.",
+      "bool", "isCheapElement", (ins), "", [{ return true; }]>,
+  ];
+}
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Has loops of its own: contractions, reductions, row-wise normalisations,
+    scatters. Element-wise consumers fuse behind it as an epilogue.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits the whole kernel: reads operands through `kernel`, hands every
+        element of every result to `kernel.store` exactly once.}],
+      "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
+    InterfaceMethod<"Element-wise consumers of result 0 may run inside `store`.",
+      "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
+    InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
+      "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
+  ];
+}
+
+def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Commutes with a transposition of its operands: how layout changes travel
+    through a graph.
+  }];
+  let methods = [
+    InterfaceMethod<"Operand `index` takes part in the transposition (others stay as they are).",
+      "bool", "isPermutedOperand", (ins "unsigned":$index), "", [{ return true; }]>,
+    InterfaceMethod<[{
+        Given operands whose dimension i is the original's `permutation[i]`,
+        builds this operator so that each result's dimension i is the original
+        result's `permutation[i]`. Fails where it does not commute.}],
+      "::llvm::FailureOr<::mlir::Operation *>", "permute",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<int64_t>":$permutation,
+           "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+#endif // SLUICE_DATAFLOW_INTERFACES
