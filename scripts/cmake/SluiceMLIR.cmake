@@ -1,6 +1,6 @@
 # MLIR, LLVM, protobuf and ONNX, and target functions for the rooms that know them.
 
-find_package(MLIR 22 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
+find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
 find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED CONFIG)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})

@@ -1,0 +1,70 @@
+# Installation in three parts, the CMake package, and the Debian packages made of them.
+#   runtime  the library and headers a deployed model needs
+#   tools    the compiler
+#   dev      the planner rooms as libraries, for find_package(Sluice)
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(SLUICE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
+get_property(rooms GLOBAL PROPERTY SLUICE_INSTALL_TARGETS)
+list(REMOVE_ITEM rooms SluiceRuntime)
+
+install(TARGETS ${rooms} SluiceOptions EXPORT SluiceTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev NAMELINK_COMPONENT dev)
+foreach(room IN LISTS rooms)
+  string(REGEX REPLACE "^Sluice" "" name ${room})
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/${name})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT dev)
+  endif()
+endforeach()
+if(TARGET SluiceRuntime)
+  install(TARGETS SluiceRuntime EXPORT SluiceTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/Runtime DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT runtime)
+endif()
+install(EXPORT SluiceTargets NAMESPACE Sluice:: DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT dev)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/scripts/cmake/SluiceConfig.cmake.in SluiceConfig.cmake
+  INSTALL_DESTINATION ${SLUICE_CMAKE_DIR})
+write_basic_package_version_file(SluiceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfigVersion.cmake
+  DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT dev)
+
+foreach(tool sluice sluice-opt sluice-translate sluice-solve sluice-bench sluice-reduce sluice-lsp-server)
+  if(TARGET ${tool})
+    install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  endif()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME sluice)
+set(CPACK_PACKAGE_VENDOR "Sluice")
+set(CPACK_PACKAGE_CONTACT "The Sluice maintainers <maintainers@sluice.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime tools dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libsluice-runtime)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Runs models compiled by Sluice.")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME sluice)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+# Compiled models are linked by lld, against the runtime.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS lld-22)
+set(CPACK_COMPONENT_TOOLS_DEPENDS runtime)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Compiles, plans and runs ONNX models under a memory budget.")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libexpected-dev, nlohmann-json3-dev")
+set(CPACK_COMPONENT_DEV_DEPENDS runtime)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Sluice's planner as C++ libraries.")
+include(CPack)

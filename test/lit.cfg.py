@@ -1,0 +1,57 @@
+"""lit configuration: what tests may call and which features they may require.
+
+Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
+names. Substitutions: %sluice, %models (test/models), %shared, %python.
+Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, sanitized.
+"""
+
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "Sluice"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".onnxtxt", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_root, "test")
+config.excludes = ["Inputs", "unit", "fuzz", "models", "data", "package", "structure"]
+
+path = [config.tools_dir, config.llvm_tools_dir, config.environment.get("PATH", "")]
+config.environment["PATH"] = os.pathsep.join(path)
+for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+# A directory beside the checkout with models too large to carry.
+shared = os.path.normpath(os.path.join(config.source_root, "..", "shared"))
+onnx_testdata = "/usr/share/libonnx-testdata/data"
+
+config.substitutions += [
+    ("%sluice", os.path.join(config.tools_dir, "sluice")),
+    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%shared", shared),
+    ("%onnx_testdata", onnx_testdata),
+    ("%python", config.python),
+]
+
+
+def has_python_onnx():
+    """Debian's python3-onnx serves the system's interpreter only."""
+    check = "import importlib.util, sys; sys.exit(importlib.util.find_spec('onnx') is None)"
+    return subprocess.run([config.python, "-c", check], check=False).returncode == 0
+
+
+if os.path.isdir(shared):
+    config.available_features.add("shared")
+if os.path.isdir(onnx_testdata):
+    config.available_features.add("onnx-testdata")
+if has_python_onnx():
+    config.available_features.add("python-onnx")
+if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
+    config.available_features.add("ptxas")
+if os.path.exists("/dev/nvidia0"):
+    config.available_features.add("cuda-device")
+if config.sanitizers:
+    config.available_features.add("sanitized")

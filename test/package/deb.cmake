@@ -1,0 +1,26 @@
+# Makes the Debian packages and looks into them.
+file(REMOVE_RECURSE ${OUTPUT})
+execute_process(COMMAND ${CMAKE_CPACK_COMMAND} -G DEB -B ${OUTPUT} --config ${BUILD}/CPackConfig.cmake
+  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+
+function(expect_package name depends file)
+  file(GLOB deb ${OUTPUT}/${name}_*.deb)
+  list(LENGTH deb count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "expected one package '${name}', found '${deb}'")
+  endif()
+  execute_process(COMMAND ${DPKG_DEB} --field ${deb} Depends OUTPUT_VARIABLE found COMMAND_ERROR_IS_FATAL ANY)
+  foreach(depend IN LISTS depends)
+    if(NOT found MATCHES "${depend}")
+      message(FATAL_ERROR "package '${name}' does not depend on '${depend}', but on '${found}'")
+    endif()
+  endforeach()
+  execute_process(COMMAND ${DPKG_DEB} --contents ${deb} OUTPUT_VARIABLE contents COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT contents MATCHES "${file}")
+    message(FATAL_ERROR "package '${name}' does not hold '${file}'")
+  endif()
+endfunction()
+
+expect_package(libsluice-runtime "libc6" "include/sluice/Runtime/sluice.h")
+expect_package(sluice "libmlir-22;libonnx;lld-22;libsluice-runtime" "/usr/bin/sluice-opt")
+expect_package(libsluice-dev "libexpected-dev;libsluice-runtime" "SluiceConfig.cmake")

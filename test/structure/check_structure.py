@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Checks what keeps the house livable: the directions between rooms, and sizes.
+
+  check_structure.py [ROOT]
+
+Every #include line of C and C++ sources is resolved to a room. A room may
+include itself and the rooms ALLOWED names; only rooms that know MLIR, LLVM or
+ONNX may include those. Prints one line a violation and exits 1 if there is any.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+PURE = ["Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
+        "Swap", "Search"]
+SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
+_PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
+_DIALECTS = {"dialects/Dataflow", "dialects/Exec"}
+_PASSES = _DIALECTS | {"passes", "passes/Bridge", "Runtime"} | set(PURE)
+
+# Who may include whom, beside itself. Solvers never include each other.
+ALLOWED = {
+    "Support": set(),
+    "Graph": {"Support"},
+    "Machine": {"Support"},
+    "Optimize": {"Support"},
+    "Cost": {"Support", "Graph", "Machine", "Optimize"},
+    "Plan": {"Support", "Graph", "Machine", "Optimize"},
+    "Simulator": {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan"},
+    "Tiling": _PLANNER,
+    "Placement": _PLANNER,
+    "Memory": _PLANNER,
+    "Swap": _PLANNER,
+    "Search": _PLANNER | set(SOLVERS),
+    # A deployed model links the runtime and libc: it depends on nothing.
+    "Runtime": set(),
+    "dialects/Dataflow": {"Support"},
+    "dialects/Exec": {"Support", "dialects/Dataflow"},
+    "Onnx": {"Support", "dialects/Dataflow"},
+    "passes/Bridge": _DIALECTS | {"Support", "Graph", "Machine", "Cost", "Plan"},
+    "passes": _PASSES,
+    "Codegen": _PASSES,
+    "Compiler": _PASSES | {"Codegen", "Onnx"},
+    "tools": _PASSES | {"Codegen", "Onnx", "Compiler"},
+}
+# Rooms each foreign header belongs in.
+MLIR_ROOMS = {"dialects/Dataflow", "dialects/Exec", "Onnx", "passes", "passes/Bridge", "Codegen", "Compiler", "tools"}
+ONNX_ROOMS = {"Onnx", "tools"}
+FOREIGN = [
+    (re.compile(r"^(mlir|mlir-c|llvm|llvm-c|lld|clang)/"), "MLIR or LLVM", MLIR_ROOMS),
+    (re.compile(r"^(onnx|google/protobuf)/"), "ONNX or protobuf", ONNX_ROOMS),
+]
+
+SOURCE = (".h", ".hpp", ".c", ".cpp", ".td", ".py")
+INCLUDING = (".h", ".hpp", ".c", ".cpp", ".td")
+MAX_BYTES = 1_000_000
+MAX_LINES = 1200
+INCLUDE = re.compile(r'^\s*#?\s*include\s+([<"])([^">]+)[">]', re.MULTILINE)
+# A developer's home or scratch directory. Written so that it does not match itself.
+DEVELOPER_PATH = re.compile(r"(?<![\w.~/-])/(?:home|Users|root|wor[k]|workspace)/[\w.-]+")
+
+
+def room_of(path):
+    """The room a path (from the root) is in, or None for one without rules."""
+    parts = path.split("/")
+    if parts[:2] == ["include", "sluice"] and len(parts) > 3:
+        return parts[2]
+    if parts[0] == "lib" and len(parts) > 2:
+        return parts[1]
+    if parts[0] == "dialects" and len(parts) > 2:
+        return "/".join(parts[:2])
+    if parts[0] == "passes":
+        return "passes/Bridge" if parts[1] == "Bridge" else "passes"
+    return "tools" if parts[0] == "tools" else None
+
+
+def target_of(name, quoted, path, files):
+    """The path (from the root) an include names, or None for a system header."""
+    candidates = [os.path.normpath(os.path.join(os.path.dirname(path), name))] if quoted else []
+    candidates += [os.path.join("include", name), name]
+    for candidate in candidates:
+        if candidate in files:
+            return candidate
+    # Generated headers have no file here; their folder still says whose they are.
+    if name.startswith("sluice/"):
+        return os.path.join("include", name)
+    return name if name.startswith(("dialects/", "passes/", "lib/", "tools/")) else None
+
+
+def check_includes(path, text, files):
+    room = room_of(path)
+    if room is None:
+        return
+    if room not in ALLOWED:
+        yield f"{path}: room '{room}' is unknown, add it to ALLOWED with what it may include"
+        return
+    for match in INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        name = match.group(2)
+        for pattern, what, rooms in FOREIGN:
+            if pattern.match(name) and room not in rooms:
+                yield f"{path}:{line}: room '{room}' includes '{name}', but must not know {what}"
+        target = target_of(name, match.group(1) == '"', path, files)
+        other = room_of(target) if target else None
+        if other is not None and other != room and other not in ALLOWED[room]:
+            yield f"{path}:{line}: room '{room}' includes '{name}' of room '{other}', against the directions"
+
+
+def check_file(root, path, files):
+    full = os.path.join(root, path)
+    size = os.path.getsize(full)
+    if size > MAX_BYTES:
+        yield f"{path}: {size} bytes, at most {MAX_BYTES}"
+        return
+    with open(full, "rb") as file:
+        data = file.read()
+    if b"\0" in data or path.endswith((".pb", ".onnx")):
+        return
+    text = data.decode("utf-8", errors="replace")
+    lines = text.count("\n")
+    if path.endswith(SOURCE) and lines > MAX_LINES:
+        yield f"{path}: {lines} lines, at most {MAX_LINES}, split it"
+    for number, line in enumerate(text.splitlines(), 1):
+        found = DEVELOPER_PATH.search(line)
+        if found:
+            yield f"{path}:{number}: path of a developer's machine, '{found.group(0)}'"
+    if path.endswith(INCLUDING):
+        yield from check_includes(path, text, files)
+
+
+def list_files(root):
+    """Tracked and new files; every file where the tree is not a git checkout."""
+    listing = None
+    if os.path.exists(os.path.join(root, ".git")):
+        command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        result = subprocess.run(command, capture_output=True, check=False)
+        if result.returncode == 0:
+            listing = os.fsdecode(result.stdout).split("\0")
+    if listing is None:
+        listing = []
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if name not in (".git", "build", "__pycache__")]
+            listing += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    return sorted({name for name in listing if name and os.path.isfile(os.path.join(root, name))})
+
+
+def check_tree(root):
+    files = list_files(root)
+    known = set(files)
+    return [problem for path in files for problem in check_file(root, path, known)], len(files)
+
+
+def main(argv):
+    root = argv[1] if len(argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    problems, count = check_tree(root)
+    for problem in problems:
+        print(f"error: {problem}")
+    if count == 0:
+        print(f"error: no files under '{root}'")
+        return 1
+    print(f"{count} files, {len(problems)} violations")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
