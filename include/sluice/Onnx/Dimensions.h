@@ -1,0 +1,47 @@
+//===- Dimensions.h - Binding symbolic dimensions ---------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_DIMENSIONS_H
+#define SLUICE_ONNX_DIMENSIONS_H
+
+#include "sluice/Onnx/ModelFile.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// What the user says about a model's inputs.
+struct DimBindings {
+  /// `--dim name=value`. A dimension without a symbol goes by "input.axis".
+  std::map<std::string, int64_t> values;
+  /// Shapes of inputs given as data, by input name; the input itself may not declare any.
+  std::map<std::string, std::vector<int64_t>> inputShapes;
+};
+
+/// A symbol, and where the model uses it first.
+struct SymbolUse {
+  std::string symbol, input;
+  size_t axis = 0;
+};
+/// Every symbolic dimension of the inputs, in order of first use.
+std::vector<SymbolUse> symbolicDims(const ModelFile &model);
+
+/// "batch=8" -> ("batch", 8). Fails on a missing name, and on a value that is not a non-negative integer.
+Expected<std::pair<std::string, int64_t>> parseDimBinding(std::string_view text);
+
+struct BoundInputs {
+  /// Static shape of each of model.inputs(), same order.
+  std::vector<std::vector<int64_t>> shapes;
+  /// Each symbol's value.
+  std::map<std::string, int64_t> symbols;
+};
+/// Fails naming the dimension where one is unbound, bound to two values, or bound without being in the model; and
+/// naming the input where a given shape differs in rank or in a declared size.
+Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_DIMENSIONS_H

@@ -1,0 +1,98 @@
+//===- ModelFile.h - An ONNX model, opened and checked ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Opening checks everything that needs no operator semantics: the protobuf,
+// versions, names, order, and every tensor's size, external ones included. The
+// ONNX checker is not used: it refuses IR versions newer than its own.
+//
+// Weights are not read: initializers stay in the mapped file.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_MODELFILE_H
+#define SLUICE_ONNX_MODELFILE_H
+
+#include "sluice/Onnx/TensorData.h"
+#include "sluice/Support/Error.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx {
+class GraphProto;
+class ModelProto;
+class TensorProto;
+} // namespace onnx
+
+namespace sluice {
+
+/// Opsets of the default domain this importer has tables for.
+inline constexpr int64_t kOldestOpset = 7;
+inline constexpr int64_t kNewestOpset = 25;
+
+/// One dimension of a model's input or output as declared.
+struct DeclaredDim {
+  /// -1 where not a number.
+  int64_t value = -1;
+  /// Its symbol, or "input.axis" where the model gives neither number nor symbol.
+  std::string symbol;
+};
+
+/// A graph input (never an initializer) or output.
+struct DeclaredTensor {
+  std::string name;
+  /// onnxtype::Undefined where the model declares no tensor type.
+  int32_t elementType = 0;
+  /// Empty optional where the model does not even declare a rank.
+  std::optional<std::vector<DeclaredDim>> dims;
+  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared".
+  std::string kind;
+};
+
+struct DomainVersion {
+  std::string domain; ///< "" is ONNX's own.
+  int64_t version = 0;
+};
+
+class ModelFile {
+public:
+  /// Opens a binary model, or textual ONNX where the name ends in .onnxtxt. External data is looked for below the
+  /// file's directory, and must be regular files reached without a link; see DESIGN.md, Errors.
+  static Expected<ModelFile> open(const std::string &path);
+  /// A binary model in memory; external data is an error. `name` stands for the path in errors.
+  static Expected<ModelFile> fromBytes(std::string_view bytes, const std::string &name);
+  /// Textual ONNX in memory; external data is an error.
+  static Expected<ModelFile> fromText(std::string_view text, const std::string &name);
+
+  const std::string &path() const;
+  const ::onnx::ModelProto &proto() const;
+  const ::onnx::GraphProto &graph() const;
+
+  int64_t irVersion() const;
+  /// The imported version of a domain ("" or "ai.onnx": ONNX's own); 0 where not imported.
+  int64_t opset(std::string_view domain) const;
+  /// Imported domains other than ONNX's own.
+  std::vector<DomainVersion> otherDomains() const;
+
+  /// Initializers are not inputs, whether or not the model lists them as such too.
+  const std::vector<DeclaredTensor> &inputs() const;
+  const std::vector<DeclaredTensor> &outputs() const;
+
+  /// The data of any TensorProto of this model. Maps external files on first use; never copies initializers' raw data.
+  Expected<TensorData> tensor(const ::onnx::TensorProto &tensor) const;
+
+  struct State;
+
+private:
+  explicit ModelFile(std::shared_ptr<State> state) : state(std::move(state)) {}
+  static Expected<ModelFile> check(std::shared_ptr<State> state);
+  std::shared_ptr<State> state;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_MODELFILE_H

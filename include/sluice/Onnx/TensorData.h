@@ -1,0 +1,99 @@
+//===- TensorData.h - Constant tensors of a model ---------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A constant is a view: of the mapped model file, of a mapped external data
+// file, of the parsed protobuf, or (typed fields only) of bytes decoded from it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_TENSORDATA_H
+#define SLUICE_ONNX_TENSORDATA_H
+
+#include "sluice/Support/Error.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace sluice {
+
+/// ONNX TensorProto.DataType, those newer than the installed protobuf schema included.
+namespace onnxtype {
+enum Number : int32_t {
+  Undefined = 0,
+  Float = 1,
+  UInt8 = 2,
+  Int8 = 3,
+  UInt16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  String = 8,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  UInt32 = 12,
+  UInt64 = 13,
+  Complex64 = 14,
+  Complex128 = 15,
+  BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
+};
+/// "float", "int64"...; "type 99" for a number ONNX does not define.
+std::string name(int32_t elementType);
+/// Bits of one element in raw data; 0 for strings and unknown numbers.
+int bits(int32_t elementType);
+} // namespace onnxtype
+
+/// Elements of a shape; fails naming `what` on a negative dimension, and where the dimensions' product times
+/// 16 bytes leaves int64, zero dimensions counted as one so that no partial product overflows either.
+Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string_view what);
+
+struct TensorData {
+  int32_t elementType = onnxtype::Undefined;
+  std::vector<int64_t> dims;
+  /// Row-major, little-endian, 4-bit types packed two a byte, low half first. Not aligned.
+  std::span<const std::byte> bytes;
+  /// Keeps `bytes` alive.
+  std::shared_ptr<const void> owner;
+
+  int64_t elementCount() const;
+};
+
+/// Bytes an element type and count take; checked counts only.
+int64_t tensorByteCount(int32_t elementType, int64_t elementCount);
+
+/// Decodes the typed or raw fields held inside a TensorProto, checked against its dims. `owner` keeps `tensor` alive.
+/// Strings, segments and unknown types are errors; so is external data, which only a ModelFile can open.
+Expected<TensorData> inlineTensorData(const ::onnx::TensorProto &tensor, std::shared_ptr<const void> owner);
+
+/// The integers of an INT32, INT64, or smaller integer or bool tensor.
+Expected<std::vector<int64_t>> integersOf(const TensorData &tensor);
+
+/// A tensor read from a file of its own, as the ONNX backend tests keep them.
+struct NamedTensor {
+  std::string name;
+  TensorData data;
+};
+/// Reads a .pb file that holds one TensorProto without external data.
+Expected<NamedTensor> readTensorFile(const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_TENSORDATA_H

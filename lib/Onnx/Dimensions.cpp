@@ -1,0 +1,151 @@
+//===- Dimensions.cpp - Binding symbolic dimensions -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Onnx/Dimensions.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sluice {
+
+std::vector<SymbolUse> symbolicDims(const ModelFile &model) {
+  std::vector<SymbolUse> uses;
+  std::set<std::string_view> seen;
+  for (const DeclaredTensor &input : model.inputs())
+    for (size_t axis = 0; input.dims && axis < input.dims->size(); ++axis) {
+      const DeclaredDim &dim = (*input.dims)[axis];
+      if (dim.value < 0 && seen.insert(dim.symbol).second)
+        uses.push_back({dim.symbol, input.name, axis});
+    }
+  return uses;
+}
+
+Expected<std::pair<std::string, int64_t>> parseDimBinding(std::string_view text) {
+  // Symbols may hold '=' themselves; values may not.
+  size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return makeError(ErrorCode::InvalidInput, "'", text, "' does not bind a dimension, write NAME=SIZE");
+  Expected<int64_t> value = parseInteger(text.substr(equals + 1));
+  if (!value || *value < 0)
+    return makeError(ErrorCode::InvalidInput, "'", text.substr(equals + 1), "' is not a size, in '", text,
+                     "', write NAME=SIZE");
+  return std::pair(std::string(text.substr(0, equals)), *value);
+}
+
+namespace {
+
+struct Binding {
+  int64_t value;
+  std::string from;
+};
+
+class Binder {
+public:
+  Binder(const ModelFile &model, const DimBindings &given) : model(model), given(given) {}
+  Expected<BoundInputs> run();
+
+private:
+  Status bindFromOptions();
+  Status bindFromShape(const DeclaredTensor &input, const std::vector<int64_t> &shape);
+  Expected<std::vector<int64_t>> shapeOf(const DeclaredTensor &input) const;
+
+  const ModelFile &model;
+  const DimBindings &given;
+  std::map<std::string, Binding> bound;
+};
+
+Status Binder::bindFromOptions() {
+  std::vector<SymbolUse> uses = symbolicDims(model);
+  for (const auto &[name, value] : given.values) {
+    if (std::none_of(uses.begin(), uses.end(), [&](const SymbolUse &use) { return use.symbol == name; })) {
+      std::string known;
+      for (const SymbolUse &use : uses)
+        known += concat(known.empty() ? "" : ", ", "'", use.symbol, "'");
+      return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
+                       known.empty() ? std::string("all its dimensions are known") : "it has " + known);
+    }
+    if (value < 0)
+      return makeError(ErrorCode::InvalidInput, "dimension '", name, "' cannot be ", value);
+    bound.emplace(name, Binding{value, "the option"});
+  }
+  return {};
+}
+
+Status Binder::bindFromShape(const DeclaredTensor &input, const std::vector<int64_t> &shape) {
+  if (!input.dims)
+    return {};
+  if (input.dims->size() != shape.size())
+    return makeError(ErrorCode::InvalidInput, "the data of input '", input.name, "' has ", shape.size(),
+                     " dimensions, the model declares ", input.dims->size());
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const DeclaredDim &dim = (*input.dims)[axis];
+    if (dim.value >= 0) {
+      if (dim.value != shape[axis])
+        return makeError(ErrorCode::InvalidInput, "the data of input '", input.name, "' has size ", shape[axis],
+                         " in dimension ", axis, ", the model declares ", dim.value);
+      continue;
+    }
+    auto [binding, added] = bound.emplace(dim.symbol, Binding{shape[axis], concat("input '", input.name, "'")});
+    if (!added && binding->second.value != shape[axis])
+      return makeError(ErrorCode::InvalidInput, "dimension '", dim.symbol, "' is ", binding->second.value, " by ",
+                       binding->second.from, " and ", shape[axis], " by the data of input '", input.name, "'");
+  }
+  return {};
+}
+
+Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) const {
+  auto shape = given.inputShapes.find(input.name);
+  if (shape != given.inputShapes.end())
+    return shape->second;
+  if (!input.dims)
+    return makeError(ErrorCode::InvalidInput, "input '", input.name, "' declares no shape, give its data");
+  std::vector<int64_t> result;
+  for (const DeclaredDim &dim : *input.dims)
+    result.push_back(dim.value >= 0 ? dim.value : bound.at(dim.symbol).value);
+  return result;
+}
+
+Expected<BoundInputs> Binder::run() {
+  if (Status status = bindFromOptions(); !status)
+    return propagate(status);
+  for (const auto &[name, shape] : given.inputShapes) {
+    auto input = std::find_if(model.inputs().begin(), model.inputs().end(),
+                              [&name = name](const DeclaredTensor &input) { return input.name == name; });
+    if (input == model.inputs().end())
+      return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name, "'");
+    if (Status status = bindFromShape(*input, shape); !status)
+      return propagate(status);
+  }
+  std::string missing;
+  for (const SymbolUse &use : symbolicDims(model))
+    if (!bound.count(use.symbol))
+      missing += concat(missing.empty() ? "" : ", ", "'", use.symbol, "' (dimension ", use.axis, " of input '",
+                        use.input, "')");
+  if (!missing.empty())
+    return makeError(ErrorCode::InvalidInput, "these dimensions of model '", model.path(), "' have no size: ", missing,
+                     ", bind them with --dim NAME=SIZE or give the inputs' data");
+  BoundInputs result;
+  for (const DeclaredTensor &input : model.inputs()) {
+    Expected<std::vector<int64_t>> shape = shapeOf(input);
+    if (!shape)
+      return propagate(shape);
+    Expected<int64_t> count = checkedElementCount(*shape, concat("input '", input.name, "'"));
+    if (!count)
+      return propagate(count);
+    result.shapes.push_back(std::move(*shape));
+  }
+  for (const auto &[name, binding] : bound)
+    result.symbols.emplace(name, binding.value);
+  return result;
+}
+
+} // namespace
+
+Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings) {
+  return Binder(model, bindings).run();
+}
+
+} // namespace sluice

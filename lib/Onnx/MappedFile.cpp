@@ -1,0 +1,105 @@
+//===- MappedFile.cpp - Read-only mappings --------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "MappedFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sluice {
+
+FileHandle::~FileHandle() {
+  if (fd >= 0)
+    ::close(fd);
+}
+
+MappedFile::~MappedFile() {
+  if (size)
+    ::munmap(const_cast<std::byte *>(data), size);
+}
+
+Expected<std::shared_ptr<const MappedFile>> MappedFile::map(const FileHandle &file, size_t size,
+                                                            std::string_view name) {
+  const void *data = nullptr;
+  if (size) {
+    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED)
+      return makeError(ErrorCode::Io, "cannot map '", name, "': ", std::strerror(errno));
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte *>(data), size));
+}
+
+Expected<OpenedFile> openRegularFile(const std::string &path) {
+  // Non-blocking, so that a FIFO cannot hang the open; it has no effect on regular files.
+  FileHandle handle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!handle)
+    return makeError(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "cannot open '", path,
+                     "': ", std::strerror(errno));
+  struct stat info {};
+  if (::fstat(handle.get(), &info) != 0)
+    return makeError(ErrorCode::Io, "cannot examine '", path, "': ", std::strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a regular file, give the model's file");
+  return OpenedFile{std::move(handle), static_cast<size_t>(info.st_size)};
+}
+
+Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, std::string_view who) {
+  auto refuse = [&](const auto &...why) {
+    return makeError(ErrorCode::InvalidInput, "external data '", location, "' of tensor '", who, "' ", why...,
+                     ", keep the model's data in regular files below the model's own directory");
+  };
+  if (location.empty())
+    return refuse("has no file name");
+  if (location.front() == '/')
+    return refuse("is an absolute path");
+  if (location.find('\0') != std::string_view::npos || location.size() > 4096)
+    return refuse("is not a file name");
+
+  FileHandle directory;
+  int at = root.get();
+  while (true) {
+    size_t slash = location.find('/');
+    std::string component(location.substr(0, slash));
+    bool last = slash == std::string_view::npos;
+    if (component == "..")
+      return refuse("leads out of the model's directory");
+    if (component.empty() || component == ".") {
+      if (last)
+        return refuse("is not a file");
+      location.remove_prefix(slash + 1);
+      continue;
+    }
+    int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (last ? O_NONBLOCK : O_DIRECTORY);
+    FileHandle next(::openat(at, component.c_str(), flags));
+    if (!next) {
+      if (errno == ELOOP)
+        return refuse("passes through the symbolic link '", component, "'");
+      if (errno == ENOENT)
+        return makeError(ErrorCode::NotFound, "external data file '", component, "' of tensor '", who,
+                         "' does not exist beside the model");
+      // With O_DIRECTORY a symbolic link reports ENOTDIR, as a plain file in the middle of a path does.
+      return refuse("cannot be opened at '", component, "': ", std::strerror(errno));
+    }
+    if (!last) {
+      directory = std::move(next);
+      at = directory.get();
+      location.remove_prefix(slash + 1);
+      continue;
+    }
+    struct stat info {};
+    if (::fstat(next.get(), &info) != 0)
+      return refuse("cannot be examined: ", std::strerror(errno));
+    if (!S_ISREG(info.st_mode))
+      return refuse("is not a regular file");
+    if (info.st_nlink != 1)
+      return refuse("has ", info.st_nlink, " hard links, so it may be a file from elsewhere");
+    return OpenedFile{std::move(next), static_cast<size_t>(info.st_size)};
+  }
+}
+
+} // namespace sluice

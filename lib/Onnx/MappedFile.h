@@ -1,0 +1,65 @@
+//===- MappedFile.h - Read-only mappings ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_MAPPEDFILE_H
+#define SLUICE_LIB_ONNX_MAPPEDFILE_H
+
+#include "sluice/Support/Error.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// Owns a file descriptor.
+class FileHandle {
+public:
+  FileHandle() = default;
+  explicit FileHandle(int fd) : fd(fd) {}
+  FileHandle(FileHandle &&other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  FileHandle &operator=(FileHandle &&other) noexcept {
+    std::swap(fd, other.fd);
+    return *this;
+  }
+  ~FileHandle();
+  int get() const { return fd; }
+  explicit operator bool() const { return fd >= 0; }
+
+private:
+  int fd = -1;
+};
+
+/// A whole file, mapped read-only and paged in on use.
+class MappedFile {
+public:
+  /// Maps `size` bytes of an open regular file.
+  static Expected<std::shared_ptr<const MappedFile>> map(const FileHandle &file, size_t size, std::string_view name);
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+  std::span<const std::byte> bytes() const { return {data, size}; }
+
+private:
+  MappedFile(const std::byte *data, size_t size) : data(data), size(size) {}
+  const std::byte *data;
+  size_t size;
+};
+
+struct OpenedFile {
+  FileHandle handle;
+  size_t size = 0;
+};
+/// Opens a regular file by a path the user named: links are followed.
+Expected<OpenedFile> openRegularFile(const std::string &path);
+
+/// Opens a regular file by a path a model named: relative to `root`, component by component, through no symbolic
+/// link, to a file with one name. `who` names the tensor in errors.
+Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, std::string_view who);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_ONNX_MAPPEDFILE_H

@@ -1,0 +1,345 @@
+//===- ModelFile.cpp - An ONNX model, opened and checked ------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Onnx/ModelFile.h"
+
+#include "MappedFile.h"
+#include "ModelInternals.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <google/protobuf/io/coded_stream.h>
+#include <map>
+#include <mutex>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sluice {
+
+namespace {
+constexpr int64_t kOldestIrVersion = 3, kNewestIrVersion = 13;
+/// Messages inside messages; three levels a subgraph.
+constexpr int kNestingLimit = 100;
+constexpr size_t kTextLimit = size_t(16) << 20;
+/// Each external file takes a mapping, of which a process has 65530 by default.
+constexpr size_t kExternalFileLimit = 32768;
+} // namespace
+
+struct ModelFile::State {
+  std::string path;
+  /// The model's directory; none for a model in memory.
+  FileHandle root;
+  ::onnx::ModelProto proto;
+  /// Keeps `stripped` alive.
+  std::shared_ptr<const void> bytes;
+  /// Initializers whose raw data stayed outside the protobuf.
+  std::unordered_map<const ::onnx::TensorProto *, std::span<const std::byte>> stripped;
+  std::vector<DeclaredTensor> inputs, outputs;
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> externalFiles;
+
+  Status parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner);
+  Status parseText(std::string_view text);
+  Status checkVersions() const;
+  void declare();
+  Expected<std::shared_ptr<const MappedFile>> externalFile(const std::string &location, const std::string &who);
+  Expected<TensorData> external(const ::onnx::TensorProto &tensor);
+  Expected<TensorData> data(const std::shared_ptr<State> &self, const ::onnx::TensorProto &tensor);
+};
+
+Status ModelFile::State::parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner) {
+  std::optional<StrippedModel> small = stripInitializers(serialized);
+  size_t size = small ? small->model.size() : serialized.size();
+  if (size > INT_MAX)
+    return makeError(ErrorCode::Unsupported, "model '", path, "' has ", formatBytes(static_cast<int64_t>(size)),
+                     " besides its initializers, protobuf reads 2 GiB at most: store the weights as external data");
+  const void *from = small ? static_cast<const void *>(small->model.data()) : serialized.data();
+  google::protobuf::io::CodedInputStream stream(static_cast<const uint8_t *>(from), static_cast<int>(size));
+  stream.SetTotalBytesLimit(INT_MAX);
+  stream.SetRecursionLimit(kNestingLimit);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    return makeError(ErrorCode::InvalidInput, "'", path,
+                     "' is not an ONNX model, it is truncated, damaged, nested too deeply or of another format");
+  if (!small)
+    return {};
+  for (size_t i = 0; i < small->initializerData.size(); ++i)
+    if (small->initializerData[i])
+      stripped.emplace(&proto.graph().initializer(static_cast<int>(i)), *small->initializerData[i]);
+  bytes = std::move(owner);
+  return {};
+}
+
+Status ModelFile::State::parseText(std::string_view text) {
+  if (text.size() > kTextLimit)
+    return makeError(ErrorCode::Unsupported, "textual model '", path, "' is larger than 16 MiB, give a binary one");
+  // The parser recurses on brackets without a limit of its own, and expects ASCII.
+  int depth = 0;
+  for (char c : text) {
+    if (static_cast<signed char>(c) <= 0)
+      return makeError(ErrorCode::InvalidInput, "'", path, "' is not text in ASCII");
+    depth += (c == '{' || c == '(' || c == '<') - (c == '}' || c == ')' || c == '>');
+    if (depth > kNestingLimit)
+      return makeError(ErrorCode::InvalidInput, "textual model '", path, "' is nested too deeply");
+  }
+  std::string message;
+  try {
+    std::string copy(text);
+    ::onnx::OnnxParser parser(copy.c_str());
+    ::onnx::Common::Status status = parser.Parse(proto);
+    if (status.IsOK() && parser.EndOfInput())
+      return {};
+    message = status.IsOK() ? "text follows the model" : status.ErrorMessage();
+  } catch (const std::exception &error) { // std::stoll and friends, on numbers out of range.
+    message = error.what();
+  }
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  return makeError(ErrorCode::InvalidInput, "cannot parse textual model '", path, "': ", message);
+}
+
+Status ModelFile::State::checkVersions() const {
+  if (!proto.has_graph())
+    return makeError(ErrorCode::InvalidInput, "'", path, "' holds no graph, it is not an ONNX model");
+  if (proto.ir_version() < kOldestIrVersion || proto.ir_version() > kNewestIrVersion)
+    return makeError(ErrorCode::Unsupported, "model '", path, "' has IR version ", proto.ir_version(), ", versions ",
+                     kOldestIrVersion, " to ", kNewestIrVersion, " are supported");
+  std::unordered_set<std::string_view> domains;
+  int64_t opset = 0;
+  for (const ::onnx::OperatorSetIdProto &import : proto.opset_import()) {
+    std::string_view domain = import.domain() == "ai.onnx" ? std::string_view() : std::string_view(import.domain());
+    if (!domains.insert(domain).second)
+      return makeError(ErrorCode::InvalidInput, "model '", path, "' imports the operators of domain '", domain,
+                       "' twice");
+    if (domain.empty())
+      opset = import.version();
+  }
+  if (domains.count("") && (opset < kOldestOpset || opset > kNewestOpset))
+    return makeError(ErrorCode::Unsupported, "model '", path, "' uses opset ", opset, ", opsets ", kOldestOpset, " to ",
+                     kNewestOpset, " are supported: convert it with onnx.version_converter");
+  return {};
+}
+
+static DeclaredTensor declaredTensor(const ::onnx::ValueInfoProto &info) {
+  DeclaredTensor result;
+  result.name = info.name();
+  switch (info.type().value_case()) {
+  case ::onnx::TypeProto::kTensorType:
+    result.kind = "tensor";
+    break;
+  case ::onnx::TypeProto::kSequenceType:
+    result.kind = "sequence";
+    return result;
+  case ::onnx::TypeProto::kMapType:
+    result.kind = "map";
+    return result;
+  case ::onnx::TypeProto::kOptionalType:
+    result.kind = "optional";
+    return result;
+  case ::onnx::TypeProto::kSparseTensorType:
+    result.kind = "sparse tensor";
+    return result;
+  default:
+    result.kind = "undeclared";
+    return result;
+  }
+  const auto &type = info.type().tensor_type();
+  result.elementType = type.elem_type();
+  if (!type.has_shape())
+    return result;
+  result.dims.emplace();
+  for (int axis = 0; axis < type.shape().dim_size(); ++axis) {
+    const auto &dim = type.shape().dim(axis);
+    DeclaredDim declared;
+    // Exporters write -1, and 0, where they mean "any"; a true 0 is bound the same way.
+    if (dim.has_dim_value() && dim.dim_value() > 0)
+      declared.value = dim.dim_value();
+    else if (dim.has_dim_param() && !dim.dim_param().empty())
+      declared.symbol = dim.dim_param();
+    else
+      declared.symbol = concat(info.name(), ".", axis);
+    result.dims->push_back(std::move(declared));
+  }
+  return result;
+}
+
+void ModelFile::State::declare() {
+  std::unordered_set<std::string_view> initializers;
+  for (const ::onnx::TensorProto &initializer : proto.graph().initializer())
+    initializers.insert(initializer.name());
+  for (const ::onnx::SparseTensorProto &sparse : proto.graph().sparse_initializer())
+    initializers.insert(sparse.values().name());
+  for (const ::onnx::ValueInfoProto &input : proto.graph().input())
+    if (!initializers.count(input.name()))
+      inputs.push_back(declaredTensor(input));
+  for (const ::onnx::ValueInfoProto &output : proto.graph().output())
+    outputs.push_back(declaredTensor(output));
+}
+
+Expected<std::shared_ptr<const MappedFile>> ModelFile::State::externalFile(const std::string &location,
+                                                                           const std::string &who) {
+  if (!root)
+    return makeError(ErrorCode::InvalidInput, "tensor '", who,
+                     "' keeps its data in another file, which only a model opened from a file can have");
+  std::lock_guard lock(mutex);
+  if (auto found = externalFiles.find(location); found != externalFiles.end())
+    return found->second;
+  if (externalFiles.size() >= kExternalFileLimit)
+    return makeError(ErrorCode::Unsupported, "model '", path, "' keeps its weights in more than ", kExternalFileLimit,
+                     " files, store them in fewer");
+  Expected<OpenedFile> file = openBeneath(root, location, who);
+  if (!file)
+    return propagate(file);
+  auto mapping = MappedFile::map(file->handle, file->size, location);
+  if (mapping)
+    externalFiles.emplace(location, *mapping);
+  return mapping;
+}
+
+Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tensor) {
+  std::string location;
+  int64_t offset = 0;
+  std::optional<int64_t> length;
+  for (const ::onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    if (entry.key() == "location") {
+      location = entry.value();
+      continue;
+    }
+    if (entry.key() != "offset" && entry.key() != "length")
+      continue; // A checksum, or a writer's own note.
+    Expected<int64_t> value = parseInteger(entry.value());
+    if (!value || *value < 0)
+      return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' has the ", entry.key(),
+                       " '", entry.value(), "', which is not a number of bytes");
+    if (entry.key() == "offset")
+      offset = *value;
+    else
+      length = *value;
+  }
+  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  Expected<int64_t> count = checkedElementCount(dims, concat("tensor '", tensor.name(), "'"));
+  if (!count)
+    return propagate(count);
+  int64_t needed = length.value_or(tensorByteCount(tensor.data_type(), *count));
+  auto file = externalFile(location, tensor.name());
+  if (!file)
+    return propagate(file);
+  auto size = static_cast<int64_t>((*file)->bytes().size());
+  if (offset > size || needed > size - offset)
+    return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' lies at ", offset, " and has ",
+                     needed, " bytes, file '", location, "' has only ", size);
+  return checkedTensorData(tensor, (*file)->bytes().subspan(offset, needed), *file);
+}
+
+Expected<TensorData> ModelFile::State::data(const std::shared_ptr<State> &self, const ::onnx::TensorProto &tensor) {
+  if (tensor.data_location() == ::onnx::TensorProto::EXTERNAL)
+    return external(tensor);
+  if (auto found = stripped.find(&tensor); found != stripped.end())
+    return checkedTensorData(tensor, found->second, bytes);
+  return checkedTensorData(tensor, std::nullopt, self);
+}
+
+namespace {
+/// Strings have a count to check, and no data a compiler uses.
+Status checkStrings(const ::onnx::TensorProto &tensor) {
+  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  std::string what = concat("tensor '", tensor.name(), "'");
+  Expected<int64_t> count = checkedElementCount(dims, what);
+  if (!count)
+    return propagate(count);
+  if (*count != tensor.string_data_size())
+    return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
+                     *count);
+  return {};
+}
+} // namespace
+
+Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
+  if (Status status = state->checkVersions(); !status)
+    return propagate(status);
+  Status status = checkStructure(state->proto, [&](const ::onnx::TensorProto &tensor) -> Status {
+    if (tensor.data_type() == onnxtype::String)
+      return checkStrings(tensor);
+    Expected<TensorData> data = state->data(state, tensor);
+    if (!data)
+      return propagate(data);
+    return {};
+  });
+  if (!status)
+    return makeError(status.error().code, status.error().message, ", in model '", state->path, "'");
+  state->declare();
+  return ModelFile(std::move(state));
+}
+
+Expected<ModelFile> ModelFile::open(const std::string &path) {
+  Expected<OpenedFile> file = openRegularFile(path);
+  if (!file)
+    return propagate(file);
+  auto state = std::make_shared<State>();
+  state->path = path;
+  std::string directory = std::filesystem::path(path).parent_path().string();
+  state->root = FileHandle(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!state->root)
+    return makeError(ErrorCode::Io, "cannot open the directory of '", path, "': ", std::strerror(errno));
+  auto mapping = MappedFile::map(file->handle, file->size, path);
+  if (!mapping)
+    return propagate(mapping);
+  std::span<const std::byte> bytes = (*mapping)->bytes();
+  Status status = path.ends_with(".onnxtxt")
+                      ? state->parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()})
+                      : state->parse(bytes, *mapping);
+  if (!status)
+    return propagate(status);
+  return check(std::move(state));
+}
+
+Expected<ModelFile> ModelFile::fromBytes(std::string_view bytes, const std::string &name) {
+  auto state = std::make_shared<State>();
+  state->path = name;
+  auto copy = std::make_shared<std::string>(bytes);
+  if (Status status = state->parse(std::as_bytes(std::span(*copy)), copy); !status)
+    return propagate(status);
+  return check(std::move(state));
+}
+
+Expected<ModelFile> ModelFile::fromText(std::string_view text, const std::string &name) {
+  auto state = std::make_shared<State>();
+  state->path = name;
+  if (Status status = state->parseText(text); !status)
+    return propagate(status);
+  return check(std::move(state));
+}
+
+const std::string &ModelFile::path() const { return state->path; }
+const ::onnx::ModelProto &ModelFile::proto() const { return state->proto; }
+const ::onnx::GraphProto &ModelFile::graph() const { return state->proto.graph(); }
+int64_t ModelFile::irVersion() const { return state->proto.ir_version(); }
+const std::vector<DeclaredTensor> &ModelFile::inputs() const { return state->inputs; }
+const std::vector<DeclaredTensor> &ModelFile::outputs() const { return state->outputs; }
+
+int64_t ModelFile::opset(std::string_view domain) const {
+  auto canonical = [](std::string_view name) { return name == "ai.onnx" ? std::string_view() : name; };
+  for (const ::onnx::OperatorSetIdProto &import : state->proto.opset_import())
+    if (canonical(import.domain()) == canonical(domain))
+      return import.version();
+  return 0;
+}
+
+std::vector<DomainVersion> ModelFile::otherDomains() const {
+  std::vector<DomainVersion> result;
+  for (const ::onnx::OperatorSetIdProto &import : state->proto.opset_import())
+    if (!import.domain().empty() && import.domain() != "ai.onnx")
+      result.push_back({import.domain(), import.version()});
+  return result;
+}
+
+Expected<TensorData> ModelFile::tensor(const ::onnx::TensorProto &tensor) const { return state->data(state, tensor); }
+
+} // namespace sluice

@@ -1,0 +1,39 @@
+//===- ModelInternals.h - What ModelFile is made of -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_MODELINTERNALS_H
+#define SLUICE_LIB_ONNX_MODELINTERNALS_H
+
+#include "sluice/Onnx/TensorData.h"
+
+#include <functional>
+#include <onnx/onnx_pb.h>
+#include <optional>
+
+namespace sluice {
+
+/// As inlineTensorData; `raw`, where given, stands for the tensor's raw_data, and `owner` keeps it alive.
+Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor,
+                                       std::optional<std::span<const std::byte>> raw,
+                                       std::shared_ptr<const void> owner);
+
+/// A serialized model without the raw data of its graph's initializers, and where that data lies in the original.
+struct StrippedModel {
+  std::string model;
+  /// By initializer; no span where the data stayed in `model`. Stripped ones keep an empty raw_data field.
+  std::vector<std::optional<std::span<const std::byte>>> initializerData;
+};
+/// Nothing where there is nothing to gain, or the bytes are not plainly a model: parse the original then.
+std::optional<StrippedModel> stripInitializers(std::span<const std::byte> model);
+
+/// Checks names, order, and every tensor (with `checkTensor`) of the model's graph, subgraphs and functions.
+Status checkStructure(const ::onnx::ModelProto &model,
+                      const std::function<Status(const ::onnx::TensorProto &)> &checkTensor);
+
+/// "'conv1'", or for a node without a name "number 3, a 'Conv',".
+std::string describeNode(const ::onnx::GraphProto &graph, int index);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_ONNX_MODELINTERNALS_H

@@ -1,0 +1,219 @@
+//===- Structure.cpp - Names, order and tensors of a model ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ModelInternals.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sluice {
+
+std::string describeNode(const ::onnx::GraphProto &graph, int index) {
+  const ::onnx::NodeProto &node = graph.node(index);
+  if (!node.name().empty())
+    return concat("'", node.name(), "'");
+  return concat("number ", index, ", a '", node.op_type(), "',");
+}
+
+namespace {
+
+using CheckTensor = std::function<Status(const ::onnx::TensorProto &)>;
+
+/// Names a graph's nodes may use so far; outer graphs' names are visible inside.
+struct Scope {
+  const Scope *outer = nullptr;
+  std::unordered_set<std::string_view> names;
+
+  bool has(std::string_view name) const {
+    for (const Scope *scope = this; scope; scope = scope->outer)
+      if (scope->names.count(name))
+        return true;
+    return false;
+  }
+};
+
+using Producers = std::unordered_map<std::string_view, int>;
+
+/// Why `start` may not come before what it reads: a cycle through it, or just a wrong order.
+Status disorder(const ::onnx::GraphProto &graph, const Producers &producers, int start, const std::string &value) {
+  // Depth-first along producers; `parent` leads from a node back to the one that reads it.
+  std::unordered_map<int, int> parent{{start, -1}};
+  std::vector<int> stack{start};
+  while (!stack.empty()) {
+    int at = stack.back();
+    stack.pop_back();
+    for (const std::string &input : graph.node(at).input()) {
+      auto producer = producers.find(input);
+      if (producer == producers.end())
+        continue;
+      if (producer->second == start) {
+        std::string cycle = describeNode(graph, start);
+        int shown = 0;
+        for (int node = at; node != -1; node = parent[node])
+          if (++shown <= 8 || parent[node] == -1)
+            cycle += concat(shown > 8 ? " -> ... -> " : " -> ", describeNode(graph, node));
+        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
+      }
+      if (parent.emplace(producer->second, at).second)
+        stack.push_back(producer->second);
+    }
+  }
+  return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, start), " reads '", value,
+                   "' before node ", describeNode(graph, producers.at(value)),
+                   " produces it, sort the model's nodes topologically");
+}
+
+class StructureChecker {
+public:
+  explicit StructureChecker(const CheckTensor &checkTensor) : checkTensor(checkTensor) {}
+
+  Status checkGraph(const ::onnx::GraphProto &graph, const Scope *outer);
+  Status checkAttributes(const ::onnx::NodeProto &node, const std::string &described, const Scope *scope);
+
+private:
+  Status checkSparse(const ::onnx::SparseTensorProto &sparse);
+  Status checkTensors(const ::onnx::AttributeProto &attribute);
+  const CheckTensor &checkTensor;
+};
+
+Status StructureChecker::checkSparse(const ::onnx::SparseTensorProto &sparse) {
+  if (Status status = checkTensor(sparse.values()); !status)
+    return status;
+  if (Status status = checkTensor(sparse.indices()); !status)
+    return status;
+  std::vector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
+  Expected<int64_t> count = checkedElementCount(dims, concat("sparse tensor '", sparse.values().name(), "'"));
+  if (!count)
+    return propagate(count);
+  return {};
+}
+
+Status StructureChecker::checkTensors(const ::onnx::AttributeProto &attribute) {
+  if (attribute.has_t())
+    if (Status status = checkTensor(attribute.t()); !status)
+      return status;
+  for (const ::onnx::TensorProto &tensor : attribute.tensors())
+    if (Status status = checkTensor(tensor); !status)
+      return status;
+  if (attribute.has_sparse_tensor())
+    if (Status status = checkSparse(attribute.sparse_tensor()); !status)
+      return status;
+  for (const ::onnx::SparseTensorProto &sparse : attribute.sparse_tensors())
+    if (Status status = checkSparse(sparse); !status)
+      return status;
+  return {};
+}
+
+Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const std::string &described,
+                                         const Scope *scope) {
+  std::unordered_set<std::string_view> seen;
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    if (!seen.insert(attribute.name()).second)
+      return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", attribute.name(),
+                       "' twice");
+    if (Status status = checkTensors(attribute); !status)
+      return status;
+    if (attribute.has_g())
+      if (Status status = checkGraph(attribute.g(), scope); !status)
+        return status;
+    for (const ::onnx::GraphProto &graph : attribute.graphs())
+      if (Status status = checkGraph(graph, scope); !status)
+        return status;
+  }
+  return {};
+}
+
+Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
+  Scope scope{outer, {}};
+  auto twice = [](std::string_view what, std::string_view name) {
+    return makeError(ErrorCode::InvalidInput, "the ", what, " '", name, "' is defined twice, give each a name of its own");
+  };
+  for (const ::onnx::ValueInfoProto &input : graph.input()) {
+    if (input.name().empty())
+      return makeError(ErrorCode::InvalidInput, "a graph input has no name");
+    if (!scope.names.insert(input.name()).second)
+      return twice("graph input", input.name());
+  }
+  // An initializer may give a graph input its default.
+  std::unordered_set<std::string_view> initializers;
+  for (const ::onnx::TensorProto &initializer : graph.initializer()) {
+    if (initializer.name().empty())
+      return makeError(ErrorCode::InvalidInput, "an initializer has no name");
+    if (!initializers.insert(initializer.name()).second)
+      return twice("initializer", initializer.name());
+    if (Status status = checkTensor(initializer); !status)
+      return status;
+  }
+  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
+    if (!initializers.insert(sparse.values().name()).second)
+      return twice("initializer", sparse.values().name());
+    if (Status status = checkSparse(sparse); !status)
+      return status;
+  }
+  scope.names.insert(initializers.begin(), initializers.end());
+
+  Producers producers;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string &output : graph.node(i).output()) {
+      if (output.empty())
+        continue;
+      if (scope.names.count(output))
+        return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", output,
+                         "', which is already an input or initializer");
+      auto [first, added] = producers.emplace(output, i);
+      if (!added)
+        return makeError(ErrorCode::InvalidInput, "'", output, "' is produced twice, by node ",
+                         describeNode(graph, first->second), " and by node ", describeNode(graph, i));
+    }
+
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const ::onnx::NodeProto &node = graph.node(i);
+    if (node.op_type().empty())
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " names no operator");
+    for (const std::string &input : node.input()) {
+      if (input.empty() || scope.has(input))
+        continue;
+      if (producers.count(input))
+        return disorder(graph, producers, i, input);
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", input,
+                       "', which nothing defines");
+    }
+    if (Status status = checkAttributes(node, describeNode(graph, i), &scope); !status)
+      return status;
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        scope.names.insert(output);
+  }
+
+  std::unordered_set<std::string_view> outputs;
+  for (const ::onnx::ValueInfoProto &output : graph.output()) {
+    if (!scope.has(output.name()))
+      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", output.name(), "'");
+    // Subgraphs may yield one value twice.
+    if (!outputs.insert(output.name()).second && !outer)
+      return twice("graph output", output.name());
+  }
+  return {};
+}
+
+} // namespace
+
+Status checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
+  StructureChecker checker(checkTensor);
+  if (Status status = checker.checkGraph(model.graph(), nullptr); !status)
+    return status;
+  for (const ::onnx::FunctionProto &function : model.functions()) {
+    Scope scope;
+    scope.names.insert(function.input().begin(), function.input().end());
+    for (const ::onnx::NodeProto &node : function.node()) {
+      if (Status status = checker.checkAttributes(node, concat("'", node.name(), "'"), &scope); !status)
+        return status;
+      scope.names.insert(node.output().begin(), node.output().end());
+    }
+  }
+  return {};
+}
+
+} // namespace sluice
