@@ -1,0 +1,15 @@
+//===- sluice-opt.cpp - Runs passes on IR -----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "tools/common/Registration.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  sluice::registerToolDialects(registry);
+  sluice::registerToolPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry));
+}
