@@ -1,0 +1,131 @@
+//===- Exec.cpp - The planned program form ----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "dialects/Exec/Exec.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice::exec;
+
+#include "dialects/Exec/ExecDialect.cpp.inc"
+#include "dialects/Exec/ExecEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/ExecAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Exec/ExecTypes.cpp.inc"
+#include "dialects/Exec/ExecInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Exec/ExecOps.cpp.inc"
+
+void ExecDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Exec/ExecTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Exec/ExecAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Exec/ExecOps.cpp.inc"
+      >();
+}
+
+std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1: return 9;
+    case 8: return isUnsigned ? 2 : 3;
+    case 16: return isUnsigned ? 4 : 5;
+    case 32: return isUnsigned ? 12 : 6;
+    case 64: return isUnsigned ? 13 : 7;
+    default: return std::nullopt;
+    }
+  }
+  return llvm::TypeSwitch<Type, std::optional<int32_t>>(type)
+      .Case([](Float32Type) { return 1; })
+      .Case([](Float16Type) { return 10; })
+      .Case([](Float64Type) { return 11; })
+      .Case([](BFloat16Type) { return 16; })
+      .Case([](Float8E4M3FNType) { return 17; })
+      .Case([](Float8E4M3FNUZType) { return 18; })
+      .Case([](Float8E5M2Type) { return 19; })
+      .Case([](Float8E5M2FNUZType) { return 20; })
+      .Case([](ComplexType complex) -> std::optional<int32_t> {
+        if (complex.getElementType().isF32())
+          return 14;
+        return complex.getElementType().isF64() ? std::optional<int32_t>(15) : std::nullopt;
+      })
+      .Default([](Type) { return std::nullopt; });
+}
+
+std::optional<int64_t> sluice::exec::denseBytes(RankedTensorType type) {
+  if (!type.hasStaticShape() || !onnxElementType(type.getElementType()))
+    return std::nullopt;
+  int64_t bits = 0;
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType()))
+    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
+  else
+    bits = type.getElementType().getIntOrFloatBitWidth();
+  int64_t bytes = (bits + 7) / 8;
+  for (int64_t dim : type.getShape())
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Builders and names
+//===----------------------------------------------------------------------===//
+
+void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name, int64_t parameterBytes,
+                      int64_t stateBytes) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getParameterBytesAttrName(state.name), builder.getI64IntegerAttr(parameterBytes));
+  state.addAttribute(getStateBytesAttrName(state.name), builder.getI64IntegerAttr(stateBytes));
+  state.addRegion()->emplaceBlock();
+}
+
+void InitOp::build(OpBuilder &builder, OperationState &state) { state.addRegion()->emplaceBlock(); }
+void StepOp::build(OpBuilder &builder, OperationState &state) { state.addRegion()->emplaceBlock(); }
+
+StepOp ProgramOp::getStep() { return *getBody().getOps<StepOp>().begin(); }
+
+InitOp ProgramOp::getInit() {
+  auto inits = getBody().getOps<InitOp>();
+  return inits.empty() ? InitOp() : *inits.begin();
+}
+
+/// Values are named after what they stand for, so that dumps read like plans.
+static StringRef slotName(StringAttr tensor) { return tensor && !tensor.empty() ? tensor.getValue() : "scratch"; }
+
+void SlotOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getSlot(), slotName(getTensorAttr())); }
+void HomeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getSlot(), slotName(getTensorAttr())); }
+void LaunchOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "ran"); }
+void SwapInOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "in"); }
+void SwapOutOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "out"); }
+void CopyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "copied"); }
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+bool SlotOp::isInitiallyHeld() { return getResident(); }
+bool HomeOp::isInitiallyHeld() {
+  return getKind() == HomeKind::Parameter || getKind() == HomeKind::Input || getResident();
+}
+
+OperandRange LaunchOp::getReadSlots() { return getReads(); }
+OperandRange LaunchOp::getWrittenSlots() { return getWrites(); }
+OperandRange SwapInOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
+OperandRange SwapInOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }
+OperandRange SwapOutOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
+OperandRange SwapOutOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }
+OperandRange CopyOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
+OperandRange CopyOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }

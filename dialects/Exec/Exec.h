@@ -1,0 +1,39 @@
+//===- Exec.h - The planned program form ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_EXEC_EXEC_H
+#define SLUICE_DIALECTS_EXEC_EXEC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <optional>
+
+namespace sluice::exec {
+class InitOp;
+class StepOp;
+
+/// ONNX's TensorProto.DataType number of an element type (`i8` and `si8` are
+/// both int8), or nothing where ONNX has none.
+std::optional<int32_t> onnxElementType(mlir::Type type);
+/// Dense bytes of a tensor of static shape; nothing on overflow, or where an
+/// element's size is not known.
+std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
+} // namespace sluice::exec
+
+#include "dialects/Exec/ExecDialect.h.inc"
+#include "dialects/Exec/ExecEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/ExecAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Exec/ExecTypes.h.inc"
+#include "dialects/Exec/ExecInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Exec/ExecOps.h.inc"
+
+#endif // SLUICE_DIALECTS_EXEC_EXEC_H

@@ -1,0 +1,315 @@
+//===- ExecOps.td - The planned program form ---------------*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_EXEC_EXECOPS
+#define SLUICE_DIALECTS_EXEC_EXECOPS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::sluice::exec";
+  let summary = "A planned model: arenas, slots, copies, launches and events";
+  let description = [{
+    The one program form of a planned model. An `exec.program` declares a
+    machine (memories, devices, links, streams) and the model's interface, and
+    holds two straight-line bodies: `exec.init` loads what stays on devices
+    between steps, `exec.step` is one step.
+
+    A *slot* is one stay of one tensor in one memory: a range of a memory's
+    arena (`exec.slot`), or a home in host memory (`exec.home`). A *command*
+    (`exec.launch`, `exec.swap_in`, `exec.swap_out`, `exec.copy`) reads and
+    writes slots on one stream and yields an event. Commands of one stream run
+    in the order written; across streams only `wait` orders them; nothing else
+    orders anything.
+
+    The verifier proves, with vector clocks over the streams:
+
+    - C1: a program has one step and at most one init, and a memory; the first
+      memory is the host's, where homes are.
+    - C2: every memory, device, link and stream named is declared.
+    - C3: declarations make sense: an arena within its memory's capacity, rates
+      positive, both directions of a link together between one and two times
+      its rate, threads and speeds positive, tensors of static shape.
+    - C4: an arena slot starts at a multiple of 64 and ends within its arena.
+    - C5: a home lies within the parameter file, the state store, or is exactly
+      a declared input or output.
+    - C6: a slot is written by one command at most; resident slots, inputs and
+      parameters by none.
+    - C7: a command reads only slots that are resident, or written by a command
+      that happens before it, and not overwritten since.
+    - C8: a launch runs on a compute stream, on slots of that device's memory.
+    - C9: a copy moves one tensor over a link that joins its slots' memories, no
+      more bytes than either slot has, on an in or out stream of the device at
+      its accelerator end; `swap_in` comes from the host, `swap_out` goes to it.
+    - C10: before a command writes over other slots' bytes, every command that
+      touches those slots happens before it.
+    - C11: one command's written ranges are disjoint, and a written range
+      overlaps a read one only from the same address (in place).
+    - C12: a command waits for commands of other streams only.
+    - C13: a step writes every output.
+    - C14: init loads every resident arena slot of the step, and when the step
+      ends the same place holds the same tensor, or the one that replaces it.
+    - C15: init holds copies alone.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types and enumerations
+//===----------------------------------------------------------------------===//
+
+class Exec_Type<string name, string typeMnemonic>
+    : TypeDef<Exec_Dialect, name>,
+      BuildableType<"$_builder.getType<" # name # "Type>()"> {
+  let mnemonic = typeMnemonic;
+}
+def Exec_SlotType : Exec_Type<"Slot", "slot"> {
+  let summary = "a range of a memory that holds one tensor";
+}
+def Exec_EventType : Exec_Type<"Event", "event"> {
+  let summary = "the completion of one command";
+}
+
+class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::sluice::exec";
+  let genSpecializedAttr = 0;
+}
+class Exec_EnumAttr<EnumAttrInfo info, string attrMnemonic> : EnumAttr<Exec_Dialect, info, attrMnemonic> {
+  let assemblyFormat = "$value";
+}
+
+// Numbers are those of the Runtime's abi.h.
+def Exec_HomeKind : Exec_Enum<"HomeKind", "what backs a home", [
+  I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Input", 2, "input">,
+  I32EnumAttrCase<"Output", 3, "output">, I32EnumAttrCase<"State", 4, "state">]>;
+def Exec_HomeKindAttr : Exec_EnumAttr<Exec_HomeKind, "home_kind">;
+
+def Exec_DeviceKind : Exec_Enum<"DeviceKind", "what runs launches", [
+  I32EnumAttrCase<"Cpu", 0, "cpu">, I32EnumAttrCase<"Emulated", 1, "emulated">, I32EnumAttrCase<"Cuda", 2, "cuda">]>;
+def Exec_DeviceKindAttr : Exec_EnumAttr<Exec_DeviceKind, "device_kind">;
+
+def Exec_StreamKind : Exec_Enum<"StreamKind", "what a stream carries", [
+  I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"In", 1, "in">, I32EnumAttrCase<"Out", 2, "out">]>;
+def Exec_StreamKindAttr : Exec_EnumAttr<Exec_StreamKind, "stream_kind">;
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+def Exec_SlotOpInterface : OpInterface<"SlotOpInterface"> {
+  let cppNamespace = "::sluice::exec";
+  let description = "An operation that names a range of a memory.";
+  let methods = [
+    InterfaceMethod<"The slot.", "::mlir::Value", "getSlotValue", (ins), "return $_op.getSlot();">,
+    InterfaceMethod<"The tensor held; null: workspace.", "::mlir::StringAttr", "getHeldTensor", (ins),
+                    "return $_op.getTensorAttr();">,
+    InterfaceMethod<"The tensor that this one replaces when the step ends, or null.", "::mlir::StringAttr",
+                    "getReplaced", (ins), "return $_op.getReplacesAttr();">,
+    InterfaceMethod<"Length of the range.", "int64_t", "getSlotBytes", (ins),
+                    "return static_cast<int64_t>($_op.getBytes());">,
+    InterfaceMethod<"Whether its data is there before the first command.", "bool", "isInitiallyHeld">,
+  ];
+}
+
+def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
+  let cppNamespace = "::sluice::exec";
+  let description = "An operation that runs on a stream.";
+  let methods = [
+    InterfaceMethod<"The stream's symbol.", "::mlir::FlatSymbolRefAttr", "getStreamRef", (ins),
+                    "return $_op.getStreamAttr();">,
+    InterfaceMethod<"Slots read.", "::mlir::OperandRange", "getReadSlots">,
+    InterfaceMethod<"Slots written.", "::mlir::OperandRange", "getWrittenSlots">,
+    InterfaceMethod<"Events waited for.", "::mlir::OperandRange", "getWaitEvents", (ins),
+                    "return $_op.getWaits();">,
+    InterfaceMethod<"Signalled when done.", "::mlir::Value", "getEventValue", (ins), "return $_op.getEvent();">,
+  ];
+}
+
+//===----------------------------------------------------------------------===//
+// The program and its machine
+//===----------------------------------------------------------------------===//
+
+class Exec_Op<string opMnemonic, list<Trait> traits = []> : Op<Exec_Dialect, opMnemonic, traits>;
+class InProgram : ParentOneOf<["::sluice::exec::ProgramOp"]>;
+class InBody : ParentOneOf<["::sluice::exec::InitOp", "::sluice::exec::StepOp"]>;
+
+def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol, SymbolTable]> {
+  let summary = "a planned model";
+  let description = [{
+    `parameter_bytes` is the parameter file's size, `state_bytes` the state
+    store's.
+
+    ```mlir
+    exec.program @mlp parameters 256 state 0 {
+      exec.memory @host
+      exec.memory @accel0 arena 1024 capacity 4096
+      exec.device @accel0.device emulated in @accel0 threads 1 speed 1.0
+      exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
+      exec.stream @accel0.compute compute of @accel0.device
+      exec.stream @accel0.in in of @accel0.device
+      exec.input "x" : tensor<16xf32>
+      ...
+      exec.init { ... }
+      exec.step { ... }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `parameters` $parameter_bytes `state` $state_bytes attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameterBytes, "int64_t":$stateBytes)>];
+  let extraClassDeclaration = [{
+    /// The step; a verified program has one.
+    StepOp getStep();
+    /// Null where nothing stays on devices between steps.
+    InitOp getInit();
+  }];
+}
+
+def Exec_MemoryOp : Exec_Op<"memory", [InProgram, Symbol]> {
+  let summary = "a memory, and the arena that the plan takes of it";
+  let description = "Memories are numbered in the order declared; the first is the host's.";
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
+  let assemblyFormat = "$sym_name (`arena` $arena^)? (`capacity` $capacity^)? attr-dict";
+}
+
+def Exec_DeviceOp : Exec_Op<"device", [InProgram, Symbol]> {
+  let summary = "a device that runs launches";
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_DeviceKindAttr:$kind, FlatSymbolRefAttr:$memory, I64Attr:$threads,
+                       F64Attr:$speed);
+  let assemblyFormat = "$sym_name $kind `in` $memory `threads` $threads `speed` $speed attr-dict";
+}
+
+def Exec_LinkOp : Exec_Op<"link", [InProgram, Symbol]> {
+  let summary = "a link between two memories";
+  let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$second, F64Attr:$rate,
+                       F64Attr:$duplex, I64Attr:$latency, UnitAttr:$throttle);
+  let assemblyFormat = [{
+    $sym_name `joins` $first `,` $second `rate` $rate `duplex` $duplex `latency` $latency (`throttle` $throttle^)? attr-dict
+  }];
+}
+
+def Exec_StreamOp : Exec_Op<"stream", [InProgram, Symbol]> {
+  let summary = "a queue of commands of one device";
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_StreamKindAttr:$kind, FlatSymbolRefAttr:$device);
+  let assemblyFormat = "$sym_name $kind `of` $device attr-dict";
+}
+
+class Exec_PortOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram]> {
+  let description = "Numbered in the order declared. Elements are dense and row-major; an `i1` takes a byte.";
+  let arguments = (ins StrAttr:$tensor, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$tensor `:` $type attr-dict";
+}
+def Exec_InputOp : Exec_PortOp<"input"> { let summary = "a tensor that the caller gives at each step"; }
+def Exec_OutputOp : Exec_PortOp<"output"> { let summary = "a tensor that the caller gets at each step"; }
+
+class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins)>];
+}
+def Exec_InitOp : Exec_BodyOp<"init"> { let summary = "loads what stays on devices between steps"; }
+def Exec_StepOp : Exec_BodyOp<"step"> { let summary = "one step of the model"; }
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+class Exec_SlotLikeOp<string opMnemonic>
+    : Exec_Op<opMnemonic, [InBody, Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+                           DeclareOpInterfaceMethods<Exec_SlotOpInterface, ["isInitiallyHeld"]>]> {
+  let results = (outs Exec_SlotType:$slot);
+}
+
+def Exec_SlotOp : Exec_SlotLikeOp<"slot"> {
+  let summary = "a range of a memory's arena";
+  let description = [{
+    Bytes `[at, at + bytes)` of the arena. Without a tensor it is workspace.
+    `resident`: the tensor is there before the step's first command, and again
+    after its last. `replaces`: the new value of that state tensor.
+
+    ```mlir
+    %w = exec.slot @accel0 at 0 bytes 256 tensor "w" resident
+    %scratch = exec.slot @accel0 at 256 bytes 64
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$memory, I64Attr:$at, I64Attr:$bytes, OptionalAttr<StrAttr>:$tensor,
+                       UnitAttr:$resident, OptionalAttr<StrAttr>:$replaces);
+  let assemblyFormat = [{
+    $memory `at` $at `bytes` $bytes (`tensor` $tensor^)? (`resident` $resident^)? (`replaces` $replaces^)? attr-dict
+  }];
+}
+
+def Exec_HomeOp : Exec_SlotLikeOp<"home"> {
+  let summary = "a tensor's home in host memory";
+  let description = [{
+    `position` is an offset into the parameter file or the state store, or the
+    number of an input or output. Parameters and inputs hold their data from the
+    start; a state home does if it is `resident`.
+
+    ```mlir
+    %w = exec.home parameter 4096 bytes 256 tensor "w"
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %h = exec.home state 0 bytes 64 tensor "h" resident
+    %h_new = exec.home state 0 bytes 64 tensor "h_new" replaces "h"
+    ```
+  }];
+  let arguments = (ins Exec_HomeKindAttr:$kind, I64Attr:$position, I64Attr:$bytes, StrAttr:$tensor,
+                       UnitAttr:$resident, OptionalAttr<StrAttr>:$replaces);
+  let assemblyFormat = [{
+    $kind $position `bytes` $bytes `tensor` $tensor (`resident` $resident^)? (`replaces` $replaces^)? attr-dict
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+class Exec_CommandOp<string opMnemonic, list<Trait> traits = []>
+    : Exec_Op<opMnemonic, !listconcat(traits, [InBody,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+        DeclareOpInterfaceMethods<Exec_CommandOpInterface, ["getReadSlots", "getWrittenSlots"]>])> {
+  let results = (outs Exec_EventType:$event);
+}
+
+def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments]> {
+  let summary = "runs an operator's kernel";
+  let description = [{
+    The kernel is a function `i32 (env, args)` of the module; its arguments are
+    the addresses of `reads`, then of `writes`, whose last may be workspace.
+
+    ```mlir
+    %e = exec.launch @k0 "matmul_0" reads(%x, %w) writes(%y) on @accel0.compute wait(%e0)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$op, Variadic<Exec_SlotType>:$reads,
+                       Variadic<Exec_SlotType>:$writes, FlatSymbolRefAttr:$stream, Variadic<Exec_EventType>:$waits);
+  let assemblyFormat = [{
+    $kernel $op `reads` `(` $reads `)` `writes` `(` $writes `)` `on` $stream (`wait` `(` $waits^ `)`)? attr-dict
+  }];
+}
+
+class Exec_CopyLikeOp<string opMnemonic> : Exec_CommandOp<opMnemonic> {
+  let arguments = (ins Exec_SlotType:$source, Exec_SlotType:$destination, I64Attr:$bytes, FlatSymbolRefAttr:$link,
+                       FlatSymbolRefAttr:$stream, Variadic<Exec_EventType>:$waits);
+  let assemblyFormat = [{
+    $source `to` $destination `bytes` $bytes `via` $link `on` $stream (`wait` `(` $waits^ `)`)? attr-dict
+  }];
+}
+def Exec_SwapInOp : Exec_CopyLikeOp<"swap_in"> { let summary = "copies from host memory to a device's"; }
+def Exec_SwapOutOp : Exec_CopyLikeOp<"swap_out"> { let summary = "copies from a device's memory to the host's"; }
+def Exec_CopyOp : Exec_CopyLikeOp<"copy"> { let summary = "copies between two devices' memories"; }
+
+#endif // SLUICE_DIALECTS_EXEC_EXECOPS

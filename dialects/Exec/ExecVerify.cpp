@@ -1,0 +1,507 @@
+//===- ExecVerify.cpp - What a planned program must obey --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Constraints C1 to C15 of the dialect's description. Independent of the plan
+// validator: a program may come from a file, or from a pass that changed it.
+// O((commands + slots) x (streams + log slots)).
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Exec/Exec.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace sluice::exec;
+
+namespace {
+
+constexpr int64_t kArenaAlignment = 64;
+
+/// What the program declares, by number and by name.
+struct Declarations {
+  SmallVector<MemoryOp> memories;
+  SmallVector<DeviceOp> devices;
+  SmallVector<LinkOp> links;
+  SmallVector<StreamOp> streams;
+  SmallVector<InputOp> inputs;
+  SmallVector<OutputOp> outputs;
+  llvm::DenseMap<StringAttr, uint32_t> memoryIds, deviceIds, linkIds, streamIds;
+
+  explicit Declarations(ProgramOp program) {
+    auto add = [](auto op, auto &list, auto &ids) {
+      ids[op.getSymNameAttr()] = list.size();
+      list.push_back(op);
+    };
+    for (Operation &op : program.getBody().getOps())
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case([&](MemoryOp memory) { add(memory, memories, memoryIds); })
+          .Case([&](DeviceOp device) { add(device, devices, deviceIds); })
+          .Case([&](LinkOp link) { add(link, links, linkIds); })
+          .Case([&](StreamOp stream) { add(stream, streams, streamIds); })
+          .Case([&](InputOp input) { inputs.push_back(input); })
+          .Case([&](OutputOp output) { outputs.push_back(output); });
+  }
+
+  std::optional<uint32_t> find(const llvm::DenseMap<StringAttr, uint32_t> &ids, FlatSymbolRefAttr name) const {
+    auto found = ids.find(name.getAttr());
+    return found == ids.end() ? std::nullopt : std::optional<uint32_t>(found->second);
+  }
+  /// Valid once C2 holds for devices and streams.
+  uint32_t memoryOfStream(uint32_t stream) {
+    DeviceOp device = devices[deviceIds.lookup(streams[stream].getDeviceAttr().getAttr())];
+    return memoryIds.lookup(device.getMemoryAttr().getAttr());
+  }
+};
+
+LogicalResult verifyDeclarations(Declarations &known) {
+  auto undeclared = [](Operation *op, StringRef what, FlatSymbolRefAttr name) {
+    return op->emitOpError() << "C2: " << what << " '" << name.getValue() << "' is not declared";
+  };
+  auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  for (MemoryOp memory : known.memories) {
+    int64_t arena = memory.getArena();
+    if (arena < 0 || (memory.getCapacity() && arena > static_cast<int64_t>(*memory.getCapacity())))
+      return memory.emitOpError() << "C3: arena of " << arena << " bytes does not fit in the memory's capacity";
+  }
+  for (DeviceOp device : known.devices) {
+    if (!known.find(known.memoryIds, device.getMemoryAttr()))
+      return undeclared(device, "memory", device.getMemoryAttr());
+    double speed = device.getSpeed().convertToDouble();
+    if (static_cast<int64_t>(device.getThreads()) < 1 || device.getThreads() > UINT32_MAX || !positive(speed))
+      return device.emitOpError("C3: threads must be at least 1 and speed positive");
+  }
+  for (LinkOp link : known.links) {
+    for (FlatSymbolRefAttr end : {link.getFirstAttr(), link.getSecondAttr()})
+      if (!known.find(known.memoryIds, end))
+        return undeclared(link, "memory", end);
+    double rate = link.getRate().convertToDouble(), duplex = link.getDuplex().convertToDouble();
+    if (!positive(rate) || !(duplex >= rate && duplex <= 2 * rate) || static_cast<int64_t>(link.getLatency()) < 0)
+      return link.emitOpError("C3: rate must be positive, duplex in [rate, 2 x rate] and latency not negative");
+    if (link.getFirst() == link.getSecond())
+      return link.emitOpError("C3: a link joins two different memories");
+  }
+  for (StreamOp stream : known.streams)
+    if (!known.find(known.deviceIds, stream.getDeviceAttr()))
+      return undeclared(stream, "device", stream.getDeviceAttr());
+  auto verifyPort = [](auto port) -> LogicalResult {
+    if (!denseBytes(cast<RankedTensorType>(port.getType())))
+      return port.emitOpError("C3: needs a static shape, and an element type that ONNX has");
+    return success();
+  };
+  for (InputOp input : known.inputs)
+    if (failed(verifyPort(input)))
+      return failure();
+  for (OutputOp output : known.outputs)
+    if (failed(verifyPort(output)))
+      return failure();
+  return success();
+}
+
+/// Where a slot's bytes are. Arenas, the state store and each output are
+/// *areas*: address spaces in which slots may overlap.
+struct Slot {
+  SlotOpInterface op;
+  uint32_t memory = 0;
+  std::optional<uint32_t> area; ///< None: inputs and parameters, never written.
+  int64_t begin = 0, end = 0;
+  bool written = false;
+  bool overwritten = false;
+  /// Last command that touches it, per stream, and the command that wrote it.
+  SmallVector<std::pair<uint32_t, uint32_t>, 2> touches; ///< (stream, command)
+  uint32_t writer = 0;
+
+  bool heldFromStart() { return op.isInitiallyHeld(); }
+};
+
+/// Checks one body, init or step, command by command in issue order.
+class BodyVerifier {
+public:
+  BodyVerifier(ProgramOp program, Declarations &known) : program(program), known(known) {}
+
+  LogicalResult run(Region &body);
+  LogicalResult checkOutputsWritten(StepOp step);
+  LogicalResult checkResident(StepOp step, BodyVerifier *init);
+
+private:
+  uint32_t stateArea() const { return known.memories.size(); }
+  uint32_t outputArea(int64_t index) const { return known.memories.size() + 1 + index; }
+
+  LogicalResult addSlot(SlotOpInterface op);
+  LogicalResult addArenaSlot(SlotOp op, Slot &slot);
+  LogicalResult addHome(HomeOp op, Slot &slot);
+  LogicalResult checkCommand(CommandOpInterface op);
+  LogicalResult checkLaunch(LaunchOp op, uint32_t stream);
+  LogicalResult checkCopy(Operation *op, Value source, Value destination, int64_t bytes, FlatSymbolRefAttr linkName,
+                          uint32_t stream);
+  LogicalResult checkWrittenRanges(CommandOpInterface op);
+  LogicalResult checkRead(Operation *op, Slot &slot);
+  LogicalResult write(Operation *op, Slot &slot, uint32_t command, uint32_t stream);
+  void touch(Slot &slot, uint32_t command, uint32_t stream);
+
+  /// Whether `earlier`, on `stream`, happens before command `later`.
+  bool happensBefore(uint32_t earlier, uint32_t stream, uint32_t later) const {
+    return clocks[later * known.streams.size() + stream] > earlier;
+  }
+  Slot &slotOf(Value value) { return slots[slotIds.find(value)->second]; }
+  static std::string nameOf(Slot &slot) {
+    StringAttr tensor = slot.op.getHeldTensor();
+    return tensor ? ("'" + tensor.getValue() + "'").str() : "workspace";
+  }
+
+  ProgramOp program;
+  Declarations &known;
+  SmallVector<Slot, 0> slots;
+  llvm::DenseMap<Value, uint32_t> slotIds;
+  llvm::DenseMap<Value, std::pair<uint32_t, uint32_t>> events; ///< -> (stream, command)
+  /// Per command and stream: 1 + the last command of that stream that happens
+  /// before it, itself included; 0: none.
+  std::vector<uint32_t> clocks;
+  std::vector<int64_t> lastOnStream;
+  /// Per area: start of a range -> (its end, the slot whose bytes it last held).
+  std::vector<std::map<int64_t, std::pair<int64_t, uint32_t>>> owners;
+};
+
+LogicalResult BodyVerifier::addArenaSlot(SlotOp op, Slot &slot) {
+  std::optional<uint32_t> memory = known.find(known.memoryIds, op.getMemoryAttr());
+  if (!memory)
+    return op.emitOpError() << "C2: memory '" << op.getMemory() << "' is not declared";
+  int64_t at = op.getAt(), bytes = op.getBytes(), arena = known.memories[*memory].getArena();
+  if (at < 0 || at % kArenaAlignment || bytes < 0 || bytes > arena || at > arena - bytes)
+    return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes
+                            << ") must start at a multiple of " << kArenaAlignment << " and end within the arena's "
+                            << arena;
+  slot.memory = *memory;
+  slot.area = *memory;
+  slot.begin = at;
+  slot.end = at + bytes;
+  return success();
+}
+
+LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
+  int64_t position = op.getPosition(), bytes = op.getBytes();
+  auto within = [&](int64_t limit, StringRef what) -> LogicalResult {
+    if (position < 0 || bytes < 0 || bytes > limit || position > limit - bytes)
+      return op.emitOpError() << "C5: bytes [" << position << ", " << position << " + " << bytes
+                              << ") are not within the " << what << "'s " << limit;
+    slot.begin = position;
+    slot.end = position + bytes;
+    return success();
+  };
+  auto port = [&](auto &ports, StringRef what) -> LogicalResult {
+    if (position < 0 || position >= static_cast<int64_t>(ports.size()))
+      return op.emitOpError() << "C5: " << what << " " << position << " is not declared";
+    int64_t declared = *denseBytes(cast<RankedTensorType>(ports[position].getType()));
+    if (bytes != declared)
+      return op.emitOpError() << "C5: " << what << " " << position << " has " << declared << " bytes, not " << bytes;
+    slot.end = bytes;
+    return success();
+  };
+  slot.memory = 0;
+  switch (op.getKind()) {
+  case HomeKind::Parameter:
+    return within(program.getParameterBytes(), "parameter file");
+  case HomeKind::Input:
+    return port(known.inputs, "input");
+  case HomeKind::Output:
+    if (op.getResident())
+      return op.emitOpError("C6: an output holds nothing before the step");
+    if (failed(port(known.outputs, "output")))
+      return failure();
+    slot.area = outputArea(position);
+    return success();
+  case HomeKind::State:
+    slot.area = stateArea();
+    return within(program.getStateBytes(), "state store");
+  }
+  llvm_unreachable("unknown home kind");
+}
+
+LogicalResult BodyVerifier::addSlot(SlotOpInterface op) {
+  Slot slot;
+  slot.op = op;
+  Operation *raw = op.getOperation();
+  if (auto arena = dyn_cast<SlotOp>(raw)) {
+    if (failed(addArenaSlot(arena, slot)))
+      return failure();
+    if (arena.getResident() && !arena.getTensorAttr())
+      return arena.emitOpError("C6: workspace cannot be resident");
+  } else if (failed(addHome(cast<HomeOp>(raw), slot))) {
+    return failure();
+  }
+  uint32_t id = slots.size();
+  slotIds[op.getSlotValue()] = id;
+  slots.push_back(std::move(slot));
+  Slot &added = slots.back();
+  if (!added.heldFromStart() || !added.area || added.begin == added.end)
+    return success();
+  // Bytes held from the start are nobody else's.
+  auto &ranges = owners[*added.area];
+  auto next = ranges.lower_bound(added.begin);
+  if (next != ranges.begin() && std::prev(next)->second.first > added.begin)
+    --next;
+  if (next != ranges.end() && next->first < added.end)
+    return raw->emitOpError() << "C10: resident " << nameOf(added) << " overlaps resident "
+                              << nameOf(slots[next->second.second]);
+  ranges.emplace(added.begin, std::pair(added.end, id));
+  return success();
+}
+
+void BodyVerifier::touch(Slot &slot, uint32_t command, uint32_t stream) {
+  for (auto &[touched, last] : slot.touches)
+    if (touched == stream) {
+      last = command;
+      return;
+    }
+  slot.touches.emplace_back(stream, command);
+}
+
+LogicalResult BodyVerifier::checkRead(Operation *op, Slot &slot) {
+  if (!slot.heldFromStart()) {
+    if (!slot.written)
+      return op->emitOpError() << "C7: reads " << nameOf(slot) << ", which no command before has written";
+    auto writer = slot.touches.front(); // The first touch of a written slot is its write.
+    if (!happensBefore(slot.writer, writer.first, clocks.size() / known.streams.size() - 1))
+      return op->emitOpError() << "C7: reads " << nameOf(slot)
+                               << ", whose write does not happen before; wait for its event";
+  }
+  if (slot.overwritten)
+    return op->emitOpError() << "C7: reads " << nameOf(slot) << ", which has been overwritten";
+  return success();
+}
+
+LogicalResult BodyVerifier::write(Operation *op, Slot &slot, uint32_t command, uint32_t stream) {
+  if (!slot.area || slot.heldFromStart() || slot.written)
+    return op->emitOpError() << "C6: writes " << nameOf(slot)
+                             << (slot.written ? ", which another command has written"
+                                              : ", which is resident, a parameter or an input");
+  slot.written = true;
+  slot.writer = command;
+  touch(slot, command, stream);
+  if (slot.begin == slot.end)
+    return success();
+  uint32_t id = slotIds.find(slot.op.getSlotValue())->second;
+  auto &ranges = owners[*slot.area];
+  auto next = ranges.upper_bound(slot.begin);
+  if (next != ranges.begin())
+    --next;
+  while (next != ranges.end() && next->first < slot.end) {
+    auto [begin, held] = *next;
+    auto [end, previous] = held;
+    if (end <= slot.begin) {
+      ++next;
+      continue;
+    }
+    Slot &old = slots[previous];
+    for (auto [oldStream, last] : old.touches)
+      if (!happensBefore(last, oldStream, command))
+        return op->emitOpError() << "C10: writes " << nameOf(slot) << " over " << nameOf(old)
+                                 << ", which a command that need not be done still uses; wait for its event";
+    old.overwritten = true;
+    next = ranges.erase(next);
+    if (begin < slot.begin)
+      ranges.emplace(begin, std::pair(slot.begin, previous));
+    if (end > slot.end)
+      next = ranges.emplace(slot.end, std::pair(end, previous)).first;
+  }
+  ranges.emplace(slot.begin, std::pair(slot.end, id));
+  return success();
+}
+
+LogicalResult BodyVerifier::checkWrittenRanges(CommandOpInterface op) {
+  auto overlap = [](Slot &a, Slot &b) { return a.area && a.area == b.area && a.begin < b.end && b.begin < a.end; };
+  OperandRange writes = op.getWrittenSlots();
+  for (auto [i, value] : llvm::enumerate(writes)) {
+    Slot &written = slotOf(value);
+    for (Value other : writes.drop_front(i + 1))
+      if (value == other || overlap(written, slotOf(other)))
+        return op->emitOpError() << "C11: writes " << nameOf(written) << " and " << nameOf(slotOf(other))
+                                 << " to the same bytes";
+    for (Value read : op.getReadSlots())
+      if (overlap(written, slotOf(read)) && (written.begin != slotOf(read).begin || !written.op.getHeldTensor()))
+        return op->emitOpError() << "C11: writes " << nameOf(written) << " over part of " << nameOf(slotOf(read))
+                                 << ", which it reads";
+  }
+  return success();
+}
+
+LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
+  if (known.streams[stream].getKind() != StreamKind::Compute)
+    return op.emitOpError() << "C8: stream '" << op.getStream() << "' does not compute";
+  uint32_t memory = known.memoryOfStream(stream);
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getReads()), SmallVector<Value>(op.getWrites())))
+    if (slotOf(value).memory != memory)
+      return op.emitOpError() << "C8: " << nameOf(slotOf(value)) << " is not in memory '"
+                              << known.memories[memory].getSymName() << "' of the stream's device";
+  return success();
+}
+
+LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destination, int64_t bytes,
+                                      FlatSymbolRefAttr linkName, uint32_t stream) {
+  std::optional<uint32_t> id = known.find(known.linkIds, linkName);
+  if (!id)
+    return op->emitOpError() << "C2: link '" << linkName.getValue() << "' is not declared";
+  Slot &from = slotOf(source), &to = slotOf(destination);
+  if (!from.op.getHeldTensor() || from.op.getHeldTensor() != to.op.getHeldTensor())
+    return op->emitOpError() << "C9: copies " << nameOf(from) << " to a slot of " << nameOf(to);
+  if (bytes < 0 || bytes > from.end - from.begin || bytes > to.end - to.begin)
+    return op->emitOpError() << "C9: copies " << bytes << " bytes, more than its slots have";
+  LinkOp link = known.links[*id];
+  uint32_t first = known.memoryIds.lookup(link.getFirstAttr().getAttr());
+  uint32_t second = known.memoryIds.lookup(link.getSecondAttr().getAttr());
+  if (!((first == from.memory && second == to.memory) || (first == to.memory && second == from.memory)))
+    return op->emitOpError() << "C9: link '" << linkName.getValue() << "' does not join memories '"
+                             << known.memories[from.memory].getSymName() << "' and '"
+                             << known.memories[to.memory].getSymName() << "'";
+  bool directionHolds = isa<SwapInOp>(op)    ? from.memory == 0 && to.memory != 0
+                        : isa<SwapOutOp>(op) ? from.memory != 0 && to.memory == 0
+                                             : from.memory != 0 && to.memory != 0;
+  if (!directionHolds)
+    return op->emitOpError("C9: swap_in comes from the host's memory, swap_out goes to it, copy does neither");
+  StreamKind kind = known.streams[stream].getKind();
+  uint32_t memory = known.memoryOfStream(stream);
+  bool streamHolds = isa<SwapInOp>(op)    ? kind == StreamKind::In && memory == to.memory
+                     : isa<SwapOutOp>(op) ? kind == StreamKind::Out && memory == from.memory
+                                          : (kind == StreamKind::In && memory == to.memory) ||
+                                                (kind == StreamKind::Out && memory == from.memory);
+  if (!streamHolds)
+    return op->emitOpError() << "C9: stream '" << known.streams[stream].getSymName()
+                             << "' is not the one for this copy: in of the device it goes to, or out of the device it "
+                                "comes from";
+  return success();
+}
+
+LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
+  std::optional<uint32_t> stream = known.find(known.streamIds, op.getStreamRef());
+  if (!stream)
+    return op->emitOpError() << "C2: stream '" << op.getStreamRef().getValue() << "' is not declared";
+
+  size_t numStreams = known.streams.size();
+  uint32_t command = clocks.size() / numStreams;
+  clocks.resize(clocks.size() + numStreams, 0);
+  uint32_t *clock = &clocks[command * numStreams];
+  auto join = [&](uint32_t earlier) {
+    for (size_t s = 0; s < numStreams; ++s)
+      clock[s] = std::max(clock[s], clocks[earlier * numStreams + s]);
+  };
+  if (lastOnStream[*stream] >= 0)
+    join(lastOnStream[*stream]);
+  for (Value wait : op.getWaitEvents()) {
+    auto [waitStream, waitCommand] = events.find(wait)->second;
+    if (waitStream == *stream)
+      return op->emitOpError("C12: waits for a command of its own stream, which is ordered before it already");
+    join(waitCommand);
+  }
+  clock[*stream] = command + 1;
+  lastOnStream[*stream] = command;
+  events[op.getEventValue()] = {*stream, command};
+
+  LogicalResult shape =
+      llvm::TypeSwitch<Operation *, LogicalResult>(op.getOperation())
+          .Case([&](LaunchOp launch) { return checkLaunch(launch, *stream); })
+          .Case<SwapInOp, SwapOutOp, CopyOp>([&](auto copy) {
+            return checkCopy(copy, copy.getSource(), copy.getDestination(), copy.getBytes(), copy.getLinkAttr(), *stream);
+          })
+          .Default([](Operation *) { return success(); });
+  if (failed(shape) || failed(checkWrittenRanges(op)))
+    return failure();
+  for (Value value : op.getReadSlots()) {
+    if (failed(checkRead(op, slotOf(value))))
+      return failure();
+    touch(slotOf(value), command, *stream);
+  }
+  for (Value value : op.getWrittenSlots())
+    if (failed(write(op, slotOf(value), command, *stream)))
+      return failure();
+  return success();
+}
+
+LogicalResult BodyVerifier::run(Region &body) {
+  owners.resize(known.memories.size() + 1 + known.outputs.size());
+  lastOnStream.assign(known.streams.size(), -1);
+  // Resident bytes are taken before the first command, wherever they are named.
+  for (Operation &op : body.getOps())
+    if (auto slot = dyn_cast<SlotOpInterface>(&op); slot && failed(addSlot(slot)))
+      return failure();
+  for (Operation &op : body.getOps()) {
+    if (auto command = dyn_cast<CommandOpInterface>(&op)) {
+      if (failed(checkCommand(command)))
+        return failure();
+    } else if (!isa<SlotOpInterface>(&op)) {
+      return op.emitOpError("C1: only slots and commands stand in a program's bodies");
+    }
+  }
+  return success();
+}
+
+LogicalResult BodyVerifier::checkOutputsWritten(StepOp step) {
+  for (auto [index, output] : llvm::enumerate(known.outputs)) {
+    bool whole = llvm::any_of(slots, [&, index = index](Slot &slot) {
+      return slot.area == outputArea(index) && slot.written && !slot.overwritten;
+    });
+    if (!whole)
+      return step.emitOpError() << "C13: output " << index << " '" << output.getTensor() << "' is never written";
+  }
+  return success();
+}
+
+LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
+  for (Slot &slot : slots) {
+    if (!slot.heldFromStart() || !slot.area)
+      continue;
+    auto sameTensor = [&](Slot &other) {
+      return other.begin == slot.begin && (other.op.getHeldTensor() == slot.op.getHeldTensor() ||
+                                           other.op.getReplaced() == slot.op.getHeldTensor());
+    };
+    for (auto &[begin, held] : owners[*slot.area])
+      if (begin < slot.end && held.first > slot.begin && !sameTensor(slots[held.second]))
+        return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[held.second])
+                                      << " is in its place when the step ends";
+    if (*slot.area == stateArea())
+      continue;
+    bool loaded = init && llvm::any_of(init->slots, [&](Slot &other) {
+                    return other.written && !other.overwritten && other.area == slot.area &&
+                           other.begin == slot.begin && other.end == slot.end &&
+                           other.op.getHeldTensor() == slot.op.getHeldTensor();
+                  });
+    if (!loaded)
+      return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and init does not load it";
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : getBody().getOps())
+    if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, InitOp, StepOp>(&op))
+      return op.emitOpError("C1: does not belong in a program");
+  auto steps = llvm::to_vector(getBody().getOps<StepOp>());
+  auto inits = llvm::to_vector(getBody().getOps<InitOp>());
+  Declarations known(*this);
+  if (steps.size() != 1 || inits.size() > 1 || known.memories.empty())
+    return emitOpError("C1: needs a memory, one step and at most one init");
+  if (getParameterBytes() > INT64_MAX || getStateBytes() > INT64_MAX)
+    return emitOpError("C3: parameter and state bytes must not be negative");
+  if (failed(verifyDeclarations(known)))
+    return failure();
+
+  std::optional<BodyVerifier> init;
+  if (!inits.empty()) {
+    for (Operation &op : inits.front().getBody().getOps())
+      if (isa<LaunchOp>(&op))
+        return op.emitOpError("C15: init holds copies alone");
+    if (failed(init.emplace(*this, known).run(inits.front().getBody())))
+      return failure();
+  }
+  BodyVerifier step(*this, known);
+  if (failed(step.run(steps.front().getBody())) || failed(step.checkOutputsWritten(steps.front())) ||
+      failed(step.checkResident(steps.front(), init ? &*init : nullptr)))
+    return failure();
+  return success();
+}
