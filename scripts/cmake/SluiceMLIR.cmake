@@ -7,6 +7,8 @@ list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+# mlir_tablegen reads the folder's include directories, not a target's.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
 add_library(SluiceMLIROptions INTERFACE)
 target_link_libraries(SluiceMLIROptions INTERFACE SluiceOptions)
