@@ -1,0 +1,258 @@
+//===- Graph.cpp ----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Graph/Graph.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <queue>
+#include <string_view>
+#include <unordered_set>
+
+namespace sluice {
+
+TensorId Graph::addTensor(Tensor tensor) {
+  tens.push_back(std::move(tensor));
+  return TensorId(tens.size() - 1);
+}
+
+OperatorId Graph::addOperator(Operator op) {
+  OperatorId id(ops.size());
+  // Ids out of range are not linked; check() reports them.
+  for (TensorId input : op.inputs) {
+    if (input.index() >= tens.size())
+      continue;
+    std::vector<OperatorId> &consumers = tens[input.index()].consumers;
+    if (consumers.empty() || consumers.back() != id)
+      consumers.push_back(id);
+  }
+  for (TensorId output : op.outputs)
+    if (output.index() < tens.size() && !tens[output.index()].producer.valid())
+      tens[output.index()].producer = id;
+  ops.push_back(std::move(op));
+  return id;
+}
+
+//===----------------------------------------------------------------------===//
+// check
+//===----------------------------------------------------------------------===//
+
+/// Larger sizes could not be added up; no machine has a thousandth of it.
+static constexpr int64_t kMaxBytes = int64_t(1) << 56;
+
+static Status checkOperator(const Graph &graph, OperatorId id) {
+  const Operator &op = graph.op(id);
+  auto bad = [&](const auto &...what) {
+    Error error{ErrorCode::InvalidInput, concat(what..., ", operator '", op.name, "', correct the graph"), {id.value}};
+    return tl::unexpected<Error>(std::move(error));
+  };
+  if (op.outputs.empty())
+    return bad("no output");
+  for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs}) {
+    std::unordered_set<TensorId> seen;
+    for (TensorId tensor : *list) {
+      if (tensor.index() >= graph.numTensors())
+        return bad("tensor ", tensor.value, " does not exist");
+      if (!seen.insert(tensor).second)
+        return bad("tensor '", graph.tensor(tensor).name, "' is listed twice");
+    }
+  }
+  for (TensorId input : op.inputs) {
+    const std::vector<OperatorId> &consumers = graph.tensor(input).consumers;
+    if (!std::binary_search(consumers.begin(), consumers.end(), id))
+      return bad("tensor '", graph.tensor(input).name, "' does not list its consumer");
+  }
+  for (TensorId output : op.outputs) {
+    const Tensor &tensor = graph.tensor(output);
+    if (tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::Input)
+      return bad("tensor '", tensor.name, "' is a parameter or an input and may not be written");
+    if (tensor.producer != id)
+      return bad("tensor '", tensor.name, "' has two producers");
+  }
+  if (op.flops < 0 || op.bytesMoved < 0)
+    return bad("flops and bytes moved may not be negative");
+  if (op.workspaceBytes < 0 || op.workspaceBytes > kMaxBytes)
+    return bad("workspace of ", op.workspaceBytes, " bytes is not in [0, 2^56]");
+  for (auto [input, output] : op.inPlace)
+    if (input >= op.inputs.size() || output >= op.outputs.size())
+      return bad("in-place pair (", input, ", ", output, ") is out of range");
+  return {};
+}
+
+static Status checkTensor(const Graph &graph, TensorId id) {
+  const Tensor &tensor = graph.tensor(id);
+  auto bad = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", tensor '", tensor.name, "', correct the graph");
+  };
+  if (tensor.bytes < 0 || tensor.bytes > kMaxBytes)
+    return bad("size of ", tensor.bytes, " bytes is not in [0, 2^56]");
+  if (tensor.producer.valid()) {
+    if (tensor.producer.index() >= graph.numOperators())
+      return bad("producer ", tensor.producer.value, " does not exist");
+    const std::vector<TensorId> &outputs = graph.op(tensor.producer).outputs;
+    if (std::find(outputs.begin(), outputs.end(), id) == outputs.end())
+      return bad("its producer does not write it");
+  } else if (tensor.kind == TensorKind::Activation && (!tensor.consumers.empty() || tensor.isOutput)) {
+    return bad("activation is read but no operator writes it");
+  }
+  OperatorId previous;
+  for (OperatorId consumer : tensor.consumers) {
+    if (consumer.index() >= graph.numOperators())
+      return bad("consumer ", consumer.value, " does not exist");
+    if (previous.valid() && !(previous < consumer))
+      return bad("consumers are not ascending");
+    const std::vector<TensorId> &inputs = graph.op(consumer).inputs;
+    if (std::find(inputs.begin(), inputs.end(), id) == inputs.end())
+      return bad("consumer '", graph.op(consumer).name, "' does not read it");
+    previous = consumer;
+  }
+  if (tensor.updates.valid()) {
+    if (tensor.updates.index() >= graph.numTensors())
+      return bad("updated tensor ", tensor.updates.value, " does not exist");
+    const Tensor &state = graph.tensor(tensor.updates);
+    if (state.kind != TensorKind::State || state.producer.valid() || state.updates.valid())
+      return bad("'", state.name, "' is updated but is not a state from before the step");
+    if (state.bytes != tensor.bytes)
+      return bad("size differs from the state '", state.name, "' it updates");
+    if (!tensor.producer.valid())
+      return bad("updates a state but no operator writes it");
+  } else if (tensor.kind == TensorKind::State && tensor.producer.valid()) {
+    return bad("state is written but says no state that it updates");
+  }
+  return {};
+}
+
+Status Graph::check() const {
+  std::unordered_set<std::string_view> names;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (!names.insert(ops[i].name).second)
+      return makeError(ErrorCode::InvalidInput, "two operators are named '", ops[i].name, "', rename one");
+    if (Status status = checkOperator(*this, OperatorId(i)); !status)
+      return status;
+  }
+  std::unordered_set<TensorId> updated;
+  for (size_t i = 0; i < tens.size(); ++i) {
+    if (Status status = checkTensor(*this, TensorId(i)); !status)
+      return status;
+    if (tens[i].updates.valid() && !updated.insert(tens[i].updates).second)
+      return makeError(ErrorCode::InvalidInput, "state '", tensor(tens[i].updates).name,
+                       "' is updated by two tensors, keep one");
+  }
+  Expected<std::vector<OperatorId>> order = topologicalOrder();
+  if (!order)
+    return propagate(order);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Topology
+//===----------------------------------------------------------------------===//
+
+static void sortUnique(std::vector<OperatorId> &ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+std::vector<OperatorId> Graph::predecessors(OperatorId id) const {
+  std::vector<OperatorId> result;
+  for (TensorId input : op(id).inputs)
+    if (OperatorId producer = tensor(input).producer; producer.valid())
+      result.push_back(producer);
+  sortUnique(result);
+  return result;
+}
+
+std::vector<OperatorId> Graph::successors(OperatorId id) const {
+  std::vector<OperatorId> result;
+  for (TensorId output : op(id).outputs)
+    result.insert(result.end(), tensor(output).consumers.begin(), tensor(output).consumers.end());
+  sortUnique(result);
+  return result;
+}
+
+/// One cycle among the operators whose `missing` is not zero. Each of those has
+/// such a predecessor, so walking backwards must meet itself.
+static std::vector<OperatorId> findCycle(const Graph &graph, const std::vector<uint32_t> &missing) {
+  OperatorId at;
+  for (size_t i = 0; i < missing.size() && !at.valid(); ++i)
+    if (missing[i] != 0)
+      at = OperatorId(i);
+  std::vector<OperatorId> walk;
+  std::vector<int64_t> position(missing.size(), -1);
+  while (position[at.index()] < 0) {
+    position[at.index()] = static_cast<int64_t>(walk.size());
+    walk.push_back(at);
+    for (OperatorId predecessor : graph.predecessors(at))
+      if (missing[predecessor.index()] != 0) {
+        at = predecessor;
+        break;
+      }
+  }
+  walk.erase(walk.begin(), walk.begin() + position[at.index()]);
+  std::reverse(walk.begin(), walk.end());
+  return walk;
+}
+
+Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
+  std::vector<uint32_t> missing(ops.size());
+  std::priority_queue<OperatorId, std::vector<OperatorId>, std::greater<>> ready;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    missing[i] = static_cast<uint32_t>(predecessors(OperatorId(i)).size());
+    if (missing[i] == 0)
+      ready.push(OperatorId(i));
+  }
+  std::vector<OperatorId> order;
+  order.reserve(ops.size());
+  while (!ready.empty()) {
+    OperatorId next = ready.top();
+    ready.pop();
+    order.push_back(next);
+    for (OperatorId successor : successors(next))
+      if (--missing[successor.index()] == 0)
+        ready.push(successor);
+  }
+  if (order.size() == ops.size())
+    return order;
+
+  std::vector<OperatorId> cycle = findCycle(*this, missing);
+  constexpr size_t kShown = 8;
+  Error error{ErrorCode::InvalidInput, "operators form a cycle: ", {}};
+  for (size_t i = 0; i < cycle.size(); ++i) {
+    error.operators.push_back(cycle[i].value);
+    if (i < kShown)
+      error.message += concat("'", op(cycle[i]).name, "' -> ");
+  }
+  if (cycle.size() > kShown)
+    error.message += concat("(", cycle.size() - kShown, " more) -> ");
+  error.message += concat("'", op(cycle.front()).name, "', break it");
+  return tl::unexpected<Error>(std::move(error));
+}
+
+bool Graph::isTopological(std::span<const OperatorId> order) const {
+  if (order.size() != ops.size())
+    return false;
+  std::vector<bool> done(ops.size(), false);
+  for (OperatorId id : order) {
+    if (id.index() >= ops.size() || done[id.index()])
+      return false;
+    for (TensorId input : op(id).inputs)
+      if (OperatorId producer = tensor(input).producer; producer.valid() && !done[producer.index()])
+        return false;
+    done[id.index()] = true;
+  }
+  return true;
+}
+
+int64_t Graph::workingSetBytes(OperatorId id) const {
+  const Operator &o = op(id);
+  int64_t total = alignUp(o.workspaceBytes);
+  for (const std::vector<TensorId> *list : {&o.inputs, &o.outputs})
+    for (TensorId t : *list)
+      total = saturatingAdd(total, alignUp(tensor(t).bytes));
+  return total;
+}
+
+} // namespace sluice

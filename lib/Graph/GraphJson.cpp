@@ -1,0 +1,230 @@
+//===- GraphJson.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Inside one file tensors are referred to by index: names need not be unique.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Graph/GraphJson.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+static constexpr std::array<std::string_view, 4> kKindNames = {"activation", "parameter", "input", "state"};
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static Json idsToJson(const std::vector<TensorId> &ids) {
+  Json array = Json::array();
+  for (TensorId id : ids)
+    array.push_back(id.value);
+  return array;
+}
+
+/// Fields at their defaults are left out.
+Json graphToJson(const Graph &graph) {
+  Json json;
+  json["schema"] = kGraphSchema;
+  json["name"] = graph.name;
+  Json tensors = Json::array();
+  for (const Tensor &tensor : graph.tensors()) {
+    Json entry;
+    entry["name"] = tensor.name;
+    entry["kind"] = kKindNames[static_cast<size_t>(tensor.kind)];
+    entry["bytes"] = tensor.bytes;
+    if (!tensor.type.empty())
+      entry["type"] = tensor.type;
+    if (tensor.isOutput)
+      entry["output"] = true;
+    if (tensor.updates.valid())
+      entry["updates"] = tensor.updates.value;
+    tensors.push_back(std::move(entry));
+  }
+  json["tensors"] = std::move(tensors);
+
+  Json operators = Json::array();
+  for (const Operator &op : graph.operators()) {
+    Json entry;
+    entry["name"] = op.name;
+    entry["kind"] = op.kind;
+    entry["inputs"] = idsToJson(op.inputs);
+    entry["outputs"] = idsToJson(op.outputs);
+    entry["flops"] = op.flops;
+    if (op.bytesMoved != 0)
+      entry["bytesMoved"] = op.bytesMoved;
+    if (op.workspaceBytes != 0)
+      entry["workspaceBytes"] = op.workspaceBytes;
+    if (!op.signature.empty())
+      entry["signature"] = op.signature;
+    if (!op.inPlace.empty()) {
+      Json pairs = Json::array();
+      for (auto [input, output] : op.inPlace)
+        pairs.push_back(Json::array({input, output}));
+      entry["inPlace"] = std::move(pairs);
+    }
+    if (op.colocation >= 0)
+      entry["colocation"] = op.colocation;
+    operators.push_back(std::move(entry));
+  }
+  json["operators"] = std::move(operators);
+  return json;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std::string_view what) {
+  Expected<int64_t> value = reader.asInteger();
+  if (!value)
+    return propagate(value);
+  if (*value < 0 || static_cast<uint64_t>(*value) >= bound)
+    return makeError(ErrorCode::InvalidInput, what, " ", *value, " does not exist, at '", reader.where(),
+                     "', write a number from 0 to ", static_cast<int64_t>(bound) - 1);
+  return static_cast<uint32_t>(*value);
+}
+
+/// Reads a member with `read` into `target`; passes the first error on.
+template <typename T>
+static Status readInto(T &target, Expected<T> value) {
+  if (!value)
+    return propagate(value);
+  target = std::move(*value);
+  return {};
+}
+
+static Expected<Tensor> readTensor(const JsonReader &reader, size_t numTensors) {
+  Tensor tensor;
+  std::string kind;
+  Status status = reader.onlyKeys({"name", "kind", "bytes", "type", "output", "updates"});
+  status = status.and_then([&] { return readInto(tensor.name, reader.string("name")); })
+               .and_then([&] { return readInto(kind, reader.string("kind")); })
+               .and_then([&] { return readInto(tensor.bytes, reader.integer("bytes")); })
+               .and_then([&] { return readInto(tensor.type, reader.string("type", "")); })
+               .and_then([&] { return readInto(tensor.isOutput, reader.boolean("output", false)); });
+  if (!status)
+    return propagate(status);
+  size_t index = 0;
+  while (index < kKindNames.size() && kKindNames[index] != kind)
+    ++index;
+  if (index == kKindNames.size())
+    return makeError(ErrorCode::InvalidInput, "tensor kind '", kind.substr(0, 80), "' is unknown, at '",
+                     reader.where(), ".kind', write activation, parameter, input or state");
+  tensor.kind = static_cast<TensorKind>(index);
+  if (reader.has("updates")) {
+    Expected<uint32_t> updates = indexBelow(*reader.member("updates"), numTensors, "tensor");
+    if (!updates)
+      return propagate(updates);
+    tensor.updates = TensorId(*updates);
+  }
+  return tensor;
+}
+
+static Expected<std::vector<TensorId>> readIds(const JsonReader &reader, std::string_view key, size_t numTensors) {
+  Expected<std::vector<JsonReader>> elements =
+      reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
+  if (!elements)
+    return propagate(elements);
+  std::vector<TensorId> ids;
+  for (const JsonReader &element : *elements) {
+    Expected<uint32_t> id = indexBelow(element, numTensors, "tensor");
+    if (!id)
+      return propagate(id);
+    ids.emplace_back(*id);
+  }
+  return ids;
+}
+
+static Expected<std::vector<std::pair<uint32_t, uint32_t>>> readPairs(const JsonReader &reader, const Operator &op) {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  Expected<std::vector<JsonReader>> elements = reader.elements();
+  if (!elements)
+    return propagate(elements);
+  for (const JsonReader &element : *elements) {
+    Expected<std::vector<JsonReader>> pair = element.elements();
+    if (!pair)
+      return propagate(pair);
+    if (pair->size() != 2)
+      return makeError(ErrorCode::InvalidInput, "expected two numbers, at '", element.where(),
+                       "', write [input, output]");
+    Expected<uint32_t> input = indexBelow((*pair)[0], op.inputs.size(), "input");
+    if (!input)
+      return propagate(input);
+    Expected<uint32_t> output = indexBelow((*pair)[1], op.outputs.size(), "output");
+    if (!output)
+      return propagate(output);
+    pairs.emplace_back(*input, *output);
+  }
+  return pairs;
+}
+
+static Expected<Operator> readOperator(const JsonReader &reader, size_t numTensors) {
+  Operator op;
+  int64_t colocation = -1;
+  Status status = reader.onlyKeys({"name", "kind", "inputs", "outputs", "flops", "bytesMoved", "workspaceBytes",
+                                   "signature", "inPlace", "colocation"});
+  status = status.and_then([&] { return readInto(op.name, reader.string("name")); })
+               .and_then([&] { return readInto(op.kind, reader.string("kind")); })
+               .and_then([&] { return readInto(op.inputs, readIds(reader, "inputs", numTensors)); })
+               .and_then([&] { return readInto(op.outputs, readIds(reader, "outputs", numTensors)); })
+               .and_then([&] { return readInto(op.flops, reader.integer("flops", 0)); })
+               .and_then([&] { return readInto(op.bytesMoved, reader.integer("bytesMoved", 0)); })
+               .and_then([&] { return readInto(op.workspaceBytes, reader.integer("workspaceBytes", 0)); })
+               .and_then([&] { return readInto(op.signature, reader.string("signature", "")); })
+               .and_then([&] { return readInto(colocation, reader.integer("colocation", -1)); });
+  if (status && reader.has("inPlace"))
+    status = readInto(op.inPlace, readPairs(*reader.member("inPlace"), op));
+  if (!status)
+    return propagate(status);
+  if (colocation < -1 || colocation > INT32_MAX)
+    return makeError(ErrorCode::InvalidInput, "colocation ", colocation, " is out of range, at '", reader.where(),
+                     ".colocation', write a number from 0 to 2147483647");
+  op.colocation = static_cast<int32_t>(colocation);
+  return op;
+}
+
+Expected<Graph> graphFromJson(const JsonReader &reader) {
+  Graph graph;
+  int64_t schema = 0;
+  Status status = reader.onlyKeys({"schema", "name", "tensors", "operators"});
+  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); })
+               .and_then([&] { return readInto(graph.name, reader.string("name", "")); });
+  if (!status)
+    return propagate(status);
+  if (schema < 1 || schema > kGraphSchema)
+    return makeError(ErrorCode::Unsupported, "graph schema ", schema, " is not known, at '", reader.where(),
+                     "', this version reads 1 to ", kGraphSchema);
+
+  auto listOf = [&](std::string_view key) {
+    return reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
+  };
+  Expected<std::vector<JsonReader>> tensors = listOf("tensors");
+  if (!tensors)
+    return propagate(tensors);
+  Expected<std::vector<JsonReader>> operators = listOf("operators");
+  if (!operators)
+    return propagate(operators);
+  for (const JsonReader &entry : *tensors) {
+    Expected<Tensor> tensor = readTensor(entry, tensors->size());
+    if (!tensor)
+      return propagate(tensor);
+    graph.addTensor(std::move(*tensor));
+  }
+  for (const JsonReader &entry : *operators) {
+    Expected<Operator> op = readOperator(entry, tensors->size());
+    if (!op)
+      return propagate(op);
+    graph.addOperator(std::move(*op));
+  }
+  if (Status checked = graph.check(); !checked)
+    return propagate(checked);
+  return graph;
+}
+
+} // namespace sluice

@@ -1,0 +1,19 @@
+//===- HostInfo.h - What the operating system says of this computer -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_MACHINE_HOSTINFO_H
+#define SLUICE_LIB_MACHINE_HOSTINFO_H
+
+#include <cstdint>
+
+namespace sluice {
+
+/// Cores this process may use, at least 1.
+int hostCores();
+/// Physical memory; max() where the system does not say.
+int64_t hostMemoryBytes();
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_MACHINE_HOSTINFO_H

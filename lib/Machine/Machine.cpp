@@ -1,0 +1,119 @@
+//===- Machine.cpp --------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Machine/Machine.h"
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace sluice {
+
+/// An hour: beyond any overhead, and far from overflowing sums.
+static constexpr int64_t kMaxOverheadNs = 3'600'000'000'000;
+
+static bool positive(double value) { return std::isfinite(value) && value > 0; }
+
+static Status checkDevice(const Machine &machine, const Device &device) {
+  auto bad = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", device '", device.name, "' of machine '", machine.name,
+                     "', correct it");
+  };
+  if (device.memory.index() >= machine.memories.size())
+    return bad("its memory does not exist");
+  if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
+    return bad("memory '", machine.memory(device.memory).name, "' has no link to the host's");
+  if (!positive(device.flopsPerSec) || !positive(device.memoryBytesPerSec))
+    return bad("rates must be positive and finite");
+  if (device.launchOverheadNs < 0 || device.launchOverheadNs > kMaxOverheadNs)
+    return bad("launch overhead must be from 0 to 1h");
+  for (const auto &[kind, fraction] : device.efficiency)
+    if (!positive(fraction))
+      return bad("efficiency of '", kind, "' must be positive and finite");
+  if (device.threads < 1)
+    return bad("threads must be at least 1");
+  if (!positive(device.speed) || device.speed > 1)
+    return bad("speed must be in (0, 1]");
+  return {};
+}
+
+static Status checkLink(const Machine &machine, const Link &link) {
+  if (link.a.index() >= machine.memories.size() || link.b.index() >= machine.memories.size())
+    return makeError(ErrorCode::InvalidInput, "a link's memory does not exist, machine '", machine.name,
+                     "', correct it");
+  auto bad = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", link '", machine.memory(link.a).name, "' - '",
+                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
+  };
+  if (link.a == link.b)
+    return bad("joins a memory to itself");
+  if (!positive(link.bytesPerSec) || !positive(link.duplexBytesPerSec))
+    return bad("rates must be positive and finite");
+  // A thousandth: both rates may have been rounded.
+  if (link.duplexBytesPerSec < link.bytesPerSec * 0.999 || link.duplexBytesPerSec > link.bytesPerSec * 2.002)
+    return bad("duplex rate must be from one to two times the rate of one direction");
+  if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
+    return bad("latency must be from 0 to 1h");
+  return {};
+}
+
+Status Machine::check() const {
+  auto bad = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", machine '", name, "', correct it");
+  };
+  if (memories.empty())
+    return bad("no memory");
+  std::set<std::string_view> names;
+  for (const Memory &memory : memories) {
+    if (memory.name.empty() || !names.insert(memory.name).second)
+      return bad("memory name '", memory.name, "' is empty or used twice");
+    if (memory.capacityBytes < 0)
+      return bad("memory '", memory.name, "' has a negative capacity");
+  }
+  names.clear();
+  for (const Device &device : devices) {
+    if (device.name.empty() || !names.insert(device.name).second)
+      return bad("device name '", device.name, "' is empty or used twice");
+    if (Status status = checkDevice(*this, device); !status)
+      return status;
+  }
+  std::set<std::pair<MemoryId, MemoryId>> joined;
+  for (const Link &link : links) {
+    if (Status status = checkLink(*this, link); !status)
+      return status;
+    if (!joined.insert(std::minmax(link.a, link.b)).second)
+      return bad("two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
+  }
+  if (computeDevices().empty())
+    return bad("no device computes");
+  return {};
+}
+
+std::vector<DeviceId> Machine::computeDevices() const {
+  std::vector<DeviceId> result;
+  for (size_t i = 0; i < devices.size(); ++i)
+    if (devices[i].computes)
+      result.emplace_back(i);
+  return result;
+}
+
+Expected<MemoryId> Machine::findMemory(std::string_view wanted) const {
+  std::string known;
+  for (size_t i = 0; i < memories.size(); ++i) {
+    if (memories[i].name == wanted)
+      return MemoryId(i);
+    known += (i ? ", " : "") + memories[i].name;
+  }
+  return makeError(ErrorCode::NotFound, "memory '", wanted, "' is not in machine '", name, "', use one of: ", known);
+}
+
+LinkId Machine::findLink(MemoryId a, MemoryId b) const {
+  for (size_t i = 0; i < links.size(); ++i)
+    if ((links[i].a == a && links[i].b == b) || (links[i].a == b && links[i].b == a))
+      return LinkId(i);
+  return LinkId();
+}
+
+} // namespace sluice
