@@ -1,0 +1,116 @@
+//===- Offsets.cpp - Checks and bounds of static allocation ---------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Memory/Offsets.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace sluice;
+
+static std::string idOf(const OffsetProblem &problem, size_t i) {
+  return problem.ids.empty() ? std::to_string(i) : problem.ids[i];
+}
+
+/// Takes part: has bytes and a lifetime.
+static bool occupies(const Buffer &buffer) { return buffer.bytes > 0 && buffer.lower < buffer.upper; }
+
+Status sluice::check(const OffsetProblem &problem) {
+  if (!problem.ids.empty() && problem.ids.size() != problem.buffers.size())
+    return makeError(ErrorCode::InvalidInput, problem.ids.size(), " ids for ", problem.buffers.size(),
+                     " buffers, give each buffer one");
+  if (problem.capacityBytes && *problem.capacityBytes < 0)
+    return makeError(ErrorCode::InvalidInput, "negative capacity ", *problem.capacityBytes);
+  int64_t total = 0;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer &buffer = problem.buffers[i];
+    if (buffer.lower > buffer.upper)
+      return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' ends at ", buffer.upper,
+                       ", before it starts at ", buffer.lower);
+    if (buffer.bytes < 0)
+      return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has negative size ", buffer.bytes);
+    if (buffer.alignment < 1)
+      return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has alignment ", buffer.alignment,
+                       ", which is not positive");
+    total = saturatingAdd(total, saturatingAdd(buffer.bytes, buffer.alignment));
+  }
+  if (total > int64_t(1) << 62)
+    return makeError(ErrorCode::InvalidInput, "the buffers' sizes sum to more than 2^62 bytes");
+  return {};
+}
+
+LiveBytes sluice::maxLive(const OffsetProblem &problem) {
+  // (time, change): ends sort before starts of the same time.
+  std::vector<std::pair<int64_t, int64_t>> events;
+  events.reserve(problem.buffers.size() * 2);
+  for (const Buffer &buffer : problem.buffers)
+    if (occupies(buffer)) {
+      events.emplace_back(buffer.lower, buffer.bytes);
+      events.emplace_back(buffer.upper, -buffer.bytes);
+    }
+  std::sort(events.begin(), events.end());
+  LiveBytes best;
+  int64_t live = 0;
+  for (auto [time, change] : events) {
+    live += change;
+    if (live > best.bytes)
+      best = {live, time};
+  }
+  return best;
+}
+
+Status sluice::validate(const OffsetProblem &problem, const OffsetSolution &solution) {
+  if (solution.offsets.size() != problem.buffers.size())
+    return makeError(ErrorCode::Internal, "solution has ", solution.offsets.size(), " offsets for ",
+                     problem.buffers.size(), " buffers");
+  int64_t peak = 0;
+  std::vector<std::pair<int64_t, size_t>> starts, ends;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer &buffer = problem.buffers[i];
+    int64_t offset = solution.offsets[i];
+    if (offset < 0)
+      return makeError(ErrorCode::Internal, "buffer '", idOf(problem, i), "' has negative offset ", offset);
+    if (offset % buffer.alignment != 0)
+      return makeError(ErrorCode::Internal, "offset ", offset, " of buffer '", idOf(problem, i),
+                       "' is not a multiple of ", buffer.alignment);
+    if (!occupies(buffer))
+      continue;
+    int64_t end = saturatingAdd(offset, buffer.bytes);
+    peak = std::max(peak, end);
+    if (problem.capacityBytes && end > *problem.capacityBytes)
+      return makeError(ErrorCode::Internal, "buffer '", idOf(problem, i), "' ends at ", end, ", beyond the capacity ",
+                       *problem.capacityBytes);
+    starts.emplace_back(buffer.lower, i);
+    ends.emplace_back(buffer.upper, i);
+  }
+  if (peak != solution.peakBytes)
+    return makeError(ErrorCode::Internal, "solution states peak ", solution.peakBytes, ", its buffers reach ", peak);
+
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  std::map<int64_t, size_t> live; // By offset.
+  size_t nextEnd = 0;
+  for (auto [time, i] : starts) {
+    for (; ends[nextEnd].first <= time; ++nextEnd)
+      live.erase(solution.offsets[ends[nextEnd].second]);
+    auto clash = [&](size_t other) {
+      return makeError(ErrorCode::Internal, "buffers '", idOf(problem, i), "' and '", idOf(problem, other),
+                       "' overlap at time ", time);
+    };
+    int64_t offset = solution.offsets[i];
+    auto after = live.lower_bound(offset);
+    if (after != live.end() && after->first < offset + problem.buffers[i].bytes)
+      return clash(after->second);
+    if (after != live.begin()) {
+      auto before = std::prev(after);
+      if (before->first + problem.buffers[before->second].bytes > offset)
+        return clash(before->second);
+    }
+    live.emplace(offset, i);
+  }
+  return {};
+}

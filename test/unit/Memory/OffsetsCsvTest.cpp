@@ -1,0 +1,98 @@
+//===- OffsetsCsvTest.cpp -------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Memory/OffsetsCsv.h"
+
+#include "sluice/Support/Rng.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+using namespace sluice;
+
+TEST_CASE("instances read back as written", "[memory]") {
+  Expected<OffsetProblem> problem = offsetsFromCsv("id,lower,upper,size\nb1,0,3,4\r\n\nb2, 3 ,9,5\n", "x.csv");
+  REQUIRE(problem);
+  REQUIRE(problem->buffers.size() == 2);
+  CHECK(problem->ids[1] == "b2");
+  CHECK(problem->buffers[1].lower == 3);
+  CHECK(problem->buffers[1].upper == 9);
+  CHECK(problem->buffers[1].bytes == 5);
+  Expected<std::string> text = offsetsToCsv(*problem);
+  REQUIRE(text);
+  CHECK(*text == "id,lower,upper,size\nb1,0,3,4\nb2,3,9,5\n");
+  problem->buffers[0].alignment = 8;
+  OffsetSolution solution{{0, 8}, 13, 1};
+  CHECK(*offsetsToCsv(*problem, &solution) == "id,lower,upper,size,alignment,offset\nb1,0,3,4,8,0\nb2,3,9,5,1,8\n");
+  Expected<OffsetProblem> shuffled = offsetsFromCsv("size,id,upper,lower,alignment\n4,b1,3,0,8\n", "x.csv");
+  REQUIRE(shuffled);
+  CHECK(shuffled->buffers[0].alignment == 8);
+  problem->ids[0] = "a,b";
+  CHECK_FALSE(offsetsToCsv(*problem));
+}
+
+TEST_CASE("malformed instances are refused by line", "[memory]") {
+  auto message = [](std::string_view text) {
+    Expected<OffsetProblem> problem = offsetsFromCsv(text, "x.csv");
+    return problem ? std::string() : problem.error().message;
+  };
+  auto contains = [](const std::string &text, const char *part) { return text.find(part) != std::string::npos; };
+  CHECK(contains(message(""), "no header"));
+  CHECK(contains(message("a,b\n"), "unknown column 'a', x.csv:1"));
+  CHECK(contains(message("id,lower,upper\n"), "no column 'size'"));
+  CHECK(contains(message("id,id,lower,upper,size\n"), "column 'id' twice"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2\n"), "3 fields where the header has 4, x.csv:2"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2,x\n"), "'x' is not an integer, x.csv:2, column 'size'"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2,99999999999999999999\n"), "is not an integer"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2,-3\n"), "negative size"));
+  CHECK(contains(message("id,lower,upper,size\na,3,2,1\n"), "before it starts"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2,1\na,1,2,1\n"), "id 'a' twice, x.csv:3"));
+  CHECK(contains(message("id,lower,upper,size\n,1,2,1\n"), "empty id"));
+  CHECK(contains(message("id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,4611686018427387904\n"), "2^62"));
+}
+
+TEST_CASE("no mutation of an instance file crashes the reader", "[memory]") {
+  const std::string base = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n";
+  Rng rng(9);
+  int accepted = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = base;
+    for (uint64_t i = rng.below(4); i-- > 0;)
+      text[rng.below(text.size())] = static_cast<char>(rng.below(256));
+    if (rng.chance(0.3))
+      text.resize(rng.below(text.size()));
+    if (Expected<OffsetProblem> problem = offsetsFromCsv(text, "x.csv")) {
+      ++accepted;
+      REQUIRE(check(*problem));
+    }
+  }
+  CHECK(accepted > 0);
+}
+
+TEST_CASE("public instances pack near their capacities", "[memory]") {
+  std::filesystem::path folder = std::filesystem::path(SLUICE_SOURCE_DIR) / ".." / "shared" / "bench" / "minimalloc";
+  if (!std::filesystem::exists(folder)) {
+    WARN("skipped: no ../shared/bench/minimalloc beside the sources");
+    return;
+  }
+  for (const char *name : {"A", "C", "E", "H"}) {
+    std::ifstream file(folder / (std::string(name) + ".1048576.csv"));
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    Expected<OffsetProblem> problem = offsetsFromCsv(text, name);
+    REQUIRE(problem);
+    int64_t bound = maxLive(*problem).bytes;
+    Expected<OffsetSolution> best = solveOffsetsBestFit(*problem, {300, 1}), owl = solveOffsetsOwl(*problem);
+    REQUIRE(best);
+    REQUIRE(owl);
+    CHECK(validate(*problem, *best));
+    CHECK(best->peakBytes >= bound);
+    CHECK(best->peakBytes < owl->peakBytes);
+    CHECK(static_cast<double>(best->peakBytes) < 1.3 * static_cast<double>(bound));
+    problem->capacityBytes = bound - 1;
+    CHECK_FALSE(solveOffsetsBestFit(*problem));
+  }
+}
