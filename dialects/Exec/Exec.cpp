@@ -13,8 +13,6 @@ using namespace sluice::exec;
 
 #include "dialects/Exec/ExecDialect.cpp.inc"
 #include "dialects/Exec/ExecEnums.cpp.inc"
-#define GET_ATTRDEF_CLASSES
-#include "dialects/Exec/ExecAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Exec/ExecTypes.cpp.inc"
 #include "dialects/Exec/ExecInterfaces.cpp.inc"
@@ -25,10 +23,6 @@ void ExecDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Exec/ExecTypes.cpp.inc"
-      >();
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "dialects/Exec/ExecAttributes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -86,7 +80,7 @@ std::optional<int64_t> sluice::exec::denseBytes(RankedTensorType type) {
 
 void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name, int64_t parameterBytes,
                       int64_t stateBytes) {
-  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
   state.addAttribute(getParameterBytesAttrName(state.name), builder.getI64IntegerAttr(parameterBytes));
   state.addAttribute(getStateBytesAttrName(state.name), builder.getI64IntegerAttr(stateBytes));
   state.addRegion()->emplaceBlock();

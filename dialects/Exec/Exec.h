@@ -28,8 +28,6 @@ std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 
 #include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
-#define GET_ATTRDEF_CLASSES
-#include "dialects/Exec/ExecAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Exec/ExecTypes.h.inc"
 #include "dialects/Exec/ExecInterfaces.h.inc"

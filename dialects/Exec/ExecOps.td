@@ -33,7 +33,8 @@ def Exec_Dialect : Dialect {
 
     - C1: a program has one step and at most one init, and a memory; the first
       memory is the host's, where homes are.
-    - C2: every memory, device, link and stream named is declared.
+    - C2: every memory, device, link and stream named is declared, once. Each
+      kind has its own names: a device is often called as its memory.
     - C3: declarations make sense: an arena within its memory's capacity, rates
       positive, both directions of a link together between one and two times
       its rate, threads and speeds positive, tensors of static shape.
@@ -59,7 +60,6 @@ def Exec_Dialect : Dialect {
     - C15: init holds copies alone.
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,25 +80,18 @@ def Exec_EventType : Exec_Type<"Event", "event"> {
 
 class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::sluice::exec";
-  let genSpecializedAttr = 0;
-}
-class Exec_EnumAttr<EnumAttrInfo info, string attrMnemonic> : EnumAttr<Exec_Dialect, info, attrMnemonic> {
-  let assemblyFormat = "$value";
 }
 
 // Numbers are those of the Runtime's abi.h.
 def Exec_HomeKind : Exec_Enum<"HomeKind", "what backs a home", [
   I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Input", 2, "input">,
   I32EnumAttrCase<"Output", 3, "output">, I32EnumAttrCase<"State", 4, "state">]>;
-def Exec_HomeKindAttr : Exec_EnumAttr<Exec_HomeKind, "home_kind">;
 
 def Exec_DeviceKind : Exec_Enum<"DeviceKind", "what runs launches", [
   I32EnumAttrCase<"Cpu", 0, "cpu">, I32EnumAttrCase<"Emulated", 1, "emulated">, I32EnumAttrCase<"Cuda", 2, "cuda">]>;
-def Exec_DeviceKindAttr : Exec_EnumAttr<Exec_DeviceKind, "device_kind">;
 
 def Exec_StreamKind : Exec_Enum<"StreamKind", "what a stream carries", [
   I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"In", 1, "in">, I32EnumAttrCase<"Out", 2, "out">]>;
-def Exec_StreamKindAttr : Exec_EnumAttr<Exec_StreamKind, "stream_kind">;
 
 //===----------------------------------------------------------------------===//
 // Interfaces
@@ -138,10 +131,10 @@ def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
 //===----------------------------------------------------------------------===//
 
 class Exec_Op<string opMnemonic, list<Trait> traits = []> : Op<Exec_Dialect, opMnemonic, traits>;
-class InProgram : ParentOneOf<["::sluice::exec::ProgramOp"]>;
-class InBody : ParentOneOf<["::sluice::exec::InitOp", "::sluice::exec::StepOp"]>;
+def InProgram : ParentOneOf<["::sluice::exec::ProgramOp"]>;
+def InBody : ParentOneOf<["::sluice::exec::InitOp", "::sluice::exec::StepOp"]>;
 
-def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol, SymbolTable]> {
+def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
   let summary = "a planned model";
   let description = [{
     `parameter_bytes` is the parameter file's size, `state_bytes` the state
@@ -151,10 +144,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     exec.program @mlp parameters 256 state 0 {
       exec.memory @host
       exec.memory @accel0 arena 1024 capacity 4096
-      exec.device @accel0.device emulated in @accel0 threads 1 speed 1.0
+      exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
       exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
-      exec.stream @accel0.compute compute of @accel0.device
-      exec.stream @accel0.in in of @accel0.device
+      exec.stream @accel0.compute compute of @accel0
+      exec.stream @accel0.in in of @accel0
       exec.input "x" : tensor<16xf32>
       ...
       exec.init { ... }
@@ -176,21 +169,21 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   }];
 }
 
-def Exec_MemoryOp : Exec_Op<"memory", [InProgram, Symbol]> {
+def Exec_MemoryOp : Exec_Op<"memory", [InProgram]> {
   let summary = "a memory, and the arena that the plan takes of it";
   let description = "Memories are numbered in the order declared; the first is the host's.";
   let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
   let assemblyFormat = "$sym_name (`arena` $arena^)? (`capacity` $capacity^)? attr-dict";
 }
 
-def Exec_DeviceOp : Exec_Op<"device", [InProgram, Symbol]> {
+def Exec_DeviceOp : Exec_Op<"device", [InProgram]> {
   let summary = "a device that runs launches";
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_DeviceKindAttr:$kind, FlatSymbolRefAttr:$memory, I64Attr:$threads,
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_DeviceKind:$kind, FlatSymbolRefAttr:$memory, I64Attr:$threads,
                        F64Attr:$speed);
   let assemblyFormat = "$sym_name $kind `in` $memory `threads` $threads `speed` $speed attr-dict";
 }
 
-def Exec_LinkOp : Exec_Op<"link", [InProgram, Symbol]> {
+def Exec_LinkOp : Exec_Op<"link", [InProgram]> {
   let summary = "a link between two memories";
   let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$second, F64Attr:$rate,
@@ -200,9 +193,9 @@ def Exec_LinkOp : Exec_Op<"link", [InProgram, Symbol]> {
   }];
 }
 
-def Exec_StreamOp : Exec_Op<"stream", [InProgram, Symbol]> {
+def Exec_StreamOp : Exec_Op<"stream", [InProgram]> {
   let summary = "a queue of commands of one device";
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_StreamKindAttr:$kind, FlatSymbolRefAttr:$device);
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_StreamKind:$kind, FlatSymbolRefAttr:$device);
   let assemblyFormat = "$sym_name $kind `of` $device attr-dict";
 }
 
@@ -266,7 +259,7 @@ def Exec_HomeOp : Exec_SlotLikeOp<"home"> {
     %h_new = exec.home state 0 bytes 64 tensor "h_new" replaces "h"
     ```
   }];
-  let arguments = (ins Exec_HomeKindAttr:$kind, I64Attr:$position, I64Attr:$bytes, StrAttr:$tensor,
+  let arguments = (ins Exec_HomeKind:$kind, I64Attr:$position, I64Attr:$bytes, StrAttr:$tensor,
                        UnitAttr:$resident, OptionalAttr<StrAttr>:$replaces);
   let assemblyFormat = [{
     $kind $position `bytes` $bytes `tensor` $tensor (`resident` $resident^)? (`replaces` $replaces^)? attr-dict

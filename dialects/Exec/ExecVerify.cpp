@@ -33,9 +33,12 @@ struct Declarations {
   SmallVector<OutputOp> outputs;
   llvm::DenseMap<StringAttr, uint32_t> memoryIds, deviceIds, linkIds, streamIds;
 
+  Operation *duplicate = nullptr; ///< Declares a name of its kind again.
+
   explicit Declarations(ProgramOp program) {
-    auto add = [](auto op, auto &list, auto &ids) {
-      ids[op.getSymNameAttr()] = list.size();
+    auto add = [&](auto op, auto &list, auto &ids) {
+      if (!ids.try_emplace(op.getSymNameAttr(), list.size()).second)
+        duplicate = op;
       list.push_back(op);
     };
     for (Operation &op : program.getBody().getOps())
@@ -63,6 +66,8 @@ LogicalResult verifyDeclarations(Declarations &known) {
   auto undeclared = [](Operation *op, StringRef what, FlatSymbolRefAttr name) {
     return op->emitOpError() << "C2: " << what << " '" << name.getValue() << "' is not declared";
   };
+  if (known.duplicate)
+    return known.duplicate->emitOpError("C2: declares a name that another one has");
   auto positive = [](double value) { return std::isfinite(value) && value > 0; };
   for (MemoryOp memory : known.memories) {
     int64_t arena = memory.getArena();
@@ -451,6 +456,11 @@ LogicalResult BodyVerifier::checkOutputsWritten(StepOp step) {
 }
 
 LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
+  std::map<std::pair<uint32_t, int64_t>, Slot *> loaded;
+  if (init)
+    for (Slot &slot : init->slots)
+      if (slot.area && slot.written && !slot.overwritten)
+        loaded[{*slot.area, slot.begin}] = &slot;
   for (Slot &slot : slots) {
     if (!slot.heldFromStart() || !slot.area)
       continue;
@@ -458,18 +468,21 @@ LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
       return other.begin == slot.begin && (other.op.getHeldTensor() == slot.op.getHeldTensor() ||
                                            other.op.getReplaced() == slot.op.getHeldTensor());
     };
-    for (auto &[begin, held] : owners[*slot.area])
-      if (begin < slot.end && held.first > slot.begin && !sameTensor(slots[held.second]))
-        return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[held.second])
+    auto &ranges = owners[*slot.area];
+    auto held = ranges.upper_bound(slot.begin);
+    if (held != ranges.begin())
+      --held;
+    for (; held != ranges.end() && held->first < slot.end; ++held) {
+      auto [end, holder] = held->second;
+      if (end > slot.begin && !sameTensor(slots[holder]))
+        return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[holder])
                                       << " is in its place when the step ends";
+    }
     if (*slot.area == stateArea())
       continue;
-    bool loaded = init && llvm::any_of(init->slots, [&](Slot &other) {
-                    return other.written && !other.overwritten && other.area == slot.area &&
-                           other.begin == slot.begin && other.end == slot.end &&
-                           other.op.getHeldTensor() == slot.op.getHeldTensor();
-                  });
-    if (!loaded)
+    auto load = loaded.find({*slot.area, slot.begin});
+    if (load == loaded.end() || load->second->end != slot.end ||
+        load->second->op.getHeldTensor() != slot.op.getHeldTensor())
       return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and init does not load it";
   }
   return success();

@@ -1,0 +1,434 @@
+//===- ExecToLLVM.cpp - exec to the Runtime's C ABI -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The tables have the layout that a C compiler gives abi.h on a 64-bit target:
+// LLVM's literal structs are laid out naturally, as C's are.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/ExecToLLVM/ConstantTables.h"
+#include "passes/ExecToLLVM/Passes.h"
+
+#include "sluice/Runtime/abi.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::exec;
+
+namespace sluice {
+#define GEN_PASS_DEF_EXECTOLLVMPASS
+#include "passes/ExecToLLVM/Passes.h.inc"
+} // namespace sluice
+
+static_assert(sizeof(sluice_slot) == 32 && offsetof(sluice_slot, offset) == 16, "slots are packed as four words");
+
+namespace {
+
+/// Commands a function: keeps LLVM's passes linear in the program's length.
+constexpr size_t kCommandsPerFunction = 256;
+constexpr size_t kWordsPerSlot = 4;
+
+class ProgramLowering {
+public:
+  ProgramLowering(ProgramOp program, const ExecToLLVMPassOptions &options)
+      : program(program), options(options), builder(program), loc(program.getLoc()), tables(builder, loc) {}
+
+  LogicalResult run();
+
+private:
+  /// What one body's functions need of each command.
+  struct Call {
+    bool isLaunch = false;
+    uint32_t stream = 0, link = 0, nameId = 0;
+    FlatSymbolRefAttr kernel;
+    int64_t slots = 0, source = 0; ///< Word indices into the slot table.
+    uint32_t numSlots = 0;
+    int64_t waits = 0;
+    uint32_t numWaits = 0;
+    int64_t bytes = 0;
+  };
+
+  void numberDeclarations();
+  LogicalResult checkKernels();
+  std::vector<Call> collectCalls(Region &body);
+  std::vector<int64_t> slotWords(Value slot);
+
+  LLVM::LLVMFuncOp addBody(StringRef name, ArrayRef<Call> calls);
+  LLVM::LLVMFuncOp addCalls(std::string name, ArrayRef<Call> calls, uint32_t firstCommand);
+  LLVM::LLVMFuncOp addFunction(StringRef name, LLVM::Linkage linkage);
+  /// Calls in order, each followed by an early return of a non-zero status.
+  void emitSequence(LLVM::LLVMFuncOp function, size_t count, llvm::function_ref<Value(size_t)> call);
+
+  LLVM::GlobalOp addPorts(StringRef name, auto ports);
+  LLVM::GlobalOp addMemories();
+  LLVM::GlobalOp addDevices();
+  LLVM::GlobalOp addLinks();
+  LLVM::GlobalOp addStreams();
+  LLVM::GlobalOp addNames(StringRef name, const NamePool &names);
+  LLVM::GlobalOp addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp step, uint32_t numCommands);
+  void addEntry(LLVM::GlobalOp model);
+
+
+  ProgramOp program;
+  const ExecToLLVMPassOptions &options;
+  OpBuilder builder;
+  Location loc;
+  ConstantTables tables;
+
+  /// Numbers by name; each kind has its own.
+  struct Ids {
+    llvm::DenseMap<StringAttr, uint32_t> numbers;
+    void add(StringAttr name) { numbers[name] = numbers.size(); }
+    uint32_t operator[](FlatSymbolRefAttr name) const { return numbers.lookup(name.getAttr()); }
+  };
+  Ids memoryIds, deviceIds, linkIds, streamIds;
+  SequencePool<int64_t> slots;
+  SequencePool<uint32_t> waits;
+  NamePool opNames, tensorNames;
+  LLVM::GlobalOp slotTable, waitTable;
+  int64_t bytesIn = 0, bytesOut = 0;
+};
+
+void ProgramLowering::numberDeclarations() {
+  for (Operation &op : program.getBody().getOps())
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case([&](MemoryOp memory) { memoryIds.add(memory.getSymNameAttr()); })
+        .Case([&](DeviceOp device) { deviceIds.add(device.getSymNameAttr()); })
+        .Case([&](LinkOp link) { linkIds.add(link.getSymNameAttr()); })
+        .Case([&](StreamOp stream) { streamIds.add(stream.getSymNameAttr()); });
+}
+
+LogicalResult ProgramLowering::checkKernels() {
+  SymbolTable symbols(program->getParentOfType<ModuleOp>());
+  auto type = LLVM::LLVMFunctionType::get(tables.i32(), {tables.ptr(), tables.ptr()});
+  for (LaunchOp launch : program.getStep().getBody().getOps<LaunchOp>()) {
+    auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
+    if (!kernel)
+      return launch.emitOpError() << "launches '" << launch.getKernel()
+                                  << "', which is not an llvm.func of the module; lower the kernels first";
+    if (kernel.getFunctionType() != type)
+      return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
+  }
+  return success();
+}
+
+std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
+  auto words = [](uint32_t memory, uint32_t segment, uint32_t index, int64_t offset, int64_t bytes) {
+    return std::vector<int64_t>{static_cast<int64_t>(memory | uint64_t(segment) << 32), static_cast<int64_t>(index),
+                                offset, bytes};
+  };
+  if (auto arena = slot.getDefiningOp<SlotOp>())
+    return words(memoryIds[arena.getMemoryAttr()], SLUICE_SEGMENT_ARENA, 0, arena.getAt(), arena.getBytes());
+  auto home = slot.getDefiningOp<HomeOp>();
+  bool numbered = home.getKind() == HomeKind::Input || home.getKind() == HomeKind::Output;
+  return words(0, static_cast<uint32_t>(home.getKind()), numbered ? home.getPosition() : 0,
+               numbered ? 0 : home.getPosition(), home.getBytes());
+}
+
+std::vector<ProgramLowering::Call> ProgramLowering::collectCalls(Region &body) {
+  std::vector<Call> calls;
+  llvm::DenseMap<Value, uint32_t> numbers;
+  for (Operation &op : body.getOps()) {
+    auto command = dyn_cast<CommandOpInterface>(&op);
+    if (!command)
+      continue;
+    Call call;
+    call.stream = streamIds[command.getStreamRef()];
+    std::vector<uint32_t> waitNumbers;
+    for (Value wait : command.getWaitEvents())
+      waitNumbers.push_back(numbers.lookup(wait));
+    call.numWaits = waitNumbers.size();
+    if (!waitNumbers.empty())
+      call.waits = waits.intern(waitNumbers);
+    numbers[command.getEventValue()] = calls.size();
+
+    if (auto launch = dyn_cast<LaunchOp>(&op)) {
+      call.isLaunch = true;
+      call.kernel = launch.getKernelAttr();
+      call.nameId = opNames.intern(launch.getOp());
+      std::vector<int64_t> words;
+      for (OperandRange range : {command.getReadSlots(), command.getWrittenSlots()})
+        for (Value slot : range)
+          llvm::append_range(words, slotWords(slot));
+      call.numSlots = words.size() / kWordsPerSlot;
+      call.slots = words.empty() ? 0 : slots.intern(words);
+    } else {
+      Value source = command.getReadSlots().front(), destination = command.getWrittenSlots().front();
+      call.slots = slots.intern(slotWords(destination));
+      call.source = slots.intern(slotWords(source));
+      call.link = linkIds[op.getAttrOfType<FlatSymbolRefAttr>("link")];
+      call.bytes = op.getAttrOfType<IntegerAttr>("bytes").getInt();
+      call.nameId = tensorNames.intern(source.getDefiningOp<SlotOpInterface>().getHeldTensor().getValue());
+    }
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+LLVM::LLVMFuncOp ProgramLowering::addFunction(StringRef name, LLVM::Linkage linkage) {
+  auto type = LLVM::LLVMFunctionType::get(tables.i32(), {tables.ptr(), tables.ptr()});
+  return LLVM::LLVMFuncOp::create(builder, loc, name, type, linkage);
+}
+
+void ProgramLowering::emitSequence(LLVM::LLVMFuncOp function, size_t count, llvm::function_ref<Value(size_t)> call) {
+  Region &body = function.getBody();
+  Block *done = builder.createBlock(&body, body.end(), tables.i32(), loc);
+  LLVM::ReturnOp::create(builder, loc, done->getArgument(0));
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  for (size_t i = 0; i < count; ++i) {
+    Value status = call(i);
+    if (i + 1 == count) {
+      LLVM::BrOp::create(builder, loc, status, done);
+      break;
+    }
+    Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status, tables.integer(tables.i32(), 0));
+    Block *next = builder.createBlock(done);
+    builder.setInsertionPointAfterValue(failed);
+    LLVM::CondBrOp::create(builder, loc, failed, done, status, next, ValueRange());
+    builder.setInsertionPointToEnd(next);
+  }
+  if (count == 0)
+    LLVM::BrOp::create(builder, loc, tables.integer(tables.i32(), 0), done);
+}
+
+LLVM::LLVMFuncOp ProgramLowering::addCalls(std::string name, ArrayRef<Call> calls, uint32_t firstCommand) {
+  LLVM::LLVMFuncOp function = addFunction(name, LLVM::Linkage::Internal);
+  function.setNoInline(true);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  Type i32 = tables.i32(), i64 = tables.i64(), ptr = tables.ptr();
+  Value api = entry->getArgument(0), context = entry->getArgument(1);
+  auto loadEntry = [&](size_t offset) -> Value {
+    Value at = LLVM::GEPOp::create(builder, loc, ptr, builder.getI8Type(), api,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+    return LLVM::LoadOp::create(builder, loc, ptr, at);
+  };
+  Value launchEntry = loadEntry(offsetof(sluice_api, launch));
+  Value copyEntry = loadEntry(offsetof(sluice_api, copy));
+  auto launchType = LLVM::LLVMFunctionType::get(i32, {ptr, i32, i32, ptr, i32, ptr, i32, ptr, i32});
+  auto copyType = LLVM::LLVMFunctionType::get(i32, {ptr, i32, i32, i32, ptr, ptr, i64, i32, ptr, i32});
+
+  emitSequence(function, calls.size(), [&](size_t i) -> Value {
+    const Call &call = calls[i];
+    auto u32 = [&](uint32_t value) { return tables.integer(i32, static_cast<int32_t>(value)); };
+    Value command = u32(firstCommand + i), stream = u32(call.stream);
+    Value waitList = call.numWaits ? tables.address(waitTable, i32, call.waits) : tables.null();
+    Value first = tables.address(slotTable, i64, call.slots);
+    if (call.isLaunch) {
+      Value kernel = LLVM::AddressOfOp::create(builder, loc, ptr, call.kernel.getValue());
+      return LLVM::CallOp::create(builder, loc, launchType,
+                                  ValueRange{launchEntry, context, command, stream, kernel, u32(call.nameId), first,
+                                             u32(call.numSlots), waitList, u32(call.numWaits)})
+          .getResult();
+    }
+    Value source = tables.address(slotTable, i64, call.source);
+    return LLVM::CallOp::create(builder, loc, copyType,
+                                ValueRange{copyEntry, context, command, stream, u32(call.link), first, source,
+                                           tables.integer(i64, call.bytes), u32(call.nameId), waitList,
+                                           u32(call.numWaits)})
+        .getResult();
+  });
+  return function;
+}
+
+LLVM::LLVMFuncOp ProgramLowering::addBody(StringRef name, ArrayRef<Call> calls) {
+  std::vector<LLVM::LLVMFuncOp> parts;
+  for (size_t first = 0; first < calls.size(); first += kCommandsPerFunction)
+    parts.push_back(addCalls((name + "." + Twine(parts.size())).str(),
+                             calls.slice(first, std::min(kCommandsPerFunction, calls.size() - first)), first));
+  LLVM::LLVMFuncOp function = addFunction(name, LLVM::Linkage::Internal);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = function.addEntryBlock(builder);
+  emitSequence(function, parts.size(), [&](size_t i) -> Value {
+    return LLVM::CallOp::create(builder, loc, parts[i], ValueRange(entry->getArguments())).getResult();
+  });
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables; fields in abi.h's order
+//===----------------------------------------------------------------------===//
+
+LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
+  std::vector<decltype(*ports.begin())> list(ports.begin(), ports.end());
+  std::vector<int64_t> dims, starts;
+  for (auto port : list) {
+    starts.push_back(dims.size());
+    llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
+  }
+  LLVM::GlobalOp shapes = tables.addIntegers((name + ".shapes").str(), dims);
+  Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
+  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64});
+  return tables.addTable(name, type, list.size(), [&](size_t i) {
+    auto tensor = cast<RankedTensorType>(list[i].getType());
+    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_tensor_desc)), tables.string(list[i].getTensor()),
+                                   tables.integer(i32, *onnxElementType(tensor.getElementType())),
+                                   tables.integer(i32, tensor.getRank()), tables.address(shapes, i64, starts[i]),
+                                   tables.integer(i64, *denseBytes(tensor))});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addMemories() {
+  auto list = llvm::to_vector(program.getBody().getOps<MemoryOp>());
+  Type i64 = tables.i64(), ptr = tables.ptr();
+  Type type = tables.structOf({i64, ptr, i64, i64});
+  return tables.addTable("sluice.memories", type, list.size(), [&](size_t i) {
+    MemoryOp memory = list[i];
+    int64_t capacity = memory.getCapacity() ? static_cast<int64_t>(*memory.getCapacity()) : INT64_MAX;
+    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_memory_desc)), tables.string(memory.getSymName()),
+                                   tables.integer(i64, memory.getArena()), tables.integer(i64, capacity)});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addDevices() {
+  auto list = llvm::to_vector(program.getBody().getOps<DeviceOp>());
+  Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
+  Type type = tables.structOf({i64, ptr, i32, i32, i32, tables.f64()});
+  return tables.addTable("sluice.devices", type, list.size(), [&](size_t i) {
+    DeviceOp device = list[i];
+    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_device_desc)), tables.string(device.getSymName()),
+                                   tables.integer(i32, static_cast<int32_t>(device.getKind())),
+                                   tables.integer(i32, memoryIds[device.getMemoryAttr()]),
+                                   tables.integer(i32, static_cast<int32_t>(device.getThreads())),
+                                   tables.real(device.getSpeed().convertToDouble())});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addLinks() {
+  auto list = llvm::to_vector(program.getBody().getOps<LinkOp>());
+  Type i64 = tables.i64(), i32 = tables.i32(), f64 = tables.f64();
+  Type type = tables.structOf({i64, i32, i32, f64, f64, i64, i32});
+  return tables.addTable("sluice.links", type, list.size(), [&](size_t i) {
+    LinkOp link = list[i];
+    return tables.aggregate(
+        type, {tables.integer(i64, sizeof(sluice_link_desc)), tables.integer(i32, memoryIds[link.getFirstAttr()]),
+               tables.integer(i32, memoryIds[link.getSecondAttr()]), tables.real(link.getRate().convertToDouble()),
+               tables.real(link.getDuplex().convertToDouble()), tables.integer(i64, link.getLatency()),
+               tables.integer(i32, link.getThrottle())});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addStreams() {
+  auto list = llvm::to_vector(program.getBody().getOps<StreamOp>());
+  Type i64 = tables.i64(), i32 = tables.i32();
+  Type type = tables.structOf({i64, i32, i32});
+  return tables.addTable("sluice.streams", type, list.size(), [&](size_t i) {
+    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_stream_desc)),
+                                   tables.integer(i32, deviceIds[list[i].getDeviceAttr()]),
+                                   tables.integer(i32, static_cast<int32_t>(list[i].getKind()))});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addNames(StringRef name, const NamePool &names) {
+  return tables.addTable(name, tables.ptr(), names.names().size(),
+                         [&](size_t i) { return tables.string(names.names()[i]); });
+}
+
+LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp step, uint32_t numCommands) {
+  Block &body = program.getBody().front();
+  auto count = [&]<typename Op>() -> int64_t { return llvm::range_size(body.getOps<Op>()); };
+  LLVM::GlobalOp inputs = addPorts("sluice.inputs", body.getOps<InputOp>());
+  LLVM::GlobalOp outputs = addPorts("sluice.outputs", body.getOps<OutputOp>());
+  LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
+  LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
+
+  Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
+  SmallVector<Type> types;
+  SmallVector<llvm::unique_function<Value()>> makers;
+  auto field = [&](Type type, llvm::unique_function<Value()> make) {
+    types.push_back(type);
+    makers.push_back(std::move(make));
+  };
+  auto number = [&](Type type, int64_t value) { field(type, [=, this] { return tables.integer(type, value); }); };
+  auto text = [&](std::string value) { field(ptr, [value, this] { return tables.string(value); }); };
+  auto pointer = [&](LLVM::GlobalOp global) { field(ptr, [=, this] { return tables.address(global); }); };
+  auto function = [&](LLVM::LLVMFuncOp target) {
+    field(ptr, [=, this]() -> Value {
+      return target ? LLVM::AddressOfOp::create(builder, loc, target).getResult() : tables.null();
+    });
+  };
+  number(i64, sizeof(sluice_model));
+  number(i32, SLUICE_ABI_MAJOR);
+  number(i32, SLUICE_ABI_MINOR);
+  text(program.getSymName().str());
+  text(options.compiler);
+  text(options.cpuFeatures);
+  text(options.parameterHash);
+  number(i64, program.getParameterBytes());
+  number(i64, program.getStateBytes());
+  for (int64_t n : {count.operator()<InputOp>(), count.operator()<OutputOp>(), count.operator()<MemoryOp>(),
+                    count.operator()<DeviceOp>(), count.operator()<LinkOp>(), count.operator()<StreamOp>()})
+    number(i32, n);
+  number(i32, numCommands);
+  number(i32, opNames.names().size());
+  number(i32, tensorNames.names().size());
+  for (LLVM::GlobalOp table : {inputs, outputs, memories, devices, links, streams, ops, tensors})
+    pointer(table);
+  number(i64, bytesIn);
+  number(i64, bytesOut);
+  function(init);
+  function(step);
+
+  Type type = tables.structOf(types);
+  return tables.addValue("sluice.model", type, [&] {
+    SmallVector<Value> values;
+    for (auto &make : makers)
+      values.push_back(make());
+    return tables.aggregate(type, values);
+  });
+}
+
+void ProgramLowering::addEntry(LLVM::GlobalOp model) {
+  auto type = LLVM::LLVMFunctionType::get(tables.ptr(), {});
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, "sluice_model_get", type);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+  LLVM::ReturnOp::create(builder, loc, tables.address(model));
+}
+
+LogicalResult ProgramLowering::run() {
+  if (failed(checkKernels()))
+    return failure();
+  numberDeclarations();
+  std::vector<Call> stepCalls = collectCalls(program.getStep().getBody()), initCalls;
+  if (InitOp init = program.getInit())
+    initCalls = collectCalls(init.getBody());
+  for (Operation &op : program.getStep().getBody().getOps()) {
+    int64_t bytes = isa<SwapInOp, SwapOutOp, CopyOp>(&op) ? op.getAttrOfType<IntegerAttr>("bytes").getInt() : 0;
+    bytesIn += isa<SwapOutOp>(&op) ? 0 : bytes;
+    bytesOut += isa<SwapInOp>(&op) ? 0 : bytes;
+  }
+  slotTable = tables.addIntegers("sluice.slots", ArrayRef<int64_t>(slots.elements()));
+  waitTable = tables.addIntegers("sluice.waits", ArrayRef<uint32_t>(waits.elements()));
+  LLVM::LLVMFuncOp init = initCalls.empty() ? LLVM::LLVMFuncOp() : addBody("sluice.init", initCalls);
+  LLVM::LLVMFuncOp step = addBody("sluice.step", stepCalls);
+  addEntry(addModel(init, step, stepCalls.size()));
+  tables.finish();
+  program.erase();
+  return success();
+}
+
+struct ExecToLLVM final : sluice::impl::ExecToLLVMPassBase<ExecToLLVM> {
+  using ExecToLLVMPassBase::ExecToLLVMPassBase;
+  void runOnOperation() override {
+    auto programs = llvm::to_vector(getOperation().getOps<ProgramOp>());
+    if (programs.size() > 1) {
+      programs[1].emitOpError("is the module's second program; a compiled model has one");
+      return signalPassFailure();
+    }
+    ExecToLLVMPassOptions options{compiler, cpuFeatures, parameterHash};
+    for (ProgramOp program : programs)
+      if (failed(lowerExecToLLVM(program, options)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult sluice::lowerExecToLLVM(ProgramOp program, const ExecToLLVMPassOptions &options) {
+  return ProgramLowering(program, options).run();
+}

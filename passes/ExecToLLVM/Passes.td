@@ -1,0 +1,26 @@
+//===- Passes.td - exec to the Runtime's C ABI --------------*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_EXECTOLLVM_PASSES
+#define SLUICE_PASSES_EXECTOLLVM_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExecToLLVMPass : Pass<"exec-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Lower a planned program to tables and straight calls of the Runtime's C ABI";
+  let description = [{
+    Replaces the module's `exec.program` by the constant tables of
+    `sluice/Runtime/abi.h`, the functions `init` and `step`, which are one call
+    a command, and `sluice_model_get`. The kernels launched must be in the
+    module already, as `llvm.func` of type `i32 (ptr, ptr)`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"compiler", "compiler", "std::string", "\"\"", "Who compiled the model, for the tables">,
+    Option<"cpuFeatures", "cpu-features", "std::string", "\"\"", "What the host's CPU must have, for the tables">,
+    Option<"parameterHash", "parameter-hash", "std::string", "\"\"", "SHA-256 of the parameter file, for the tables">,
+  ];
+}
+
+#endif // SLUICE_PASSES_EXECTOLLVM_PASSES
