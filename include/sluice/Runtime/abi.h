@@ -63,8 +63,11 @@ typedef struct sluice_context sluice_context;
 
 /* What a model's program may call. Every call enqueues and returns: 0, or
  * non-zero once the step has failed (the program then returns that value).
- * Commands are numbered in issue order from 0; `waits` are numbers of earlier
- * commands on other streams that must be complete first. */
+ * Commands of a program (init, step) are numbered in issue order from 0;
+ * `waits` are numbers of earlier commands on other streams that must be
+ * complete first. A kernel's slots are all in its device's memory, a copy's
+ * stream is of a device at either end; `link` is UINT32_MAX for a copy within
+ * one memory. What the tables point to is read before the call returns. */
 typedef struct sluice_api {
   size_t size;
   int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel,

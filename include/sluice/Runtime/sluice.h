@@ -22,18 +22,26 @@ typedef struct sluice_session sluice_session;
 
 typedef struct sluice_options {
   size_t size;
-  uint32_t threads; /* 0: one a core */
+  uint32_t threads; /* a device; 0: one a core, or fewer where an emulated device has fewer */
   uint32_t trace;   /* non-zero: keep command times for sluice_trace */
+  uint32_t verify;  /* non-zero: hash the parameter file even where it is large */
 } sluice_options;
 
-/* Opens DIR (model.so, parameters.bin, manifest.json). Refuses another ABI
- * major, a CPU that lacks a feature, a parameter file of another size or hash. */
+/* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and
+ * loads what stays on devices. Refuses another ABI major, a CPU that lacks a
+ * feature, a parameter file of another size or hash. A file above 64 MiB is
+ * hashed only where `verify` asks. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
+/* The same for a model linked into the application. The parameters, aligned to
+ * 64 bytes, stay the caller's and must outlive the session. */
+sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
+                                  const sluice_options *options);
 void sluice_close(sluice_session *session);
 const sluice_model *sluice_describe(const sluice_session *session);
 
 /* One step. inputs[i] and outputs[i] point to the bytes of the model's input
- * and output number i, dense, row-major, in host memory. */
+ * and output number i, dense, row-major, in host memory. After a failure the
+ * outputs and the model's states hold no promise; the session can run again. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 typedef struct sluice_stats {
@@ -41,8 +49,9 @@ typedef struct sluice_stats {
   int64_t step_ns;                 /* wall clock of the last step */
   int64_t bytes_in, bytes_out;     /* copied into and out of device memories by the last step */
   int64_t init_bytes_in;           /* copied into device memories before the first step */
-  const int64_t *arena_peak_bytes; /* per memory: highest arena address touched; until the next call */
+  const int64_t *arena_peak_bytes; /* per memory: highest arena address touched since opening; until the next call */
 } sluice_stats;
+/* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 
 typedef struct sluice_command_time {

@@ -1,0 +1,37 @@
+//===- Arena.h - Memory of a fixed size -------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_ARENA_H
+#define SLUICE_RUNTIME_ARENA_H
+
+#include "Result.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace sluice::runtime {
+
+/// `bytes()` bytes from `base()`, in the address space of one memory's devices.
+class Arena {
+public:
+  virtual ~Arena() = default;
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+  char *base() const { return start; }
+  int64_t bytes() const { return length; }
+
+protected:
+  Arena(char *start, int64_t length) : start(start), length(length) {}
+  char *start;
+  int64_t length;
+};
+
+/// Zeroed host memory between two inaccessible pages: a kernel that runs past
+/// the end stops there. The base is a multiple of 64; the end touches the guard
+/// (where `bytes` is a multiple of 64; else within 63 bytes of it).
+Result<std::unique_ptr<Arena>> allocateHostArena(int64_t bytes, const char *memoryName);
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_ARENA_H

@@ -1,0 +1,202 @@
+//===- Artifact.cpp - An artifact directory, opened -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Artifact.h"
+#include "CpuFeatures.h"
+#include "Sha256.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::runtime {
+
+namespace {
+
+constexpr int64_t kManifestSchema = 1;
+constexpr size_t kMaxManifestBytes = size_t(1) << 20;
+
+class File {
+public:
+  explicit File(const std::string &path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (fd >= 0)
+      close(fd);
+  }
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+  /// The size of a regular file; -1 with errno set otherwise.
+  int64_t size() const {
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0)
+      return -1;
+    if (!S_ISREG(info.st_mode)) {
+      errno = EINVAL;
+      return -1;
+    }
+    return info.st_size;
+  }
+  const int fd;
+};
+
+auto cannotRead(const std::string &path) {
+  return failure("cannot read '", path, "': ", std::strerror(errno), ", give a directory that sluice compile wrote");
+}
+
+Result<std::string> readSmallFile(const std::string &path) {
+  File file(path);
+  int64_t bytes = file.size();
+  if (bytes < 0)
+    return cannotRead(path);
+  if (static_cast<size_t>(bytes) > kMaxManifestBytes)
+    return failure("'", path, "' has ", bytes, " bytes, more than a manifest's ", kMaxManifestBytes);
+  std::string text(static_cast<size_t>(bytes), '\0');
+  for (size_t done = 0; done < text.size();) {
+    ssize_t got = read(file.fd, text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return cannotRead(path);
+    if (got == 0) {
+      text.resize(done);
+      break;
+    }
+    done += static_cast<size_t>(got);
+  }
+  return text;
+}
+
+bool isPlainFileName(const std::string &name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+bool isHash(const std::string &text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+} // namespace
+
+Result<Manifest> parseManifest(const std::string &text, const std::string &origin) {
+  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return failure("'", origin, "' is not a JSON object, compile the model again");
+  std::string problem;
+  auto integer = [&](const char *key, int64_t &out) {
+    auto it = json.find(key);
+    bool fits = it != json.end() && it->is_number_integer() &&
+                (!it->is_number_unsigned() || it->template get<uint64_t>() <= uint64_t(INT64_MAX));
+    if (fits)
+      out = it->template get<int64_t>();
+    else if (problem.empty())
+      problem = failure("'", origin, "' has no integer '", key, "', compile the model again").value();
+  };
+  auto string = [&](const char *key, std::string &out) {
+    auto it = json.find(key);
+    if (it != json.end() && it->is_string())
+      out = it->template get<std::string>();
+    else if (problem.empty())
+      problem = failure("'", origin, "' has no string '", key, "', compile the model again").value();
+  };
+  Manifest manifest;
+  int64_t schema = 0, abiMajor = 0;
+  integer("schema", schema);
+  if (problem.empty() && schema != kManifestSchema)
+    return failure("'", origin, "' has schema ", schema, " and this runtime reads ", kManifestSchema,
+                   ", compile the model again with this release");
+  integer("abi_major", abiMajor);
+  if (problem.empty() && abiMajor != SLUICE_ABI_MAJOR)
+    return failure("'", origin, "' has ABI version ", abiMajor, " and this runtime ", SLUICE_ABI_MAJOR,
+                   ", compile the model again with this release");
+  string("name", manifest.name);
+  string("compiler", manifest.compiler);
+  string("cpu_features", manifest.cpuFeatures);
+  string("model", manifest.model);
+  string("parameters", manifest.parameters);
+  string("parameter_hash", manifest.parameterHash);
+  integer("parameter_bytes", manifest.parameterBytes);
+  if (!problem.empty())
+    return tl::unexpected(problem);
+  manifest.abiMajor = static_cast<uint32_t>(abiMajor);
+  if (!isPlainFileName(manifest.model))
+    return failure("'", origin, "' names model file '", manifest.model, "', give a name in its own directory");
+  if (manifest.parameterBytes < 0)
+    return failure("'", origin, "' has ", manifest.parameterBytes, " bytes of parameters, compile the model again");
+  if (manifest.parameterBytes > 0 && !isPlainFileName(manifest.parameters))
+    return failure("'", origin, "' names parameter file '", manifest.parameters,
+                   "', give a name in its own directory");
+  if (manifest.parameterBytes > 0 && !isHash(manifest.parameterHash))
+    return failure("'", origin, "' has parameter hash '", manifest.parameterHash,
+                   "', which is no SHA-256, compile the model again");
+  return manifest;
+}
+
+Artifact::Artifact(Artifact &&other) noexcept
+    : library(std::exchange(other.library, nullptr)), mapping(std::exchange(other.mapping, nullptr)),
+      mapped(other.mapped), source(other.source) {}
+
+Artifact::~Artifact() {
+  if (mapping)
+    munmap(mapping, static_cast<size_t>(mapped));
+  if (library)
+    dlclose(library);
+}
+
+Result<Artifact> Artifact::open(const std::string &directory, bool verify) {
+  std::string manifestPath = directory + "/manifest.json";
+  Result<std::string> text = readSmallFile(manifestPath);
+  if (!text)
+    return tl::unexpected(text.error());
+  Result<Manifest> manifest = parseManifest(*text, manifestPath);
+  if (!manifest)
+    return tl::unexpected(manifest.error());
+  if (Status status = checkCpuFeatures(manifest->cpuFeatures); !status)
+    return tl::unexpected(status.error());
+
+  Artifact artifact;
+  if (manifest->parameterBytes > 0) {
+    std::string path = directory + "/" + manifest->parameters;
+    File file(path);
+    int64_t bytes = file.size();
+    if (bytes < 0)
+      return cannotRead(path);
+    if (bytes != manifest->parameterBytes)
+      return failure("'", path, "' has ", bytes, " bytes and its manifest says ", manifest->parameterBytes,
+                     ", compile the model again");
+    void *mapping = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (mapping == MAP_FAILED)
+      return failure("cannot map '", path, "': ", std::strerror(errno));
+    artifact.mapping = mapping, artifact.mapped = bytes;
+    if ((verify || bytes <= kAlwaysHashedBytes) &&
+        sha256Hex(mapping, static_cast<size_t>(bytes)) != manifest->parameterHash)
+      return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
+  }
+
+  // With a slash, so that it is never looked for in the library path.
+  std::string path = directory + "/" + manifest->model;
+  artifact.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!artifact.library) {
+    const char *why = dlerror();
+    return failure("cannot load the model's code: ", why ? why : path.c_str(), ", compile the model again");
+  }
+  using GetModel = const sluice_model *(*)();
+  auto get = reinterpret_cast<GetModel>(dlsym(artifact.library, "sluice_model_get"));
+  if (!get)
+    return failure("'", path, "' exports no sluice_model_get, compile the model again");
+  artifact.source = get();
+  const sluice_model *model = artifact.source;
+  if (!model || model->size < sizeof(sluice_model) || model->abi_major != manifest->abiMajor ||
+      !model->parameter_hash || model->parameter_bytes != manifest->parameterBytes ||
+      (manifest->parameterBytes > 0 && manifest->parameterHash != model->parameter_hash))
+    return failure("'", path, "' is not the model its manifest describes, compile the model again");
+  return artifact;
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,122 @@
+//===- Device.cpp - What runs a stream's commands -------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Device.h"
+#include "ThreadPool.h"
+#include "Wait.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/prctl.h>
+#include <time.h>
+
+namespace sluice::runtime {
+
+namespace {
+
+void sleepUntil(int64_t timeNs) {
+  // The default slack, 50 us, is longer than many kernels and copies.
+  thread_local bool precise = false;
+  if (!precise)
+    precise = prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0) == 0;
+  timespec at{static_cast<time_t>(timeNs / 1'000'000'000), static_cast<long>(timeNs % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR)
+    ;
+}
+
+class HostDevice : public Device {
+public:
+  explicit HostDevice(uint32_t threads) : pool(threads) {
+    env.size = sizeof env;
+    env.pool = &pool;
+    env.parallel_for = [](void *pool, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+      static_cast<ThreadPool *>(pool)->parallelFor(extent, grain, fn, args);
+    };
+  }
+  Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
+    return allocateHostArena(bytes, memoryName);
+  }
+  int32_t launch(sluice_kernel_fn kernel, void **args) override { return kernel(&env, args); }
+  int32_t copy(void *destination, const void *source, int64_t bytes) override {
+    // Within one memory the two may overlap.
+    if (bytes > 0)
+      std::memmove(destination, source, static_cast<size_t>(bytes));
+    return 0;
+  }
+
+private:
+  ThreadPool pool;
+  sluice_kernel_env env{};
+};
+
+/// Host cores and host memory that stand for an accelerator's.
+class EmulatedDevice final : public HostDevice {
+public:
+  EmulatedDevice(uint32_t threads, double speed) : HostDevice(threads), speed(speed) {}
+  int32_t launch(sluice_kernel_fn kernel, void **args) override {
+    if (speed >= 1)
+      return HostDevice::launch(kernel, args);
+    int64_t start = nowNs();
+    int32_t result = HostDevice::launch(kernel, args);
+    double tookNs = static_cast<double>(nowNs() - start);
+    sleepUntil(start + static_cast<int64_t>(std::min(tookNs / speed, 1e18)));
+    return result;
+  }
+
+private:
+  double speed;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads) {
+  uint32_t cores = usableCores();
+  switch (desc.kind) {
+  case SLUICE_DEVICE_CPU:
+    return std::make_unique<HostDevice>(threads ? threads : cores);
+  case SLUICE_DEVICE_EMULATED:
+    if (threads == 0)
+      threads = desc.threads ? std::min(desc.threads, cores) : cores;
+    return std::make_unique<EmulatedDevice>(threads, desc.speed);
+  default:
+    return failure("device '", desc.name, "' is of kind ", desc.kind,
+                   ", which this runtime does not drive, compile for a CPU or an emulated accelerator");
+  }
+}
+
+double Link::currentBytesPerSec(int direction) {
+  std::lock_guard<std::mutex> lock(mutex);
+  double rate = desc.bytes_per_sec;
+  if (active[1 - direction] > 0)
+    rate = std::min(rate, desc.duplex_bytes_per_sec / 2);
+  return rate / active[direction];
+}
+
+int32_t Link::copy(Device &device, uint32_t sourceMemory, void *destination, const void *source, int64_t bytes) {
+  if (!desc.throttle)
+    return device.copy(destination, source, bytes);
+  int direction = sourceMemory == desc.memory_a ? 0 : 1;
+  int64_t due = nowNs() + desc.latency_ns;
+  sleepUntil(due);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++active[direction];
+  }
+  // In pieces of about half a millisecond, each at the rate of its moment. The
+  // deadlines add up, so a late wake-up is not paid for twice.
+  int32_t result = 0;
+  for (int64_t done = 0; done < bytes && result == 0;) {
+    double rate = currentBytesPerSec(direction);
+    int64_t piece = std::min(bytes - done, static_cast<int64_t>(std::clamp(rate * 5e-4, 4096.0, 1e9)));
+    result = device.copy(static_cast<char *>(destination) + done, static_cast<const char *>(source) + done, piece);
+    done += piece;
+    due += static_cast<int64_t>(static_cast<double>(piece) / rate * 1e9);
+    sleepUntil(due);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  --active[direction];
+  return result;
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,334 @@
+//===- Executor.cpp - Runs a model's programs -----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Executor.h"
+#include "CpuFeatures.h"
+#include "Wait.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace sluice::runtime {
+
+void *StepAllocator::takeBytes(size_t bytes) {
+  constexpr size_t kBlockBytes = 64 * 1024;
+  while (block < blocks.size() && blocks[block].bytes - used < bytes)
+    ++block, used = 0;
+  if (block == blocks.size()) {
+    size_t size = std::max(bytes, kBlockBytes);
+    blocks.push_back({std::make_unique<uint64_t[]>(size / 8), size});
+  }
+  void *result = reinterpret_cast<char *>(blocks[block].data.get()) + used;
+  used += bytes;
+  return result;
+}
+
+Executor::Executor(Model model, const void *parameters, const sluice_options &options)
+    : tables(std::move(model)), options(options), parameters(static_cast<char *>(const_cast<void *>(parameters))) {
+  context.executor = this;
+  api.size = sizeof api;
+  api.launch = [](sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
+                  const sluice_slot *slots, uint32_t numSlots, const uint32_t *waits, uint32_t numWaits) {
+    return context->executor->launch(command, stream, kernel, op, slots, numSlots, waits, numWaits);
+  };
+  api.copy = [](sluice_context *context, uint32_t command, uint32_t stream, uint32_t link,
+                const sluice_slot *destination, const sluice_slot *source, int64_t bytes, uint32_t tensor,
+                const uint32_t *waits, uint32_t numWaits) {
+    return context->executor->copy(command, stream, link, destination, source, bytes, tensor, waits, numWaits);
+  };
+}
+
+Executor::~Executor() = default;
+
+Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, const void *parameters,
+                                                   const sluice_options &options) {
+  Result<Model> model = readModel(source);
+  if (!model)
+    return tl::unexpected(model.error());
+  if (Status status = checkCpuFeatures(source->cpu_features); !status)
+    return tl::unexpected(status.error());
+  std::unique_ptr<Executor> executor(new Executor(std::move(*model), parameters, options));
+  Status status = executor->prepare(options.threads);
+  if (status && source->init)
+    status = executor->run(source->init, "init");
+  if (!status)
+    return tl::unexpected(status.error());
+  executor->initBytesIn = executor->bytesIn;
+  executor->bytesIn = executor->bytesOut = executor->stepNs = 0;
+  executor->times.clear();
+  return executor;
+}
+
+Status Executor::prepare(uint32_t threads) {
+  const sluice_model &model = *tables.source;
+  peaks.assign(tables.memories.size(), 0);
+  stepState.trace = options.trace != 0;
+  auto keep = [](auto &where, auto &&made) -> Status {
+    if (!made)
+      return tl::unexpected(made.error());
+    where = std::move(*made);
+    return {};
+  };
+  for (const sluice_device_desc &desc : tables.devices)
+    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads)); !status)
+      return status;
+  arenas.resize(tables.memories.size());
+  for (size_t m = 0; m < arenas.size(); ++m) {
+    const sluice_memory_desc &memory = tables.memories[m];
+    size_t d = 0;
+    while (d < devices.size() && tables.devices[d].memory != m)
+      ++d;
+    if (m != 0 && d == devices.size())
+      return failure("memory '", memory.name, "' belongs to no device, compile it again");
+    Status status = keep(arenas[m], m == 0 ? allocateHostArena(memory.arena_bytes, memory.name)
+                                           : devices[d]->allocate(memory.arena_bytes, memory.name));
+    if (!status)
+      return status;
+  }
+  if (Status status = keep(state, allocateHostArena(model.state_bytes, "state store")); !status)
+    return status;
+  for (const sluice_link_desc &desc : tables.links)
+    links.push_back(std::make_unique<Link>(desc));
+  streams.resize(tables.streams.size());
+  runsInline = tables.devices.size() == 1 && tables.devices[0].kind == SLUICE_DEVICE_CPU;
+  return {};
+}
+
+Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
+  auto check = [](const auto *buffers, const std::vector<sluice_tensor_desc> &descs, const char *what) -> Status {
+    for (size_t i = 0; i < descs.size(); ++i)
+      if (descs[i].bytes > 0 && (!buffers || !buffers[i]))
+        return failure(what, " '", descs[i].name, "' has no buffer, give the address of its ", descs[i].bytes,
+                       " bytes");
+    return {};
+  };
+  if (Status status = check(stepInputs, tables.inputs, "input"); !status)
+    return status;
+  if (Status status = check(stepOutputs, tables.outputs, "output"); !status)
+    return status;
+  inputs = stepInputs, outputs = stepOutputs;
+  Status status = run(tables.source->step, "step");
+  inputs = nullptr, outputs = nullptr;
+  return status;
+}
+
+Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what) {
+  stepState.clear();
+  allocator.giveBack();
+  events.clear(), queued.clear(), times.clear();
+  issued = 0;
+  bytesIn = bytesOut = 0;
+  startNs = nowNs();
+  int32_t result = program(&api, &context);
+  for (std::unique_ptr<Stream> &stream : streams)
+    if (stream)
+      stream->drain();
+  stepNs = nowNs() - startNs;
+  collectTrace();
+  if (stepState.failed.load(std::memory_order_acquire))
+    return failure(stepState.message());
+  if (result != 0)
+    return failure("model's ", what, " failed with code ", result, ", after command ", issued);
+  return {};
+}
+
+void Executor::collectTrace() {
+  for (const Command *command : queued)
+    if (command->endNs != 0) // Else skipped: the step had failed.
+      times.push_back({command->number, command->stream, command->op, command->tensor, command->startNs - startNs,
+                       command->endNs - startNs});
+}
+
+void Executor::stats(sluice_stats &out) const {
+  out.step_ns = stepNs;
+  out.bytes_in = bytesIn, out.bytes_out = bytesOut;
+  out.init_bytes_in = initBytesIn;
+  out.arena_peak_bytes = peaks.data();
+}
+
+// Nothing may be thrown into the model's code.
+template <typename Body>
+int32_t Executor::guarded(uint32_t command, const Body &body) {
+  if (stepState.failed.load(std::memory_order_acquire))
+    return 1;
+  try {
+    if (Status status = body(); !status)
+      stepState.fail(command, status.error() + ", in command " + std::to_string(command));
+  } catch (const std::exception &error) {
+    stepState.fail(command, failure("cannot issue command ", command, ": ", error.what()).value());
+  }
+  return stepState.failed.load(std::memory_order_acquire) ? 1 : 0;
+}
+
+Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const {
+  if (command != issued)
+    return failure("command is out of issue order: ", issued, " comes next");
+  if (stream >= tables.streams.size())
+    return failure("stream ", stream, " does not exist");
+  for (uint32_t i = 0; i < numWaits; ++i)
+    if (waits[i] >= command)
+      return failure("wait for command ", waits[i], ", which is not issued yet");
+  return {};
+}
+
+Result<char *> Executor::resolve(const sluice_slot &slot) {
+  auto inside = [&](int64_t size) {
+    return slot.offset >= 0 && slot.bytes >= 0 && slot.offset <= size && slot.bytes <= size - slot.offset;
+  };
+  auto outside = [&](const char *what, const char *name, int64_t size) {
+    return failure("uses ", slot.bytes, " bytes at ", slot.offset, " of ", what, " '", name, "', which has ", size,
+                   " bytes");
+  };
+  if (slot.memory >= arenas.size())
+    return failure("uses memory ", slot.memory, ", which does not exist");
+  if (slot.segment == SLUICE_SEGMENT_ARENA) {
+    const Arena &arena = *arenas[slot.memory];
+    if (!inside(arena.bytes()))
+      return outside("the arena of memory", tables.memories[slot.memory].name, arena.bytes());
+    int64_t &peak = peaks[slot.memory];
+    peak = std::max(peak, slot.offset + slot.bytes);
+    return arena.base() + slot.offset;
+  }
+  if (slot.memory != 0)
+    return failure("uses segment ", slot.segment, " of memory '", tables.memories[slot.memory].name,
+                   "', which has an arena alone");
+  switch (slot.segment) {
+  case SLUICE_SEGMENT_PARAMETER:
+    if (!inside(tables.source->parameter_bytes))
+      return outside("parameters of model", tables.source->name, tables.source->parameter_bytes);
+    return parameters + slot.offset;
+  case SLUICE_SEGMENT_STATE:
+    if (!inside(state->bytes()))
+      return outside("states of model", tables.source->name, state->bytes());
+    return state->base() + slot.offset;
+  case SLUICE_SEGMENT_INPUT:
+    if (!inputs || slot.index >= tables.inputs.size())
+      return failure("uses input ", slot.index, ", which this program does not have");
+    if (!inside(tables.inputs[slot.index].bytes))
+      return outside("input", tables.inputs[slot.index].name, tables.inputs[slot.index].bytes);
+    return static_cast<char *>(const_cast<void *>(inputs[slot.index])) + slot.offset;
+  case SLUICE_SEGMENT_OUTPUT:
+    if (!outputs || slot.index >= tables.outputs.size())
+      return failure("uses output ", slot.index, ", which this program does not have");
+    if (!inside(tables.outputs[slot.index].bytes))
+      return outside("output", tables.outputs[slot.index].name, tables.outputs[slot.index].bytes);
+    return static_cast<char *>(outputs[slot.index]) + slot.offset;
+  default:
+    return failure("uses segment ", slot.segment, ", which does not exist");
+  }
+}
+
+Command Executor::newCommand(uint32_t number, uint32_t stream) const {
+  Command command{};
+  command.number = number, command.stream = stream;
+  command.op = command.tensor = UINT32_MAX;
+  return command;
+}
+
+void Executor::issue(const Command &command, const uint32_t *waits, uint32_t numWaits) {
+  const CommandNames names{tables.source->op_names, tables.source->tensor_names};
+  Device &device = *devices[tables.streams[command.stream].device];
+  if (runsInline) {
+    Command now = command;
+    runCommand(now, device, stepState, names);
+    if (stepState.trace)
+      times.push_back(
+          {now.number, now.stream, now.op, now.tensor, now.startNs - startNs, std::max(now.endNs, now.startNs) - startNs});
+    ++issued;
+    return;
+  }
+  std::unique_ptr<Stream> &stream = streams[command.stream];
+  if (!stream)
+    stream = std::make_unique<Stream>(device, stepState, names);
+  auto *kept = new (allocator.take<Command>(1)) Command(command);
+  auto *events = allocator.take<Event>(numWaits);
+  for (uint32_t i = 0; i < numWaits; ++i)
+    if (const Event &event = this->events[waits[i]]; event.stream != stream.get())
+      events[kept->numWaits++] = event;
+  kept->waits = events;
+  if (stepState.trace)
+    queued.push_back(kept);
+  this->events.push_back(stream->push(kept));
+  ++issued;
+}
+
+int32_t Executor::launch(uint32_t number, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
+                         const sluice_slot *slots, uint32_t numSlots, const uint32_t *waits, uint32_t numWaits) {
+  return guarded(number, [&]() -> Status {
+    if (op >= tables.source->num_ops || !kernel)
+      return failure("launch of operator ", op, ", which does not exist or has no kernel");
+    auto named = [&](const std::string &what) {
+      return failure("operator '", tables.opName(op), "' ", what, ", compile the model again");
+    };
+    if (Status status = checkIssue(number, stream, waits, numWaits); !status)
+      return named("cannot be launched: " + status.error());
+    const sluice_stream_desc &streamDesc = tables.streams[stream];
+    if (streamDesc.kind != SLUICE_STREAM_COMPUTE)
+      return named("is launched on a stream that only copies");
+    uint32_t memory = tables.devices[streamDesc.device].memory;
+
+    Command command = newCommand(number, stream);
+    command.op = op, command.kernel = kernel;
+    if (runsInline) {
+      inlineArgs.resize(std::max<size_t>(inlineArgs.size(), numSlots));
+      command.args = inlineArgs.data();
+    } else {
+      command.args = allocator.take<void *>(numSlots);
+    }
+    for (uint32_t i = 0; i < numSlots; ++i) {
+      Result<char *> address = resolve(slots[i]);
+      if (!address)
+        return named(address.error());
+      if (slots[i].memory != memory)
+        return named("runs on device '" + std::string(tables.devices[streamDesc.device].name) +
+                     "' and uses memory '" + tables.memories[slots[i].memory].name + "'");
+      command.args[i] = *address;
+    }
+    issue(command, waits, numWaits);
+    return {};
+  });
+}
+
+int32_t Executor::copy(uint32_t number, uint32_t stream, uint32_t link, const sluice_slot *destination,
+                       const sluice_slot *source, int64_t bytes, uint32_t tensor, const uint32_t *waits,
+                       uint32_t numWaits) {
+  return guarded(number, [&]() -> Status {
+    if (tensor >= tables.source->num_tensors)
+      return failure("copy of tensor ", tensor, ", which does not exist");
+    auto named = [&](const std::string &what) {
+      return failure("copy of tensor '", tables.tensorName(tensor), "' ", what, ", compile the model again");
+    };
+    if (Status status = checkIssue(number, stream, waits, numWaits); !status)
+      return named("cannot be issued: " + status.error());
+    if (bytes < 0 || bytes > destination->bytes || bytes > source->bytes)
+      return named("moves " + std::to_string(bytes) + " bytes from a slot of " + std::to_string(source->bytes) +
+                   " to one of " + std::to_string(destination->bytes));
+    Result<char *> from = resolve(*source), to = resolve(*destination);
+    if (!from || !to)
+      return named(from ? to.error() : from.error());
+    if (destination->segment == SLUICE_SEGMENT_INPUT || destination->segment == SLUICE_SEGMENT_PARAMETER)
+      return named("writes an input or a parameter");
+    const sluice_device_desc &device = tables.devices[tables.streams[stream].device];
+    if (device.memory != source->memory && device.memory != destination->memory)
+      return named("runs on device '" + std::string(device.name) + "', at neither end");
+
+    Command command = newCommand(number, stream);
+    command.tensor = tensor;
+    command.destination = *to, command.source = *from, command.bytes = bytes;
+    command.sourceMemory = source->memory;
+    if (source->memory != destination->memory) {
+      if (link >= links.size() || !links[link]->joins(source->memory, destination->memory))
+        return named("goes over link " + std::to_string(link) + ", which does not join memories '" +
+                     tables.memories[source->memory].name + "' and '" + tables.memories[destination->memory].name +
+                     "'");
+      command.link = links[link].get();
+      bytesIn += destination->memory != 0 ? bytes : 0;
+      bytesOut += source->memory != 0 ? bytes : 0;
+    }
+    issue(command, waits, numWaits);
+    return {};
+  });
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,120 @@
+//===- Executor.h - Runs a model's programs ---------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The model's init and step call in here for every command. A command's slots
+// are checked against the arenas and turned into addresses at once; then it goes
+// to its stream. A model with one CPU and nothing else needs no queues: issue
+// order respects every wait, so its commands run where they are issued.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_H
+#define SLUICE_RUNTIME_EXECUTOR_H
+
+#include "Model.h"
+#include "Stream.h"
+#include "sluice/Runtime/sluice.h"
+
+#include <memory>
+#include <vector>
+
+namespace sluice::runtime {
+class Executor;
+}
+
+struct sluice_context {
+  sluice::runtime::Executor *executor;
+};
+
+namespace sluice::runtime {
+
+/// Memory for one step's commands: taken piece by piece, given back at once,
+/// and kept for the next step.
+class StepAllocator {
+public:
+  template <typename T>
+  T *take(size_t count) {
+    static_assert(alignof(T) <= 8 && std::is_trivially_destructible_v<T>);
+    return static_cast<T *>(takeBytes((count * sizeof(T) + 7) / 8 * 8));
+  }
+  void giveBack() { block = 0, used = 0; }
+
+private:
+  void *takeBytes(size_t bytes);
+
+  struct Block {
+    std::unique_ptr<uint64_t[]> data;
+    size_t bytes;
+  };
+  std::vector<Block> blocks;
+  size_t block = 0, used = 0;
+};
+
+class Executor {
+public:
+  /// Allocates the arenas and runs the model's init. `parameters` are
+  /// `source->parameter_bytes` bytes that outlive this object.
+  static Result<std::unique_ptr<Executor>> create(const sluice_model *source, const void *parameters,
+                                                  const sluice_options &options);
+  ~Executor();
+  Executor(const Executor &) = delete;
+  Executor &operator=(const Executor &) = delete;
+
+  /// After a failure the outputs and states hold no promise, and the next step
+  /// may run.
+  Status step(const void *const *inputs, void *const *outputs);
+  void stats(sluice_stats &out) const;
+  const std::vector<sluice_command_time> &trace() const { return times; }
+  const sluice_model *model() const { return tables.source; }
+
+private:
+  Executor(Model model, const void *parameters, const sluice_options &options);
+  Status prepare(uint32_t threads);
+  Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
+  void collectTrace();
+
+  int32_t launch(uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op, const sluice_slot *slots,
+                 uint32_t numSlots, const uint32_t *waits, uint32_t numWaits);
+  int32_t copy(uint32_t command, uint32_t stream, uint32_t link, const sluice_slot *destination,
+               const sluice_slot *source, int64_t bytes, uint32_t tensor, const uint32_t *waits, uint32_t numWaits);
+  Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
+  Result<char *> resolve(const sluice_slot &slot);
+  Command newCommand(uint32_t command, uint32_t stream) const;
+  void issue(const Command &command, const uint32_t *waits, uint32_t numWaits);
+  template <typename Body>
+  int32_t guarded(uint32_t command, const Body &body);
+
+  Model tables;
+  const sluice_options options;
+  char *const parameters;
+  std::unique_ptr<Arena> state;
+  std::vector<std::unique_ptr<Device>> devices; ///< Before the arenas: they are the devices'.
+  std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory.
+  std::vector<std::unique_ptr<Link>> links;
+  bool runsInline = false;
+  sluice_context context;
+  sluice_api api;
+
+  // This step's.
+  StepState stepState;
+  StepAllocator allocator;
+  const void *const *inputs = nullptr;
+  void *const *outputs = nullptr;
+  uint32_t issued = 0;
+  std::vector<Event> events;     ///< Per issued command; empty where inline.
+  std::vector<Command *> queued; ///< Issued commands, where traced and queued.
+  std::vector<void *> inlineArgs;
+  int64_t startNs = 0;
+  std::vector<sluice_command_time> times;
+
+  int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;
+  std::vector<int64_t> peaks; ///< Per memory.
+
+  /// Null until first used. Last: their threads use everything above.
+  std::vector<std::unique_ptr<Stream>> streams;
+};
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_EXECUTOR_H

@@ -1,0 +1,124 @@
+//===- Model.cpp - A compiled model's tables, checked ---------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Model.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace sluice::runtime {
+
+namespace {
+
+/// Copies `count` entries that lie as far apart as the first one's `size` says.
+template <typename T>
+Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char *what) {
+  if (count == 0)
+    return {};
+  if (!table)
+    return failure("model has ", count, " ", what, " and no table of them, compile it again");
+  size_t stride = table->size;
+  if (stride < sizeof(T) || stride % alignof(T) != 0)
+    return failure("model's table of ", what, " has entries of ", stride, " bytes where the ABI has ", sizeof(T),
+                   ", compile it again");
+  out.resize(count);
+  for (uint32_t i = 0; i < count; ++i)
+    std::memcpy(&out[i], reinterpret_cast<const char *>(table) + stride * i, sizeof(T));
+  return {};
+}
+
+Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *what) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i].name || tensors[i].bytes < 0 || (tensors[i].rank > 0 && !tensors[i].shape))
+      return failure("model's ", what, " ", i, " has no name, no shape or a negative size, compile it again");
+  return {};
+}
+
+Status checkNames(const char *const *names, uint32_t count, const char *what) {
+  if (count > 0 && !names)
+    return failure("model has ", count, " ", what, " names and no table of them, compile it again");
+  for (uint32_t i = 0; i < count; ++i)
+    if (!names[i])
+      return failure("model's ", what, " ", i, " has no name, compile it again");
+  return {};
+}
+
+Status checkMachine(const Model &model) {
+  if (model.memories.empty())
+    return failure("model has no memories, compile it again");
+  for (size_t i = 0; i < model.memories.size(); ++i) {
+    const sluice_memory_desc &memory = model.memories[i];
+    if (!memory.name || memory.arena_bytes < 0)
+      return failure("model's memory ", i, " has no name or a negative arena, compile it again");
+    if (memory.arena_bytes > memory.capacity_bytes)
+      return failure("memory '", memory.name, "' has ", memory.capacity_bytes, " bytes and the model's arena ",
+                     memory.arena_bytes, ", compile it again");
+  }
+  for (size_t i = 0; i < model.devices.size(); ++i) {
+    const sluice_device_desc &device = model.devices[i];
+    if (!device.name || device.memory >= model.memories.size())
+      return failure("model's device ", i, " has no name or no memory, compile it again");
+    if (!std::isfinite(device.speed) || device.speed <= 0)
+      return failure("device '", device.name, "' has speed ", device.speed, ", give one above 0");
+    if ((device.kind == SLUICE_DEVICE_CPU) != (device.memory == 0))
+      return failure("device '", device.name, "' is ", device.kind == SLUICE_DEVICE_CPU ? "a CPU" : "no CPU",
+                     " and computes in memory '", model.memories[device.memory].name, "', compile it again");
+  }
+  for (size_t i = 0; i < model.links.size(); ++i) {
+    const sluice_link_desc &link = model.links[i];
+    if (link.memory_a >= model.memories.size() || link.memory_b >= model.memories.size() ||
+        link.memory_a == link.memory_b)
+      return failure("model's link ", i, " does not join two of its memories, compile it again");
+    bool rates = std::isfinite(link.bytes_per_sec) && std::isfinite(link.duplex_bytes_per_sec) &&
+                 link.bytes_per_sec >= 1 && link.duplex_bytes_per_sec >= 1 && link.latency_ns >= 0;
+    if (link.throttle && !rates)
+      return failure("model's link ", i, " is throttled to no positive rate, compile it again");
+  }
+  for (size_t i = 0; i < model.streams.size(); ++i)
+    if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_OUT)
+      return failure("model's stream ", i, " has no device or no known kind, compile it again");
+  return {};
+}
+
+} // namespace
+
+Result<Model> readModel(const sluice_model *source) {
+  if (!source)
+    return failure("model is empty: sluice_model_get returned null, compile it again");
+  if (source->size < offsetof(sluice_model, name))
+    return failure("model says no ABI version, compile it again");
+  if (source->abi_major != SLUICE_ABI_MAJOR)
+    return failure("model has ABI version ", source->abi_major, " and this runtime ", SLUICE_ABI_MAJOR,
+                   ", compile it again with this release");
+  if (source->size < sizeof(sluice_model))
+    return failure("model's description has ", source->size, " bytes where the ABI has ", sizeof(sluice_model),
+                   ", compile it again");
+  if (!source->name || !source->compiler || !source->cpu_features || !source->parameter_hash || !source->step)
+    return failure("model lacks its name, compiler, CPU features, parameter hash or step, compile it again");
+  if (source->parameter_bytes < 0 || source->state_bytes < 0)
+    return failure("model '", source->name, "' has a negative size, compile it again");
+
+  Model model;
+  model.source = source;
+  Status status = copyTable(source->inputs, source->num_inputs, model.inputs, "inputs");
+  auto then = [&](auto &&check) {
+    if (status)
+      status = check();
+  };
+  then([&] { return copyTable(source->outputs, source->num_outputs, model.outputs, "outputs"); });
+  then([&] { return copyTable(source->memories, source->num_memories, model.memories, "memories"); });
+  then([&] { return copyTable(source->devices, source->num_devices, model.devices, "devices"); });
+  then([&] { return copyTable(source->links, source->num_links, model.links, "links"); });
+  then([&] { return copyTable(source->streams, source->num_streams, model.streams, "streams"); });
+  then([&] { return checkTensors(model.inputs, "input"); });
+  then([&] { return checkTensors(model.outputs, "output"); });
+  then([&] { return checkNames(source->op_names, source->num_ops, "operator"); });
+  then([&] { return checkNames(source->tensor_names, source->num_tensors, "tensor"); });
+  then([&] { return checkMachine(model); });
+  if (!status)
+    return tl::unexpected(status.error());
+  return model;
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,35 @@
+//===- Model.h - A compiled model's tables, checked -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_MODEL_H
+#define SLUICE_RUNTIME_MODEL_H
+
+#include "Result.h"
+#include "sluice/Runtime/abi.h"
+
+#include <vector>
+
+namespace sluice::runtime {
+
+/// The tables that running needs, copied out of a model. An entry's size is the
+/// compiler's, perhaps of another minor version, so the model's arrays are not
+/// to be indexed directly. Every index in here is in range.
+struct Model {
+  const sluice_model *source = nullptr;
+  std::vector<sluice_tensor_desc> inputs, outputs;
+  std::vector<sluice_memory_desc> memories;
+  std::vector<sluice_device_desc> devices;
+  std::vector<sluice_link_desc> links;
+  std::vector<sluice_stream_desc> streams;
+
+  const char *opName(uint32_t op) const { return source->op_names[op]; }
+  const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }
+};
+
+/// Fails on another ABI major, and on tables that contradict each other.
+Result<Model> readModel(const sluice_model *source);
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_MODEL_H

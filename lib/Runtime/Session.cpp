@@ -1,0 +1,118 @@
+//===- Session.cpp - The C API --------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Artifact.h"
+#include "Executor.h"
+#include "sluice/Runtime/sluice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <optional>
+
+using namespace sluice::runtime;
+
+struct sluice_session {
+  std::optional<Artifact> artifact; ///< Outlives the executor, which calls into it.
+  std::unique_ptr<Executor> executor;
+};
+
+namespace {
+
+thread_local std::string lastError;
+
+/// Nothing may be thrown into a C program.
+template <typename Body>
+Status caught(const Body &body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return failure("the system gave no more memory or threads: ", error.what());
+  }
+}
+
+sluice_options readOptions(const sluice_options *given) {
+  sluice_options options{};
+  if (given)
+    std::memcpy(&options, given, std::min(given->size, sizeof options));
+  options.size = sizeof options;
+  return options;
+}
+
+Status start(sluice_session &session, const sluice_model *model, const void *parameters,
+             const sluice_options &options) {
+  Result<std::unique_ptr<Executor>> executor = Executor::create(model, parameters, options);
+  if (!executor)
+    return tl::unexpected(executor.error());
+  session.executor = std::move(*executor);
+  return {};
+}
+
+template <typename Body>
+sluice_session *opened(const Body &body) {
+  std::unique_ptr<sluice_session> session;
+  Status status = caught([&] {
+    session = std::make_unique<sluice_session>();
+    return body(*session);
+  });
+  if (status)
+    return session.release();
+  lastError = status.error();
+  return nullptr;
+}
+
+} // namespace
+
+extern "C" {
+
+sluice_session *sluice_open(const char *directory, const sluice_options *options) {
+  return opened([&](sluice_session &session) -> Status {
+    if (!directory)
+      return failure("no directory given, give one that sluice compile wrote");
+    sluice_options read = readOptions(options);
+    Result<Artifact> artifact = Artifact::open(directory, read.verify != 0);
+    if (!artifact)
+      return tl::unexpected(artifact.error());
+    session.artifact.emplace(std::move(*artifact));
+    return start(session, session.artifact->model(), session.artifact->parameters(), read);
+  });
+}
+
+sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
+                                  const sluice_options *options) {
+  return opened([&](sluice_session &session) -> Status {
+    if (model && model->size >= sizeof(sluice_model) &&
+        (model->parameter_bytes != parameter_bytes || (parameter_bytes > 0 && !parameters)))
+      return failure("model has ", model->parameter_bytes, " bytes of parameters and was given ", parameter_bytes);
+    return start(session, model, parameters, readOptions(options));
+  });
+}
+
+void sluice_close(sluice_session *session) { delete session; }
+
+const sluice_model *sluice_describe(const sluice_session *session) { return session->executor->model(); }
+
+int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs) {
+  Status status = caught([&] { return session->executor->step(inputs, outputs); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+void sluice_get_stats(const sluice_session *session, sluice_stats *stats) {
+  sluice_stats now{};
+  session->executor->stats(now);
+  now.size = std::min(stats->size, sizeof now);
+  std::memcpy(stats, &now, now.size);
+}
+
+const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count) {
+  const std::vector<sluice_command_time> &times = session->executor->trace();
+  *count = times.size();
+  return times.data();
+}
+
+const char *sluice_last_error(void) { return lastError.c_str(); }
+}

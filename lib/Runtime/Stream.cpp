@@ -1,0 +1,97 @@
+//===- Stream.cpp - Commands in order, on a thread ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Stream.h"
+#include "ThreadPool.h"
+#include "Wait.h"
+
+namespace sluice::runtime {
+
+namespace {
+/// Commands usually follow each other within microseconds.
+constexpr int64_t kSpinNs = 10'000;
+} // namespace
+
+void StepState::clear() {
+  std::lock_guard<std::mutex> lock(mutex);
+  failed.store(false, std::memory_order_relaxed);
+  failedCommand = UINT32_MAX;
+  text.clear();
+}
+
+void StepState::fail(uint32_t command, std::string message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!failed.load(std::memory_order_relaxed) || command < failedCommand) {
+    failedCommand = command;
+    text = std::move(message);
+  }
+  failed.store(true, std::memory_order_release);
+}
+
+std::string StepState::message() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return text;
+}
+
+void runCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
+  if (state.failed.load(std::memory_order_acquire))
+    return;
+  if (state.trace)
+    command.startNs = nowNs();
+  if (command.kernel) {
+    if (int32_t result = device.launch(command.kernel, command.args))
+      state.fail(command.number, failure("operator '", names.ops[command.op], "' failed with code ", result,
+                                         ", in command ", command.number, ", check the values of the model's inputs")
+                                     .value());
+  } else {
+    int32_t result =
+        command.link
+            ? command.link->copy(device, command.sourceMemory, command.destination, command.source, command.bytes)
+            : device.copy(command.destination, command.source, command.bytes);
+    if (result)
+      state.fail(command.number, failure("copy of tensor '", names.tensors[command.tensor], "' failed with code ",
+                                         result, ", in command ", command.number)
+                                     .value());
+  }
+  if (state.trace)
+    command.endNs = nowNs();
+}
+
+Stream::Stream(Device &device, StepState &state, CommandNames names)
+    : device(device), state(state), names(names),
+      worker(startThread([](void *stream) { static_cast<Stream *>(stream)->work(); }, this, "sluice-stream")) {}
+
+Stream::~Stream() {
+  push(nullptr); // Ends the worker.
+  worker.join();
+}
+
+Event Stream::push(Command *command) {
+  uint32_t count = pushed.load(std::memory_order_relaxed) + 1;
+  awaitCounter(completed, count - kCapacity, kSpinNs);
+  queue[(count - 1) % kCapacity] = command;
+  pushed.store(count, std::memory_order_release);
+  pushed.notify_one();
+  return {this, count};
+}
+
+void Stream::drain() { await(pushed.load(std::memory_order_relaxed)); }
+
+void Stream::await(uint32_t count) const { awaitCounter(completed, count, kSpinNs); }
+
+void Stream::work() {
+  for (uint32_t count = 1;; ++count) {
+    awaitCounter(pushed, count, kSpinNs);
+    Command *command = queue[(count - 1) % kCapacity];
+    if (!command)
+      return;
+    for (uint32_t i = 0; i < command->numWaits; ++i)
+      command->waits[i].stream->await(command->waits[i].count);
+    runCommand(*command, device, state, names);
+    completed.store(count, std::memory_order_release);
+    completed.notify_all();
+  }
+}
+
+} // namespace sluice::runtime

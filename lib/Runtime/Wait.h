@@ -1,0 +1,58 @@
+//===- Wait.h - Spin briefly, then block ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_WAIT_H
+#define SLUICE_RUNTIME_WAIT_H
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace sluice::runtime {
+
+inline int64_t nowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+inline void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// True once `done()` is, false if it was not within about `spinNs`.
+template <typename Predicate>
+bool spin(const Predicate &done, int64_t spinNs) {
+  if (done())
+    return true;
+  for (int64_t end = nowNs() + spinNs; nowNs() < end;)
+    for (int i = 0; i < 16; ++i) {
+      if (done())
+        return true;
+      relax();
+    }
+  return done();
+}
+
+/// True where `counter`, which only grows and may wrap, has reached `target`.
+inline bool reached(uint32_t counter, uint32_t target) { return static_cast<int32_t>(counter - target) >= 0; }
+
+/// Returns once `counter` has reached `target`. Whoever advances the counter
+/// notifies. A block costs a system call on both sides, hence the spin.
+inline void awaitCounter(const std::atomic<uint32_t> &counter, uint32_t target, int64_t spinNs) {
+  if (spin([&] { return reached(counter.load(std::memory_order_acquire), target); }, spinNs))
+    return;
+  for (uint32_t seen; !reached(seen = counter.load(std::memory_order_acquire), target);)
+    counter.wait(seen, std::memory_order_acquire);
+}
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_WAIT_H
