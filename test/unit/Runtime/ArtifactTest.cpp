@@ -1,0 +1,125 @@
+//===- ArtifactTest.cpp - Opening artifact directories --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Artifact.h"
+#include "CpuFeatures.h"
+#include "TestModel.h"
+
+#include <filesystem>
+#include <fstream>
+#include <stdlib.h>
+
+using namespace sluice::runtime;
+using namespace sluice::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory as sluice compile writes it, around the model Scale.c.
+class TestArtifact {
+public:
+  TestArtifact() {
+    std::string pattern = (fs::temp_directory_path() / "sluice-artifact-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()));
+    path = pattern;
+    fs::copy_file(SLUICE_TEST_MODEL, path / "model.so");
+    for (int i = 0; i < 16; ++i)
+      weights.push_back(static_cast<float>(i));
+    write();
+  }
+  ~TestArtifact() { fs::remove_all(path); }
+
+  void write() const {
+    std::ofstream(path / "manifest.json") << manifest;
+    std::ofstream(path / "parameters.bin", std::ios::binary)
+        .write(reinterpret_cast<const char *>(weights.data()), static_cast<std::streamsize>(weights.size() * 4));
+  }
+  /// Replaces in the manifest, and says what opening then answers.
+  std::string errorWith(const std::string &from, const std::string &to) {
+    std::string original = manifest;
+    size_t at = manifest.find(from);
+    REQUIRE(at != std::string::npos);
+    manifest.replace(at, from.size(), to);
+    write();
+    std::string message = error();
+    manifest = original;
+    write();
+    return message;
+  }
+  std::string error() const { return SessionPtr(sluice_open(path.c_str(), nullptr)) ? "" : sluice_last_error(); }
+
+  fs::path path;
+  std::vector<float> weights;
+  std::string manifest = R"({"schema": 1, "name": "scale", "abi_major": 1, "cpu_features": "",
+    "model": "model.so", "parameters": "parameters.bin", "parameter_bytes": 64,
+    "parameter_hash": "58dda328598e2f7fe472621bfc54935aaa354d1a6ebcaf9562cd743fd575eb19", "compiler": "by hand"})";
+};
+
+} // namespace
+
+TEST_CASE("an artifact is opened and run", "[runtime]") {
+  TestArtifact artifact;
+  sluice_options options{sizeof options, 1, 0, 1};
+  SessionPtr session(sluice_open(artifact.path.c_str(), &options));
+  INFO(sluice_last_error());
+  REQUIRE(session);
+  CHECK(std::string(sluice_describe(session.get())->name) == "scale");
+  std::vector<float> x(16, 3.0f), y(16);
+  REQUIRE(runOnce(session.get(), x, y) == 0);
+  for (int i = 0; i < 16; ++i)
+    CHECK(y[i] == 3.0f * i);
+}
+
+TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
+  TestArtifact artifact;
+  auto has = [](const std::string &message, const char *part) {
+    INFO(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  CHECK(artifact.error() == "");
+  has(artifact.errorWith("\"abi_major\": 1", "\"abi_major\": 2"), "ABI version 2 and this runtime 1");
+  has(artifact.errorWith("\"schema\": 1", "\"schema\": 7"), "schema 7");
+  has(artifact.errorWith("\"cpu_features\": \"\"", "\"cpu_features\": \"+sse2,+warp9\""), "CPU feature 'warp9'");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 60"), "has 64 bytes and its manifest says 60");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": \"64\""), "no integer 'parameter_bytes'");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 18446744073709551615"), "no integer");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"../model.so\""), "in its own directory");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"other.so\""), "cannot load");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""), "cannot load");
+  has(artifact.errorWith("\"model\": \"model.so\",", ""), "no string 'model'");
+  has(artifact.errorWith("parameters.bin", "/etc/passwd"), "in its own directory");
+  has(artifact.errorWith("parameters.bin", "nothing.bin"), "cannot read");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 0"), "not the model its manifest describes");
+  has(artifact.errorWith("{\"schema\"", "[\"schema\""), "not a JSON object");
+  artifact.weights[3] = 4;
+  artifact.write();
+  has(artifact.error(), "does not have the hash");
+  artifact.manifest = std::string(100000, '[');
+  artifact.write();
+  has(artifact.error(), "not a JSON object");
+  fs::remove(artifact.path / "manifest.json");
+  has(artifact.error(), "cannot read");
+  CHECK_FALSE(SessionPtr(sluice_open(nullptr, nullptr)));
+  CHECK_FALSE(SessionPtr(sluice_open("/nonexistent", nullptr)));
+}
+
+TEST_CASE("CPU features are checked by name", "[runtime]") {
+  CHECK(checkCpuFeatures("").has_value());
+  CHECK(checkCpuFeatures("generic").has_value());
+  CHECK_FALSE(checkCpuFeatures("znver99").has_value());
+  CHECK_FALSE(checkCpuFeatures("+warp9").has_value());
+#if defined(__x86_64__)
+  CHECK(checkCpuFeatures("x86-64").has_value());
+  CHECK(checkCpuFeatures("+sse2,-warp9,+cmov").has_value());
+  __builtin_cpu_init();
+  CHECK(checkCpuFeatures("+avx2").has_value() == bool(__builtin_cpu_supports("avx2")));
+  CHECK(checkCpuFeatures("+fma").has_value() == bool(__builtin_cpu_supports("fma")));
+  CHECK(checkCpuFeatures("+bmi2").has_value() == bool(__builtin_cpu_supports("bmi2")));
+  CHECK(checkCpuFeatures("+avx512f").has_value() == bool(__builtin_cpu_supports("avx512f")));
+  CHECK(checkCpuFeatures("+avx512vnni").has_value() == bool(__builtin_cpu_supports("avx512vnni")));
+  CHECK(checkCpuFeatures("+avx512bf16").has_value() == bool(__builtin_cpu_supports("avx512bf16")));
+  CHECK(checkCpuFeatures("+sse4a").has_value() == bool(__builtin_cpu_supports("sse4a")));
+  CHECK(checkCpuFeatures("+gfni").has_value() == bool(__builtin_cpu_supports("gfni")));
+#endif
+}

@@ -1,0 +1,225 @@
+//===- HostTest.cpp - Models on the host ----------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "TestModel.h"
+
+#include <numeric>
+
+using namespace sluice::test;
+
+namespace {
+
+// y[i] = x[i] * 2 + 1, in parallel chunks.
+int32_t scaleKernel(const sluice_kernel_env *env, void **args) {
+  env->parallel_for(
+      env->pool, 256, 10,
+      [](void **args, int64_t begin, int64_t end) {
+        auto *x = static_cast<const float *>(args[0]);
+        auto *y = static_cast<float *>(args[1]);
+        for (int64_t i = begin; i < end; ++i)
+          y[i] = x[i] * 2 + 1;
+      },
+      args);
+  return 0;
+}
+
+int32_t addKernel(const sluice_kernel_env *, void **args) {
+  auto *a = static_cast<const float *>(args[0]), *b = static_cast<const float *>(args[1]);
+  auto *y = static_cast<float *>(args[2]);
+  for (int i = 0; i < 256; ++i)
+    y[i] = a[i] + b[i];
+  return 0;
+}
+
+int32_t launch(const sluice_api *api, sluice_context *context, uint32_t command, sluice_kernel_fn kernel, uint32_t op,
+               std::vector<sluice_slot> slots, std::vector<uint32_t> waits = {}) {
+  return api->launch(context, command, streamOf(0, SLUICE_STREAM_COMPUTE), kernel, op, slots.data(),
+                     static_cast<uint32_t>(slots.size()), waits.data(), static_cast<uint32_t>(waits.size()));
+}
+
+std::vector<float> ramp(size_t count = 256) {
+  std::vector<float> x(count);
+  std::iota(x.begin(), x.end(), 0.0f);
+  return x;
+}
+
+} // namespace
+
+TEST_CASE("a host model runs its commands in order", "[runtime]") {
+  TestModel model([](const sluice_api *api, sluice_context *context) {
+    launch(api, context, 0, scaleKernel, 0, {inputSlot(1024), arenaSlot(0, 1024, 1024)});
+    return launch(api, context, 1, addKernel, 1, {arenaSlot(0, 1024, 1024), inputSlot(1024), outputSlot(1024)});
+  });
+  SessionPtr session = model.open(nullptr, true);
+  REQUIRE(session);
+  CHECK(sluice_describe(session.get()) == model.get());
+  std::vector<float> x = ramp(), y(256);
+  for (int step = 0; step < 3; ++step) {
+    REQUIRE(runOnce(session.get(), x, y) == 0);
+    for (int i = 0; i < 256; ++i)
+      REQUIRE(y[i] == 3.0f * i + 1);
+  }
+  sluice_stats stats = statsOf(session.get());
+  CHECK(stats.bytes_in == 0);
+  CHECK(stats.bytes_out == 0);
+  CHECK(stats.arena_peak_bytes[0] == 2048);
+  CHECK(stats.step_ns > 0);
+  size_t count = 0;
+  const sluice_command_time *times = sluice_trace(session.get(), &count);
+  REQUIRE(count == 2);
+  CHECK(times[0].op == 0);
+  CHECK(times[1].op == 1);
+  CHECK(times[1].tensor == UINT32_MAX);
+  CHECK(0 <= times[0].start_ns);
+  CHECK(times[0].start_ns <= times[0].end_ns);
+  CHECK(times[0].end_ns <= times[1].start_ns);
+  CHECK(times[1].end_ns <= stats.step_ns);
+}
+
+TEST_CASE("a model reads its parameters and keeps its states", "[runtime]") {
+  TestModel model([](const sluice_api *api, sluice_context *context) {
+    sluice_slot state = slot(0, SLUICE_SEGMENT_STATE, 64, 1024);
+    launch(api, context, 0, addKernel, 0, {state, slot(0, SLUICE_SEGMENT_PARAMETER, 16, 1024), state});
+    sluice_slot output = outputSlot(1024);
+    return api->copy(context, 1, streamOf(0, SLUICE_STREAM_OUT), UINT32_MAX, &output, &state, 1024, 0, nullptr, 0);
+  });
+  model.model.state_bytes = 64 + 1024;
+  std::vector<float> parameters = ramp(260);
+  model.model.parameter_bytes = 1040;
+  SessionPtr session = model.open(parameters.data());
+  REQUIRE(session);
+  std::vector<float> x(256), y(256);
+  for (int step = 1; step <= 3; ++step) {
+    REQUIRE(runOnce(session.get(), x, y) == 0);
+    CHECK(y[0] == 4.0f * step);
+    CHECK(y[255] == 259.0f * step);
+  }
+  CHECK_FALSE(SessionPtr(sluice_open_model(model.get(), parameters.data(), 1000, nullptr)));
+  CHECK(std::string(sluice_last_error()).find("1040 bytes of parameters and was given 1000") != std::string::npos);
+}
+
+TEST_CASE("a failing kernel ends the step and names its operator", "[runtime]") {
+  TestModel model([](const sluice_api *api, sluice_context *context) {
+    if (int32_t failed = launch(
+            api, context, 0,
+            [](const sluice_kernel_env *, void **args) -> int32_t { return *static_cast<float *>(args[0]) > 0 ? 7 : 0; },
+            1, {inputSlot(1024)}))
+      return failed;
+    return launch(api, context, 1, scaleKernel, 0, {inputSlot(1024), outputSlot(1024)});
+  });
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> good(256, -1.0f), bad(256, 1.0f), y(256);
+  CHECK(runOnce(session.get(), bad, y) != 0);
+  std::string message = sluice_last_error();
+  CHECK(message.find("operator 'second' failed with code 7") != std::string::npos);
+  CHECK(y[0] == 0.0f);
+  CHECK(runOnce(session.get(), good, y) == 0);
+  CHECK(y[0] == -1.0f);
+}
+
+TEST_CASE("slots outside their segment are refused", "[runtime]") {
+  static sluice_slot bad;
+  TestModel model([](const sluice_api *api, sluice_context *context) {
+    return launch(api, context, 0,
+                  [](const sluice_kernel_env *, void **) -> int32_t { return 0; }, 0, {inputSlot(1024), bad});
+  });
+  model.model.state_bytes = 100;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(256), y(256);
+  auto errorOf = [&](sluice_slot tried) -> std::string {
+    bad = tried;
+    return runOnce(session.get(), x, y) == 0 ? "" : sluice_last_error();
+  };
+  CHECK(errorOf(arenaSlot(0, 4095, 1)) == "");
+  CHECK(errorOf(arenaSlot(0, 4096, 0)) == "");
+  std::string message = errorOf(arenaSlot(0, 4095, 2));
+  CHECK(message == "operator 'first' uses 2 bytes at 4095 of the arena of memory 'host', which has 4096 bytes, compile "
+                   "the model again, in command 0");
+  const sluice_slot others[] = {arenaSlot(0, -1, 1),
+                                arenaSlot(0, 0, -1),
+                                arenaSlot(0, INT64_MAX, INT64_MAX),
+                                arenaSlot(1, 0, 1),
+                                inputSlot(1025),
+                                inputSlot(4, 1),
+                                outputSlot(1025),
+                                slot(0, SLUICE_SEGMENT_STATE, 64, 37),
+                                slot(0, SLUICE_SEGMENT_PARAMETER, 0, 1),
+                                slot(0, 9, 0, 1)};
+  for (const sluice_slot &other : others) {
+    INFO("segment " << other.segment << " offset " << other.offset << " bytes " << other.bytes);
+    CHECK(errorOf(other).find("operator 'first' uses") == 0);
+  }
+  CHECK(errorOf(arenaSlot(0, 0, 64)) == "");
+}
+
+TEST_CASE("commands out of order, on no stream or waiting ahead are refused", "[runtime]") {
+  static uint32_t number, stream, wait;
+  TestModel model([](const sluice_api *api, sluice_context *context) {
+    launch(api, context, 0, scaleKernel, 0, {inputSlot(1024), outputSlot(1024)});
+    sluice_slot slots[] = {inputSlot(1024), outputSlot(1024)};
+    return api->launch(context, number, stream, scaleKernel, 0, slots, 2, &wait, 1);
+  });
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(256), y(256);
+  auto errorOf = [&](uint32_t n, uint32_t s, uint32_t w) -> std::string {
+    number = n, stream = s, wait = w;
+    return runOnce(session.get(), x, y) == 0 ? "" : sluice_last_error();
+  };
+  CHECK(errorOf(1, 0, 0) == "");
+  CHECK(errorOf(2, 0, 0).find("out of issue order: 1 comes next") != std::string::npos);
+  CHECK(errorOf(0, 0, 0).find("out of issue order") != std::string::npos);
+  CHECK(errorOf(1, 99, 0).find("stream 99 does not exist") != std::string::npos);
+  CHECK(errorOf(1, SLUICE_STREAM_IN, 0).find("only copies") != std::string::npos);
+  CHECK(errorOf(1, 0, 1).find("wait for command 1, which is not issued yet") != std::string::npos);
+}
+
+TEST_CASE("missing buffers and a program that gives up are errors", "[runtime]") {
+  static int32_t result;
+  TestModel model([](const sluice_api *, sluice_context *) { return result; });
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(256), y(256);
+  result = 0;
+  CHECK(runOnce(session.get(), x, y) == 0);
+  result = 5;
+  CHECK(runOnce(session.get(), x, y) != 0);
+  CHECK(std::string(sluice_last_error()).find("step failed with code 5") != std::string::npos);
+  const void *noInput[] = {nullptr};
+  void *outputs[] = {y.data()};
+  CHECK(sluice_run(session.get(), noInput, outputs) != 0);
+  CHECK(std::string(sluice_last_error()).find("input 'x' has no buffer") == 0);
+  CHECK(sluice_run(session.get(), nullptr, outputs) != 0);
+}
+
+TEST_CASE("tables that contradict each other are refused", "[runtime]") {
+  auto step = [](const sluice_api *, sluice_context *) -> int32_t { return 0; };
+  auto errorOf = [&](void (*spoil)(TestModel &)) -> std::string {
+    TestModel model(step, 256, 1);
+    spoil(model);
+    return model.open() ? "" : sluice_last_error();
+  };
+  CHECK(errorOf([](TestModel &) {}) == "");
+  CHECK(errorOf([](TestModel &m) { m.model.abi_major = 2; }).find("ABI version 2") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.model.size = 16; }).find("has 16 bytes") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.model.size = 4; }).find("no ABI version") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.model.cpu_features = "+sse2,+warp9"; }).find("'warp9'") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.model.step = nullptr; }).find("lacks its name") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.inputs[0].size = 8; }).find("entries of 8 bytes") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.streams[4].device = 2; }).find("stream 4") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.devices[1].kind = SLUICE_DEVICE_CUDA; }).find("does not drive") !=
+        std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.devices[1].memory = 0; }).find("computes in memory 'host'") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.devices[1].speed = 0; }).find("speed 0") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.links[0].memory_b = 0; }).find("link 0") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.links[0].throttle = 1, m.links[0].bytes_per_sec = 0; }).find("no positive rate") !=
+        std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.memories[1].arena_bytes = 4097; }).find("has 4096 bytes and the model's arena 4097") !=
+        std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.memories[0].arena_bytes = INT64_MAX; }).find("larger than any") !=
+        std::string::npos);
+  CHECK_FALSE(SessionPtr(sluice_open_model(nullptr, nullptr, 0, nullptr)));
+}
