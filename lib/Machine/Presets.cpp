@@ -15,6 +15,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 
@@ -173,7 +174,8 @@ Expected<Machine> machinePreset(std::string_view name) {
   if (name == "p2.8xlarge")
     return gpuMachine(text, 8, k80());
   for (std::string_view prefix : {"emulated:", "h200x"}) {
-    if (!name.starts_with(prefix))
+    // "h200x.json" may be a file.
+    if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != name.npos)
       continue;
     Expected<int> count = deviceCount(name, name.substr(prefix.size()));
     if (!count)

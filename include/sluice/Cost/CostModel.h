@@ -21,8 +21,8 @@ public:
   virtual int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const = 0;
 };
 
-/// max(flops / (rate x efficiency), bytes / bandwidth) + launch overhead
-/// (Williams, Waterman and Patterson 2009).
+/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead
+/// (Williams, Waterman and Patterson 2009; speed is an emulated device's).
 class RooflineCostModel final : public CostModel {
 public:
   int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;
@@ -40,6 +40,10 @@ struct CostTable {
 };
 
 CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model);
+
+/// ceil(bytes / bytesPerSec) in nanoseconds, at most 2^62. A part below 1e-6 ns
+/// is rounding and does not count as one more.
+int64_t movingTimeNs(double bytes, double bytesPerSec);
 
 /// Latency + bytes / bytesPerSec, rounded up; one direction busy alone.
 int64_t transferTimeNs(const Link &link, int64_t bytes);

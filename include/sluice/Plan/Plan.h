@@ -92,15 +92,29 @@ struct Plan {
   int64_t bytesSwappedOut(const Graph &graph) const;
 };
 
-/// Independent of every solver, O((commands + residencies) log), run always.
-/// Proves: every operator launched once on its placed device with its operands
-/// resident there; every read is of a residency that was initial or written
-/// before; copies join the link's two memories and move the same tensor; every
-/// arena range is within the arena, and arenas within capacity; overlapping
-/// ranges are ordered; outputs and updated states are in their homes at the
-/// end; initial arena residencies (parameters, states kept on a device) still
-/// hold, at the end, the same tensor at the same place, so that the next step
-/// may start. The first violation found is named.
+/// Independent of every solver, O((commands + residencies) log) times the number
+/// of streams, run always. The first violation found is named. It proves:
+///
+/// - every operator is launched once, on the compute stream of its placed device
+///   (which computes), with its operands in its own order in that device's memory;
+/// - a copy joins its link's two memories and moves one tensor, on a stream of a
+///   device at one of its ends (not the host's, where the other end is another);
+/// - every residency is written at most once, an initial one never, and every
+///   read happens after that write;
+/// - initial residencies are homes of tensors no operator writes, or parameters
+///   and states kept in an arena; only tensors that have a home (parameters,
+///   inputs, states, outputs, new values of states) have a Home residency, one;
+/// - every arena range is within its arena, and arenas within capacity;
+/// - overlapping ranges are ordered: all that touches one happens before the
+///   command that creates the other. That command itself may read the earlier
+///   one only by an `inPlace` pair of its operator, at the same offset;
+/// - when the step ends, outputs are in their homes, and every place that a state
+///   was in initially holds its new value (its home, if it was initial nowhere);
+///   initial arena residencies of tensors never updated hold what they held. So
+///   the next step may start. A place may be reused and refilled in between.
+///
+/// The homes of a state and of its new value are distinct: the runtime lets the
+/// new one take the old one's place when the step ends.
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice

@@ -1,0 +1,68 @@
+//===- Profile.h - Measured times -------------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What `sluice profile` measured on one machine, keyed by what was measured and
+// not by names in a model, so that one profile serves many models.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COST_PROFILE_H
+#define SLUICE_COST_PROFILE_H
+
+#include "sluice/Cost/CostModel.h"
+#include "sluice/Support/Json.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace sluice {
+
+inline constexpr int kProfileSchema = 1;
+
+struct OperatorMeasurement {
+  int64_t medianNs = 0;
+  int64_t spreadNs = 0; ///< Between the quartiles.
+  int64_t samples = 0;  ///< Runs measured, at least 1.
+};
+
+struct LinkMeasurement {
+  int64_t latencyNs = 0;
+  double bytesPerSec = 0;       ///< One direction alone.
+  double duplexBytesPerSec = 0; ///< Both directions together.
+};
+
+struct Profile {
+  /// (Operator::signature, deviceKey) -> time, launch overhead included.
+  std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
+  /// (memory name, memory name), as in the machine's links -> rates.
+  std::map<std::pair<std::string, std::string>, LinkMeasurement> links;
+};
+
+/// What makes two devices run an operator alike: kind, threads, speed and, for
+/// a GPU, its rates. "cpu/8t", "emulated/2t/0.5x".
+std::string deviceKey(const Device &device);
+
+Json profileToJson(const Profile &profile);
+Expected<Profile> profileFromJson(const JsonReader &reader);
+
+/// The machine with its measured links' rates; other links are unchanged.
+Machine withMeasuredLinks(Machine machine, const Profile &profile);
+
+/// Measured times where the profile has them (an operator without a signature
+/// has none), `fallback`'s elsewhere. Both must outlive the model.
+class ProfiledCostModel final : public CostModel {
+public:
+  ProfiledCostModel(const Profile &profile, const CostModel &fallback) : profile(profile), fallback(fallback) {}
+  int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;
+  bool isMeasured(const Graph &graph, OperatorId op, const Device &device) const;
+
+private:
+  const Profile &profile;
+  const CostModel &fallback;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_COST_PROFILE_H

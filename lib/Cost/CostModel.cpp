@@ -1,0 +1,55 @@
+//===- CostModel.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Cost/CostModel.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+
+int64_t movingTimeNs(double bytes, double bytesPerSec) {
+  constexpr double kLongest = 0x1p62;
+  double ns = bytes / (bytesPerSec * 1e-9) - 1e-6;
+  if (!(ns > 0))
+    return 0;
+  return ns >= kLongest ? static_cast<int64_t>(kLongest) : static_cast<int64_t>(std::ceil(ns));
+}
+
+int64_t transferTimeNs(const Link &link, int64_t bytes) {
+  return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), link.bytesPerSec));
+}
+
+int64_t RooflineCostModel::operatorTimeNs(const Graph &graph, OperatorId id, const Device &device) const {
+  const Operator &op = graph.op(id);
+  double efficiency = 1.0;
+  if (auto found = device.efficiency.find(op.kind); found != device.efficiency.end())
+    efficiency = found->second;
+
+  int64_t bytes = op.bytesMoved;
+  if (bytes == 0)
+    for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs})
+      for (TensorId tensor : *list)
+        bytes = saturatingAdd(bytes, graph.tensor(tensor).bytes);
+
+  double speed = device.kind == DeviceKind::Emulated ? device.speed : 1.0;
+  int64_t compute = movingTimeNs(static_cast<double>(op.flops), device.flopsPerSec * efficiency * speed);
+  int64_t memory = movingTimeNs(static_cast<double>(bytes), device.memoryBytesPerSec * speed);
+  return std::max<int64_t>(1, saturatingAdd(std::max(compute, memory), device.launchOverheadNs));
+}
+
+CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model) {
+  CostTable table;
+  table.numDevices = machine.devices.size();
+  table.operatorNs.reserve(graph.numOperators() * table.numDevices);
+  for (size_t op = 0; op < graph.numOperators(); ++op)
+    for (const Device &device : machine.devices)
+      table.operatorNs.push_back(std::max<int64_t>(1, model.operatorTimeNs(graph, OperatorId(op), device)));
+  return table;
+}
+
+} // namespace sluice

@@ -1,0 +1,187 @@
+//===- Profile.cpp --------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Cost/Profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+std::string deviceKey(const Device &device) {
+  switch (device.kind) {
+  case DeviceKind::Cpu:
+    return concat("cpu/", device.threads, "t");
+  case DeviceKind::Emulated:
+    return concat("emulated/", device.threads, "t/", device.speed, "x");
+  case DeviceKind::Cuda:
+    return concat("cuda/", device.flopsPerSec, "flops/", device.memoryBytesPerSec, "bytes");
+  }
+  return {};
+}
+
+Json profileToJson(const Profile &profile) {
+  Json json;
+  json["schema"] = kProfileSchema;
+  json["operators"] = Json::array();
+  for (const auto &[key, measured] : profile.operators) {
+    Json entry;
+    entry["signature"] = key.first;
+    entry["device"] = key.second;
+    entry["medianNs"] = measured.medianNs;
+    entry["spreadNs"] = measured.spreadNs;
+    entry["samples"] = measured.samples;
+    json["operators"].push_back(std::move(entry));
+  }
+  json["links"] = Json::array();
+  for (const auto &[ends, measured] : profile.links) {
+    Json entry;
+    entry["between"] = Json::array({ends.first, ends.second});
+    entry["latencyNs"] = measured.latencyNs;
+    entry["bytesPerSec"] = measured.bytesPerSec;
+    entry["duplexBytesPerSec"] = measured.duplexBytesPerSec;
+    json["links"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// An integer member in [low, 2^62].
+static Expected<int64_t> atLeast(const JsonReader &reader, std::string_view key, int64_t low) {
+  Expected<int64_t> value = reader.integer(key);
+  if (value && (*value < low || *value > int64_t(1) << 62))
+    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is out of range, at '", reader.where(),
+                     "', write at least ", low);
+  return value;
+}
+
+static Expected<double> positiveRate(const JsonReader &reader, std::string_view key) {
+  Expected<double> value = reader.number(key);
+  if (value && *value <= 0)
+    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is not positive, at '", reader.where(),
+                     "', correct it");
+  return value;
+}
+
+static Status readOperator(Profile &profile, const JsonReader &reader) {
+  if (Status keys = reader.onlyKeys({"signature", "device", "medianNs", "spreadNs", "samples"}); !keys)
+    return keys;
+  Expected<std::string> signature = reader.string("signature");
+  if (!signature)
+    return propagate(signature);
+  Expected<std::string> device = reader.string("device");
+  if (!device)
+    return propagate(device);
+  Expected<int64_t> median = atLeast(reader, "medianNs", 1);
+  if (!median)
+    return propagate(median);
+  Expected<int64_t> spread = atLeast(reader, "spreadNs", 0);
+  if (!spread)
+    return propagate(spread);
+  Expected<int64_t> samples = atLeast(reader, "samples", 1);
+  if (!samples)
+    return propagate(samples);
+  if (!profile.operators.emplace(std::pair(*signature, *device), OperatorMeasurement{*median, *spread, *samples})
+           .second)
+    return makeError(ErrorCode::InvalidInput, "operator '", *signature, "' is measured twice on '", *device,
+                     "', at '", reader.where(), "', keep one");
+  return {};
+}
+
+static Status readLink(Profile &profile, const JsonReader &reader) {
+  if (Status keys = reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec"}); !keys)
+    return keys;
+  Expected<std::vector<JsonReader>> ends =
+      reader.member("between").and_then([](const JsonReader &list) { return list.elements(); });
+  if (!ends)
+    return propagate(ends);
+  if (ends->size() != 2)
+    return makeError(ErrorCode::InvalidInput, "a link joins two memories, at '", reader.where(),
+                     ".between', write their two names");
+  Expected<std::string> a = (*ends)[0].asString();
+  if (!a)
+    return propagate(a);
+  Expected<std::string> b = (*ends)[1].asString();
+  if (!b)
+    return propagate(b);
+  Expected<int64_t> latency = atLeast(reader, "latencyNs", 0);
+  if (!latency)
+    return propagate(latency);
+  Expected<double> rate = positiveRate(reader, "bytesPerSec");
+  if (!rate)
+    return propagate(rate);
+  Expected<double> duplex = positiveRate(reader, "duplexBytesPerSec");
+  if (!duplex)
+    return propagate(duplex);
+  if (!profile.links.emplace(std::pair(*a, *b), LinkMeasurement{*latency, *rate, *duplex}).second)
+    return makeError(ErrorCode::InvalidInput, "link '", *a, "' - '", *b, "' is measured twice, at '", reader.where(),
+                     "', keep one");
+  return {};
+}
+
+Expected<Profile> profileFromJson(const JsonReader &reader) {
+  if (Status keys = reader.onlyKeys({"schema", "operators", "links"}); !keys)
+    return propagate(keys);
+  Expected<int64_t> schema = reader.integer("schema");
+  if (!schema)
+    return propagate(schema);
+  if (*schema < 1 || *schema > kProfileSchema)
+    return makeError(ErrorCode::Unsupported, "profile schema ", *schema, " is not known, at '", reader.where(),
+                     "', this version reads 1 to ", kProfileSchema);
+  Profile profile;
+  for (auto [key, read] : {std::pair(std::string_view("operators"), &readOperator), std::pair(std::string_view("links"), &readLink)}) {
+    Expected<std::vector<JsonReader>> entries =
+        reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
+    if (!entries)
+      return propagate(entries);
+    for (const JsonReader &entry : *entries)
+      if (Status status = read(profile, entry); !status)
+        return propagate(status);
+  }
+  return profile;
+}
+
+//===----------------------------------------------------------------------===//
+// Use
+//===----------------------------------------------------------------------===//
+
+Machine withMeasuredLinks(Machine machine, const Profile &profile) {
+  for (Link &link : machine.links) {
+    auto found = profile.links.find({machine.memory(link.a).name, machine.memory(link.b).name});
+    if (found == profile.links.end())
+      found = profile.links.find({machine.memory(link.b).name, machine.memory(link.a).name});
+    if (found == profile.links.end())
+      continue;
+    const LinkMeasurement &measured = found->second;
+    link.latencyNs = measured.latencyNs;
+    link.bytesPerSec = measured.bytesPerSec;
+    // Noise may put the measured pair just outside what a link can mean.
+    link.duplexBytesPerSec = std::clamp(measured.duplexBytesPerSec, measured.bytesPerSec, 2 * measured.bytesPerSec);
+  }
+  return machine;
+}
+
+static const OperatorMeasurement *find(const Profile &profile, const Operator &op, const Device &device) {
+  if (op.signature.empty())
+    return nullptr;
+  auto found = profile.operators.find({op.signature, deviceKey(device)});
+  return found == profile.operators.end() ? nullptr : &found->second;
+}
+
+int64_t ProfiledCostModel::operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const {
+  if (const OperatorMeasurement *measured = find(profile, graph.op(op), device))
+    return std::max<int64_t>(1, measured->medianNs);
+  return fallback.operatorTimeNs(graph, op, device);
+}
+
+bool ProfiledCostModel::isMeasured(const Graph &graph, OperatorId op, const Device &device) const {
+  return find(profile, graph.op(op), device) != nullptr;
+}
+
+} // namespace sluice

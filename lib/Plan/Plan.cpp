@@ -1,0 +1,39 @@
+//===- Plan.cpp -----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Plan/Plan.h"
+
+#include "sluice/Support/Units.h"
+
+namespace sluice {
+
+/// Sums the bytes of the copies for which `counts(source, destination)`.
+template <typename Predicate>
+static int64_t sumCopies(const Graph &graph, const Plan &plan, Predicate counts) {
+  int64_t total = 0;
+  for (const Command &command : plan.commands) {
+    if (command.kind != CommandKind::Copy)
+      continue;
+    const Residency &source = plan.residencies[command.reads[0].index()];
+    const Residency &destination = plan.residencies[command.writes[0].index()];
+    if (counts(source.memory, destination.memory))
+      total = saturatingAdd(total, graph.tensor(source.tensor).bytes);
+  }
+  return total;
+}
+
+int64_t Plan::bytesCopied(const Graph &graph) const {
+  return sumCopies(graph, *this, [](MemoryId, MemoryId) { return true; });
+}
+
+int64_t Plan::bytesSwappedIn(const Graph &graph) const {
+  return sumCopies(graph, *this, [](MemoryId from, MemoryId) { return from == Machine::hostMemory(); });
+}
+
+int64_t Plan::bytesSwappedOut(const Graph &graph) const {
+  return sumCopies(graph, *this, [](MemoryId, MemoryId to) { return to == Machine::hostMemory(); });
+}
+
+} // namespace sluice

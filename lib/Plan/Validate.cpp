@@ -1,0 +1,442 @@
+//===- Validate.cpp - The plan's independent check ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// "Happens before" is decided by vector clocks, one entry a stream: a command
+// knows of each stream how many of its commands are complete when it starts.
+//
+// Address conflicts are found by replaying creations in issue order over a map
+// of which residency was last created at each address. Only that one need be
+// compared with a new arrival: it was itself created after all that touched the
+// ones below it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Plan/Plan.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace sluice {
+
+namespace {
+
+class Validator {
+public:
+  Validator(const Graph &graph, const Machine &machine, const Plan &plan)
+      : graph(graph), machine(machine), plan(plan) {}
+
+  Status run() {
+    return checkPlacement()
+        .and_then([&] { return checkStreams(); })
+        .and_then([&] { return checkArenas(); })
+        .and_then([&] { return checkResidencies(); })
+        .and_then([&] { return checkCommands(); })
+        .and_then([&] { return buildClocks(); })
+        .and_then([&] { return checkReads(); })
+        .and_then([&] { return checkAddresses(); })
+        .and_then([&] { return checkEnd(); });
+  }
+
+private:
+  struct Touch {
+    StreamId stream;
+    CommandId command; ///< The stream's last that reads or writes the residency.
+  };
+  struct Occupant {
+    int64_t end;
+    ResidencyId residency;
+  };
+  /// Start address -> who was created there last. Ranges are disjoint.
+  using AddressMap = std::map<int64_t, Occupant>;
+
+  const Graph &graph;
+  const Machine &machine;
+  const Plan &plan;
+  std::vector<ResidencyId> home;           ///< Per tensor.
+  std::vector<TensorId> newValue;          ///< Per tensor: what updates it.
+  std::vector<CommandId> creator;          ///< Per residency.
+  std::vector<std::vector<Touch>> touches; ///< Per residency, one a stream.
+  std::vector<uint32_t> clocks;            ///< [command * streams + stream]
+  std::vector<uint32_t> position;          ///< Per command: how many in its stream, it included.
+  std::vector<AddressMap> occupied;        ///< Per memory.
+
+  template <typename... Ts>
+  tl::unexpected<Error> bad(const Ts &...parts) const {
+    return makeError(ErrorCode::Internal, parts..., ", invalid plan, make it anew");
+  }
+
+  std::string describe(ResidencyId id) const {
+    const Residency &r = plan.residencies[id.index()];
+    std::string what = r.tensor.valid() ? concat("'", graph.tensor(r.tensor).name, "'") : std::string("workspace");
+    return concat(what, " (residency ", id.value, " in '", machine.memory(r.memory).name, "')");
+  }
+  std::string describe(CommandId id) const {
+    const Command &c = plan.commands[id.index()];
+    if (c.kind == CommandKind::Launch)
+      return concat("command ", id.value, " (launch of '", graph.op(c.op).name, "')");
+    return concat("command ", id.value, " (copy of ", describe(c.reads[0]), ")");
+  }
+
+  bool happensBefore(CommandId a, CommandId b) const {
+    StreamId stream = plan.commands[a.index()].stream;
+    return a < b && clocks[b.index() * plan.streams.size() + stream.index()] >= position[a.index()];
+  }
+
+  Status checkPlacement() {
+    if (plan.placement.size() != graph.numOperators())
+      return bad("placement has ", plan.placement.size(), " entries for ", graph.numOperators(), " operators");
+    for (size_t i = 0; i < plan.placement.size(); ++i) {
+      DeviceId device = plan.placement[i];
+      const std::string &name = graph.op(OperatorId(i)).name;
+      if (device.index() >= machine.devices.size())
+        return bad("operator '", name, "' is placed on a device that does not exist");
+      if (!machine.device(device).computes)
+        return bad("operator '", name, "' is placed on device '", machine.device(device).name,
+                   "', which does not compute");
+    }
+    return {};
+  }
+
+  Status checkStreams() {
+    std::set<std::pair<DeviceId, StreamKind>> seen;
+    for (const Stream &stream : plan.streams) {
+      if (stream.device.index() >= machine.devices.size())
+        return bad("a stream's device does not exist");
+      if (!seen.insert({stream.device, stream.kind}).second)
+        return bad("device '", machine.device(stream.device).name, "' has two streams of one kind");
+    }
+    return {};
+  }
+
+  Status checkArenas() {
+    if (plan.arenaBytes.size() != machine.memories.size())
+      return bad("plan has ", plan.arenaBytes.size(), " arenas for ", machine.memories.size(), " memories");
+    for (size_t i = 0; i < plan.arenaBytes.size(); ++i) {
+      const Memory &memory = machine.memories[i];
+      if (plan.arenaBytes[i] < 0)
+        return bad("arena of memory '", memory.name, "' has a negative size");
+      if (plan.arenaBytes[i] > memory.capacityBytes)
+        return bad("arena of memory '", memory.name, "' takes ", plan.arenaBytes[i], " bytes of a capacity of ",
+                   memory.capacityBytes);
+    }
+    return {};
+  }
+
+  Status checkResidencies() {
+    home.assign(graph.numTensors(), ResidencyId());
+    newValue.assign(graph.numTensors(), TensorId());
+    for (size_t i = 0; i < graph.numTensors(); ++i)
+      if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid())
+        newValue[old.index()] = TensorId(i);
+    for (size_t i = 0; i < plan.residencies.size(); ++i)
+      if (Status status = checkResidency(ResidencyId(i)); !status)
+        return status;
+    return {};
+  }
+
+  Status checkResidency(ResidencyId id) {
+    const Residency &r = plan.residencies[id.index()];
+    if (r.memory.index() >= machine.memories.size())
+      return bad("residency ", id.value, " is in a memory that does not exist");
+    if (r.tensor.valid() && r.tensor.index() >= graph.numTensors())
+      return bad("residency ", id.value, " is of a tensor that does not exist");
+    if (r.bytes < 0 || (r.tensor.valid() && r.bytes < graph.tensor(r.tensor).bytes))
+      return bad(describe(id), " has fewer bytes than its data");
+    bool written = r.tensor.valid() && graph.tensor(r.tensor).producer.valid();
+    if (r.segment == Segment::Home) {
+      if (!r.tensor.valid())
+        return bad(describe(id), " has no home");
+      const Tensor &tensor = graph.tensor(r.tensor);
+      if (tensor.kind == TensorKind::Activation && !tensor.isOutput && !tensor.updates.valid())
+        return bad(describe(id), " is an activation and has no home");
+      if (r.memory != Machine::hostMemory())
+        return bad(describe(id), " has its home outside host memory");
+      if (r.offset != 0)
+        return bad(describe(id), " has an offset in its home");
+      if (r.initial == written)
+        return bad("home of ", describe(id), written ? " is initial but an operator writes it" : " is not initial");
+      if (home[r.tensor.index()].valid())
+        return bad(describe(id), " has two homes");
+      home[r.tensor.index()] = id;
+      return {};
+    }
+    if (r.initial) {
+      bool kept = r.tensor.valid() && !written &&
+                  (graph.tensor(r.tensor).kind == TensorKind::Parameter ||
+                   graph.tensor(r.tensor).kind == TensorKind::State);
+      if (!kept)
+        return bad(describe(id), " is initial in an arena but neither a parameter nor a state");
+    }
+    if (r.offset < 0 || r.offset % kArenaAlignment != 0)
+      return bad(describe(id), " has offset ", r.offset, ", not a multiple of ", kArenaAlignment);
+    if (saturatingAdd(r.offset, r.bytes) > plan.arenaBytes[r.memory.index()])
+      return bad(describe(id), " ends outside its arena");
+    return {};
+  }
+
+  Status checkCommands() {
+    creator.assign(plan.residencies.size(), CommandId());
+    touches.assign(plan.residencies.size(), {});
+    std::vector<bool> launched(graph.numOperators(), false);
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      CommandId id(i);
+      const Command &command = plan.commands[i];
+      if (command.stream.index() >= plan.streams.size())
+        return bad("command ", i, " is on a stream that does not exist");
+      for (const std::vector<ResidencyId> *list : {&command.reads, &command.writes})
+        for (ResidencyId r : *list)
+          if (r.index() >= plan.residencies.size())
+            return bad("command ", i, " touches a residency that does not exist");
+      for (CommandId wait : command.waits)
+        if (!(wait < id))
+          return bad("command ", i, " waits for command ", wait.value, ", which is not issued before it");
+      Status status = command.kind == CommandKind::Launch ? checkLaunch(id, launched) : checkCopy(id);
+      if (!status)
+        return status;
+      for (ResidencyId r : command.writes) {
+        if (plan.residencies[r.index()].initial)
+          return bad(describe(id), " writes ", describe(r), ", which is initial");
+        if (creator[r.index()].valid())
+          return bad(describe(id), " writes ", describe(r), ", which command ", creator[r.index()].value, " wrote");
+        creator[r.index()] = id;
+        touch(r, id);
+      }
+      for (ResidencyId r : command.reads)
+        touch(r, id);
+    }
+    for (size_t i = 0; i < launched.size(); ++i)
+      if (!launched[i])
+        return bad("operator '", graph.op(OperatorId(i)).name, "' is never launched");
+    return {};
+  }
+
+  void touch(ResidencyId r, CommandId id) {
+    StreamId stream = plan.commands[id.index()].stream;
+    for (Touch &t : touches[r.index()])
+      if (t.stream == stream) {
+        t.command = id;
+        return;
+      }
+    touches[r.index()].push_back({stream, id});
+  }
+
+  Status checkLaunch(CommandId id, std::vector<bool> &launched) {
+    const Command &command = plan.commands[id.index()];
+    if (command.op.index() >= graph.numOperators())
+      return bad("command ", id.value, " launches an operator that does not exist");
+    const Operator &op = graph.op(command.op);
+    if (launched[command.op.index()])
+      return bad("operator '", op.name, "' is launched twice");
+    launched[command.op.index()] = true;
+    const Stream &stream = plan.streams[command.stream.index()];
+    if (stream.kind != StreamKind::Compute)
+      return bad(describe(id), " is on a stream for copies");
+    if (stream.device != plan.placement[command.op.index()])
+      return bad(describe(id), " is not on the device its operator is placed on");
+
+    size_t workspaces = op.workspaceBytes > 0 ? 1 : 0;
+    if (command.reads.size() != op.inputs.size() || command.writes.size() != op.outputs.size() + workspaces)
+      return bad(describe(id), " has ", command.reads.size(), " reads and ", command.writes.size(),
+                 " writes for an operator of ", op.inputs.size(), " inputs, ", op.outputs.size(), " outputs and ",
+                 workspaces, " workspaces");
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (plan.residencies[command.reads[i].index()].tensor != op.inputs[i])
+        return bad(describe(id), " reads ", describe(command.reads[i]), " where input ", i, " is '",
+                   graph.tensor(op.inputs[i]).name, "'");
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      if (plan.residencies[command.writes[i].index()].tensor != op.outputs[i])
+        return bad(describe(id), " writes ", describe(command.writes[i]), " where output ", i, " is '",
+                   graph.tensor(op.outputs[i]).name, "'");
+    if (workspaces) {
+      const Residency &workspace = plan.residencies[command.writes.back().index()];
+      if (workspace.tensor.valid())
+        return bad(describe(id), " has a tensor as its workspace");
+      if (workspace.bytes < op.workspaceBytes)
+        return bad(describe(id), " has a workspace of ", workspace.bytes, " bytes and needs ", op.workspaceBytes);
+    }
+    MemoryId memory = machine.device(stream.device).memory;
+    for (const std::vector<ResidencyId> *list : {&command.reads, &command.writes})
+      for (ResidencyId r : *list)
+        if (plan.residencies[r.index()].memory != memory)
+          return bad(describe(id), " uses ", describe(r), ", which is not in the device's memory '",
+                     machine.memory(memory).name, "'");
+    return {};
+  }
+
+  Status checkCopy(CommandId id) {
+    const Command &command = plan.commands[id.index()];
+    if (command.reads.size() != 1 || command.writes.size() != 1)
+      return bad("command ", id.value, " is a copy without exactly one source and one destination");
+    const Residency &from = plan.residencies[command.reads[0].index()];
+    const Residency &to = plan.residencies[command.writes[0].index()];
+    if (!from.tensor.valid() || from.tensor != to.tensor)
+      return bad(describe(id), " has ", describe(command.writes[0]), " as its destination, which is another tensor");
+    if (command.link.index() >= machine.links.size())
+      return bad(describe(id), " is over a link that does not exist");
+    const Link &link = machine.link(command.link);
+    bool joins = (from.memory == link.a && to.memory == link.b) || (from.memory == link.b && to.memory == link.a);
+    if (!joins)
+      return bad(describe(id), " is over a link that does not join its two memories");
+    MemoryId memory = machine.device(plan.streams[command.stream.index()].device).memory;
+    bool atEnd = memory == link.a || memory == link.b;
+    if (!atEnd || memory == Machine::hostMemory())
+      return bad(describe(id), " is not on a stream of the device at its accelerator end");
+    return {};
+  }
+
+  Status buildClocks() {
+    size_t streams = plan.streams.size();
+    // Sixteen gigabytes of clocks is no plan of ours.
+    constexpr size_t kMaxEntries = size_t(1) << 32;
+    if (streams != 0 && plan.commands.size() > kMaxEntries / streams)
+      return makeError(ErrorCode::Unsupported, plan.commands.size(), " commands on ", streams,
+                       " streams are too many to check, plan fewer devices");
+    clocks.assign(plan.commands.size() * streams, 0);
+    position.assign(plan.commands.size(), 0);
+    std::vector<CommandId> last(streams);
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const Command &command = plan.commands[i];
+      uint32_t *mine = clocks.data() + i * streams;
+      auto join = [&](CommandId earlier) {
+        const uint32_t *theirs = clocks.data() + earlier.index() * streams;
+        for (size_t s = 0; s < streams; ++s)
+          mine[s] = std::max(mine[s], theirs[s]);
+      };
+      CommandId &previous = last[command.stream.index()];
+      if (previous.valid())
+        join(previous);
+      for (CommandId wait : command.waits)
+        join(wait);
+      position[i] = ++mine[command.stream.index()];
+      previous = CommandId(i);
+    }
+    return {};
+  }
+
+  Status checkReads() {
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      for (ResidencyId r : plan.commands[i].reads) {
+        if (plan.residencies[r.index()].initial)
+          continue;
+        CommandId id(i), wrote = creator[r.index()];
+        if (!wrote.valid())
+          return bad(describe(id), " reads ", describe(r), ", which nothing writes");
+        if (!happensBefore(wrote, id))
+          return bad(describe(id), " reads ", describe(r), " without waiting for command ", wrote.value,
+                     ", which writes it");
+      }
+    return {};
+  }
+
+  /// `command` may overwrite its own input by an in-place pair of its operator.
+  bool mayOverwrite(CommandId id, ResidencyId read, ResidencyId written) const {
+    const Command &command = plan.commands[id.index()];
+    if (command.kind != CommandKind::Launch)
+      return false;
+    if (plan.residencies[read.index()].offset != plan.residencies[written.index()].offset)
+      return false;
+    for (auto [input, output] : graph.op(command.op).inPlace)
+      if (command.reads[input] == read && command.writes[output] == written)
+        return true;
+    return false;
+  }
+
+  /// Records that `id` now takes its addresses, created by `by` (invalid for
+  /// initial ones), after checking all it displaces.
+  Status occupy(ResidencyId id, CommandId by) {
+    const Residency &r = plan.residencies[id.index()];
+    if (r.segment != Segment::Arena || r.bytes == 0)
+      return {};
+    AddressMap &map = occupied[r.memory.index()];
+    int64_t begin = r.offset, end = r.offset + r.bytes;
+    auto at = map.upper_bound(begin);
+    if (at != map.begin() && std::prev(at)->second.end > begin)
+      --at;
+    while (at != map.end() && at->first < end) {
+      auto [start, occupant] = *at;
+      if (!by.valid())
+        return bad(describe(id), " overlaps ", describe(occupant.residency), ", and both are initial");
+      for (const Touch &t : touches[occupant.residency.index()]) {
+        bool allowed =
+            t.command == by ? mayOverwrite(by, occupant.residency, id) : happensBefore(t.command, by);
+        if (!allowed)
+          return bad(describe(id), " overlaps ", describe(occupant.residency), ", and ", describe(t.command),
+                     " is not ordered before ", describe(by));
+      }
+      at = map.erase(at);
+      if (start < begin)
+        map.insert({start, {begin, occupant.residency}});
+      if (occupant.end > end)
+        at = map.insert({end, {occupant.end, occupant.residency}}).first;
+    }
+    map.insert({begin, {end, id}});
+    return {};
+  }
+
+  Status checkAddresses() {
+    occupied.assign(machine.memories.size(), {});
+    for (size_t i = 0; i < plan.residencies.size(); ++i)
+      if (plan.residencies[i].initial)
+        if (Status status = occupy(ResidencyId(i), CommandId()); !status)
+          return status;
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      for (ResidencyId r : plan.commands[i].writes)
+        if (Status status = occupy(r, CommandId(i)); !status)
+          return status;
+    return {};
+  }
+
+  bool homeIsWritten(TensorId tensor) const {
+    ResidencyId id = home[tensor.index()];
+    return id.valid() && creator[id.index()].valid();
+  }
+
+  Status checkEnd() {
+    // Tensors that no operator writes are in their homes already.
+    for (size_t i = 0; i < graph.numTensors(); ++i) {
+      TensorId id(i);
+      const Tensor &tensor = graph.tensor(id);
+      if (tensor.isOutput && tensor.producer.valid() && !homeIsWritten(id))
+        return bad("output '", tensor.name, "' is not in host memory when the step ends");
+    }
+    std::vector<bool> kept(graph.numTensors(), false);
+    for (size_t i = 0; i < plan.residencies.size(); ++i) {
+      const Residency &r = plan.residencies[i];
+      if (!r.initial || r.segment != Segment::Arena)
+        continue;
+      kept[r.tensor.index()] = true;
+      TensorId expected = newValue[r.tensor.index()].valid() ? newValue[r.tensor.index()] : r.tensor;
+      int64_t bytes = graph.tensor(expected).bytes;
+      if (bytes == 0)
+        continue;
+      const AddressMap &map = occupied[r.memory.index()];
+      auto at = map.find(r.offset);
+      if (at == map.end() || at->second.end < r.offset + bytes ||
+          plan.residencies[at->second.residency.index()].tensor != expected)
+        return bad("the place of ", describe(ResidencyId(i)), " does not hold '", graph.tensor(expected).name,
+                   "' when the step ends");
+    }
+    for (size_t i = 0; i < graph.numTensors(); ++i) {
+      if (!newValue[i].valid() || homeIsWritten(newValue[i]))
+        continue;
+      if (home[i].valid() || !kept[i])
+        return bad("new value '", graph.tensor(newValue[i]).name, "' of state '", graph.tensor(TensorId(i)).name,
+                   "' is not in its home when the step ends");
+    }
+    return {};
+  }
+};
+
+} // namespace
+
+Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan) {
+  return graph.check().and_then([&] { return machine.check(); }).and_then([&] {
+    return Validator(graph, machine, plan).run();
+  });
+}
+
+} // namespace sluice

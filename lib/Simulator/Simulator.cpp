@@ -1,0 +1,216 @@
+//===- Simulator.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The search's inner loop: flat arrays, one heap of at most a few events a
+// stream. A copy waits its link's latency, then shares the link. All copies of
+// one direction move at one rate, so a direction keeps a single count of bytes
+// served to each; a copy is complete when that count reaches its own target,
+// and only the earliest target of a direction needs an event.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Simulator/Simulator.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+constexpr uint32_t kNone = Id<void>::kNone;
+
+enum class EventKind : uint8_t { Done, Join, Drained };
+
+struct Event {
+  int64_t timeNs;
+  EventKind kind;
+  uint32_t index;   ///< Done, Join: command. Drained: direction.
+  uint32_t version; ///< Drained: stale unless the direction's own.
+
+  /// Heap order: earliest on top; ties by kind and index, so that runs repeat.
+  friend bool operator<(const Event &x, const Event &y) {
+    if (x.timeNs != y.timeNs)
+      return x.timeNs > y.timeNs;
+    if (x.kind != y.kind)
+      return x.kind > y.kind;
+    return x.index > y.index;
+  }
+};
+
+/// One direction of a link: 2 x link, or 2 x link + 1 from b to a.
+struct Direction {
+  struct Copy {
+    double target; ///< Complete once `served` reaches it.
+    uint32_t command;
+    friend bool operator<(const Copy &x, const Copy &y) {
+      return x.target != y.target ? x.target > y.target : x.command > y.command;
+    }
+  };
+  std::vector<Copy> active; ///< A heap, least target on top.
+  double served = 0;        ///< Bytes given to each copy since the direction was idle.
+  double bytesPerSec = 0;   ///< Each copy's present rate.
+  int64_t updatedNs = 0;
+  uint32_t version = 0;
+
+  void advance(int64_t nowNs) {
+    served += bytesPerSec * 1e-9 * static_cast<double>(nowNs - updatedNs);
+    updatedNs = nowNs;
+  }
+};
+
+class Simulation {
+public:
+  Simulation(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan)
+      : graph(graph), machine(machine), costs(costs), plan(plan), directions(2 * machine.links.size()) {
+    timeline.commands.resize(plan.commands.size());
+    buildDependencies();
+  }
+
+  Timeline run() {
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      if (missing[i] == 0)
+        start(static_cast<uint32_t>(i), 0);
+    while (!events.empty()) {
+      std::pop_heap(events.begin(), events.end());
+      Event event = events.back();
+      events.pop_back();
+      if (event.kind == EventKind::Done)
+        finish(event.index, event.timeNs);
+      else if (event.kind == EventKind::Join)
+        join(event.index, event.timeNs);
+      else if (event.version == directions[event.index].version)
+        drain(event.index, event.timeNs);
+    }
+    return std::move(timeline);
+  }
+
+private:
+  const Graph &graph;
+  const Machine &machine;
+  const CostTable &costs;
+  const Plan &plan;
+  Timeline timeline;
+  std::vector<uint32_t> missing;    ///< Per command: dependencies not complete.
+  std::vector<uint32_t> streamNext; ///< Per command: the next of its stream.
+  /// Who waits for command i: waiters[firstWaiter[i] .. firstWaiter[i + 1]).
+  std::vector<uint32_t> firstWaiter, waiters;
+  std::vector<Event> events;
+  std::vector<Direction> directions;
+
+  void buildDependencies() {
+    size_t count = plan.commands.size();
+    missing.assign(count, 0);
+    streamNext.assign(count, kNone);
+    firstWaiter.assign(count + 1, 0);
+    std::vector<uint32_t> last(plan.streams.size(), kNone);
+    for (size_t i = 0; i < count; ++i) {
+      const Command &command = plan.commands[i];
+      missing[i] = static_cast<uint32_t>(command.waits.size());
+      for (CommandId wait : command.waits)
+        ++firstWaiter[wait.index() + 1];
+      uint32_t &previous = last[command.stream.index()];
+      if (previous != kNone) {
+        streamNext[previous] = static_cast<uint32_t>(i);
+        ++missing[i];
+      }
+      previous = static_cast<uint32_t>(i);
+    }
+    for (size_t i = 0; i < count; ++i)
+      firstWaiter[i + 1] += firstWaiter[i];
+    waiters.resize(firstWaiter[count]);
+    std::vector<uint32_t> fill(firstWaiter.begin(), firstWaiter.end() - 1);
+    for (size_t i = 0; i < count; ++i)
+      for (CommandId wait : plan.commands[i].waits)
+        waiters[fill[wait.index()]++] = static_cast<uint32_t>(i);
+  }
+
+  void push(Event event) {
+    events.push_back(event);
+    std::push_heap(events.begin(), events.end());
+  }
+
+  void start(uint32_t index, int64_t nowNs) {
+    const Command &command = plan.commands[index];
+    timeline.commands[index].startNs = nowNs;
+    if (command.kind == CommandKind::Launch) {
+      int64_t ns = costs.timeNs(command.op, plan.placement[command.op.index()]);
+      push({saturatingAdd(nowNs, ns), EventKind::Done, index, 0});
+    } else {
+      push({saturatingAdd(nowNs, machine.link(command.link).latencyNs), EventKind::Join, index, 0});
+    }
+  }
+
+  void satisfy(uint32_t index, int64_t nowNs) {
+    if (--missing[index] == 0)
+      start(index, nowNs);
+  }
+
+  void finish(uint32_t index, int64_t nowNs) {
+    timeline.commands[index].endNs = nowNs;
+    timeline.makespanNs = std::max(timeline.makespanNs, nowNs);
+    if (streamNext[index] != kNone)
+      satisfy(streamNext[index], nowNs);
+    for (uint32_t i = firstWaiter[index]; i < firstWaiter[index + 1]; ++i)
+      satisfy(waiters[i], nowNs);
+  }
+
+  /// After a change of who is active on a link: new rates, new events.
+  void share(size_t link, int64_t nowNs) {
+    const Link &spec = machine.links[link];
+    Direction *pair = &directions[2 * link];
+    bool both = !pair[0].active.empty() && !pair[1].active.empty();
+    double each = both ? std::min(spec.bytesPerSec, spec.duplexBytesPerSec / 2) : spec.bytesPerSec;
+    for (size_t d = 0; d < 2; ++d) {
+      Direction &direction = pair[d];
+      if (direction.active.empty())
+        continue;
+      direction.bytesPerSec = each / static_cast<double>(direction.active.size());
+      double left = direction.active.front().target - direction.served;
+      push({saturatingAdd(nowNs, movingTimeNs(left, direction.bytesPerSec)), EventKind::Drained,
+            static_cast<uint32_t>(2 * link + d), ++direction.version});
+    }
+  }
+
+  void join(uint32_t index, int64_t nowNs) {
+    const Command &command = plan.commands[index];
+    const Residency &source = plan.residencies[command.reads[0].index()];
+    const Link &spec = machine.link(command.link);
+    size_t link = command.link.index();
+    double bytes = static_cast<double>(graph.tensor(source.tensor).bytes);
+    directions[2 * link].advance(nowNs);
+    directions[2 * link + 1].advance(nowNs);
+    Direction &direction = directions[2 * link + (source.memory == spec.a ? 0 : 1)];
+    direction.active.push_back({direction.served + bytes, index});
+    std::push_heap(direction.active.begin(), direction.active.end());
+    share(link, nowNs);
+  }
+
+  void drain(uint32_t index, int64_t nowNs) {
+    size_t link = index / 2;
+    directions[2 * link].advance(nowNs);
+    directions[2 * link + 1].advance(nowNs);
+    Direction &direction = directions[index];
+    uint32_t done = direction.active.front().command;
+    std::pop_heap(direction.active.begin(), direction.active.end());
+    direction.active.pop_back();
+    if (direction.active.empty()) { // Idle: start counting anew, so that sums stay exact.
+      direction.served = 0;
+      direction.bytesPerSec = 0;
+      ++direction.version;
+    }
+    share(link, nowNs);
+    finish(done, nowNs);
+  }
+};
+
+} // namespace
+
+Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan) {
+  return Simulation(graph, machine, costs, plan).run();
+}
+
+} // namespace sluice
