@@ -22,6 +22,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,13 @@ struct GeneticProblem {
   std::function<void(int64_t, int64_t)> progress;
 };
 
+/// A starting individual, and its objective where that is already known.
+template <typename Individual>
+struct GeneticSeed {
+  Individual genes;
+  std::optional<int64_t> objective = std::nullopt;
+};
+
 template <typename Individual>
 struct GeneticResult {
   Individual best;
@@ -77,36 +85,40 @@ struct GeneticResult {
 /// the first population. `best` is the first of the seeds and objective is
 /// kInfeasibleObjective where no individual was feasible.
 template <typename Individual>
-GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem, std::vector<Individual> seeds,
-                                       const GeneticParams &params) {
+GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem,
+                                       const std::vector<GeneticSeed<Individual>> &seeds, const GeneticParams &params) {
   struct Member {
     Individual genes;
     int64_t objective = kInfeasibleObjective;
+    bool known = false; ///< Evaluated already.
   };
   GeneticResult<Individual> result;
-  result.best = seeds.front();
+  result.best = seeds.front().genes;
   const Rng root(params.seed);
   const Budget &budget = params.budget;
   int64_t lastImprovement = 0;
 
   // Evaluates what the budget allows and drops the rest.
   auto evaluateAll = [&](std::vector<Member> &members) {
-    int64_t left = budget.evaluations - result.evaluations;
-    if (static_cast<int64_t>(members.size()) > left)
-      members.resize(static_cast<size_t>(std::max<int64_t>(left, 0)));
-    std::vector<char> done(members.size(), 0);
-    parallelFor(params.threads, members.size(), [&](size_t i) {
+    std::vector<size_t> open;
+    for (size_t i = 0; i < members.size(); ++i)
+      if (!members[i].known)
+        open.push_back(i);
+    if (int64_t left = std::max<int64_t>(budget.evaluations - result.evaluations, 0);
+        static_cast<int64_t>(open.size()) > left)
+      open.resize(static_cast<size_t>(left));
+    parallelFor(params.threads, open.size(), [&](size_t i) {
       if (budget.mustStop())
         return;
-      members[i].objective = problem.evaluate(members[i].genes);
-      done[i] = 1;
+      members[open[i]].objective = problem.evaluate(members[open[i]].genes);
+      members[open[i]].known = true;
     });
+    for (size_t i : open) {
+      result.evaluations += members[i].known;
+      result.stoppedByClock |= !members[i].known;
+    }
+    std::erase_if(members, [](const Member &m) { return !m.known; });
     for (size_t i = 0; i < members.size(); ++i) {
-      if (!done[i]) {
-        result.stoppedByClock = true;
-        continue;
-      }
-      ++result.evaluations;
       if (members[i].objective < result.objective) {
         result.objective = members[i].objective;
         result.best = members[i].genes;
@@ -164,8 +176,14 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
   };
 
   std::vector<Member> members(std::max(params.population, seeds.size()));
-  for (size_t i = 0; i < members.size(); ++i)
-    members[i].genes = seeds[i % seeds.size()];
+  for (size_t i = 0; i < members.size(); ++i) {
+    const GeneticSeed<Individual> &seed = seeds[i % seeds.size()];
+    members[i].genes = seed.genes;
+    if (i < seeds.size() && seed.objective) {
+      members[i].objective = *seed.objective;
+      members[i].known = true;
+    }
+  }
   parallelFor(params.threads, members.size() - seeds.size(), [&](size_t i) {
     Rng rng = root.fork(0).fork(i);
     problem.mutate(members[seeds.size() + i].genes, rng);
@@ -192,7 +210,7 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
     std::vector<Member> children;
     for (std::vector<Individual> &litter : litters)
       for (Individual &child : litter)
-        children.push_back({std::move(child)});
+        children.push_back({std::move(child), kInfeasibleObjective, false});
     evaluateAll(children);
     for (Member &child : children)
       members.push_back(std::move(child));

@@ -74,7 +74,7 @@ TEST_CASE("one-max is solved under either selection", "[optimize]") {
   GeneticParams p = params(20000);
   p.elites = 4;
   p.selection = GENERATE(Selection::Softmax, Selection::Tournament);
-  auto result = solveGenetic(oneMax(), {Bits(40, 0)}, p);
+  auto result = solveGenetic(oneMax(), {{Bits(40, 0)}}, p);
   CHECK(result.objective == 0);
   CHECK(result.best == Bits(40, 1));
   CHECK(result.evaluations < 20000);
@@ -88,7 +88,7 @@ TEST_CASE("a permutation is put in order", "[optimize]") {
   GeneticParams p = params(20000);
   p.elites = 4;
   p.target = 8;
-  auto result = solveGenetic(line(), {start}, p);
+  auto result = solveGenetic(line(), {{start}}, p);
   CHECK(result.objective == 8);
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("the result does not depend on the number of threads", "[optimize]") {
   Order start(30);
   std::iota(start.begin(), start.end(), 0);
   Rng(5).shuffle(start);
-  auto one = solveGenetic(line(), {start}, params(1234, 1));
-  auto two = solveGenetic(line(), {start}, params(1234, 2));
-  auto many = solveGenetic(line(), {start}, params(1234, 9));
+  auto one = solveGenetic(line(), {{start}}, params(1234, 1));
+  auto two = solveGenetic(line(), {{start}}, params(1234, 2));
+  auto many = solveGenetic(line(), {{start}}, params(1234, 9));
   CHECK(one.best == two.best);
   CHECK(one.best == many.best);
   CHECK(one.evaluations == 1234);
@@ -106,7 +106,7 @@ TEST_CASE("the result does not depend on the number of threads", "[optimize]") {
   CHECK(one.generations == two.generations);
   GeneticParams other = params(1234);
   other.seed = 8;
-  CHECK(solveGenetic(line(), {start}, other).best != one.best);
+  CHECK(solveGenetic(line(), {{start}}, other).best != one.best);
 }
 
 TEST_CASE("the best seed is never lost", "[optimize]") {
@@ -114,14 +114,23 @@ TEST_CASE("the best seed is never lost", "[optimize]") {
   std::iota(good.begin(), good.end(), 0);
   bad = good;
   Rng(1).shuffle(bad);
-  auto result = solveGenetic(line(), {bad, bad, good, bad}, params(500));
+  auto result = solveGenetic(line(), {{bad}, {bad}, {good}, {bad}}, params(500));
   CHECK(result.objective == 19);
   CHECK(result.best == good);
 }
 
+TEST_CASE("a seed's known objective is not computed again", "[optimize]") {
+  GeneticParams p = params(1000);
+  p.population = 2;
+  p.target = 3;
+  auto result = solveGenetic(oneMax(), {{Bits(5, 0), 5}, {Bits(5, 0), 3}}, p);
+  CHECK(result.evaluations == 0);
+  CHECK(result.objective == 3);
+}
+
 TEST_CASE("budgets are kept", "[optimize]") {
   SECTION("fewer evaluations than seeds") {
-    auto result = solveGenetic(oneMax(), {Bits(5, 0), Bits(5, 1)}, params(1));
+    auto result = solveGenetic(oneMax(), {{Bits(5, 0)}, {Bits(5, 1)}}, params(1));
     CHECK(result.evaluations == 1);
     CHECK(result.objective == 5);
   }
@@ -129,7 +138,7 @@ TEST_CASE("budgets are kept", "[optimize]") {
     std::atomic<bool> flag{true};
     GeneticParams p = params(1000);
     p.budget.interrupt = &flag;
-    auto result = solveGenetic(oneMax(), {Bits(5, 0)}, p);
+    auto result = solveGenetic(oneMax(), {{Bits(5, 0)}}, p);
     CHECK(result.evaluations == 0);
     CHECK(result.stoppedByClock);
     CHECK(result.objective == kInfeasibleObjective);
@@ -137,13 +146,13 @@ TEST_CASE("budgets are kept", "[optimize]") {
   SECTION("a deadline in the past") {
     GeneticParams p = params(1000);
     p.budget.deadline = std::chrono::steady_clock::now();
-    CHECK(solveGenetic(oneMax(), {Bits(5, 0)}, p).stoppedByClock);
+    CHECK(solveGenetic(oneMax(), {{Bits(5, 0)}}, p).stoppedByClock);
   }
   SECTION("a stall") {
     GeneticParams p = params(1000000);
     p.target = -1;
     p.stallEvaluations = 300;
-    auto result = solveGenetic(oneMax(), {Bits(5, 1)}, p);
+    auto result = solveGenetic(oneMax(), {{Bits(5, 1)}}, p);
     CHECK(result.evaluations < 400);
   }
 }
@@ -154,12 +163,12 @@ TEST_CASE("infeasible individuals die out, and nothing hangs where all are", "[o
   problem.evaluate = [&](const Bits &bits) { return bits[0] ? kInfeasibleObjective : count(bits); };
   GeneticParams p = params(5000);
   p.target = 1;
-  auto result = solveGenetic(problem, {Bits(10, 1), Bits(10, 0)}, p);
+  auto result = solveGenetic(problem, {{Bits(10, 1)}, {Bits(10, 0)}}, p);
   CHECK(result.objective == 1);
   CHECK(result.best[0] == 0);
 
   problem.evaluate = [](const Bits &) { return kInfeasibleObjective; };
-  auto none = solveGenetic(problem, {Bits(10, 1)}, params(5000));
+  auto none = solveGenetic(problem, {{Bits(10, 1)}}, params(5000));
   CHECK(none.objective == kInfeasibleObjective);
   CHECK(none.evaluations == 20);
 }
