@@ -1,0 +1,57 @@
+//===- Contraction.h - Kernels for matmul and convolution -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Emits the heavy contractions as register-tiled loops in scf, arith, vector
+// and llvm operations on `!llvm.ptr` values. All shapes are static. A kernel is
+// an outlined chunk function: its body covers the work items [begin, end) of
+// the parallel extent, in any split, from any number of threads at once.
+//
+// Every output element reaches the sink exactly once, as a lane of a vector
+// along the innermost output dimension, so the caller fuses any epilogue there.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTION_H
+#define SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTION_H
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
+
+namespace sluice::emit {
+
+/// Reads `lanes` consecutive elements at `pointer`, converted to the accumulator type: a scalar when lanes is 1, else a
+/// vector. Serves as the hook for dequantization.
+using LoadFn =
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value pointer, int64_t lanes)>;
+
+/// An operand in memory. Without `load`, elements are read as they are and f16 and bf16 are widened.
+struct Source {
+  mlir::Value pointer;
+  mlir::Type elementType;
+  LoadFn load = nullptr;
+};
+
+/// Applies the epilogue and stores. `value` holds the accumulators of `lanes` outputs (a scalar when lanes is 1, else a
+/// vector; a power of two up to the target's lanes); `indices` (of index type) are those of the first lane.
+using SinkFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value value, mlir::ValueRange indices,
+                                       int64_t lanes)>;
+
+/// C[m, n] = sum over k of A[m, k] * B[k, n], for the work items [begin, end) of `parallelExtent(spec, target)`.
+/// `begin` and `end` are of index or i64 type. Accumulates in f64 where A is f64, else in f32; sums over k are in order,
+/// except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
+/// Scratch: up to 80 KiB of stack.
+void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
+                const Source &lhs, const Source &rhs, mlir::Value begin, mlir::Value end, SinkFn sink);
+
+/// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
+/// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1
+/// convolution of stride 1 as a matrix product over all pixels.
+void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
+                const Source &input, const Source &weights, mlir::Value begin, mlir::Value end, SinkFn sink);
+
+} // namespace sluice::emit
+
+#endif // SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTION_H

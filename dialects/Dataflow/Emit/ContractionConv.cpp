@@ -1,0 +1,322 @@
+//===- ContractionConv.cpp - Emits direct convolutions --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Direct convolution after Georganas et al., "Anatomy of High-Performance Deep
+// Learning Convolutions on SIMD Architectures" (SC 2018), for NHWC input: a
+// register tile of output columns x channels, inputs broadcast. Padding is
+// never materialized: rows clip the vertical taps, and columns near a border
+// get tiles of their own whose taps are clipped at compile time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <algorithm>
+
+using namespace mlir;
+
+namespace sluice::emit {
+using namespace detail;
+
+bool detail::ColumnRun::inside() const {
+  return llvm::all_of(from, [](int64_t first) { return first == 0; }) &&
+         llvm::all_of(to, [&](int64_t last) { return last == columns; });
+}
+
+static ColumnRun describeTile(const ConvSpec &spec, int64_t first, int64_t columns) {
+  ColumnRun run;
+  run.first = first;
+  run.columns = columns;
+  for (int64_t kw = 0; kw < spec.kernelW; ++kw) {
+    int64_t start = first * spec.strideW - spec.padLeft + kw * spec.dilationW;
+    int64_t from = start >= 0 ? 0 : (-start + spec.strideW - 1) / spec.strideW;
+    int64_t to = start >= spec.inW ? 0 : (spec.inW - start + spec.strideW - 1) / spec.strideW;
+    from = std::min(from, columns);
+    run.from.push_back(from);
+    run.to.push_back(std::clamp(to, from, columns));
+  }
+  return run;
+}
+
+ColumnPlan detail::planColumns(const ConvSpec &spec, int64_t columns) {
+  // Steps of code a plan may take over that of a tile inside: what compiles in a few tens of milliseconds.
+  constexpr int64_t maxBorderSteps = 160;
+  ColumnPlan plan;
+  plan.rightBegin = spec.outW;
+  auto addTiles = [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += columns) {
+      ColumnRun run = describeTile(spec, first, std::min(columns, end - first));
+      if (!plan.runs.empty()) {
+        ColumnRun &previous = plan.runs.back();
+        if (previous.columns == run.columns && previous.from == run.from && previous.to == run.to) {
+          ++previous.count;
+          continue;
+        }
+      }
+      plan.runs.push_back(std::move(run));
+    }
+  };
+  addTiles(0, spec.outW);
+  int64_t borderSteps = 0;
+  for (const ColumnRun &run : plan.runs)
+    if (!run.inside())
+      for (int64_t kw = 0; kw < spec.kernelW; ++kw)
+        borderSteps += run.to[kw] - run.from[kw];
+  if (borderSteps <= maxBorderSteps)
+    return plan;
+  // Columns all of whose taps are inside: [leftEnd, rightBegin).
+  plan.runs.clear();
+  int64_t reach = (spec.kernelW - 1) * spec.dilationW;
+  int64_t slack = spec.inW - 1 - reach + spec.padLeft;
+  plan.leftEnd = std::min((spec.padLeft + spec.strideW - 1) / spec.strideW, spec.outW);
+  plan.rightBegin = slack < 0 ? plan.leftEnd : std::clamp(slack / spec.strideW + 1, plan.leftEnd, spec.outW);
+  addTiles(plan.leftEnd, plan.rightBegin);
+  return plan;
+}
+
+std::pair<Value, Value> detail::clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, int64_t extent) {
+  Value zero = ir.constant(0);
+  Value before = ir.max(ir.sub(zero, start), zero);
+  Value inside = ir.max(ir.sub(ir.constant(extent), start), zero);
+  Value from = ir.div(ir.add(before, dilation - 1), dilation);
+  Value to = ir.div(ir.add(inside, dilation - 1), dilation);
+  return {from, ir.min(to, ir.constant(taps))};
+}
+
+namespace {
+
+class ConvEmitter {
+public:
+  ConvEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
+              SinkFn sink)
+      : ir(ir), spec(spec), input(input), weights(weights), sink(sink),
+        tile(chooseTile(spec.outW, spec.groupOutC(), 32, target)), block(tile.block()),
+        blocks((spec.groupOutC() + block - 1) / block), lastBlock(spec.groupOutC() - (blocks - 1) * block),
+        rowBlock(convRowBlock(spec)), rowBlocks((spec.outH + rowBlock - 1) / rowBlock), tapSize(spec.groupInC() * block),
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)) {}
+
+  void emit(Value begin, Value end);
+
+private:
+  void emitRow(Value row);
+  void emitRun(const ColumnRun &run);
+  void emitTile(const ColumnRun &run, Value column);
+  void emitColumns(int64_t begin, int64_t end);
+  /// Sums the taps of one kernel row; `source` is the pixel tap 0 of the tile's column 0 reads, `taps` its weights.
+  Accumulators emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values);
+  /// Sums `depth` consecutive input values of the columns [from, to).
+  Accumulators emitDepth(int64_t depth, Value source, Value taps, int64_t from, int64_t to, int64_t chains,
+                         Accumulators values);
+  Accumulators sumChains(Accumulators values, int64_t count, int64_t chains);
+  void emitSink(ArrayRef<Value> values, int64_t columns, Value column);
+  Value pixelOffset(Value row, Value column) {
+    return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC);
+  }
+
+  Ir &ir;
+  const ConvSpec &spec;
+  const Source &input, &weights;
+  SinkFn sink;
+  RegisterTile tile;
+  int64_t block, blocks, lastBlock; ///< Output channels of a block; blocks of a group; valid channels of its last one.
+  int64_t rowBlock, rowBlocks;
+  int64_t tapSize; ///< Weights of one tap of a block.
+  bool inlineSink;
+
+  Value sinkScratch; ///< [tile.rows][block], unless the sink is inline.
+  // Of the work item and row being emitted.
+  Value image, blockIndex, channel, outRow, inRow, tapBegin, tapEnd;
+  Value imageBase, blockWeights;
+};
+
+void ConvEmitter::emit(Value begin, Value end) {
+  if (!inlineSink)
+    sinkScratch = ir.scratch(tile.rows * block);
+  ir.loop(begin, end, 1, [&](Value item) {
+    blockIndex = ir.rem(item, blocks);
+    Value filters = ir.rem(item, blocks * spec.groups);
+    Value group = ir.div(filters, blocks);
+    Value rest = ir.div(item, blocks * spec.groups);
+    image = ir.div(rest, rowBlocks);
+    channel = ir.add(ir.mul(group, spec.groupOutC()), ir.mul(blockIndex, block));
+    blockWeights = ir.at(weights.pointer, ir.mul(filters, spec.kernelH * spec.kernelW * tapSize), weights.elementType);
+    imageBase = ir.at(input.pointer,
+                      ir.add(ir.mul(image, spec.inH * spec.inW * spec.inC), ir.mul(group, spec.groupInC())),
+                      input.elementType);
+    Value rowBegin = ir.mul(ir.rem(rest, rowBlocks), rowBlock);
+    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), ir.constant(spec.outH));
+    ir.loop(rowBegin, rowEnd, 1, [&](Value row) { emitRow(row); });
+  });
+}
+
+void ConvEmitter::emitRow(Value row) {
+  outRow = row;
+  inRow = ir.add(ir.mul(row, spec.strideH), -spec.padTop);
+  bool clipped = spec.padTop > 0 || (spec.outH - 1) * spec.strideH + (spec.kernelH - 1) * spec.dilationH >= spec.inH;
+  tapBegin = ir.constant(0);
+  tapEnd = ir.constant(spec.kernelH);
+  if (clipped)
+    std::tie(tapBegin, tapEnd) = clipTaps(ir, inRow, spec.kernelH, spec.dilationH, spec.inH);
+  ColumnPlan plan = planColumns(spec, tile.rows);
+  emitColumns(0, plan.leftEnd);
+  for (const ColumnRun &run : plan.runs) {
+    if (run.count == 1)
+      emitTile(run, ir.constant(run.first));
+    else
+      ir.loop(ir.constant(run.first), ir.constant(run.first + run.count * run.columns), run.columns,
+              [&](Value column) { emitTile(run, column); });
+  }
+  emitColumns(plan.rightBegin, spec.outW);
+}
+
+void ConvEmitter::emitTile(const ColumnRun &run, Value column) {
+  Accumulators values(run.columns * tile.vectors, ir.zero(tile.lanes));
+  Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
+  auto emitTap = [&](Value kh, Accumulators sums) {
+    Value source = ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn),
+                         input.elementType);
+    Value taps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
+    return emitKernelRow(run, source, taps, std::move(sums));
+  };
+  values = ir.loop(tapBegin, tapEnd, 1, values,
+                   [&](Value kh, ValueRange sums) { return emitTap(kh, Accumulators(sums)); });
+  emitSink(values, run.columns, column);
+}
+
+Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values) {
+  int64_t depth = spec.groupInC();
+  RegisterTile shape = tile;
+  shape.rows = run.columns;
+  if (!run.inside()) {
+    for (int64_t kw = 0; kw < spec.kernelW; ++kw)
+      if (run.from[kw] < run.to[kw])
+        values = emitDepth(depth, ir.at(source, kw * spec.dilationW * spec.inC, input.elementType),
+                           ir.at(taps, kw * tapSize, weights.elementType), run.from[kw], run.to[kw], 1,
+                           std::move(values));
+    return values;
+  }
+  // Neighbouring taps of one group and dilation 1 are one run of consecutive input values.
+  if (spec.kernelW == 1 || (spec.dilationW == 1 && spec.groups == 1)) {
+    int64_t chains = reductionChains(shape, spec.kernelW * depth);
+    return emitDepth(spec.kernelW * depth, source, taps, 0, run.columns, chains, std::move(values));
+  }
+  return ir.loop(ir.constant(0), ir.constant(spec.kernelW), 1, values, [&](Value kw, ValueRange sums) {
+    return emitDepth(depth, ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType),
+                     ir.at(taps, ir.mul(kw, tapSize), weights.elementType), 0, run.columns,
+                     reductionChains(shape, depth), Accumulators(sums));
+  });
+}
+
+Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int64_t from, int64_t to, int64_t chains,
+                                    Accumulators values) {
+  int64_t count = values.size();
+  for (int64_t i = count; i < count * chains; ++i)
+    values.push_back(ir.zero(tile.lanes));
+  values = emitReduction(ir, depth, 4, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
+    Value a = ir.at(source, k, input.elementType);
+    Value w = ir.at(taps, ir.mul(k, block), weights.elementType);
+    SmallVector<Value, 2> vectors;
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      vectors.push_back(ir.load(weights, ir.at(w, u * block + v * tile.lanes, weights.elementType), tile.lanes));
+    for (int64_t column = from; column < to; ++column) {
+      Value scalar = ir.load(input, ir.at(a, column * spec.strideW * spec.inC + u, input.elementType), 1);
+      Value wide = ir.broadcast(scalar, tile.lanes);
+      for (int64_t v = 0; v < tile.vectors; ++v) {
+        Value &sum = sums[u % chains * count + column * tile.vectors + v];
+        sum = ir.multiplyAdd(wide, vectors[v], sum);
+      }
+    }
+  });
+  return sumChains(std::move(values), count, chains);
+}
+
+Accumulators ConvEmitter::sumChains(Accumulators values, int64_t count, int64_t chains) {
+  for (int64_t chain = 1; chain < chains; ++chain)
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = arith::AddFOp::create(ir.b, ir.loc, values[i], values[chain * count + i]);
+  values.truncate(count);
+  return values;
+}
+
+/// Columns [begin, end), one at a time, with the taps that read inside the input.
+void ConvEmitter::emitColumns(int64_t begin, int64_t end) {
+  if (begin == end)
+    return;
+  ir.loop(ir.constant(begin), ir.constant(end), 1, [&](Value column) {
+    Accumulators values(tile.vectors, ir.zero(tile.lanes));
+    RegisterTile shape = tile;
+    shape.rows = 1;
+    Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
+    std::pair<Value, Value> taps = clipTaps(ir, inColumn, spec.kernelW, spec.dilationW, spec.inW);
+    values = ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange outer) {
+      Value source = ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn),
+                           input.elementType);
+      Value rowTaps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
+      return ir.loop(taps.first, taps.second, 1, outer, [&](Value kw, ValueRange sums) {
+        return emitDepth(spec.groupInC(), ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType),
+                         ir.at(rowTaps, ir.mul(kw, tapSize), weights.elementType), 0, 1,
+                         reductionChains(shape, spec.groupInC()), Accumulators(sums));
+      });
+    });
+    emitSink(values, 1, column);
+  });
+}
+
+void ConvEmitter::emitSink(ArrayRef<Value> values, int64_t columns, Value column) {
+  if (inlineSink) {
+    for (int64_t c = 0; c < columns; ++c) {
+      ArrayRef<Value> sums = values.slice(c * tile.vectors, tile.vectors);
+      sinkRow(
+          ir, lastBlock, tile.lanes,
+          [&](int64_t offset, int64_t lanes) { return sliceRow(ir, sums, tile.lanes, offset, lanes); },
+          {image, outRow, ir.add(column, c)}, channel, sink);
+    }
+    return;
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    ir.store(value, ir.at(sinkScratch, static_cast<int64_t>(i) * tile.lanes));
+  auto emitLoop = [&](int64_t valid) {
+    ir.loop(ir.constant(0), ir.constant(columns), 1, [&](Value c) {
+      Value sums = ir.at(sinkScratch, ir.mul(c, block));
+      sinkRow(
+          ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
+          {image, outRow, ir.add(column, c)}, channel, sink);
+    });
+  };
+  if (blocks == 1 || lastBlock == block)
+    emitLoop(lastBlock);
+  else
+    ir.ifElse(
+        ir.isEqual(blockIndex, ir.constant(blocks - 1)), [&] { emitLoop(lastBlock); }, [&] { emitLoop(block); });
+}
+
+} // namespace
+
+void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
+                           const Source &weights, Value begin, Value end, SinkFn sink) {
+  emitMatmul(ir.b, ir.loc, pointwiseMatmul(spec), target, input, weights, begin, end,
+             [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t lanes) {
+               Value pixel = ir.fromIndex(indices[0]);
+               Value row = ir.div(pixel, spec.outW);
+               sink(ir.b, ir.loc, value,
+                    {ir.toIndex(ir.div(row, spec.outH)), ir.toIndex(ir.rem(row, spec.outH)),
+                     ir.toIndex(ir.rem(pixel, spec.outW)), indices[1]},
+                    lanes);
+             });
+}
+
+void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Source &input,
+                const Source &weights, Value begin, Value end, SinkFn sink) {
+  Ir ir(b, loc, b.getF32Type());
+  begin = ir.fromIndex(begin);
+  end = ir.fromIndex(end);
+  if (isPointwise(spec))
+    return emitPointwise(ir, spec, target, input, weights, begin, end, sink);
+  if (isDepthwise(spec))
+    return emitDepthwise(ir, spec, target, input, weights, begin, end, sink);
+  ConvEmitter(ir, spec, target, input, weights, sink).emit(begin, end);
+}
+
+} // namespace sluice::emit

@@ -1,0 +1,164 @@
+//===- ContractionIr.cpp - Building blocks of the contraction emitters ----===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace sluice::emit::detail {
+
+Value Ir::constant(int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+}
+// Offsets stay far below 2^63, and knowing that lets LLVM fold them into addresses.
+Value Ir::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
+Value Ir::sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
+Value Ir::mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
+Value Ir::div(Value a, int64_t value) {
+  return value == 1 ? a : b.createOrFold<arith::DivUIOp>(loc, a, constant(value));
+}
+Value Ir::rem(Value a, int64_t value) { return b.createOrFold<arith::RemUIOp>(loc, a, constant(value)); }
+Value Ir::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc, x, y); }
+Value Ir::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc, x, y); }
+Value Ir::isEqual(Value x, Value y) { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); }
+Value Ir::toIndex(Value value) { return arith::IndexCastOp::create(b, loc, b.getIndexType(), value); }
+Value Ir::fromIndex(Value value) {
+  return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, loc, b.getI64Type(), value)) : value;
+}
+
+Value Ir::at(Value pointer, Value offset, Type type) {
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), type ? type : elementType, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+Value Ir::at(Value pointer, int64_t offset, Type type) {
+  if (offset == 0)
+    return pointer;
+  // A constant of the operation is an int32; larger ones go through a register.
+  if (offset != static_cast<int32_t>(offset))
+    return at(pointer, constant(offset), type);
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), type ? type : elementType, pointer,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+}
+
+static Type vectorType(Type elementType, int64_t lanes) {
+  return lanes == 1 ? elementType : Type(VectorType::get({lanes}, elementType));
+}
+static unsigned alignmentOf(Type type) {
+  return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+}
+
+Type Ir::vectorOf(int64_t lanes) { return vectorType(elementType, lanes); }
+Value Ir::zero(int64_t lanes) { return arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorOf(lanes))); }
+Value Ir::load(Value pointer, int64_t lanes) {
+  return LLVM::LoadOp::create(b, loc, vectorOf(lanes), pointer, alignmentOf(elementType));
+}
+void Ir::store(Value value, Value pointer) {
+  LLVM::StoreOp::create(b, loc, value, pointer, alignmentOf(value.getType()));
+}
+Value Ir::load(const Source &source, Value pointer, int64_t lanes) {
+  if (source.load)
+    return source.load(b, loc, pointer, lanes);
+  Value value = LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer,
+                                     alignmentOf(source.elementType));
+  return source.elementType == elementType ? value : Value(arith::ExtFOp::create(b, loc, vectorOf(lanes), value));
+}
+Value Ir::broadcast(Value scalar, int64_t lanes) {
+  return lanes == 1 ? scalar : Value(vector::BroadcastOp::create(b, loc, vectorOf(lanes), scalar));
+}
+Value Ir::multiplyAdd(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(b, loc, x, y, z); }
+
+Accumulators Ir::loop(Value from, Value to, int64_t step, ValueRange values, Body body) {
+  auto forOp = scf::ForOp::create(b, loc, from, to, constant(step), values,
+                                  [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+                                    Accumulators next = body(iv, carried);
+                                    scf::YieldOp::create(b, loc, next);
+                                  });
+  return Accumulators(forOp.getResults());
+}
+
+void Ir::loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
+  loop(from, to, step, ValueRange(), [&](Value iv, ValueRange) {
+    body(iv);
+    return Accumulators();
+  });
+}
+
+void Ir::ifElse(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
+  auto build = [&](function_ref<void()> side) {
+    return [this, side](OpBuilder &, Location) {
+      side();
+      scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    scf::IfOp::create(b, loc, condition, build(then), build(otherwise));
+  else
+    scf::IfOp::create(b, loc, condition, build(then));
+}
+
+Value Ir::scratch(int64_t elements) {
+  // At the entry: an alloca in a loop would grow the stack on every turn.
+  OpBuilder::InsertionGuard guard(b);
+  Operation *around = b.getInsertionBlock()->getParentOp();
+  while (!isa<FunctionOpInterface>(around))
+    around = around->getParentOp();
+  b.setInsertionPointToStart(&cast<FunctionOpInterface>(around).getFunctionBody().front());
+  return LLVM::AllocaOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()), elementType, constant(elements),
+                                /*alignment=*/64);
+}
+
+Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step) {
+  Value zero = ir.constant(0);
+  int64_t looped = count / unroll * unroll;
+  if (looped == unroll)
+    looped = 0;
+  if (looped)
+    values = ir.loop(zero, ir.constant(looped), unroll, values, [&](Value i, ValueRange carried) {
+      Accumulators next(carried);
+      for (int64_t u = 0; u < unroll; ++u)
+        step(i, u, next);
+      return next;
+    });
+  for (int64_t i = looped; i < count; ++i)
+    step(zero, i, values);
+  return values;
+}
+
+int64_t reductionChains(const RegisterTile &tile, int64_t count) {
+  int64_t accumulators = tile.rows * tile.vectors;
+  return count < 16 || accumulators > 4 ? 1 : accumulators > 2 ? 2 : 4;
+}
+
+void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange outer, Value last, SinkFn sink) {
+  SmallVector<Value> indices;
+  for (Value index : outer)
+    indices.push_back(ir.toIndex(index));
+  indices.push_back(nullptr);
+  for (int64_t offset = 0; offset < valid;) {
+    while (lanes > valid - offset)
+      lanes /= 2;
+    indices.back() = ir.toIndex(ir.add(last, offset));
+    sink(ir.b, ir.loc, value(offset, lanes), indices, lanes);
+    offset += lanes;
+  }
+}
+
+Value sliceRow(Ir &ir, ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes) {
+  Value whole = row[offset / vectorLanes];
+  if (lanes == vectorLanes)
+    return whole;
+  int64_t inside = offset % vectorLanes;
+  if (lanes == 1)
+    return vector::ExtractOp::create(ir.b, ir.loc, whole, inside);
+  return vector::ExtractStridedSliceOp::create(ir.b, ir.loc, whole, ArrayRef<int64_t>{inside},
+                                               ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+}
+
+} // namespace sluice::emit::detail

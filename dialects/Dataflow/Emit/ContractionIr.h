@@ -1,0 +1,117 @@
+//===- ContractionIr.h - Building blocks of the contraction emitters ------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Private to the Contraction*.cpp files.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONIR_H
+#define SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONIR_H
+
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace sluice::emit::detail {
+
+using mlir::Location;
+using mlir::OpBuilder;
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
+/// Accumulators of a register tile: [row][vector].
+using Accumulators = llvm::SmallVector<Value, 32>;
+
+/// Short names for i64 arithmetic, memory and loops at a builder's insertion point.
+class Ir {
+public:
+  Ir(OpBuilder &b, Location loc, Type elementType) : b(b), loc(loc), elementType(elementType) {}
+
+  Value constant(int64_t value);
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value add(Value a, int64_t value) { return value ? add(a, constant(value)) : a; }
+  Value mul(Value a, int64_t value) { return value == 1 ? a : mul(a, constant(value)); }
+  /// Of non-negative values.
+  Value div(Value a, int64_t value);
+  Value rem(Value a, int64_t value);
+  Value min(Value a, Value b);
+  Value max(Value a, Value b);
+  Value isEqual(Value a, Value b);
+  Value toIndex(Value value);
+  Value fromIndex(Value value);
+
+  /// The address `offset` elements of `type` (the accumulator's when null) after `pointer`.
+  Value at(Value pointer, Value offset, Type type = nullptr);
+  Value at(Value pointer, int64_t offset, Type type = nullptr);
+
+  /// The accumulator type for `lanes`: a scalar when 1.
+  Type vectorOf(int64_t lanes);
+  Value zero(int64_t lanes);
+  Value load(Value pointer, int64_t lanes);
+  void store(Value value, Value pointer);
+  /// Reads through the source's hook, or widens.
+  Value load(const Source &source, Value pointer, int64_t lanes);
+  Value broadcast(Value scalar, int64_t lanes);
+  /// a * b + c, fused where the target can.
+  Value multiplyAdd(Value a, Value b, Value c);
+
+  /// for (i = from; i < to; i += step) values = body(i, values).
+  using Body = llvm::function_ref<Accumulators(Value iv, ValueRange values)>;
+  Accumulators loop(Value from, Value to, int64_t step, ValueRange values, Body body);
+  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value iv)> body);
+  void ifElse(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = nullptr);
+
+  /// Scratch of the function around, allocated once at its entry, 64-byte aligned.
+  Value scratch(int64_t elements);
+
+  OpBuilder &b;
+  Location loc;
+  Type elementType; ///< Of the accumulators.
+};
+
+/// values = sum over i in [0, count) of one step each. Unrolls by up to four, so that loads of the next steps overlap;
+/// `step(i, u, chain, values)` adds step i + u, i the loop's value and u constant. `chains` partial sums of
+/// `values.size() / chains` accumulators take turns, where one alone would wait for the adder's latency.
+using ReductionStep =
+    llvm::function_ref<void(Value i, int64_t u, llvm::MutableArrayRef<Value> values)>;
+Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step);
+
+/// How many partial sums keep the multipliers busy with a tile this small; at most four.
+int64_t reductionChains(const RegisterTile &tile, int64_t count);
+
+/// Calls the sink for one row of outputs: `valid` of them, in vectors of `lanes` and powers of two below.
+/// `value(offset, lanes)` gives the accumulators at a constant offset; `last` is the index of the innermost dimension.
+using RowValue = llvm::function_ref<Value(int64_t offset, int64_t lanes)>;
+void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange outer, Value last, SinkFn sink);
+
+/// Accumulators of one row -> RowValue: whole vectors, or their parts.
+Value sliceRow(Ir &ir, llvm::ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes);
+
+void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
+                   const Source &weights, Value begin, Value end, SinkFn sink);
+void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
+                   const Source &weights, Value begin, Value end, SinkFn sink);
+
+/// Output columns computed as `count` tiles of `columns` from `first` on. All have the same valid columns
+/// [from[kw], to[kw]) for each tap, so that one copy of the code serves them.
+struct ColumnRun {
+  int64_t first = 0, count = 1, columns = 1;
+  llvm::SmallVector<int64_t, 8> from, to;
+  bool inside() const; ///< Every tap of every column reads the input.
+};
+/// Cuts the output columns into runs of tiles of `columns`. Where borders would take too many copies, leftBorder and
+/// rightBorder columns are left to a loop that clips the taps of one column at a time.
+struct ColumnPlan {
+  llvm::SmallVector<ColumnRun, 4> runs;
+  int64_t leftEnd = 0, rightBegin = 0; ///< Columns [0, leftEnd) and [rightBegin, outW) go one at a time.
+};
+ColumnPlan planColumns(const ConvSpec &spec, int64_t columns);
+
+/// The taps [from, to) of a kernel dimension that read inside the input, where tap 0 reads at `start`.
+std::pair<Value, Value> clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, int64_t extent);
+
+} // namespace sluice::emit::detail
+
+#endif // SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONIR_H

@@ -1,0 +1,286 @@
+//===- ContractionMatmul.cpp - Emits matrix products ----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+// (2008), turned to weights packed ahead of time: a panel of B streams from
+// L2 past a register tile of C, and A is read in place by broadcasts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace sluice::emit {
+using namespace detail;
+
+namespace {
+
+class MatmulEmitter {
+public:
+  MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs, const Source &rhs,
+                SinkFn sink)
+      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), blocking(chooseBlocking(spec, target)),
+        tile(blocking.tile), panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
+        strideM(spec.transposeA ? 1 : spec.lda), strideK(spec.transposeA ? spec.lda : 1),
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 &&
+                   (blocking.panels == 1 || lastPanel == panel)) {}
+
+  void emit(Value begin, Value end);
+
+private:
+  void emitItem(Value item);
+  void emitDepthBlock(Value depthBegin);
+  void emitTile(int64_t rows, Value row, Value depthBegin);
+  void packPanel(Value depthBegin, Value depth);
+  void packColumns(Value depth, Value source, int64_t columns);
+  void emitSinkLoop();
+
+  Ir &ir;
+  const MatmulSpec &spec;
+  const Source &lhs, &rhs;
+  SinkFn sink;
+  MatmulBlocking blocking;
+  RegisterTile tile;
+  int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
+  int64_t strideM, strideK; ///< Of A, elements.
+  bool inlineSink;
+
+  Value accumulatorScratch; ///< [rowBlock][panel], unless the sink is inline.
+  Value panelScratch;       ///< [depthBlock][panel], unless B is packed.
+  // Of the work item being emitted.
+  Value panelIndex, rowBegin, rowEnd;
+  Source panelSource; ///< The depth block of the panel tiles read.
+};
+
+void MatmulEmitter::emit(Value begin, Value end) {
+  if (!inlineSink)
+    accumulatorScratch = ir.scratch(blocking.rowBlock * panel);
+  if (!spec.packedB)
+    panelScratch = ir.scratch(blocking.depthBlock * panel);
+  ir.loop(begin, end, 1, [&](Value item) { emitItem(item); });
+}
+
+void MatmulEmitter::emitItem(Value item) {
+  panelIndex = ir.rem(item, blocking.panels);
+  rowBegin = ir.mul(ir.div(item, blocking.panels), blocking.rowBlock);
+  rowEnd = ir.min(ir.add(rowBegin, blocking.rowBlock), ir.constant(spec.m));
+  Value zero = ir.constant(0);
+  if (blocking.depthBlocks == 1) {
+    emitDepthBlock(zero);
+  } else {
+    ir.loop(zero, ir.constant(blocking.rowBlock * panel), tile.lanes,
+            [&](Value i) { ir.store(ir.zero(tile.lanes), ir.at(accumulatorScratch, i)); });
+    ir.loop(zero, ir.constant(spec.k), blocking.depthBlock, [&](Value depthBegin) { emitDepthBlock(depthBegin); });
+  }
+  if (!inlineSink)
+    emitSinkLoop();
+}
+
+void MatmulEmitter::emitDepthBlock(Value depthBegin) {
+  if (spec.packedB) {
+    Value offset = ir.mul(ir.add(ir.mul(panelIndex, spec.k), depthBegin), panel);
+    panelSource = {ir.at(rhs.pointer, offset, rhs.elementType), rhs.elementType, rhs.load};
+  } else {
+    Value depth = ir.constant(spec.k);
+    if (blocking.depthBlocks > 1)
+      depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(depth, depthBegin));
+    packPanel(depthBegin, depth);
+    panelSource = {panelScratch, ir.elementType, nullptr};
+  }
+  int64_t rest = spec.m % tile.rows;
+  Value wholeEnd = rest ? ir.min(rowEnd, ir.constant(spec.m - rest)) : rowEnd;
+  if (spec.m == tile.rows)
+    emitTile(tile.rows, rowBegin, depthBegin);
+  else
+    ir.loop(rowBegin, wholeEnd, tile.rows, [&](Value row) { emitTile(tile.rows, row, depthBegin); });
+  if (!rest)
+    return;
+  auto emitRest = [&] { emitTile(rest, wholeEnd, depthBegin); };
+  if (blocking.rowBlocks == 1)
+    emitRest();
+  else
+    ir.ifElse(ir.isEqual(rowEnd, ir.constant(spec.m)), emitRest);
+}
+
+void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
+  RegisterTile shape = tile;
+  shape.rows = rows;
+  int64_t count = rows * tile.vectors;
+  int64_t chains = reductionChains(shape, spec.k);
+  Value scratchRow;
+  if (!inlineSink)
+    scratchRow = ir.at(accumulatorScratch, ir.mul(ir.sub(row, rowBegin), panel));
+
+  Accumulators values;
+  for (int64_t i = 0; i < count * chains; ++i)
+    values.push_back(blocking.depthBlocks > 1 && i < count ? ir.load(ir.at(scratchRow, i * tile.lanes), tile.lanes)
+                                                           : ir.zero(tile.lanes));
+  Value lhsTile = ir.at(lhs.pointer, ir.add(ir.mul(row, strideM), ir.mul(depthBegin, strideK)), lhs.elementType);
+  auto step = [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
+    Value a = ir.at(lhsTile, ir.mul(k, strideK), lhs.elementType);
+    Value w = ir.at(panelSource.pointer, ir.mul(k, panel), panelSource.elementType);
+    SmallVector<Value, 2> weights;
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      weights.push_back(
+          ir.load(panelSource, ir.at(w, u * panel + v * tile.lanes, panelSource.elementType), tile.lanes));
+    int64_t chain = u % chains * count;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value scalar = ir.load(lhs, ir.at(a, r * strideM + u * strideK, lhs.elementType), 1);
+      Value wide = ir.broadcast(scalar, tile.lanes);
+      for (int64_t v = 0; v < tile.vectors; ++v) {
+        Value &sum = sums[chain + r * tile.vectors + v];
+        sum = ir.multiplyAdd(wide, weights[v], sum);
+      }
+    }
+  };
+  if (blocking.depthBlocks == 1) {
+    values = emitReduction(ir, spec.k, 4, std::move(values), step);
+  } else {
+    // The last block may be shorter; it is a multiple of four where k is.
+    int64_t unroll = spec.k % 4 == 0 ? 4 : 1;
+    Value depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(ir.constant(spec.k), depthBegin));
+    values = ir.loop(ir.constant(0), depth, unroll, values, [&](Value k, ValueRange carried) {
+      Accumulators next(carried);
+      for (int64_t u = 0; u < unroll; ++u)
+        step(k, u, next);
+      return next;
+    });
+  }
+  for (int64_t chain = 1; chain < chains; ++chain)
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = arith::AddFOp::create(ir.b, ir.loc, values[i], values[chain * count + i]);
+
+  if (!inlineSink) {
+    for (int64_t i = 0; i < count; ++i)
+      ir.store(values[i], ir.at(scratchRow, i * tile.lanes));
+    return;
+  }
+  int64_t valid = blocking.panels == 1 ? lastPanel : panel;
+  Value column = ir.mul(panelIndex, panel);
+  for (int64_t r = 0; r < rows; ++r) {
+    ArrayRef<Value> sums = ArrayRef<Value>(values).slice(r * tile.vectors, tile.vectors);
+    sinkRow(
+        ir, valid, tile.lanes,
+        [&](int64_t offset, int64_t lanes) { return sliceRow(ir, sums, tile.lanes, offset, lanes); },
+        {ir.add(row, r)}, column, sink);
+  }
+}
+
+void MatmulEmitter::emitSinkLoop() {
+  Value column = ir.mul(panelIndex, panel);
+  auto emitRows = [&](int64_t valid) {
+    ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
+      Value sums = ir.at(accumulatorScratch, ir.mul(ir.sub(row, rowBegin), panel));
+      sinkRow(
+          ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
+          {row}, column, sink);
+    });
+  };
+  if (blocking.panels == 1 || lastPanel == panel)
+    emitRows(lastPanel);
+  else
+    ir.ifElse(
+        ir.isEqual(panelIndex, ir.constant(blocking.panels - 1)), [&] { emitRows(lastPanel); },
+        [&] { emitRows(panel); });
+}
+
+/// Copies rows [depthBegin, depthBegin + depth) of the panel's columns to panelScratch.
+void MatmulEmitter::packPanel(Value depthBegin, Value depth) {
+  Value column = ir.mul(panelIndex, panel);
+  Value offset = spec.transposeB ? ir.add(ir.mul(column, spec.ldb), depthBegin)
+                                 : ir.add(ir.mul(depthBegin, spec.ldb), column);
+  Value source = ir.at(rhs.pointer, offset, rhs.elementType);
+  if (blocking.panels == 1 || lastPanel == panel)
+    packColumns(depth, source, lastPanel);
+  else
+    ir.ifElse(
+        ir.isEqual(panelIndex, ir.constant(blocking.panels - 1)), [&] { packColumns(depth, source, lastPanel); },
+        [&] { packColumns(depth, source, panel); });
+}
+
+/// In-register transposition of a square of `width` rows, in log2(width) rounds of shuffles.
+static SmallVector<Value, 16> transposeSquare(Ir &ir, SmallVector<Value, 16> rows) {
+  int64_t width = rows.size();
+  for (int64_t half = 1; half < width; half *= 2) {
+    // Round: exchange the off-diagonal half x half blocks of every 2*half x 2*half block.
+    SmallVector<int64_t, 16> low, high;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      bool second = lane & half;
+      low.push_back(second ? width + lane - half : lane);
+      high.push_back(second ? width + lane : lane + half);
+    }
+    for (int64_t r = 0; r < width; ++r) {
+      if (r & half)
+        continue;
+      Value upper = rows[r], lower = rows[r + half];
+      rows[r] = vector::ShuffleOp::create(ir.b, ir.loc, upper, lower, low);
+      rows[r + half] = vector::ShuffleOp::create(ir.b, ir.loc, upper, lower, high);
+    }
+  }
+  return rows;
+}
+
+void MatmulEmitter::packColumns(Value depth, Value source, int64_t columns) {
+  Value zero = ir.constant(0);
+  if (columns < panel)
+    ir.loop(zero, ir.mul(depth, panel), tile.lanes,
+            [&](Value i) { ir.store(ir.zero(tile.lanes), ir.at(panelScratch, i)); });
+  if (!spec.transposeB) {
+    ir.loop(zero, depth, 1, [&](Value k) {
+      Value from = ir.at(source, ir.mul(k, spec.ldb), rhs.elementType);
+      Value to = ir.at(panelScratch, ir.mul(k, panel));
+      for (int64_t offset = 0, lanes = tile.lanes; offset < columns; offset += lanes) {
+        while (lanes > columns - offset)
+          lanes /= 2;
+        ir.store(ir.load(rhs, ir.at(from, offset, rhs.elementType), lanes), ir.at(to, offset));
+      }
+    });
+    return;
+  }
+  // Squares first, then what is left by elements.
+  int64_t squareColumns = columns / tile.lanes * tile.lanes;
+  Value squareDepth = zero;
+  if (squareColumns && tile.lanes > 1) {
+    squareDepth = ir.mul(ir.div(depth, tile.lanes), tile.lanes);
+    ir.loop(zero, ir.constant(squareColumns), tile.lanes, [&](Value column) {
+      ir.loop(zero, squareDepth, tile.lanes, [&](Value k) {
+        Value from = ir.at(source, ir.add(ir.mul(column, spec.ldb), k), rhs.elementType);
+        Value to = ir.at(panelScratch, ir.add(ir.mul(k, panel), column));
+        SmallVector<Value, 16> rows;
+        for (int64_t r = 0; r < tile.lanes; ++r)
+          rows.push_back(ir.load(rhs, ir.at(from, r * spec.ldb, rhs.elementType), tile.lanes));
+        rows = transposeSquare(ir, std::move(rows));
+        for (int64_t r = 0; r < tile.lanes; ++r)
+          ir.store(rows[r], ir.at(to, r * panel));
+      });
+    });
+  }
+  auto copyElements = [&](int64_t columnBegin, int64_t columnEnd, Value depthFrom) {
+    if (columnBegin == columnEnd)
+      return;
+    ir.loop(ir.constant(columnBegin), ir.constant(columnEnd), 1, [&](Value column) {
+      ir.loop(depthFrom, depth, 1, [&](Value k) {
+        Value from = ir.at(source, ir.add(ir.mul(column, spec.ldb), k), rhs.elementType);
+        ir.store(ir.load(rhs, from, 1), ir.at(panelScratch, ir.add(ir.mul(k, panel), column)));
+      });
+    });
+  };
+  copyElements(0, squareColumns, squareDepth);
+  copyElements(squareColumns, columns, zero);
+}
+
+} // namespace
+
+void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs,
+                const Source &rhs, Value begin, Value end, SinkFn sink) {
+  Type accumulator = spec.elementBits == 64 ? b.getF64Type() : b.getF32Type();
+  Ir ir(b, loc, accumulator);
+  MatmulEmitter(ir, spec, target, lhs, rhs, sink).emit(ir.fromIndex(begin), ir.fromIndex(end));
+}
+
+} // namespace sluice::emit

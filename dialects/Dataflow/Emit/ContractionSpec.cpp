@@ -1,0 +1,118 @@
+//===- ContractionSpec.cpp - Shapes and blocking of contractions ----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include <algorithm>
+#include <bit>
+
+namespace sluice::emit {
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target) {
+  int64_t maxLanes = std::max<int64_t>(1, target.lanesF32 * 32 / elementBits);
+  RegisterTile tile;
+  tile.lanes = std::min<int64_t>(maxLanes, std::bit_ceil(static_cast<uint64_t>(columns)));
+  tile.vectors = columns > maxLanes ? 2 : 1;
+  // Besides the accumulators: the weights of one step and a few broadcasts in flight; SSE2 has no FMA, so a product too.
+  int64_t reserved = tile.vectors + (target.registers >= 32 ? 6 : maxLanes <= 4 ? 4 : 2);
+  int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / tile.vectors, 1, 14);
+  tile.rows = ceilDiv(rows, ceilDiv(rows, maxRows));
+  return tile;
+}
+
+MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target) {
+  MatmulBlocking blocking;
+  RegisterTile &tile = blocking.tile = chooseTile(spec.m, spec.n, spec.elementBits, target);
+  int64_t elementBytes = spec.elementBits / 8;
+  // A panel is reused by every tile of a row block: about 96 rows hide what reading it costs. The rows of A wait in
+  // half of L2 meanwhile for the next panel.
+  int64_t rowsInL2 = target.l2Bytes / 2 / (spec.k * elementBytes);
+  int64_t rows = std::clamp<int64_t>(rowsInL2, 4 * tile.rows, std::max<int64_t>(96, 4 * tile.rows));
+  blocking.rowBlock = std::max<int64_t>(1, rows / tile.rows) * tile.rows;
+  blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
+  blocking.rowBlock = ceilDiv(ceilDiv(spec.m, blocking.rowBlocks), tile.rows) * tile.rows;
+  blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
+  blocking.panels = ceilDiv(spec.n, tile.block());
+  // A copied panel lives on the stack; one that many tiles reread stays in L2. A single tile reads it once only.
+  int64_t depth = spec.k;
+  if (!spec.packedB)
+    depth = 65536 / (tile.block() * elementBytes);
+  else if (spec.m > tile.rows)
+    depth = target.l2Bytes / 4 / (tile.block() * elementBytes);
+  blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, 4));
+  blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), 4) * 4;
+  blocking.depthBlocks = ceilDiv(spec.k, blocking.depthBlock);
+  if (blocking.depthBlocks == 1)
+    blocking.depthBlock = spec.k;
+  return blocking;
+}
+
+int64_t parallelExtent(const MatmulSpec &spec, const VectorTarget &target) {
+  MatmulBlocking blocking = chooseBlocking(spec, target);
+  return blocking.rowBlocks * blocking.panels;
+}
+
+int64_t matmulPanel(const MatmulSpec &spec, const VectorTarget &target) {
+  return chooseTile(spec.m, spec.n, spec.elementBits, target).block();
+}
+
+int64_t packedMatmulBSize(const MatmulSpec &spec, const VectorTarget &target) {
+  int64_t panel = matmulPanel(spec, target);
+  return ceilDiv(spec.n, panel) * spec.k * panel;
+}
+
+bool isDepthwise(const ConvSpec &spec) {
+  return spec.groups > 1 && spec.groups == spec.inC && spec.groups == spec.outC;
+}
+
+bool isPointwise(const ConvSpec &spec) {
+  return spec.kernelH == 1 && spec.kernelW == 1 && spec.strideH == 1 && spec.strideW == 1 && spec.padTop == 0 &&
+         spec.padLeft == 0 && spec.groups == 1 && spec.outH == spec.inH && spec.outW == spec.inW;
+}
+
+MatmulSpec pointwiseMatmul(const ConvSpec &spec) {
+  MatmulSpec matmul;
+  matmul.m = spec.batch * spec.outH * spec.outW;
+  matmul.n = spec.outC;
+  matmul.k = spec.inC;
+  matmul.lda = spec.inC;
+  matmul.packedB = true;
+  matmul.sinkStyle = spec.sinkStyle;
+  return matmul;
+}
+
+int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target) {
+  if (isDepthwise(spec))
+    return std::min<int64_t>(target.lanesF32, std::bit_ceil(static_cast<uint64_t>(spec.outC)));
+  return chooseTile(1, spec.groupOutC(), 32, target).block();
+}
+
+int64_t convRowBlock(const ConvSpec &spec) {
+  constexpr int64_t pixelsWanted = 96;
+  if (isDepthwise(spec))
+    return 1;
+  int64_t rows = std::clamp<int64_t>(ceilDiv(pixelsWanted, spec.outW), 1, spec.outH);
+  return ceilDiv(spec.outH, ceilDiv(spec.outH, rows));
+}
+
+int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target) {
+  if (isPointwise(spec))
+    return parallelExtent(pointwiseMatmul(spec), target);
+  if (isDepthwise(spec))
+    return spec.batch * spec.outH;
+  return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * spec.groups *
+         ceilDiv(spec.groupOutC(), convOutputBlock(spec, target));
+}
+
+int64_t packedConvWeightsSize(const ConvSpec &spec, const VectorTarget &target) {
+  int64_t block = convOutputBlock(spec, target);
+  int64_t taps = spec.kernelH * spec.kernelW;
+  if (isDepthwise(spec))
+    return taps * ceilDiv(spec.outC, block) * block;
+  return spec.groups * ceilDiv(spec.groupOutC(), block) * taps * spec.groupInC() * block;
+}
+
+} // namespace sluice::emit

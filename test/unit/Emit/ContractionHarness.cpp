@@ -1,0 +1,202 @@
+//===- ContractionHarness.cpp - Checks kernels against plain loops --------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ContractionHarness.h"
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "sluice/Support/Rng.h"
+#include "tools/sluice-bench/KernelJit.h"
+#include "llvm/ADT/APFloat.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace mlir;
+using namespace sluice::emit;
+
+namespace sluice::test {
+
+namespace {
+
+/// An array whose end, up to `alignment` bytes, and whose begin meet unreadable pages: two copies of the same data.
+template <typename T>
+class Guarded {
+public:
+  explicit Guarded(size_t count) : count(count), page(sysconf(_SC_PAGESIZE)) {
+    bytes = (count * sizeof(T) + page - 1) / page * page;
+    map = static_cast<char *>(mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(map != MAP_FAILED);
+    mprotect(map, page, PROT_NONE);
+    mprotect(map + page + bytes, page, PROT_NONE);
+  }
+  ~Guarded() { munmap(map, bytes + 2 * page); }
+  Guarded(const Guarded &) = delete;
+  Guarded &operator=(const Guarded &) = delete;
+  /// The array, ending at the unreadable page.
+  T *data() { return reinterpret_cast<T *>(map + page + bytes) - count; }
+  /// The same values, beginning after the unreadable page.
+  T *dataAtBegin() {
+    T *begin = reinterpret_cast<T *>(map + page);
+    std::copy_n(data(), count, begin);
+    return begin;
+  }
+  T &operator[](size_t i) { return data()[i]; }
+
+private:
+  size_t count, page, bytes = 0;
+  char *map = nullptr;
+};
+
+template <typename T>
+void fill(Guarded<T> &values, size_t count, Rng &rng) {
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<T>(static_cast<double>(rng.below(2001)) / 1000 - 1);
+}
+
+/// Stores at the row-major position of `shape`, adding to what is there: a second store would show.
+void storeAdding(OpBuilder &b, Location loc, Value output, llvm::ArrayRef<int64_t> shape, Value value,
+                 ValueRange indices) {
+  Value position = arith::ConstantIndexOp::create(b, loc, 0);
+  for (auto [extent, index] : llvm::zip_equal(shape, indices)) {
+    Value scaled = arith::MulIOp::create(b, loc, position, arith::ConstantIndexOp::create(b, loc, extent));
+    position = arith::AddIOp::create(b, loc, scaled, index);
+  }
+  position = arith::IndexCastOp::create(b, loc, b.getI64Type(), position);
+  Value pointer = LLVM::GEPOp::create(b, loc, output.getType(), getElementTypeOrSelf(value), output,
+                                      llvm::ArrayRef<LLVM::GEPArg>{position});
+  Value old = LLVM::LoadOp::create(b, loc, value.getType(), pointer, 4);
+  LLVM::StoreOp::create(b, loc, arith::AddFOp::create(b, loc, value, old), pointer, 4);
+}
+
+template <typename T>
+void compare(Guarded<T> &actual, const std::vector<T> &expected, double tolerance) {
+  double worst = 0;
+  size_t where = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double difference = std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i]));
+    if (!(difference <= worst)) {
+      worst = difference;
+      where = i;
+    }
+  }
+  CAPTURE(where, actual[where], expected[where]);
+  REQUIRE(worst <= tolerance);
+}
+
+void runInTwo(const bench::Kernel &kernel, const void *a, const void *b, void *c, int64_t extent) {
+  int64_t middle = extent / 3;
+  kernel(a, b, c, middle, extent);
+  kernel(a, b, c, 0, middle);
+}
+
+} // namespace
+
+std::string describe(const ConvSpec &s) {
+  std::ostringstream out;
+  out << s.batch << "x" << s.inH << "x" << s.inW << "x" << s.inC << " -> " << s.outH << "x" << s.outW << "x" << s.outC
+      << " kernel " << s.kernelH << "x" << s.kernelW << " stride " << s.strideH << "x" << s.strideW << " pad "
+      << s.padTop << "," << s.padLeft << " dilation " << s.dilationH << "x" << s.dilationW << " groups " << s.groups;
+  return out.str();
+}
+
+void checkConv(const ConvSpec &spec, const VectorTarget &target) {
+  Rng rng(7);
+  size_t inputs = spec.batch * spec.inH * spec.inW * spec.inC;
+  size_t filters = spec.outC * spec.groupInC() * spec.kernelH * spec.kernelW;
+  size_t outputs = spec.batch * spec.outH * spec.outW * spec.outC;
+  Guarded<float> input(inputs), weights(filters), packed(packedConvWeightsSize(spec, target)), output(outputs);
+  fill(input, inputs, rng);
+  fill(weights, filters, rng);
+  packConvWeights(spec, target, weights.data(), packed.data());
+  std::vector<float> expected(outputs);
+  referenceConv2d(spec, input.data(), weights.data(), expected.data());
+
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    Source x{p[0], b.getF32Type()}, w{p[1], b.getF32Type()};
+    emitConv2d(b, loc, spec, target, x, w, begin, end,
+               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                 storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
+               });
+  });
+  REQUIRE(kernel);
+  double tolerance = 2e-6 * static_cast<double>(filters / spec.outC) + 1e-6;
+  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(spec, target));
+  compare(output, expected, tolerance);
+  std::fill_n(output.data(), outputs, 0.0f);
+  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), parallelExtent(spec, target));
+  compare(output, expected, tolerance);
+}
+
+template <typename T>
+void checkMatmul(const MatmulSpec &spec, const VectorTarget &target) {
+  Rng rng(11);
+  // The last row of a matrix ends with its last element, whatever the distance between rows.
+  size_t rowsA = spec.transposeA ? spec.k : spec.m, columnsA = spec.transposeA ? spec.m : spec.k;
+  size_t rowsB = spec.transposeB ? spec.n : spec.k, columnsB = spec.transposeB ? spec.k : spec.n;
+  size_t sizeA = (rowsA - 1) * spec.lda + columnsA, sizeB = (rowsB - 1) * spec.ldb + columnsB;
+  size_t outputs = spec.m * spec.n;
+  Guarded<T> a(sizeA), matrix(sizeB), packed(packedMatmulBSize(spec, target)), output(outputs);
+  fill(a, sizeA, rng);
+  fill(matrix, sizeB, rng);
+  packMatmulB(spec, target, matrix.data(), packed.data());
+  std::vector<T> expected(outputs);
+  referenceMatmul(spec, a.data(), matrix.data(), expected.data());
+
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    Type type = sizeof(T) == 8 ? Type(b.getF64Type()) : Type(b.getF32Type());
+    emitMatmul(b, loc, spec, target, {p[0], type}, {p[1], type}, begin, end,
+               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                 storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
+               });
+  });
+  REQUIRE(kernel);
+  runInTwo(*kernel, a.data(), spec.packedB ? packed.data() : matrix.data(), output.data(),
+           parallelExtent(spec, target));
+  compare(output, expected, (sizeof(T) == 8 ? 1e-14 : 2e-6) * static_cast<double>(spec.k) + 1e-12);
+}
+template void checkMatmul<float>(const MatmulSpec &, const VectorTarget &);
+template void checkMatmul<double>(const MatmulSpec &, const VectorTarget &);
+
+void checkMatmulF16Weights(const MatmulSpec &spec, const VectorTarget &target) {
+  Rng rng(13);
+  Guarded<float> a(spec.m * spec.k), matrix(spec.k * spec.n), output(spec.m * spec.n);
+  size_t packedSize = packedMatmulBSize(spec, target);
+  Guarded<uint16_t> packed(packedSize);
+  fill(a, spec.m * spec.k, rng);
+  for (int64_t i = 0; i < spec.k * spec.n; ++i)
+    matrix[i] = static_cast<float>(rng.below(65)) / 32 - 1; // exact in f16
+  std::vector<float> wide(packedSize), expected(spec.m * spec.n);
+  packMatmulB(spec, target, matrix.data(), wide.data());
+  for (size_t i = 0; i < packedSize; ++i) {
+    llvm::APFloat half(wide[i]);
+    bool inexact;
+    half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    packed[i] = static_cast<uint16_t>(half.bitcastToAPInt().getZExtValue());
+  }
+  referenceMatmul(spec, a.data(), matrix.data(), expected.data());
+  for (float &value : expected)
+    value *= 2;
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    Source lhs{p[0], b.getF32Type(), [](OpBuilder &b, Location loc, Value pointer, int64_t lanes) -> Value {
+                 Value value = LLVM::LoadOp::create(b, loc, b.getF32Type(), pointer, 4);
+                 REQUIRE(lanes == 1);
+                 return arith::AddFOp::create(b, loc, value, value);
+               }};
+    emitMatmul(b, loc, spec, target, lhs, {p[1], b.getF16Type()}, begin, end,
+               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                 storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
+               });
+  });
+  REQUIRE(kernel);
+  runInTwo(*kernel, a.data(), packed.data(), output.data(), parallelExtent(spec, target));
+  compare(output, expected, 1e-4);
+}
+
+} // namespace sluice::test

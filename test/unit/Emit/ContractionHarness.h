@@ -1,0 +1,25 @@
+//===- ContractionHarness.h - Checks kernels against plain loops -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_UNIT_EMIT_CONTRACTIONHARNESS_H
+#define SLUICE_TEST_UNIT_EMIT_CONTRACTIONHARNESS_H
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include <string>
+
+namespace sluice::test {
+
+std::string describe(const emit::ConvSpec &spec);
+
+/// Compile the kernel, run it in two chunks, and REQUIRE that every output was written exactly once with the value the
+/// reference gives. Inputs end at an unreadable page, so that a read past their end ends the test.
+void checkConv(const emit::ConvSpec &spec, const emit::VectorTarget &target);
+template <typename T>
+void checkMatmul(const emit::MatmulSpec &spec, const emit::VectorTarget &target);
+/// B in f16, A through a load hook that doubles what it reads.
+void checkMatmulF16Weights(const emit::MatmulSpec &spec, const emit::VectorTarget &target);
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_UNIT_EMIT_CONTRACTIONHARNESS_H

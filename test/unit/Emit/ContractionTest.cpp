@@ -1,0 +1,196 @@
+//===- ContractionTest.cpp - Matmul and convolution kernels ---------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ContractionHarness.h"
+#include "sluice/Support/Rng.h"
+#include <catch2/catch.hpp>
+
+using namespace sluice;
+using namespace sluice::emit;
+using namespace sluice::test;
+
+namespace {
+
+const VectorTarget avx512{16, 32, 1 << 20};
+const VectorTarget avx2{8, 16, 1 << 18};
+const VectorTarget sse2{4, 16, 1 << 18};
+
+MatmulSpec matmulOf(int64_t m, int64_t n, int64_t k, bool packed) {
+  MatmulSpec spec;
+  spec.m = m;
+  spec.n = n;
+  spec.k = k;
+  spec.lda = k;
+  spec.ldb = n;
+  spec.packedB = packed;
+  return spec;
+}
+
+MatmulSpec matmulOf(int64_t m, int64_t n, int64_t k, bool packed, bool transposeA, bool transposeB) {
+  MatmulSpec spec = matmulOf(m, n, k, packed);
+  spec.transposeA = transposeA;
+  spec.transposeB = transposeB;
+  // Rows longer than they need be, as in a slice of a larger matrix.
+  spec.lda = (transposeA ? m : k) + 3;
+  spec.ldb = (transposeB ? k : n) + 5;
+  return spec;
+}
+
+ConvSpec convOf(int64_t inC, int64_t outC, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
+                int64_t dilation = 1, int64_t groups = 1) {
+  ConvSpec spec;
+  spec.inC = inC;
+  spec.outC = outC;
+  spec.inH = spec.inW = size;
+  spec.kernelH = spec.kernelW = kernel;
+  spec.strideH = spec.strideW = stride;
+  spec.padTop = spec.padLeft = pad;
+  spec.dilationH = spec.dilationW = dilation;
+  spec.groups = groups;
+  spec.outH = spec.outW = (size + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+  return spec;
+}
+
+} // namespace
+
+TEST_CASE("matmul with packed B equals the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2, sse2);
+  CAPTURE(target.lanesF32);
+  for (auto [m, n, k] : {std::tuple{1, 1, 1}, {1, 100, 33}, {2, 16, 64}, {3, 40, 17}, {13, 33, 5}, {49, 24, 96},
+                         {120, 64, 100}, {100, 70, 31}})
+    for (SinkStyle style : {SinkStyle::Inline, SinkStyle::Looped}) {
+      MatmulSpec spec = matmulOf(m, n, k, true);
+      spec.sinkStyle = style;
+      CAPTURE(m, n, k);
+      checkMatmul<float>(spec, target);
+    }
+}
+
+TEST_CASE("matmul of activations equals the reference", "[emit]") {
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true})
+      for (auto [m, n, k] : {std::tuple{1, 50, 40}, {37, 29, 23}, {64, 77, 64}, {7, 3, 5}}) {
+        CAPTURE(m, n, k, transposeA, transposeB);
+        checkMatmul<float>(matmulOf(m, n, k, false, transposeA, transposeB), avx512);
+      }
+  checkMatmul<float>(matmulOf(30, 37, 19, false, false, true), sse2);
+}
+
+TEST_CASE("matmul cut along k keeps partial sums", "[emit]") {
+  // A small L2 forces several depth blocks; 1021 does not divide by any unrolling.
+  VectorTarget target{16, 32, 1 << 15};
+  for (int64_t k : {1024, 1021}) {
+    MatmulSpec packed = matmulOf(70, 45, k, true);
+    REQUIRE(chooseBlocking(packed, target).depthBlocks > 1);
+    checkMatmul<float>(packed, target);
+    MatmulSpec plain = matmulOf(50, 40, k, false, false, true);
+    REQUIRE(chooseBlocking(plain, target).depthBlocks > 1);
+    checkMatmul<float>(plain, target);
+  }
+}
+
+TEST_CASE("matmul in double precision", "[emit]") {
+  for (bool packed : {false, true}) {
+    MatmulSpec spec = matmulOf(29, 35, 50, packed);
+    spec.elementBits = 64;
+    checkMatmul<double>(spec, avx512);
+  }
+}
+
+TEST_CASE("convolution equals the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
+  CAPTURE(target.lanesF32);
+  auto check = [&](ConvSpec spec) {
+    CAPTURE(describe(spec));
+    checkConv(spec, target);
+  };
+  check(convOf(3, 64, 23, 7, 2, 3));
+  check(convOf(16, 32, 14, 3, 1, 1));
+  check(convOf(5, 33, 29, 3, 1, 1));
+  check(convOf(8, 48, 30, 3, 2, 1));
+  check(convOf(7, 7, 9, 3, 1, 4));        // more padding than kernel
+  check(convOf(4, 16, 26, 3, 1, 2, 2));   // dilation
+  check(convOf(6, 20, 40, 3, 1, 12, 12)); // dilation as wide as a tile
+  check(convOf(12, 40, 8, 1, 2, 0));
+  check(convOf(24, 36, 7, 1, 1, 0));      // as a matrix product
+  check(convOf(16, 32, 12, 3, 1, 1, 1, 4));
+  check(convOf(8, 24, 10, 5, 2, 2, 1, 8)); // depth multiplier
+  check(convOf(2, 3, 37, 11, 1, 5));
+}
+
+TEST_CASE("long kernels clip their taps column by column", "[emit]") {
+  ConvSpec spec = convOf(4, 16, 70, 1, 1, 0);
+  spec.inH = spec.outH = 1;
+  spec.kernelW = 64;
+  spec.padLeft = 32;
+  spec.outW = 71;
+  REQUIRE(parallelExtent(spec, avx512) == 1);
+  checkConv(spec, avx512);
+  spec.groups = spec.inC = spec.outC = 20;
+  checkConv(spec, avx512);
+}
+
+TEST_CASE("depthwise convolution equals the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, sse2);
+  CAPTURE(target.lanesF32);
+  for (ConvSpec spec : {convOf(32, 32, 20, 3, 1, 1, 1, 32), convOf(27, 27, 13, 3, 2, 1, 1, 27),
+                        convOf(6, 6, 17, 5, 1, 2, 1, 6), convOf(16, 16, 15, 3, 1, 2, 2, 16),
+                        convOf(48, 48, 31, 9, 1, 4, 1, 48)})
+    for (SinkStyle style : {SinkStyle::Inline, SinkStyle::Looped}) {
+      spec.sinkStyle = style;
+      CAPTURE(describe(spec));
+      checkConv(spec, target);
+    }
+}
+
+TEST_CASE("convolutions of random shapes equal the reference", "[emit]") {
+  Rng rng(20);
+  auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(rng.below(static_cast<uint64_t>(high - low + 1)));
+  };
+  for (int trial = 0; trial < 30; ++trial) {
+    ConvSpec spec;
+    spec.batch = pick(1, 2);
+    spec.groups = pick(0, 2) ? 1 : pick(2, 5);
+    spec.inC = spec.groups * pick(1, 9);
+    spec.outC = spec.groups * pick(1, 40);
+    spec.inH = pick(1, 12);
+    spec.inW = pick(1, 40);
+    spec.kernelH = pick(1, 4);
+    spec.kernelW = pick(1, 5);
+    spec.strideH = pick(1, 3);
+    spec.strideW = pick(1, 3);
+    spec.dilationH = pick(1, 2);
+    spec.dilationW = pick(1, 3);
+    spec.padTop = pick(0, 3);
+    spec.padLeft = pick(0, 4);
+    // Bottom and right padding differ from the top's and left's.
+    int64_t spanH = spec.inH + spec.padTop + pick(0, 3) - (spec.kernelH - 1) * spec.dilationH - 1;
+    int64_t spanW = spec.inW + spec.padLeft + pick(0, 4) - (spec.kernelW - 1) * spec.dilationW - 1;
+    if (spanH < 0 || spanW < 0)
+      continue;
+    spec.outH = spanH / spec.strideH + 1;
+    spec.outW = spanW / spec.strideW + 1;
+    spec.sinkStyle = trial % 2 ? SinkStyle::Inline : SinkStyle::Looped;
+    VectorTarget target = trial % 3 == 0 ? sse2 : trial % 3 == 1 ? avx2 : avx512;
+    CAPTURE(describe(spec), target.lanesF32);
+    checkConv(spec, target);
+  }
+}
+
+TEST_CASE("half precision operands are widened and load hooks are called", "[emit]") {
+  MatmulSpec spec = matmulOf(9, 20, 30, true);
+  checkMatmulF16Weights(spec, avx512);
+}
+
+TEST_CASE("a large batch splits into many work items of whole weight blocks", "[emit]") {
+  ConvSpec spec = convOf(64, 64, 56, 3, 1, 1);
+  CHECK(convOutputBlock(spec, avx512) == 32);
+  CHECK(convOutputBlock(spec, avx2) == 16);
+  CHECK(parallelExtent(spec, avx512) == 2 * 28);
+  CHECK(packedConvWeightsSize(spec, avx512) == 9 * 64 * 64);
+  CHECK(convOutputBlock(convOf(4, 4, 8, 3, 1, 1), avx512) == 4);
+  CHECK(packedMatmulBSize(matmulOf(1, 33, 10, true), avx512) == 640);
+}

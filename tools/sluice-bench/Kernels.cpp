@@ -1,0 +1,313 @@
+//===- Kernels.cpp - Emitted contractions beside oneDNN -------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "KernelJit.h"
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#ifdef SLUICE_HAVE_ONEDNN
+#include <dnnl.hpp>
+#include <omp.h>
+#endif
+
+using namespace mlir;
+using namespace sluice::emit;
+
+namespace sluice::bench {
+
+namespace {
+
+struct Free {
+  void operator()(float *pointer) const { std::free(pointer); }
+};
+using Buffer = std::unique_ptr<float, Free>;
+
+/// 64-byte aligned, with small values that differ.
+Buffer makeBuffer(int64_t count) {
+  auto *data = static_cast<float *>(std::aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64));
+  for (int64_t i = 0; i < count; ++i)
+    data[i] = static_cast<float>(i * 37 % 101) / 101.0f - 0.5f;
+  return Buffer(data);
+}
+
+/// One run of a kernel on its own buffers.
+using Run = std::function<void()>;
+
+struct OurRun {
+  Run run;
+  double compileMs = 0;
+};
+
+/// Stores at the row-major position of `shape`.
+void storeAt(OpBuilder &b, Location loc, Value output, llvm::ArrayRef<int64_t> shape, Value value, ValueRange indices) {
+  Value position = indices[0];
+  for (size_t i = 1; i < shape.size(); ++i) {
+    Value scaled = arith::MulIOp::create(b, loc, position, arith::ConstantIndexOp::create(b, loc, shape[i]));
+    position = arith::AddIOp::create(b, loc, scaled, indices[i]);
+  }
+  position = arith::IndexCastOp::create(b, loc, b.getI64Type(), position);
+  Value pointer = LLVM::GEPOp::create(b, loc, output.getType(), getElementTypeOrSelf(value), output,
+                                      llvm::ArrayRef<LLVM::GEPArg>{position});
+  LLVM::StoreOp::create(b, loc, value, pointer, 4);
+}
+
+OurRun prepare(std::shared_ptr<Kernel> kernel, Buffer a, Buffer b, Buffer c, int64_t extent,
+               const std::string &objectPath) {
+  if (!kernel)
+    return {};
+  if (!objectPath.empty())
+    kernel->dumpObject(objectPath);
+  double milliseconds = kernel->compileMs();
+  std::shared_ptr<float> sharedA = std::move(a), sharedB = std::move(b), sharedC = std::move(c);
+  return {[=] { (*kernel)(sharedA.get(), sharedB.get(), sharedC.get(), 0, extent); }, milliseconds};
+}
+
+OurRun ours(const MatmulSpec &spec, const VectorTarget &target, const std::string &objectPath) {
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        emitMatmul(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+                   [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                     storeAt(b, loc, p[2], {spec.m, spec.n}, value, indices);
+                   });
+      });
+  Buffer packed = makeBuffer(std::max(packedMatmulBSize(spec, target), spec.k * spec.n));
+  return prepare(std::move(kernel), makeBuffer(spec.m * spec.k), std::move(packed), makeBuffer(spec.m * spec.n),
+                 parallelExtent(spec, target), objectPath);
+}
+
+OurRun ours(const ConvSpec &spec, const VectorTarget &target, const std::string &objectPath) {
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        emitConv2d(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+                   [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                     storeAt(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
+                   });
+      });
+  return prepare(std::move(kernel), makeBuffer(spec.batch * spec.inH * spec.inW * spec.inC),
+                 makeBuffer(packedConvWeightsSize(spec, target)),
+                 makeBuffer(spec.batch * spec.outH * spec.outW * spec.outC), parallelExtent(spec, target), objectPath);
+}
+
+#ifdef SLUICE_HAVE_ONEDNN
+/// oneDNN picks the layouts of all operands; bringing them there is not timed.
+struct DnnContext {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+Run prepareOneDnn(dnnl::primitive primitive, const dnnl::memory::desc &source, const dnnl::memory::desc &weights,
+                  const dnnl::memory::desc &destination, const DnnContext &context) {
+  auto memory = [&](const dnnl::memory::desc &description) {
+    dnnl::memory result(description, context.engine);
+    auto *data = static_cast<float *>(result.get_data_handle());
+    std::fill_n(data, description.get_size() / sizeof(float), 0.25f);
+    return result;
+  };
+  std::unordered_map<int, dnnl::memory> arguments = {
+      {DNNL_ARG_SRC, memory(source)}, {DNNL_ARG_WEIGHTS, memory(weights)}, {DNNL_ARG_DST, memory(destination)}};
+  return [primitive, arguments, stream = context.stream]() mutable {
+    primitive.execute(stream, arguments);
+    stream.wait();
+  };
+}
+
+dnnl::memory::desc any(const dnnl::memory::dims &dims) {
+  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+Run oneDnn(const MatmulSpec &spec, const DnnContext &context) {
+  using Tag = dnnl::memory::format_tag;
+  auto plain = [](dnnl::memory::dims dims) { return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, Tag::ab); };
+  dnnl::matmul::primitive_desc description(
+      {plain({spec.m, spec.k}),
+       spec.packedB
+           ? any({spec.k, spec.n})
+           : dnnl::memory::desc({spec.k, spec.n}, dnnl::memory::data_type::f32, spec.transposeB ? Tag::ba : Tag::ab),
+       plain({spec.m, spec.n})},
+      context.engine);
+  return prepareOneDnn(dnnl::matmul(description), description.src_desc(), description.weights_desc(),
+                       description.dst_desc(), context);
+}
+
+Run oneDnn(const ConvSpec &spec, const DnnContext &context) {
+  dnnl::memory::dims weights = {spec.outC, spec.groupInC(), spec.kernelH, spec.kernelW};
+  if (spec.groups > 1)
+    weights = {spec.groups, spec.groupOutC(), spec.groupInC(), spec.kernelH, spec.kernelW};
+  auto after = [](int64_t out, int64_t stride, int64_t kernel, int64_t dilation, int64_t in, int64_t before) {
+    return (out - 1) * stride + (kernel - 1) * dilation + 1 - in - before;
+  };
+  dnnl::convolution_forward::primitive_desc description(
+      {dnnl::prop_kind::forward_inference,
+       dnnl::algorithm::convolution_direct,
+       any({spec.batch, spec.inC, spec.inH, spec.inW}),
+       any(weights),
+       any({spec.batch, spec.outC, spec.outH, spec.outW}),
+       {spec.strideH, spec.strideW},
+       {spec.dilationH - 1, spec.dilationW - 1},
+       {spec.padTop, spec.padLeft},
+       {after(spec.outH, spec.strideH, spec.kernelH, spec.dilationH, spec.inH, spec.padTop),
+        after(spec.outW, spec.strideW, spec.kernelW, spec.dilationW, spec.inW, spec.padLeft)}},
+      context.engine);
+  return prepareOneDnn(dnnl::convolution_forward(description), description.src_desc(), description.weights_desc(),
+                       description.dst_desc(), context);
+}
+#endif
+
+double flopsOf(const MatmulSpec &spec) {
+  return 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+}
+/// Taps in the padding are not counted.
+double flopsOf(const ConvSpec &spec) {
+  auto taps = [](int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, int64_t in) {
+    int64_t count = 0;
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t k = 0; k < kernel; ++k) {
+        int64_t i = o * stride - pad + k * dilation;
+        count += i >= 0 && i < in;
+      }
+    return static_cast<double>(count);
+  };
+  return 2.0 * static_cast<double>(spec.batch * spec.outC * spec.groupInC()) *
+         taps(spec.outH, spec.kernelH, spec.strideH, spec.dilationH, spec.padTop, spec.inH) *
+         taps(spec.outW, spec.kernelW, spec.strideW, spec.dilationW, spec.padLeft, spec.inW);
+}
+
+double secondsOf(const Run &run, int calls) {
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i)
+    run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+ConvSpec convolution(int64_t size, int64_t inC, int64_t outC, int64_t kernel, int64_t stride, int64_t groups = 1) {
+  ConvSpec spec;
+  spec.inH = spec.inW = size;
+  spec.inC = inC;
+  spec.outC = outC;
+  spec.outH = spec.outW = (size + stride - 1) / stride;
+  spec.kernelH = spec.kernelW = kernel;
+  spec.strideH = spec.strideW = stride;
+  spec.padTop = spec.padLeft = kernel / 2;
+  spec.groups = groups;
+  return spec;
+}
+
+MatmulSpec product(int64_t m, int64_t n, int64_t k) {
+  MatmulSpec spec;
+  spec.m = m;
+  spec.n = n;
+  spec.k = k;
+  spec.lda = k;
+  spec.ldb = n;
+  spec.packedB = true;
+  return spec;
+}
+
+MatmulSpec activations(int64_t m, int64_t n, int64_t k, bool transposeB) {
+  MatmulSpec spec = product(m, n, k);
+  spec.packedB = false;
+  spec.transposeB = transposeB;
+  spec.ldb = transposeB ? k : n;
+  return spec;
+}
+
+} // namespace
+
+bool haveOneDnn() {
+#ifdef SLUICE_HAVE_ONEDNN
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::vector<KernelCase> standardCases() {
+  return {
+      {"matmul 512", product(512, 512, 512)},
+      {"matmul 1024", product(1024, 1024, 1024)},
+      {"matmul 128x768x3072", product(128, 768, 3072)},
+      {"matmul 128x4096x16384", product(128, 4096, 16384)},
+      {"matmul plain B 512", activations(512, 512, 512, false)},
+      {"attention QK 384x384x64", activations(384, 384, 64, true)},
+      {"attention PV 384x64x384", activations(384, 64, 384, false)},
+      {"classifier 1x1000x2048", product(1, 1000, 2048)},
+      {"conv 7x7/2 3-64 @224", convolution(224, 3, 64, 7, 2)},
+      {"conv 1x1 64-64 @56", convolution(56, 64, 64, 1, 1)},
+      {"conv 3x3 64-64 @56", convolution(56, 64, 64, 3, 1)},
+      {"conv 1x1 64-256 @56", convolution(56, 64, 256, 1, 1)},
+      {"conv 1x1 256-64 @56", convolution(56, 256, 64, 1, 1)},
+      {"conv 1x1 256-128 @56", convolution(56, 256, 128, 1, 1)},
+      {"conv 3x3/2 128-128 @56", convolution(56, 128, 128, 3, 2)},
+      {"conv 1x1/2 256-512 @56", convolution(56, 256, 512, 1, 2)},
+      {"conv 1x1 128-512 @28", convolution(28, 128, 512, 1, 1)},
+      {"conv 1x1 512-128 @28", convolution(28, 512, 128, 1, 1)},
+      {"conv 3x3 128-128 @28", convolution(28, 128, 128, 3, 1)},
+      {"conv 1x1 512-256 @28", convolution(28, 512, 256, 1, 1)},
+      {"conv 3x3/2 256-256 @28", convolution(28, 256, 256, 3, 2)},
+      {"conv 1x1/2 512-1024 @28", convolution(28, 512, 1024, 1, 2)},
+      {"conv 1x1 256-1024 @14", convolution(14, 256, 1024, 1, 1)},
+      {"conv 1x1 1024-256 @14", convolution(14, 1024, 256, 1, 1)},
+      {"conv 3x3 256-256 @14", convolution(14, 256, 256, 3, 1)},
+      {"conv 1x1 1024-512 @14", convolution(14, 1024, 512, 1, 1)},
+      {"conv 3x3/2 512-512 @14", convolution(14, 512, 512, 3, 2)},
+      {"conv 1x1/2 1024-2048 @14", convolution(14, 1024, 2048, 1, 2)},
+      {"conv 1x1 512-2048 @7", convolution(7, 512, 2048, 1, 1)},
+      {"conv 1x1 2048-512 @7", convolution(7, 2048, 512, 1, 1)},
+      {"conv 3x3 512-512 @7", convolution(7, 512, 512, 3, 1)},
+      {"conv 3x3 128 in 32 groups @56", convolution(56, 128, 128, 3, 1, 32)},
+      {"depthwise 96 @112", convolution(112, 96, 96, 3, 1, 96)},
+      {"depthwise/2 96 @112", convolution(112, 96, 96, 3, 2, 96)},
+      {"depthwise 576 @14", convolution(14, 576, 576, 3, 1, 576)},
+      {"conv 1x1 96-24 @56", convolution(56, 96, 24, 1, 1)},
+  };
+}
+
+KernelTiming timeKernel(const KernelCase &test, const VectorTarget &target, int repeats,
+                        const std::string &objectPath) {
+  KernelTiming timing;
+  OurRun our = std::visit([&](const auto &spec) { return ours(spec, target, objectPath); }, test.spec);
+  if (!our.run)
+    return timing;
+  timing.flops = std::visit([](const auto &spec) { return flopsOf(spec); }, test.spec);
+  timing.compileMs = our.compileMs;
+  Run other;
+#ifdef SLUICE_HAVE_ONEDNN
+  omp_set_num_threads(1);
+  DnnContext context;
+  other = std::visit([&](const auto &spec) { return oneDnn(spec, context); }, test.spec);
+#endif
+  // Short kernels run several times a measurement: about a millisecond.
+  int calls = std::clamp(static_cast<int>(1e-3 / std::max(secondsOf(our.run, 1), 1e-7)), 1, 1000);
+  std::vector<double> ourTimes, otherTimes, ratios;
+  if (other)
+    secondsOf(other, 1);
+  for (int i = 0; i < repeats; ++i) {
+    ourTimes.push_back(secondsOf(our.run, calls));
+    if (other) {
+      otherTimes.push_back(secondsOf(other, calls));
+      ratios.push_back(ourTimes.back() / otherTimes.back());
+    }
+  }
+  timing.ourSeconds = median(ourTimes);
+  if (other) {
+    timing.oneDnnSeconds = median(otherTimes);
+    timing.ratio = median(ratios);
+  }
+  return timing;
+}
+
+} // namespace sluice::bench
