@@ -1,30 +1,25 @@
 # Installation in three parts, the CMake package, and the Debian packages made of them.
-#   runtime  the library and headers a deployed model needs
+#   runtime  the library a deployed model needs
 #   tools    the compiler
-#   dev      the planner rooms as libraries, for find_package(Sluice)
+#   dev      headers, and the planner's rooms as libraries, for find_package(Sluice)
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(SLUICE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
 get_property(rooms GLOBAL PROPERTY SLUICE_INSTALL_TARGETS)
-list(REMOVE_ITEM rooms SluiceRuntime)
+# Applications link the shared runtime; the static one is for our own tools and tests.
+list(REMOVE_ITEM rooms SluiceRuntime sluice_runtime)
+set_target_properties(sluice_runtime PROPERTIES EXPORT_NAME Runtime)
 
+install(TARGETS sluice_runtime EXPORT SluiceTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS ${rooms} SluiceOptions EXPORT SluiceTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev NAMELINK_COMPONENT dev)
-foreach(room IN LISTS rooms)
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+foreach(room IN LISTS rooms ITEMS SluiceRuntime)
   string(REGEX REPLACE "^Sluice" "" name ${room})
-  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/${name})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT dev)
-  endif()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT dev)
 endforeach()
-if(TARGET SluiceRuntime)
-  install(TARGETS SluiceRuntime EXPORT SluiceTargets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice/Runtime DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT runtime)
-endif()
 install(EXPORT SluiceTargets NAMESPACE Sluice:: DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT dev)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/scripts/cmake/SluiceConfig.cmake.in SluiceConfig.cmake
@@ -38,7 +33,13 @@ foreach(tool sluice sluice-opt sluice-translate sluice-solve sluice-bench sluice
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   endif()
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+foreach(part runtime:libsluice-runtime tools:sluice dev:libsluice-dev)
+  string(REPLACE ":" ";" part ${part})
+  list(GET part 0 component)
+  list(GET part 1 package)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright
+    COMPONENT ${component})
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sluice)
@@ -66,5 +67,5 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libexpected-dev, nlohmann-json3-dev")
 set(CPACK_COMPONENT_DEV_DEPENDS runtime)
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Sluice's planner as C++ libraries.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers of the runtime's C API, and the planner as C++ libraries.")
 include(CPack)

@@ -21,6 +21,6 @@ function(expect_package name depends file)
   endif()
 endfunction()
 
-expect_package(libsluice-runtime "libc6" "include/sluice/Runtime/sluice.h")
+expect_package(libsluice-runtime "libc6" "libsluice_runtime.so.0")
 expect_package(sluice "libmlir-22;libonnx;lld-22;libsluice-runtime" "/usr/bin/sluice-opt")
-expect_package(libsluice-dev "libexpected-dev;libsluice-runtime" "SluiceConfig.cmake")
+expect_package(libsluice-dev "libexpected-dev;libsluice-runtime" "include/sluice/Runtime/sluice.h")
