@@ -130,8 +130,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
   if (manifest.parameterBytes < 0)
     return failure("'", origin, "' has ", manifest.parameterBytes, " bytes of parameters, compile the model again");
   if (manifest.parameterBytes > 0 && !isPlainFileName(manifest.parameters))
-    return failure("'", origin, "' names parameter file '", manifest.parameters,
-                   "', give a name in its own directory");
+    return failure("'", origin, "' names parameter file '", manifest.parameters, "', give a name in its own directory");
   if (manifest.parameterBytes > 0 && !isHash(manifest.parameterHash))
     return failure("'", origin, "' has parameter hash '", manifest.parameterHash,
                    "', which is no SHA-256, compile the model again");

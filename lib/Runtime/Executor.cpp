@@ -148,8 +148,7 @@ void Executor::stats(sluice_stats &out) const {
 }
 
 // Nothing may be thrown into the model's code.
-template <typename Body>
-int32_t Executor::guarded(uint32_t command, const Body &body) {
+template <typename Body> int32_t Executor::guarded(uint32_t command, const Body &body) {
   if (stepState.failed.load(std::memory_order_acquire))
     return 1;
   try {
@@ -233,8 +232,8 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
     Command now = command;
     runCommand(now, device, stepState, names);
     if (stepState.trace)
-      times.push_back(
-          {now.number, now.stream, now.op, now.tensor, now.startNs - startNs, std::max(now.endNs, now.startNs) - startNs});
+      times.push_back({now.number, now.stream, now.op, now.tensor, now.startNs - startNs,
+                       std::max(now.endNs, now.startNs) - startNs});
     ++issued;
     return;
   }
@@ -281,8 +280,8 @@ int32_t Executor::launch(uint32_t number, uint32_t stream, sluice_kernel_fn kern
       if (!address)
         return named(address.error());
       if (slots[i].memory != memory)
-        return named("runs on device '" + std::string(tables.devices[streamDesc.device].name) +
-                     "' and uses memory '" + tables.memories[slots[i].memory].name + "'");
+        return named("runs on device '" + std::string(tables.devices[streamDesc.device].name) + "' and uses memory '" +
+                     tables.memories[slots[i].memory].name + "'");
       command.args[i] = *address;
     }
     issue(command, waits, numWaits);

@@ -23,8 +23,7 @@ namespace {
 thread_local std::string lastError;
 
 /// Nothing may be thrown into a C program.
-template <typename Body>
-Status caught(const Body &body) {
+template <typename Body> Status caught(const Body &body) {
   try {
     return body();
   } catch (const std::exception &error) {
@@ -49,8 +48,7 @@ Status start(sluice_session &session, const sluice_model *model, const void *par
   return {};
 }
 
-template <typename Body>
-sluice_session *opened(const Body &body) {
+template <typename Body> sluice_session *opened(const Body &body) {
   std::unique_ptr<sluice_session> session;
   Status status = caught([&] {
     session = std::make_unique<sluice_session>();

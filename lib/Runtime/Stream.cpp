@@ -45,10 +45,9 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
                                          ", in command ", command.number, ", check the values of the model's inputs")
                                      .value());
   } else {
-    int32_t result =
-        command.link
-            ? command.link->copy(device, command.sourceMemory, command.destination, command.source, command.bytes)
-            : device.copy(command.destination, command.source, command.bytes);
+    int32_t result = command.link ? command.link->copy(device, command.sourceMemory, command.destination,
+                                                       command.source, command.bytes)
+                                  : device.copy(command.destination, command.source, command.bytes);
     if (result)
       state.fail(command.number, failure("copy of tensor '", names.tensors[command.tensor], "' failed with code ",
                                          result, ", in command ", command.number)

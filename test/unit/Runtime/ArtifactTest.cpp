@@ -81,7 +81,8 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.errorWith("\"abi_major\": 1", "\"abi_major\": 2"), "ABI version 2 and this runtime 1");
   has(artifact.errorWith("\"schema\": 1", "\"schema\": 7"), "schema 7");
   has(artifact.errorWith("\"cpu_features\": \"\"", "\"cpu_features\": \"+sse2,+warp9\""), "CPU feature 'warp9'");
-  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 60"), "has 64 bytes and its manifest says 60");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 60"),
+      "has 64 bytes and its manifest says 60");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": \"64\""), "no integer 'parameter_bytes'");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 18446744073709551615"), "no integer");
   has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"../model.so\""), "in its own directory");

@@ -101,10 +101,11 @@ TEST_CASE("a model reads its parameters and keeps its states", "[runtime]") {
 
 TEST_CASE("a failing kernel ends the step and names its operator", "[runtime]") {
   TestModel model([](const sluice_api *api, sluice_context *context) {
-    if (int32_t failed = launch(
-            api, context, 0,
-            [](const sluice_kernel_env *, void **args) -> int32_t { return *static_cast<float *>(args[0]) > 0 ? 7 : 0; },
-            1, {inputSlot(1024)}))
+    if (int32_t failed = launch(api, context, 0,
+                                [](const sluice_kernel_env *, void **args) -> int32_t {
+                                  return *static_cast<float *>(args[0]) > 0 ? 7 : 0;
+                                },
+                                1, {inputSlot(1024)}))
       return failed;
     return launch(api, context, 1, scaleKernel, 0, {inputSlot(1024), outputSlot(1024)});
   });
@@ -122,8 +123,8 @@ TEST_CASE("a failing kernel ends the step and names its operator", "[runtime]") 
 TEST_CASE("slots outside their segment are refused", "[runtime]") {
   static sluice_slot bad;
   TestModel model([](const sluice_api *api, sluice_context *context) {
-    return launch(api, context, 0,
-                  [](const sluice_kernel_env *, void **) -> int32_t { return 0; }, 0, {inputSlot(1024), bad});
+    return launch(api, context, 0, [](const sluice_kernel_env *, void **) -> int32_t { return 0; }, 0,
+                  {inputSlot(1024), bad});
   });
   model.model.state_bytes = 100;
   SessionPtr session = model.open();
@@ -217,8 +218,9 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   CHECK(errorOf([](TestModel &m) { m.links[0].memory_b = 0; }).find("link 0") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.links[0].throttle = 1, m.links[0].bytes_per_sec = 0; }).find("no positive rate") !=
         std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.memories[1].arena_bytes = 4097; }).find("has 4096 bytes and the model's arena 4097") !=
-        std::string::npos);
+  CHECK(errorOf([](TestModel &m) {
+          m.memories[1].arena_bytes = 4097;
+        }).find("has 4096 bytes and the model's arena 4097") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.memories[0].arena_bytes = INT64_MAX; }).find("larger than any") !=
         std::string::npos);
   CHECK_FALSE(SessionPtr(sluice_open_model(nullptr, nullptr, 0, nullptr)));

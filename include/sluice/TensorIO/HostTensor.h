@@ -1,0 +1,46 @@
+//===- HostTensor.h - A tensor in host memory -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TENSORIO_HOSTTENSOR_H
+#define SLUICE_TENSORIO_HOSTTENSOR_H
+
+#include "sluice/TensorIO/ElementType.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Dense, row-major, in this machine's byte order; `bytes` holds exactly the
+/// elements. A scalar has an empty shape.
+struct HostTensor {
+  std::string name;
+  ElementType type = ElementType::Float32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+
+  int64_t numElements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(type); }
+  template <typename T> T *data() { return reinterpret_cast<T *>(bytes.data()); }
+  template <typename T> const T *data() const { return reinterpret_cast<const T *>(bytes.data()); }
+  /// Element `index`, widened; 64-bit integers may lose their low bits.
+  double valueAt(int64_t index) const;
+};
+
+/// Fails on a negative dimension and on more than 2^62 bytes.
+Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shape);
+/// All zeros. Fails also where the memory cannot be had.
+Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape);
+
+/// Fills with values of its type: floating point uniform in [-1, 1), integers
+/// uniform in 0..3 (valid indices of nearly everything), booleans fair. A
+/// function of seed, stream, type and size alone; tensors of one model take
+/// different streams.
+void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
+
+/// [2x3x224] of these dimensions.
+std::string formatShape(const std::vector<int64_t> &shape);
+
+} // namespace sluice
+
+#endif // SLUICE_TENSORIO_HOSTTENSOR_H

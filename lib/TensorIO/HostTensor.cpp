@@ -1,0 +1,143 @@
+//===- HostTensor.cpp - A tensor in host memory ---------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/TensorIO/HostTensor.h"
+
+#include "sluice/Support/Rng.h"
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+namespace sluice {
+
+namespace {
+
+template <typename T> T load(const HostTensor &tensor, int64_t index) {
+  T value;
+  std::memcpy(&value, tensor.bytes.data() + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <typename T, typename Make> void fill(HostTensor &tensor, const Make &make) {
+  for (int64_t i = 0, n = tensor.numElements(); i < n; ++i) {
+    T value = make();
+    std::memcpy(tensor.bytes.data() + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+}
+
+} // namespace
+
+double HostTensor::valueAt(int64_t index) const {
+  switch (type) {
+  case ElementType::Float32:
+    return load<float>(*this, index);
+  case ElementType::Float64:
+    return load<double>(*this, index);
+  case ElementType::Float16:
+    return halfToFloat(load<uint16_t>(*this, index));
+  case ElementType::BFloat16:
+    return bfloat16ToFloat(load<uint16_t>(*this, index));
+  case ElementType::Int8:
+    return load<int8_t>(*this, index);
+  case ElementType::Int16:
+    return load<int16_t>(*this, index);
+  case ElementType::Int32:
+    return load<int32_t>(*this, index);
+  case ElementType::Int64:
+    return static_cast<double>(load<int64_t>(*this, index));
+  case ElementType::Bool:
+  case ElementType::UInt8:
+    return load<uint8_t>(*this, index);
+  case ElementType::UInt16:
+    return load<uint16_t>(*this, index);
+  case ElementType::UInt32:
+    return load<uint32_t>(*this, index);
+  case ElementType::UInt64:
+    return static_cast<double>(load<uint64_t>(*this, index));
+  }
+  return 0;
+}
+
+Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shape) {
+  constexpr int64_t kMax = int64_t(1) << 62;
+  int64_t bytes = elementBytes(type);
+  bool empty = false, tooLarge = false;
+  for (int64_t dimension : shape) {
+    if (dimension < 0)
+      return makeError(ErrorCode::InvalidInput, "dimension ", dimension, ", in shape ", formatShape(shape),
+                       ", give none below 0");
+    if (dimension == 0)
+      empty = true;
+    else if (bytes > kMax / dimension)
+      tooLarge = true;
+    else
+      bytes *= dimension;
+  }
+  if (empty)
+    return 0;
+  if (tooLarge)
+    return makeError(ErrorCode::InvalidInput, "tensor of shape ", formatShape(shape),
+                     " has more than 2^62 bytes, give a smaller one");
+  return bytes;
+}
+
+Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape) {
+  Expected<int64_t> bytes = tensorBytes(type, shape);
+  if (!bytes)
+    return propagate(bytes);
+  HostTensor tensor{std::move(name), type, std::move(shape), {}};
+  try {
+    tensor.bytes.resize(static_cast<size_t>(*bytes));
+  } catch (const std::bad_alloc &) {
+    return makeError(ErrorCode::Io, "no memory for ", *bytes, " bytes, of tensor '", tensor.name,
+                     "', give a smaller one");
+  } catch (const std::length_error &) {
+    return makeError(ErrorCode::Io, "no memory for ", *bytes, " bytes, of tensor '", tensor.name,
+                     "', give a smaller one");
+  }
+  return tensor;
+}
+
+void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
+  Rng rng = Rng(seed).fork(stream);
+  // 24 bits are exact in single precision.
+  auto real = [&] { return static_cast<float>(static_cast<double>(rng.below(1 << 24)) / (1 << 23) - 1.0); };
+  auto coarse = [&] { return static_cast<float>(rng.below(1 << 8)) / (1 << 7) - 1.0f; };
+  auto integer = [&] { return rng.below(4); };
+  switch (tensor.type) {
+  case ElementType::Float32:
+    return fill<float>(tensor, real);
+  case ElementType::Float64:
+    return fill<double>(tensor, real);
+  // 8 bits are exact in both; more would round some values up to 1.
+  case ElementType::Float16:
+    return fill<uint16_t>(tensor, [&] { return floatToHalf(coarse()); });
+  case ElementType::BFloat16:
+    return fill<uint16_t>(tensor, [&] { return floatToBfloat16(coarse()); });
+  case ElementType::Bool:
+    return fill<uint8_t>(tensor, [&] { return static_cast<uint8_t>(rng.below(2)); });
+  default:
+    break;
+  }
+  switch (elementBytes(tensor.type)) {
+  case 1:
+    return fill<uint8_t>(tensor, integer);
+  case 2:
+    return fill<uint16_t>(tensor, integer);
+  case 4:
+    return fill<uint32_t>(tensor, integer);
+  default:
+    return fill<uint64_t>(tensor, integer);
+  }
+}
+
+std::string formatShape(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? "x" : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+} // namespace sluice
