@@ -1,0 +1,40 @@
+//===- ObjectEmission.h - LLVM dialect to a shared library -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_OBJECTEMISSION_H
+#define SLUICE_CODEGEN_OBJECTEMISSION_H
+
+#include "sluice/Codegen/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+struct EmissionParams {
+  int optLevel = 3; ///< 0 to 3, as a C compiler's.
+  /// How many objects the module is split into, compiled in parallel; 0: by its
+  /// size. The bytes depend on this, and never on the number of threads.
+  unsigned parts = 0;
+  unsigned threads = 0; ///< 0: one a core.
+};
+
+/// Compiles a module wholly in the LLVM dialect to ELF objects, position
+/// independent, without time stamps or paths: equal modules and targets give
+/// equal bytes. Only `sluice_model_get` is visible outside the library that they
+/// are linked into. The module is left as it was.
+Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
+                                               const EmissionParams &params = {});
+
+/// Links objects into a shared library at `path` with LLVM's or GNU's linker,
+/// against the C library's libc, libm and libgcc_s where they are needed and
+/// found (their development files are not needed). Written beside, then renamed;
+/// bit-reproducible. Fails with the linker's own words.
+Status linkSharedLibrary(std::span<const std::string> objects, const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_OBJECTEMISSION_H

@@ -1,0 +1,43 @@
+//===- Target.h - What code is generated for -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_TARGET_H
+#define SLUICE_CODEGEN_TARGET_H
+
+#include "sluice/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// A CPU to generate code for, resolved: nothing in it depends on the host any
+/// more, so equal specs give equal code.
+struct TargetSpec {
+  std::string name;   ///< "native", "x86-64-v3": as asked for.
+  std::string triple; ///< "x86_64-unknown-linux-gnu"
+  /// What LLVM is given: a micro-architecture level, features on top of it
+  /// ("+avx2,+fma"), and the processor whose timings guide the scheduler.
+  std::string cpu, features, tune;
+  /// What the manifest demands of the host that runs the code: a level, or the
+  /// features, as the Runtime's abi.h says.
+  std::string required;
+  int64_t vectorBits = 128;
+  int64_t numVectorRegisters = 16;
+  bool hasFma = false;
+  bool hasF16Conversion = false; ///< f16 <-> f32 in one instruction.
+  bool hasVnni = false;          ///< 8-bit dot products into 32 bits.
+
+  int64_t vectorLanes(int64_t elementBits) const { return vectorBits / elementBits; }
+};
+
+/// "native", "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4", with or without
+/// "cpu:" in front. Native takes those of the host's features that generated
+/// code uses and the Runtime can check. Fails listing the names.
+Expected<TargetSpec> resolveTarget(std::string_view name);
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_TARGET_H

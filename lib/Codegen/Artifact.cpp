@@ -1,0 +1,206 @@
+//===- Artifact.cpp - The files of a compiled model -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Codegen/Artifact.h"
+
+#include "lib/Runtime/Sha256.h"
+#include "sluice/Runtime/abi.h"
+#include "sluice/Support/Json.h"
+#include "sluice/Support/Units.h"
+
+#include "llvm/Config/llvm-config.h"
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unistd.h>
+
+namespace sluice {
+
+std::string compilerVersion() { return "sluice " SLUICE_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+struct ParameterFileWriter::Impl {
+  std::string path, temporary;
+  int file = -1;
+  int64_t bytes = 0;
+  runtime::Sha256 hash;
+
+  ~Impl() {
+    if (file >= 0) {
+      close(file);
+      unlink(temporary.c_str());
+    }
+  }
+  auto failure() const {
+    return makeError(ErrorCode::Io, "cannot write '", path, "': ", std::strerror(errno),
+                     ", check the directory and the space left on its disk");
+  }
+};
+
+ParameterFileWriter::ParameterFileWriter(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+ParameterFileWriter::ParameterFileWriter(ParameterFileWriter &&) noexcept = default;
+ParameterFileWriter &ParameterFileWriter::operator=(ParameterFileWriter &&) noexcept = default;
+ParameterFileWriter::~ParameterFileWriter() = default;
+
+Expected<ParameterFileWriter> ParameterFileWriter::create(const std::string &path) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  impl->temporary = concat(path, ".", getpid(), ".tmp");
+  impl->file = open(impl->temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (impl->file < 0)
+    return impl->failure();
+  return ParameterFileWriter(std::move(impl));
+}
+
+Status ParameterFileWriter::write(std::span<const std::byte> data) {
+  impl->hash.update(data.data(), data.size());
+  impl->bytes += static_cast<int64_t>(data.size());
+  while (!data.empty()) {
+    ssize_t done = ::write(impl->file, data.data(), data.size());
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      return impl->failure();
+    data = data.subspan(static_cast<size_t>(done));
+  }
+  return {};
+}
+
+Expected<int64_t> ParameterFileWriter::beginTensor() {
+  static constexpr std::byte kPadding[kArenaAlignment] = {};
+  int64_t padding = alignUp(impl->bytes) - impl->bytes;
+  if (Status written = write({kPadding, static_cast<size_t>(padding)}); !written)
+    return propagate(written);
+  return impl->bytes;
+}
+
+Expected<int64_t> ParameterFileWriter::append(std::span<const std::byte> data) {
+  Expected<int64_t> offset = beginTensor();
+  if (!offset)
+    return offset;
+  if (Status written = write(data); !written)
+    return propagate(written);
+  return offset;
+}
+
+Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
+  Summary summary;
+  summary.bytes = impl->bytes;
+  if (impl->bytes == 0) {
+    // A file of an earlier compilation would no longer belong to the manifest.
+    unlink(impl->path.c_str());
+    impl.reset();
+    return summary;
+  }
+  summary.hash = impl->hash.finish();
+  int file = std::exchange(impl->file, -1);
+  if (close(file) != 0 || rename(impl->temporary.c_str(), impl->path.c_str()) != 0) {
+    auto failed = impl->failure();
+    unlink(impl->temporary.c_str());
+    return failed;
+  }
+  return summary;
+}
+
+//===----------------------------------------------------------------------===//
+// Manifest
+//===----------------------------------------------------------------------===//
+
+Status writeManifest(const std::string &directory, const ManifestInfo &info) {
+  constexpr int kSchema = 1;
+  Json json = {{"schema", kSchema},
+               {"name", info.name},
+               {"abi_major", SLUICE_ABI_MAJOR},
+               {"abi_minor", SLUICE_ABI_MINOR},
+               {"compiler", compilerVersion()},
+               {"cpu_features", info.cpuFeatures},
+               {"model", kModelFile},
+               {"parameters", info.parameters.bytes ? kParameterFile : ""},
+               {"parameter_bytes", info.parameters.bytes},
+               {"parameter_hash", info.parameters.hash}};
+  // Names come from models, which need not be UTF-8.
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return writeFileAtomically(directory + "/" + kManifestFile, text);
+}
+
+//===----------------------------------------------------------------------===//
+// C header
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Upper-case C identifiers, each given once.
+class MacroNames {
+public:
+  std::string unique(const std::string &prefix, const std::string &name) {
+    std::string base = prefix;
+    for (char c : name)
+      base += std::isalnum(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 128
+                  ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                  : '_';
+    std::string result = base;
+    for (int i = 2; !taken.insert(result).second; ++i)
+      result = concat(base, "_", i);
+    return result;
+  }
+
+private:
+  std::set<std::string> taken;
+};
+
+/// Text that cannot end a comment or a line.
+std::string inComment(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    result += std::isprint(static_cast<unsigned char>(c)) && c != '*' && c != '\\' ? c : '?';
+  return result;
+}
+
+void describePorts(std::ostringstream &out, MacroNames &names, const std::string &prefix, const std::string &kind,
+                   std::span<const PortInfo> ports) {
+  out << "#define " << prefix << "NUM_" << kind << "S " << ports.size() << "\n";
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const PortInfo &port = ports[i];
+    int64_t elements = 1;
+    out << "\n/* \"" << inComment(port.name) << "\": " << inComment(port.elementType) << "[";
+    for (size_t d = 0; d < port.shape.size(); ++d) {
+      out << (d ? "," : "") << port.shape[d];
+      elements = saturatingMul(elements, port.shape[d]);
+    }
+    std::string macro = names.unique(prefix + kind + "_", port.name);
+    out << "] */\n#define " << macro << " " << i << "\n#define " << macro << "_ELEMENTS " << elements << "\n#define "
+        << macro << "_BYTES " << port.bytes << "\n";
+  }
+  out << "\n";
+}
+
+} // namespace
+
+Status writeCHeader(const std::string &directory, const std::string &modelName, std::span<const PortInfo> inputs,
+                    std::span<const PortInfo> outputs) {
+  MacroNames names;
+  std::string prefix = names.unique("SLUICE_", modelName) + "_";
+  std::ostringstream out;
+  out << "/* Inputs and outputs of model '" << inComment(modelName) << "', written by " << compilerVersion()
+      << ".\n *\n"
+         " *   sluice_session *session = sluice_open(\"DIR\", NULL);\n"
+         " *   const void *inputs[" << prefix << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
+         " *   void *outputs[" << prefix << "NUM_OUTPUTS];\n"
+         " *   if (sluice_run(session, inputs, outputs)) puts(sluice_last_error());\n"
+         " */\n"
+      << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <sluice/Runtime/sluice.h>\n\n";
+  describePorts(out, names, prefix, "INPUT", inputs);
+  describePorts(out, names, prefix, "OUTPUT", outputs);
+  out << "#endif\n";
+  return writeFileAtomically(directory + "/" + kHeaderFile, out.str());
+}
+
+} // namespace sluice

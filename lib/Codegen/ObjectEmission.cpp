@@ -1,0 +1,180 @@
+//===- ObjectEmission.cpp - LLVM dialect to ELF objects -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Codegen/ObjectEmission.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/SplitModule.h"
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace sluice {
+
+namespace {
+
+constexpr llvm::StringLiteral kEntry = "sluice_model_get";
+/// Functions a part, where the caller leaves the number of parts to us, and the
+/// most parts: each repeats the work of declaring what others define.
+constexpr size_t kFunctionsPerPart = 8;
+constexpr size_t kMostParts = 32;
+
+Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &target, int optLevel) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(target.triple);
+  std::string problem;
+  const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!backend)
+    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "': ", problem);
+  llvm::CodeGenOptLevel level = optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
+                                : optLevel == 2 ? llvm::CodeGenOptLevel::Default
+                                : optLevel == 1 ? llvm::CodeGenOptLevel::Less
+                                                : llvm::CodeGenOptLevel::None;
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      triple, target.cpu, target.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
+  if (!machine)
+    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu, "'");
+  return machine;
+}
+
+/// One part: LLVM's own pipeline, then machine code.
+Expected<std::string> compile(llvm::Module &module, const TargetSpec &target, int optLevel) {
+  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target, optLevel);
+  if (!machine)
+    return propagate(machine);
+
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+  tuning.LoopInterleaving = optLevel >= 2;
+  llvm::PassBuilder builder(machine->get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::OptimizationLevel level = optLevel >= 3   ? llvm::OptimizationLevel::O3
+                                  : optLevel == 2 ? llvm::OptimizationLevel::O2
+                                                  : llvm::OptimizationLevel::O1;
+  if (optLevel == 0)
+    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(module, modules);
+  else
+    builder.buildPerModuleDefaultPipeline(level).run(module, modules);
+
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager emission;
+  if ((*machine)->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return makeError(ErrorCode::Internal, "the code generator for '", target.triple, "' writes no objects");
+  emission.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+/// What the whole library shares: who is visible, and how code is tuned.
+void finishModule(llvm::Module &module, const TargetSpec &target) {
+  // Without a name of its own, it would carry that of a buffer or a file.
+  module.setSourceFileName("sluice");
+  module.setModuleIdentifier("sluice");
+  std::string width = std::to_string(target.vectorBits);
+  for (llvm::GlobalObject &object : module.global_objects())
+    if (!object.isDeclaration() && !object.hasLocalLinkage() && object.getName() != kEntry) {
+      object.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      object.setDSOLocal(true);
+    }
+  for (llvm::Function &function : module.functions()) {
+    if (function.isDeclaration())
+      continue;
+    function.setDoesNotThrow();
+    function.addFnAttr("tune-cpu", target.tune);
+    function.addFnAttr("prefer-vector-width", width);
+  }
+}
+
+unsigned chooseParts(const llvm::Module &module) {
+  size_t defined = llvm::count_if(module.functions(), [](const llvm::Function &f) { return !f.isDeclaration(); });
+  return std::clamp<size_t>(defined / kFunctionsPerPart, 1, kMostParts);
+}
+
+} // namespace
+
+Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const TargetSpec &target,
+                                               const EmissionParams &params) {
+  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target, params.optLevel);
+  if (!machine)
+    return propagate(machine);
+  std::vector<llvm::SmallVector<char, 0>> parts;
+  {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
+    if (!module)
+      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect, lower its kernels and its "
+                                            "program before emitting it");
+    module->setTargetTriple(llvm::Triple(target.triple));
+    module->setDataLayout((*machine)->createDataLayout());
+    finishModule(*module, target);
+    unsigned count = params.parts ? params.parts : chooseParts(*module);
+    if (count == 1) {
+      Expected<std::string> object = compile(*module, target, params.optLevel);
+      if (!object)
+        return propagate(object);
+      return std::vector<std::string>{std::move(*object)};
+    }
+    // Each part gets a context of its own, by way of bitcode: contexts are not
+    // shared between threads.
+    llvm::SplitModule(
+        *module, count,
+        [&](std::unique_ptr<llvm::Module> part) {
+          llvm::raw_svector_ostream stream(parts.emplace_back());
+          llvm::WriteBitcodeToFile(*part, stream);
+        },
+        /*PreserveLocals=*/true);
+  }
+
+  std::vector<Expected<std::string>> objects(parts.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < parts.size(); i = next++) {
+      llvm::LLVMContext context;
+      llvm::StringRef bitcode(parts[i].data(), parts[i].size());
+      auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "sluice"), context);
+      if (!module)
+        objects[i] = makeError(ErrorCode::Internal, "LLVM rejects its own bitcode: ", llvm::toString(module.takeError()));
+      else
+        objects[i] = compile(**module, target, params.optLevel);
+    }
+  };
+  size_t wanted = params.threads ? params.threads : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::jthread> helpers;
+  for (size_t i = 1; i < std::min(wanted, parts.size()); ++i)
+    helpers.emplace_back(work);
+  work();
+  helpers.clear();
+
+  std::vector<std::string> result;
+  for (Expected<std::string> &object : objects) {
+    if (!object)
+      return propagate(object);
+    result.push_back(std::move(*object));
+  }
+  return result;
+}
+
+} // namespace sluice

@@ -1,0 +1,68 @@
+//===- Target.cpp - What code is generated for -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Codegen/Target.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/TargetParser/Host.h"
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+
+namespace {
+
+constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
+constexpr std::array kLevels = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+
+/// What generated code may use of a host. Not LLVM's whole list: the rest
+/// (virtualization, key lockers...) would only make artifacts harder to move.
+constexpr std::array kUsefulFeatures = {
+    "sse3",       "ssse3",      "sse4.1",     "sse4.2",   "popcnt",     "cx16",        "sahf",      "avx",
+    "avx2",       "fma",        "f16c",       "bmi",      "bmi2",       "lzcnt",       "movbe",     "avx512f",
+    "avx512bw",   "avx512cd",   "avx512dq",   "avx512vl", "avx512vnni", "avx512bf16",  "avxvnni",   "avx512vbmi",
+    "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "avx512fp16"};
+
+} // namespace
+
+Expected<TargetSpec> resolveTarget(std::string_view name) {
+  TargetSpec spec;
+  std::string_view asked = name.starts_with("cpu:") ? name.substr(4) : name;
+  spec.name = asked;
+  spec.triple = kTriple;
+  auto level = std::find(kLevels.begin(), kLevels.end(), asked);
+  if (level != kLevels.end()) {
+    auto rank = level - kLevels.begin();
+    spec.cpu = spec.required = asked;
+    spec.tune = "generic";
+    spec.vectorBits = rank == 3 ? 512 : rank == 2 ? 256 : 128;
+    spec.numVectorRegisters = rank == 3 ? 32 : 16;
+    spec.hasFma = spec.hasF16Conversion = rank >= 2;
+    return spec;
+  }
+  if (asked != "native")
+    return makeError(ErrorCode::InvalidInput, "unknown target '", name,
+                     "', give cpu:native, cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3 or cpu:x86-64-v4");
+#if !defined(__x86_64__)
+  return makeError(ErrorCode::Unsupported, "target 'native' on a host that is not x86-64, give cpu:x86-64-v3");
+#endif
+  auto host = llvm::sys::getHostCPUFeatures();
+  auto has = [&](const char *feature) { return host.lookup(feature); };
+  for (const char *feature : kUsefulFeatures)
+    if (has(feature))
+      spec.features += (spec.features.empty() ? "+" : ",+") + std::string(feature);
+  spec.cpu = "x86-64";
+  spec.tune = llvm::sys::getHostCPUName().str();
+  spec.required = spec.features.empty() ? spec.cpu : spec.features;
+  bool wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  spec.vectorBits = wide ? 512 : has("avx2") ? 256 : 128;
+  spec.numVectorRegisters = wide ? 32 : 16;
+  spec.hasFma = has("fma");
+  spec.hasF16Conversion = has("f16c");
+  spec.hasVnni = has("avx512vnni") || has("avxvnni");
+  return spec;
+}
+
+} // namespace sluice
