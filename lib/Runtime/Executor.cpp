@@ -148,7 +148,8 @@ void Executor::stats(sluice_stats &out) const {
 }
 
 // Nothing may be thrown into the model's code.
-template <typename Body> int32_t Executor::guarded(uint32_t command, const Body &body) {
+template <typename Body>
+int32_t Executor::guarded(uint32_t command, const Body &body) {
   if (stepState.failed.load(std::memory_order_acquire))
     return 1;
   try {
@@ -232,8 +233,7 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
     Command now = command;
     runCommand(now, device, stepState, names);
     if (stepState.trace)
-      times.push_back({now.number, now.stream, now.op, now.tensor, now.startNs - startNs,
-                       std::max(now.endNs, now.startNs) - startNs});
+      times.push_back({now.number, now.stream, now.op, now.tensor, now.startNs - startNs, now.endNs - startNs});
     ++issued;
     return;
   }

@@ -33,7 +33,8 @@ namespace sluice::runtime {
 /// and kept for the next step.
 class StepAllocator {
 public:
-  template <typename T> T *take(size_t count) {
+  template <typename T>
+  T *take(size_t count) {
     static_assert(alignof(T) <= 8 && std::is_trivially_destructible_v<T>);
     return static_cast<T *>(takeBytes((count * sizeof(T) + 7) / 8 * 8));
   }
@@ -81,7 +82,8 @@ private:
   Result<char *> resolve(const sluice_slot &slot);
   Command newCommand(uint32_t command, uint32_t stream) const;
   void issue(const Command &command, const uint32_t *waits, uint32_t numWaits);
-  template <typename Body> int32_t guarded(uint32_t command, const Body &body);
+  template <typename Body>
+  int32_t guarded(uint32_t command, const Body &body);
 
   Model tables;
   const sluice_options options;

@@ -12,7 +12,8 @@ namespace sluice::runtime {
 namespace {
 
 /// Copies `count` entries that lie as far apart as the first one's `size` says.
-template <typename T> Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char *what) {
+template <typename T>
+Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char *what) {
   if (count == 0)
     return {};
   if (!table)

@@ -16,10 +16,12 @@
 
 namespace sluice::runtime {
 
-template <typename T> using Result = tl::expected<T, std::string>;
+template <typename T>
+using Result = tl::expected<T, std::string>;
 using Status = Result<void>;
 
-template <typename... Ts> tl::unexpected<std::string> failure(const Ts &...parts) {
+template <typename... Ts>
+tl::unexpected<std::string> failure(const Ts &...parts) {
   std::ostringstream out;
   (out << ... << parts);
   return tl::unexpected<std::string>(out.str());

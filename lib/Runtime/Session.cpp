@@ -23,7 +23,8 @@ namespace {
 thread_local std::string lastError;
 
 /// Nothing may be thrown into a C program.
-template <typename Body> Status caught(const Body &body) {
+template <typename Body>
+Status caught(const Body &body) {
   try {
     return body();
   } catch (const std::exception &error) {
@@ -48,7 +49,8 @@ Status start(sluice_session &session, const sluice_model *model, const void *par
   return {};
 }
 
-template <typename Body> sluice_session *opened(const Body &body) {
+template <typename Body>
+sluice_session *opened(const Body &body) {
   std::unique_ptr<sluice_session> session;
   Status status = caught([&] {
     session = std::make_unique<sluice_session>();
@@ -66,7 +68,7 @@ extern "C" {
 
 sluice_session *sluice_open(const char *directory, const sluice_options *options) {
   return opened([&](sluice_session &session) -> Status {
-    if (!directory)
+    if (!directory || !*directory)
       return failure("no directory given, give one that sluice compile wrote");
     sluice_options read = readOptions(options);
     Result<Artifact> artifact = Artifact::open(directory, read.verify != 0);

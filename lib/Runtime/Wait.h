@@ -28,7 +28,8 @@ inline void relax() {
 }
 
 /// True once `done()` is, false if it was not within about `spinNs`.
-template <typename Predicate> bool spin(const Predicate &done, int64_t spinNs) {
+template <typename Predicate>
+bool spin(const Predicate &done, int64_t spinNs) {
   if (done())
     return true;
   for (int64_t end = nowNs() + spinNs; nowNs() < end;)

@@ -14,13 +14,15 @@ namespace sluice {
 
 namespace {
 
-template <typename T> T load(const HostTensor &tensor, int64_t index) {
+template <typename T>
+T load(const HostTensor &tensor, int64_t index) {
   T value;
   std::memcpy(&value, tensor.bytes.data() + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
   return value;
 }
 
-template <typename T, typename Make> void fill(HostTensor &tensor, const Make &make) {
+template <typename T, typename Make>
+void fill(HostTensor &tensor, const Make &make) {
   for (int64_t i = 0, n = tensor.numElements(); i < n; ++i) {
     T value = make();
     std::memcpy(tensor.bytes.data() + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));

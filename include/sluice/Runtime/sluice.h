@@ -30,7 +30,8 @@ typedef struct sluice_options {
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and
  * loads what stays on devices. Refuses another ABI major, a CPU that lacks a
  * feature, a parameter file of another size or hash. A file above 64 MiB is
- * hashed only where `verify` asks. `options` may be NULL. */
+ * hashed only where `verify` asks. It is mapped, not read: it must not change
+ * while the session is open. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* The same for a model linked into the application. The parameters, aligned to
  * 64 bytes, stay the caller's and must outlive the session. */

@@ -21,8 +21,14 @@ struct HostTensor {
   std::vector<std::byte> bytes;
 
   int64_t numElements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(type); }
-  template <typename T> T *data() { return reinterpret_cast<T *>(bytes.data()); }
-  template <typename T> const T *data() const { return reinterpret_cast<const T *>(bytes.data()); }
+  template <typename T>
+  T *data() {
+    return reinterpret_cast<T *>(bytes.data());
+  }
+  template <typename T>
+  const T *data() const {
+    return reinterpret_cast<const T *>(bytes.data());
+  }
   /// Element `index`, widened; 64-bit integers may lose their low bits.
   double valueAt(int64_t index) const;
 };

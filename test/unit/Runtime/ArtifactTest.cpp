@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 using namespace sluice::runtime;
 using namespace sluice::test;
@@ -69,6 +70,18 @@ TEST_CASE("an artifact is opened and run", "[runtime]") {
   REQUIRE(runOnce(session.get(), x, y) == 0);
   for (int i = 0; i < 16; ++i)
     CHECK(y[i] == 3.0f * i);
+}
+
+TEST_CASE("a C application runs an artifact with the shared library", "[runtime]") {
+  TestArtifact artifact;
+  auto status = [&] {
+    return std::system(("'" SLUICE_TEST_EXAMPLE "' '" + artifact.path.string() + "' > /dev/null 2>&1").c_str());
+  };
+  CHECK(status() == 0);
+  fs::remove(artifact.path / "parameters.bin");
+  int failed = status();
+  CHECK(WIFEXITED(failed));
+  CHECK(WEXITSTATUS(failed) == 1);
 }
 
 TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {

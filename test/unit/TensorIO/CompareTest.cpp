@@ -13,7 +13,8 @@ using namespace sluice;
 
 namespace {
 
-template <typename T> HostTensor tensorOf(ElementType type, const std::vector<T> &values) {
+template <typename T>
+HostTensor tensorOf(ElementType type, const std::vector<T> &values) {
   HostTensor tensor = *makeTensor("t", type, {static_cast<int64_t>(values.size())});
   REQUIRE(tensor.bytes.size() == values.size() * sizeof(T));
   if (!values.empty())
