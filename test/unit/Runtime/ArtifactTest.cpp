@@ -118,6 +118,20 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   CHECK_FALSE(SessionPtr(sluice_open("/nonexistent", nullptr)));
 }
 
+TEST_CASE("a large parameter file is hashed when asked", "[runtime]") {
+  TestArtifact artifact;
+  int64_t bytes = kAlwaysHashedBytes + 1;
+  artifact.manifest.replace(artifact.manifest.find(": 64,"), 5, ": " + std::to_string(bytes) + ",");
+  artifact.write();
+  fs::resize_file(artifact.path / "parameters.bin", static_cast<uintmax_t>(bytes)); // Sparse.
+  sluice_options options{sizeof options, 1, 0, 1};
+  CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
+  CHECK(std::string(sluice_last_error()).find("does not have the hash") != std::string::npos);
+  options.verify = 0;
+  CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
+  CHECK(std::string(sluice_last_error()).find("not the model its manifest describes") != std::string::npos);
+}
+
 TEST_CASE("CPU features are checked by name", "[runtime]") {
   CHECK(checkCpuFeatures("").has_value());
   CHECK(checkCpuFeatures("generic").has_value());
