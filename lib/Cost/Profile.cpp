@@ -89,8 +89,8 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
     return propagate(samples);
   if (!profile.operators.emplace(std::pair(*signature, *device), OperatorMeasurement{*median, *spread, *samples})
            .second)
-    return makeError(ErrorCode::InvalidInput, "operator '", *signature, "' is measured twice on '", *device,
-                     "', at '", reader.where(), "', keep one");
+    return makeError(ErrorCode::InvalidInput, "operator '", *signature, "' is measured twice on '", *device, "', at '",
+                     reader.where(), "', keep one");
   return {};
 }
 
@@ -135,7 +135,8 @@ Expected<Profile> profileFromJson(const JsonReader &reader) {
     return makeError(ErrorCode::Unsupported, "profile schema ", *schema, " is not known, at '", reader.where(),
                      "', this version reads 1 to ", kProfileSchema);
   Profile profile;
-  for (auto [key, read] : {std::pair(std::string_view("operators"), &readOperator), std::pair(std::string_view("links"), &readLink)}) {
+  for (auto [key, read] :
+       {std::pair(std::string_view("operators"), &readOperator), std::pair(std::string_view("links"), &readLink)}) {
     Expected<std::vector<JsonReader>> entries =
         reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
     if (!entries)

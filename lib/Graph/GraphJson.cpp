@@ -86,13 +86,12 @@ static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std
     return propagate(value);
   if (*value < 0 || static_cast<uint64_t>(*value) >= bound)
     return makeError(ErrorCode::InvalidInput, what, " ", *value, " does not exist, at '", reader.where(),
-                     "', write a number from 0 to ", static_cast<int64_t>(bound) - 1);
+                     "', the file has ", bound, " of them");
   return static_cast<uint32_t>(*value);
 }
 
 /// Reads a member with `read` into `target`; passes the first error on.
-template <typename T>
-static Status readInto(T &target, Expected<T> value) {
+template <typename T> static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);
@@ -114,8 +113,8 @@ static Expected<Tensor> readTensor(const JsonReader &reader, size_t numTensors) 
   while (index < kKindNames.size() && kKindNames[index] != kind)
     ++index;
   if (index == kKindNames.size())
-    return makeError(ErrorCode::InvalidInput, "tensor kind '", kind.substr(0, 80), "' is unknown, at '",
-                     reader.where(), ".kind', write activation, parameter, input or state");
+    return makeError(ErrorCode::InvalidInput, "tensor kind '", kind.substr(0, 80), "' is unknown, at '", reader.where(),
+                     ".kind', write activation, parameter, input or state");
   tensor.kind = static_cast<TensorKind>(index);
   if (reader.has("updates")) {
     Expected<uint32_t> updates = indexBelow(*reader.member("updates"), numTensors, "tensor");
@@ -193,8 +192,9 @@ Expected<Graph> graphFromJson(const JsonReader &reader) {
   Graph graph;
   int64_t schema = 0;
   Status status = reader.onlyKeys({"schema", "name", "tensors", "operators"});
-  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); })
-               .and_then([&] { return readInto(graph.name, reader.string("name", "")); });
+  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); }).and_then([&] {
+    return readInto(graph.name, reader.string("name", ""));
+  });
   if (!status)
     return propagate(status);
   if (schema < 1 || schema > kGraphSchema)

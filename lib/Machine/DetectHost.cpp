@@ -111,9 +111,9 @@ static double measureFlopsPerSec() {
   return sink != sink ? 1e8 : best;
 }
 
-/// Best rate of copying between two buffers that no cache holds.
+/// Best rate of copying between two buffers beyond any core's own caches.
 static double measureCopyBytesPerSec() {
-  constexpr size_t kBytes = size_t(48) << 20;
+  constexpr size_t kBytes = size_t(32) << 20;
   constexpr double kFallback = 4e9;
   std::unique_ptr<char[]> from(new (std::nothrow) char[kBytes]), to(new (std::nothrow) char[kBytes]);
   if (!from || !to)

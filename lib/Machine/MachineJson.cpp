@@ -93,8 +93,7 @@ static Expected<double> byteRate(const JsonReader &reader, std::string_view key,
   return static_cast<double>(*value);
 }
 
-template <typename T>
-static Status readInto(T &target, Expected<T> value) {
+template <typename T> static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);
@@ -114,10 +113,9 @@ static Expected<MemoryId> memoryNamed(const Machine &machine, const JsonReader &
 static Expected<Memory> readMemory(const JsonReader &reader) {
   Memory memory;
   Status status = reader.onlyKeys({"name", "capacity"});
-  status =
-      status.and_then([&] { return readInto(memory.name, reader.string("name")); }).and_then([&] {
-        return readInto(memory.capacityBytes, quantity(reader, "capacity", memory.capacityBytes, parseBytes));
-      });
+  status = status.and_then([&] { return readInto(memory.name, reader.string("name")); }).and_then([&] {
+    return readInto(memory.capacityBytes, quantity(reader, "capacity", memory.capacityBytes, parseBytes));
+  });
   if (!status)
     return propagate(status);
   return memory;
@@ -142,25 +140,24 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
   int64_t threads = 1;
   Status status = reader.onlyKeys({"name", "kind", "memory", "computes", "flopsPerSec", "memoryBytesPerSec",
                                    "launchOverhead", "efficiency", "threads", "speed"});
-  status = status.and_then([&] { return readInto(device.name, reader.string("name")); })
-               .and_then([&] { return readInto(kind, reader.string("kind", "cpu")); })
-               .and_then([&] {
-                 return readInto(device.memory, reader.member("memory").and_then([&](const JsonReader &member) {
-                   return memoryNamed(machine, member);
-                 }));
-               })
-               .and_then([&] { return readInto(device.computes, reader.boolean("computes", true)); })
-               .and_then([&] { return readInto(device.flopsPerSec, reader.number("flopsPerSec", device.flopsPerSec)); })
-               .and_then([&] {
-                 return readInto(device.memoryBytesPerSec,
-                                 byteRate(reader, "memoryBytesPerSec", device.memoryBytesPerSec));
-               })
-               .and_then([&] {
-                 return readInto(device.launchOverheadNs,
-                                 quantity(reader, "launchOverhead", device.launchOverheadNs, parseDuration));
-               })
-               .and_then([&] { return readInto(threads, reader.integer("threads", 1)); })
-               .and_then([&] { return readInto(device.speed, reader.number("speed", 1.0)); });
+  status =
+      status.and_then([&] { return readInto(device.name, reader.string("name")); })
+          .and_then([&] { return readInto(kind, reader.string("kind", "cpu")); })
+          .and_then([&] {
+            return readInto(device.memory, reader.member("memory").and_then(
+                                               [&](const JsonReader &member) { return memoryNamed(machine, member); }));
+          })
+          .and_then([&] { return readInto(device.computes, reader.boolean("computes", true)); })
+          .and_then([&] { return readInto(device.flopsPerSec, reader.number("flopsPerSec", device.flopsPerSec)); })
+          .and_then([&] {
+            return readInto(device.memoryBytesPerSec, byteRate(reader, "memoryBytesPerSec", device.memoryBytesPerSec));
+          })
+          .and_then([&] {
+            return readInto(device.launchOverheadNs,
+                            quantity(reader, "launchOverhead", device.launchOverheadNs, parseDuration));
+          })
+          .and_then([&] { return readInto(threads, reader.integer("threads", 1)); })
+          .and_then([&] { return readInto(device.speed, reader.number("speed", 1.0)); });
   if (status && reader.has("efficiency"))
     status = readEfficiency(device, *reader.member("efficiency"));
   if (!status)
@@ -169,8 +166,8 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
   while (index < kKindNames.size() && kKindNames[index] != kind)
     ++index;
   if (index == kKindNames.size())
-    return makeError(ErrorCode::InvalidInput, "device kind '", kind.substr(0, 80), "' is unknown, at '",
-                     reader.where(), ".kind', write cpu, emulated or cuda");
+    return makeError(ErrorCode::InvalidInput, "device kind '", kind.substr(0, 80), "' is unknown, at '", reader.where(),
+                     ".kind', write cpu, emulated or cuda");
   device.kind = static_cast<DeviceKind>(index);
   if (threads < 1 || threads > 65536)
     return makeError(ErrorCode::InvalidInput, "threads ", threads, " is out of range, at '", reader.where(),
@@ -198,9 +195,8 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
                  // Said by no one: both directions run freely.
                  return readInto(link.duplexBytesPerSec, byteRate(reader, "duplexBytesPerSec", 2 * link.bytesPerSec));
                })
-               .and_then([&] {
-                 return readInto(link.latencyNs, quantity(reader, "latency", link.latencyNs, parseDuration));
-               })
+               .and_then(
+                   [&] { return readInto(link.latencyNs, quantity(reader, "latency", link.latencyNs, parseDuration)); })
                .and_then([&] { return readInto(link.throttle, reader.boolean("throttle", false)); });
   if (!status)
     return propagate(status);
@@ -232,8 +228,9 @@ Expected<Machine> machineFromJson(const JsonReader &reader) {
   Machine machine;
   int64_t schema = 0;
   Status status = reader.onlyKeys({"schema", "name", "memories", "devices", "links"});
-  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); })
-               .and_then([&] { return readInto(machine.name, reader.string("name", "")); });
+  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); }).and_then([&] {
+    return readInto(machine.name, reader.string("name", ""));
+  });
   if (!status)
     return propagate(status);
   if (schema < 1 || schema > kMachineSchema)

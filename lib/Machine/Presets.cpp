@@ -154,8 +154,9 @@ static std::string presetList() {
 static Expected<int> deviceCount(std::string_view name, std::string_view digits) {
   Expected<int64_t> count = parseInteger(digits);
   if (!count || *count < 1 || *count > kMaxDevices)
-    return makeError(ErrorCode::InvalidInput, "machine '", name.substr(0, 80), "' does not say how many devices, write ",
-                     name.substr(0, name.size() - digits.size()), "N with N from 1 to ", kMaxDevices);
+    return makeError(ErrorCode::InvalidInput, "machine '", name.substr(0, 80),
+                     "' does not say how many devices, write ", name.substr(0, name.size() - digits.size()),
+                     "N with N from 1 to ", kMaxDevices);
   return static_cast<int>(*count);
 }
 
@@ -182,8 +183,8 @@ Expected<Machine> machinePreset(std::string_view name) {
       return propagate(count);
     return prefix == "h200x" ? gpuMachine(text, *count, h200()) : emulatedMachine(text, *count);
   }
-  return makeError(ErrorCode::NotFound, "machine '", name.substr(0, 80), "' is not a preset, use one of: ",
-                   presetList());
+  return makeError(ErrorCode::NotFound, "machine '", name.substr(0, 80),
+                   "' is not a preset, use one of: ", presetList());
 }
 
 Expected<Machine> loadMachine(const std::string &nameOrPath) {

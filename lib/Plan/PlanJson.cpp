@@ -75,8 +75,7 @@ struct AllNames {
 // Writing
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-static Json idsToJson(const std::vector<T> &ids) {
+template <typename T> static Json idsToJson(const std::vector<T> &ids) {
   Json array = Json::array();
   for (T id : ids)
     array.push_back(id.value);
@@ -124,8 +123,8 @@ Json planToJson(const Graph &graph, const Machine &machine, const Plan &plan) {
   json["stoppedByClock"] = plan.stoppedByClock;
   json["placement"] = Json::array();
   for (size_t i = 0; i < plan.placement.size(); ++i)
-    json["placement"].push_back(Json::array(
-        {names.operators.write(static_cast<uint32_t>(i)), names.devices.write(plan.placement[i].value)}));
+    json["placement"].push_back(
+        Json::array({names.operators.write(static_cast<uint32_t>(i)), names.devices.write(plan.placement[i].value)}));
   json["arenas"] = Json::array();
   for (size_t i = 0; i < plan.arenaBytes.size(); ++i)
     json["arenas"].push_back(Json::array({names.memories.write(static_cast<uint32_t>(i)), plan.arenaBytes[i]}));
@@ -158,8 +157,7 @@ static Expected<std::vector<JsonReader>> pairOf(const JsonReader &reader) {
   return pair;
 }
 
-template <typename T>
-static Expected<T> readId(const JsonReader &reader) {
+template <typename T> static Expected<T> readId(const JsonReader &reader) {
   Expected<int64_t> value = reader.asInteger();
   if (!value)
     return propagate(value);
@@ -169,8 +167,7 @@ static Expected<T> readId(const JsonReader &reader) {
   return T(static_cast<uint32_t>(*value));
 }
 
-template <typename T>
-static Status readIds(std::vector<T> &target, const JsonReader &reader, std::string_view key) {
+template <typename T> static Status readIds(std::vector<T> &target, const JsonReader &reader, std::string_view key) {
   Expected<std::vector<JsonReader>> elements = listAt(reader, key);
   if (!elements)
     return propagate(elements);
@@ -183,8 +180,7 @@ static Status readIds(std::vector<T> &target, const JsonReader &reader, std::str
   return {};
 }
 
-template <typename T>
-static Status readName(Id<T> &target, const Names &names, const JsonReader &reader) {
+template <typename T> static Status readName(Id<T> &target, const Names &names, const JsonReader &reader) {
   Expected<uint32_t> index = names.read(reader);
   if (!index)
     return propagate(index);
@@ -192,8 +188,7 @@ static Status readName(Id<T> &target, const Names &names, const JsonReader &read
   return {};
 }
 
-template <typename T>
-static Status readInto(T &target, Expected<T> value) {
+template <typename T> static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);
@@ -211,9 +206,8 @@ static Status readPlacement(Plan &plan, const AllNames &names, const Graph &grap
       return propagate(pair);
     OperatorId op;
     DeviceId device;
-    Status status = readName(op, names.operators, (*pair)[0]).and_then([&] {
-      return readName(device, names.devices, (*pair)[1]);
-    });
+    Status status =
+        readName(op, names.operators, (*pair)[0]).and_then([&] { return readName(device, names.devices, (*pair)[1]); });
     if (!status)
       return status;
     if (plan.placement[op.index()].valid())
@@ -239,9 +233,8 @@ static Status readArenas(Plan &plan, const AllNames &names, const Machine &machi
       return propagate(pair);
     MemoryId memory;
     int64_t bytes = 0;
-    Status status = readName(memory, names.memories, (*pair)[0]).and_then([&] {
-      return readInto(bytes, (*pair)[1].asInteger());
-    });
+    Status status =
+        readName(memory, names.memories, (*pair)[0]).and_then([&] { return readInto(bytes, (*pair)[1].asInteger()); });
     if (!status)
       return status;
     plan.arenaBytes[memory.index()] = bytes;

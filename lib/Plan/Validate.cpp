@@ -64,8 +64,7 @@ private:
   std::vector<uint32_t> position;          ///< Per command: how many in its stream, it included.
   std::vector<AddressMap> occupied;        ///< Per memory.
 
-  template <typename... Ts>
-  tl::unexpected<Error> bad(const Ts &...parts) const {
+  template <typename... Ts> tl::unexpected<Error> bad(const Ts &...parts) const {
     return makeError(ErrorCode::Internal, parts..., ", invalid plan, make it anew");
   }
 
@@ -165,9 +164,9 @@ private:
       return {};
     }
     if (r.initial) {
-      bool kept = r.tensor.valid() && !written &&
-                  (graph.tensor(r.tensor).kind == TensorKind::Parameter ||
-                   graph.tensor(r.tensor).kind == TensorKind::State);
+      bool kept =
+          r.tensor.valid() && !written &&
+          (graph.tensor(r.tensor).kind == TensorKind::Parameter || graph.tensor(r.tensor).kind == TensorKind::State);
       if (!kept)
         return bad(describe(id), " is initial in an arena but neither a parameter nor a state");
     }
@@ -361,8 +360,7 @@ private:
       if (!by.valid())
         return bad(describe(id), " overlaps ", describe(occupant.residency), ", and both are initial");
       for (const Touch &t : touches[occupant.residency.index()]) {
-        bool allowed =
-            t.command == by ? mayOverwrite(by, occupant.residency, id) : happensBefore(t.command, by);
+        bool allowed = t.command == by ? mayOverwrite(by, occupant.residency, id) : happensBefore(t.command, by);
         if (!allowed)
           return bad(describe(id), " overlaps ", describe(occupant.residency), ", and ", describe(t.command),
                      " is not ordered before ", describe(by));

@@ -100,8 +100,7 @@ MemoryProfile memoryProfile(const Machine &machine, const Plan &plan, const Time
         const Residency &from = plan.residencies[read.index()], &to = plan.residencies[written.index()];
         if (from.segment != Segment::Arena || to.segment != Segment::Arena || last[read.index()] != CommandId(i))
           continue;
-        int64_t shared =
-            std::min(from.offset + from.bytes, to.offset + to.bytes) - std::max(from.offset, to.offset);
+        int64_t shared = std::min(from.offset + from.bytes, to.offset + to.bytes) - std::max(from.offset, to.offset);
         if (shared <= 0)
           continue;
         changes[to.memory.index()].push_back({timeline.commands[i].startNs, -shared});
@@ -113,7 +112,8 @@ MemoryProfile memoryProfile(const Machine &machine, const Plan &plan, const Time
   profile.perMemory.resize(machine.memories.size());
   profile.peakBytes.assign(machine.memories.size(), 0);
   for (size_t m = 0; m < changes.size(); ++m) {
-    std::sort(changes[m].begin(), changes[m].end(), [](const Change &x, const Change &y) { return x.timeNs < y.timeNs; });
+    std::sort(changes[m].begin(), changes[m].end(),
+              [](const Change &x, const Change &y) { return x.timeNs < y.timeNs; });
     std::vector<MemoryProfile::Sample> &samples = profile.perMemory[m];
     int64_t bytes = 0;
     for (size_t i = 0; i < changes[m].size();) {

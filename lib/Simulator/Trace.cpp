@@ -71,8 +71,8 @@ Json traceJson(const Graph &graph, const Machine &machine, const Plan &plan, con
   for (size_t i = 0; i < machine.devices.size(); ++i)
     events.push_back(metadata("process_name", i, 0, machine.devices[i].name));
   for (size_t i = 0; i < plan.streams.size(); ++i)
-    events.push_back(metadata("thread_name", plan.streams[i].device.index(), i,
-                              std::string(streamName(plan.streams[i].kind))));
+    events.push_back(
+        metadata("thread_name", plan.streams[i].device.index(), i, std::string(streamName(plan.streams[i].kind))));
   for (size_t i = 0; i < plan.commands.size(); ++i)
     events.push_back(commandEvent(graph, machine, plan, i, timeline.commands[i]));
 

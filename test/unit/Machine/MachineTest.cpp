@@ -1,0 +1,267 @@
+//===- MachineTest.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Machine/Machine.h"
+#include "sluice/Machine/MachineJson.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace sluice;
+using Catch::Contains;
+
+TEST_CASE("every preset is a valid machine and survives JSON", "[machine]") {
+  for (const char *name :
+       {"host", "emulated", "emulated:3", "v100-16gb", "a100-80gb", "h200", "h200x8", "p2.8xlarge"}) {
+    CAPTURE(name);
+    Expected<Machine> machine = machinePreset(name);
+    REQUIRE(machine);
+    REQUIRE(machine->check());
+    CHECK(machine->name == name);
+    CHECK(machine->memories[0].name == "host");
+    Json json = machineToJson(*machine);
+    Expected<Machine> again = machineFromJson(JsonReader(json, "m"));
+    REQUIRE(again);
+    CHECK(machineToJson(*again) == json);
+  }
+}
+
+TEST_CASE("presets have the papers' numbers", "[machine]") {
+  Machine v100 = *machinePreset("v100-16gb");
+  REQUIRE(v100.computeDevices().size() == 1);
+  const Device &gpu = v100.device(v100.computeDevices()[0]);
+  CHECK(gpu.flopsPerSec == 13.7e12);
+  CHECK(gpu.launchOverheadNs == 25000);
+  CHECK(v100.memory(gpu.memory).capacityBytes == 14'000'000'000);
+  const Link &link = v100.link(v100.findLink(Machine::hostMemory(), gpu.memory));
+  CHECK(link.bytesPerSec == 12e9);
+  CHECK(link.duplexBytesPerSec == 20e9);
+
+  Machine p2 = *machinePreset("p2.8xlarge");
+  CHECK(p2.computeDevices().size() == 8);
+  CHECK(p2.memories[1].capacityBytes == 12'000'000'000);
+  CHECK(p2.links[0].bytesPerSec == 20e9);
+  CHECK(p2.findLink(MemoryId(1), MemoryId(8)).valid());
+}
+
+TEST_CASE("the emulated accelerator sits beside a host that only feeds it", "[machine]") {
+  Machine machine = *machinePreset("emulated");
+  CHECK_FALSE(machine.devices[0].computes);
+  CHECK(machine.devices[1].kind == DeviceKind::Emulated);
+  CHECK(machine.memories[1].name == "accel0");
+  CHECK(machine.memories[1].capacityBytes == int64_t(4) << 30);
+  CHECK_FALSE(machine.links[0].throttle);
+  CHECK(machinePreset("emulated:4")->computeDevices().size() == 4);
+}
+
+TEST_CASE("unknown presets and counts are refused", "[machine]") {
+  Expected<Machine> unknown = machinePreset("tpu");
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().code == ErrorCode::NotFound);
+  for (const std::string &name : machinePresetNames())
+    CHECK_THAT(unknown.error().message, Contains(name));
+  for (const char *name : {"emulated:0", "emulated:65", "emulated:", "h200x", "h200x99999999999999999999",
+                           "emulated:-1", "emulated:2 ", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(machinePreset(name));
+  }
+}
+
+TEST_CASE("lookups", "[machine]") {
+  Machine machine = *machinePreset("h200x2");
+  CHECK(machine.findMemory("gpu1") == MemoryId(2));
+  CHECK_THAT(machine.findMemory("gpu2").error().message, Contains("'gpu2'") && Contains("host, gpu0, gpu1"));
+  CHECK(machine.findLink(MemoryId(2), MemoryId(1)) == machine.findLink(MemoryId(1), MemoryId(2)));
+  CHECK_FALSE(machine.findLink(MemoryId(1), MemoryId(1)).valid());
+}
+
+TEST_CASE("check names what is wrong", "[machine]") {
+  Machine machine = *machinePreset("h200x2");
+  const char *message = nullptr;
+  SECTION("memory") {
+    machine.memories.clear();
+    message = "no memory";
+  }
+  SECTION("name twice") {
+    machine.memories[1].name = "host";
+    message = "used twice";
+  }
+  SECTION("device name twice") {
+    machine.devices[1].name = "cpu";
+    message = "device name 'cpu'";
+  }
+  SECTION("capacity") {
+    machine.memories[1].capacityBytes = -1;
+    message = "negative capacity";
+  }
+  SECTION("device's memory") {
+    machine.devices[1].memory = MemoryId(9);
+    message = "its memory does not exist";
+  }
+  SECTION("no memory at all") {
+    machine.devices[1].memory = MemoryId();
+    message = "its memory does not exist";
+  }
+  SECTION("unlinked") {
+    machine.links.clear();
+    message = "no link to the host's";
+  }
+  SECTION("rate of zero") {
+    machine.devices[1].flopsPerSec = 0;
+    message = "rates must be positive";
+  }
+  SECTION("rate not a number") {
+    machine.devices[1].memoryBytesPerSec = std::numeric_limits<double>::quiet_NaN();
+    message = "rates must be positive";
+  }
+  SECTION("efficiency") {
+    machine.devices[1].efficiency["conv"] = 0;
+    message = "efficiency of 'conv'";
+  }
+  SECTION("overhead") {
+    machine.devices[1].launchOverheadNs = -1;
+    message = "launch overhead";
+  }
+  SECTION("threads") {
+    machine.devices[1].threads = 0;
+    message = "threads";
+  }
+  SECTION("speed") {
+    machine.devices[1].speed = 1.5;
+    message = "speed";
+  }
+  SECTION("link to nowhere") {
+    machine.links[2].b = MemoryId(9);
+    message = "link's memory does not exist";
+  }
+  SECTION("link to itself") {
+    machine.links[2].a = machine.links[2].b;
+    message = "to itself";
+  }
+  SECTION("link rate") {
+    machine.links[0].bytesPerSec = std::numeric_limits<double>::infinity();
+    message = "rates must be positive";
+  }
+  SECTION("duplex below one direction") {
+    machine.links[0].duplexBytesPerSec = machine.links[0].bytesPerSec / 2;
+    message = "duplex rate";
+  }
+  SECTION("duplex above both directions") {
+    machine.links[0].duplexBytesPerSec = machine.links[0].bytesPerSec * 3;
+    message = "duplex rate";
+  }
+  SECTION("latency") {
+    machine.links[0].latencyNs = -5;
+    message = "latency";
+  }
+  SECTION("two links between two memories") {
+    std::swap(machine.links[0].a, machine.links[0].b);
+    machine.links.push_back(machine.links[0]);
+    std::swap(machine.links[0].a, machine.links[0].b);
+    message = "two links join";
+  }
+  SECTION("nothing computes") {
+    for (Device &device : machine.devices)
+      device.computes = false;
+    message = "no device computes";
+  }
+  Status status = machine.check();
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Contains(message));
+}
+
+static const char *const kText = R"({
+  "schema": 1, "name": "box",
+  "memories": [{"name": "host"}, {"name": "gpu0", "capacity": "16GiB"}],
+  "devices": [
+    {"name": "cpu", "memory": "host", "computes": false},
+    {"name": "gpu0", "kind": "cuda", "memory": "gpu0", "flopsPerSec": 1e13, "memoryBytesPerSec": "900GB/s",
+     "launchOverhead": "10us", "efficiency": {"conv": 0.5}}],
+  "links": [{"between": ["host", "gpu0"], "bytesPerSec": "12GB/s", "duplexBytesPerSec": 2e10, "latency": 5000}]})";
+
+TEST_CASE("machine files take numbers and units", "[machine]") {
+  Json json = *parseJson(kText, "");
+  Expected<Machine> machine = machineFromJson(JsonReader(json, "box.json:"));
+  REQUIRE(machine);
+  CHECK(machine->memories[0].capacityBytes == std::numeric_limits<int64_t>::max());
+  CHECK(machine->memories[1].capacityBytes == int64_t(16) << 30);
+  CHECK(machine->devices[1].launchOverheadNs == 10000);
+  CHECK(machine->devices[1].memoryBytesPerSec == 9e11);
+  CHECK(machine->devices[1].efficiency.at("conv") == 0.5);
+  CHECK(machine->links[0].bytesPerSec == 1.2e10);
+  CHECK(machine->links[0].latencyNs == 5000);
+}
+
+TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
+  struct Case {
+    const char *pointer;
+    Json value;
+    const char *message;
+  };
+  const std::vector<Case> cases = {
+      {"/schema", 99, "machine schema 99 is not known"},
+      {"/color", "red", "'color' is unknown"},
+      {"/memories", Json::object(), "box.json:memories"},
+      {"/memories/1/capacity", "16 apples", "'16 apples' is not a size"},
+      {"/memories/1/capacity", -1, "negative capacity"},
+      {"/memories/1/name", 7, "box.json:memories[1].name"},
+      {"/devices/1/kind", "tpu", "device kind 'tpu' is unknown"},
+      {"/devices/1/memory", "gpu9", "memory 'gpu9' is not in machine"},
+      {"/devices/1/launchOverhead", "10", "box.json:devices[1].launchOverhead"},
+      {"/devices/1/memoryBytesPerSec", "900GB", "is not a rate"},
+      {"/devices/1/memoryBytesPerSec", "fast/s", "'fast' is not a size"},
+      {"/devices/1/efficiency", 1, "expected an object"},
+      {"/devices/1/efficiency/conv", "x", "efficiency.conv"},
+      {"/devices/1/threads", 0, "threads 0 is out of range"},
+      {"/devices/1/threads", 4294967297, "out of range"},
+      {"/devices/1/flopsPerSec", -1, "rates must be positive"},
+      {"/links/0/between", Json::array({"host"}), "joins two memories"},
+      {"/links/0/between/1", "nowhere", "memory 'nowhere' is not"},
+      {"/links/0/duplexBytesPerSec", 1e9, "duplex rate"},
+      {"/links", Json::array(), "no link to the host's"},
+  };
+  for (const Case &c : cases) {
+    CAPTURE(c.pointer, c.value.dump());
+    Json json = *parseJson(kText, "");
+    json[Json::json_pointer(c.pointer)] = c.value;
+    Expected<Machine> machine = machineFromJson(JsonReader(json, "box.json:"));
+    REQUIRE_FALSE(machine);
+    CHECK_THAT(machine.error().message, Contains(c.message));
+  }
+}
+
+TEST_CASE("loading by name or path", "[machine]") {
+  CHECK(loadMachine("h200")->name == "h200");
+  Expected<Machine> absent = loadMachine("nowhere.json");
+  REQUIRE_FALSE(absent);
+  CHECK_THAT(absent.error().message, Contains("'nowhere.json'") && Contains("v100-16gb"));
+
+  auto path = std::filesystem::temp_directory_path() / concat("sluice-machine-test-", ::getpid(), ".json");
+  REQUIRE(writeFileAtomically(path, kText));
+  Expected<Machine> machine = loadMachine(path);
+  REQUIRE(machine);
+  CHECK(machine->name == "box");
+  REQUIRE(writeFileAtomically(path, "{\"schema\": 1, \"memories\": 4}"));
+  Expected<Machine> broken = loadMachine(path);
+  REQUIRE_FALSE(broken);
+  CHECK_THAT(broken.error().message, Contains(path.string() + ":memories"));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("detection measures plausible rates quickly", "[machine]") {
+  auto start = std::chrono::steady_clock::now();
+  Machine machine = detectHost();
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  REQUIRE(machine.check());
+  CHECK(took.count() < 5.0); // Far above the 0.1 s it takes: a busy computer must not fail it.
+  CHECK(machine.devices[0].threads >= 1);
+  CHECK(machine.devices[0].flopsPerSec > 1e8);
+  CHECK(machine.devices[0].memoryBytesPerSec > 1e8);
+  CHECK(machine.memories[0].capacityBytes > 0);
+}

@@ -1,0 +1,240 @@
+//===- ValidateTest.cpp ---------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ExamplePlan.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
+#include <limits>
+
+using namespace sluice;
+using Catch::Contains;
+
+TEST_CASE("the example plan is valid", "[plan]") {
+  Example e;
+  Status status = validatePlan(e.graph, e.machine, e.plan);
+  INFO((status ? "" : status.error().message));
+  REQUIRE(status);
+}
+
+namespace {
+struct Mutation {
+  const char *name;
+  std::function<void(Example &)> apply;
+  const char *reason;
+};
+} // namespace
+
+/// One entry a rule of validatePlan, broken alone.
+static const std::vector<Mutation> &mutations() {
+  static const std::vector<Mutation> list = {
+      // Placement, streams, arenas.
+      {"placement too short", [](Example &e) { e.plan.placement.pop_back(); }, "placement has 3 entries"},
+      {"placed nowhere", [](Example &e) { e.plan.placement[0] = DeviceId(); }, "device that does not exist"},
+      {"placed on a feeder", [](Example &e) { e.plan.placement[0] = DeviceId(0); }, "does not compute"},
+      {"stream of no device", [](Example &e) { e.plan.streams[1].device = DeviceId(7); }, "stream's device"},
+      {"two streams of a kind", [](Example &e) { e.plan.streams[1].kind = StreamKind::SwapOut; },
+       "two streams of one kind"},
+      {"arena missing", [](Example &e) { e.plan.arenaBytes.pop_back(); }, "1 arenas for 2 memories"},
+      {"arena negative", [](Example &e) { e.plan.arenaBytes[0] = -64; }, "negative size"},
+      {"arena over capacity", [](Example &e) { e.machine.memories[1].capacityBytes = 255; },
+       "256 bytes of a capacity of 255"},
+      // Residencies.
+      {"memory does not exist", [](Example &e) { e.at(e.tAcc).memory = MemoryId(2); }, "memory that does not exist"},
+      {"tensor does not exist", [](Example &e) { e.at(e.tAcc).tensor = TensorId(99); }, "tensor that does not exist"},
+      {"too few bytes", [](Example &e) { e.at(e.tAcc).bytes = 63; }, "fewer bytes than its data"},
+      {"negative workspace", [](Example &e) { e.at(e.workspace).bytes = -1; }, "fewer bytes than its data"},
+      {"workspace at home", [](Example &e) { e.at(e.workspace).segment = Segment::Home; }, "has no home"},
+      {"activation at home", [](Example &e) { e.at(e.tHost).segment = Segment::Home; }, "activation and has no home"},
+      {"home on a device", [](Example &e) { e.at(e.xHome).memory = MemoryId(1); }, "home outside host memory"},
+      {"home with an offset", [](Example &e) { e.at(e.xHome).offset = 64; }, "offset in its home"},
+      {"home not initial", [](Example &e) { e.at(e.xHome).initial = false; }, "is not initial"},
+      {"written home initial", [](Example &e) { e.at(e.yHome).initial = true; }, "initial but an operator writes it"},
+      {"two homes", [](Example &e) { e.home(e.x, true); }, "two homes"},
+      {"initial input in an arena", [](Example &e) { e.at(e.xIn).initial = true; }, "neither a parameter nor a state"},
+      {"initial new state", [](Example &e) { e.at(e.nextAcc).initial = true; }, "neither a parameter nor a state"},
+      {"misaligned", [](Example &e) { e.at(e.tAcc).offset = 100; }, "not a multiple of 64"},
+      {"negative offset", [](Example &e) { e.at(e.tAcc).offset = -64; }, "not a multiple of 64"},
+      {"outside the arena", [](Example &e) { e.at(e.tAcc).offset = 256; }, "ends outside its arena"},
+      {"offset overflows", [](Example &e) { e.at(e.tAcc).offset = std::numeric_limits<int64_t>::max() - 63; },
+       "ends outside its arena"},
+      // Commands.
+      {"stream does not exist", [](Example &e) { e.command(e.runA).stream = StreamId(3); }, "stream that does not"},
+      {"residency does not exist", [](Example &e) { e.command(e.runA).reads[0] = ResidencyId(99); },
+       "residency that does not exist"},
+      {"waits for itself", [](Example &e) { e.command(e.runA).waits = {e.runA}; }, "not issued before it"},
+      {"waits for a later one", [](Example &e) { e.command(e.runA).waits = {e.outY}; }, "not issued before it"},
+      {"operator does not exist", [](Example &e) { e.command(e.runA).op = OperatorId(); }, "operator that does not"},
+      {"launched twice", [](Example &e) { e.command(e.runB).op = e.a; }, "is launched twice"},
+      {"never launched", [](Example &e) { e.plan.commands.resize(e.runD.index()); }, "'d' is never launched"},
+      {"launch on a copy stream", [](Example &e) { e.command(e.runA).stream = e.in; }, "on a stream for copies"},
+      {"launch elsewhere",
+       [](Example &e) {
+         e.plan.streams.push_back({DeviceId(0), StreamKind::Compute});
+         e.command(e.runA).stream = StreamId(3);
+       },
+       "not on the device its operator is placed on"},
+      {"operand missing", [](Example &e) { e.command(e.runA).reads.pop_back(); }, "1 reads and 1 writes"},
+      {"workspace missing", [](Example &e) { e.command(e.runC).writes.pop_back(); }, "1 workspaces"},
+      {"workspace not asked for", [](Example &e) { e.graph.mutableOp(e.c).workspaceBytes = 0; }, "0 workspaces"},
+      {"operands swapped", [](Example &e) { std::swap(e.command(e.runA).reads[0], e.command(e.runA).reads[1]); },
+       "where input 0 is 'x'"},
+      {"wrong result", [](Example &e) { e.command(e.runA).writes[0] = e.uAcc; }, "where output 0 is 't'"},
+      {"tensor as workspace", [](Example &e) { e.command(e.runC).writes[1] = e.yAcc; }, "tensor as its workspace"},
+      {"workspace too small", [](Example &e) { e.at(e.workspace).bytes = 32; }, "workspace of 32 bytes"},
+      {"operand in another memory", [](Example &e) { e.command(e.runA).reads[0] = e.xHome; },
+       "not in the device's memory 'gpu0'"},
+      {"copy of two", [](Example &e) { e.command(e.outT).reads.push_back(e.tAcc); }, "exactly one source"},
+      {"copy of another tensor", [](Example &e) { e.command(e.outT).reads[0] = e.xIn; }, "which is another tensor"},
+      {"copy over no link", [](Example &e) { e.command(e.outT).link = LinkId(5); }, "link that does not exist"},
+      {"copy within a memory", [](Example &e) { e.at(e.tHost).memory = MemoryId(1); }, "does not join"},
+      {"copy on the host's stream",
+       [](Example &e) {
+         e.plan.streams.push_back({DeviceId(0), StreamKind::SwapOut});
+         e.command(e.outY).stream = StreamId(3);
+       },
+       "accelerator end"},
+      {"writes what is initial", [](Example &e) { e.command(e.inW).writes[0] = e.wKept; }, "which is initial"},
+      {"written twice", [](Example &e) { e.copy(e.in, e.tHost, e.tAgain, {}); }, "which command 6 wrote"},
+      // Data flow.
+      {"read of what nothing writes", [](Example &e) { e.command(e.runD).reads[0] = e.residency(e.t, 1, 128); },
+       "which nothing writes"},
+      {"read without waiting", [](Example &e) { e.command(e.runA).waits.clear(); },
+       "reads 'x' (residency 4 in 'gpu0') without waiting"},
+      {"read before the write",
+       [](Example &e) {
+         e.command(e.copyX).reads[0] = e.xHome;
+         std::swap(e.plan.commands[0], e.plan.commands[1]);
+         e.plan.commands[0].waits.clear();
+       },
+       "without waiting"},
+      // Addresses.
+      {"overlap with a reader", [](Example &e) { e.command(e.runB).waits.clear(); },
+       "is not ordered before command 3 (launch of 'b')"},
+      {"stale: overwritten before its last read", [](Example &e) { e.at(e.tAgain).offset = 64; },
+       "'t' (residency 11 in 'gpu0') overlaps"},
+      {"in place without leave", [](Example &e) { e.graph.mutableOp(e.b).inPlace.clear(); }, "is not ordered before"},
+      {"in place at another offset",
+       [](Example &e) {
+         e.at(e.tAcc).bytes = 128;
+         e.at(e.uAcc).offset = 256;
+         e.plan.arenaBytes[1] = 320;
+       },
+       "is not ordered before"},
+      {"in place, yet read later", [](Example &e) { e.command(e.runD).reads[0] = e.tAcc; }, "is not ordered before"},
+      {"workspace over an operand", [](Example &e) { e.at(e.workspace).offset = 192; }, "workspace"},
+      {"two results in one place", [](Example &e) { e.at(e.workspace).offset = 64; }, "overlaps"},
+      {"refilled too early", [](Example &e) { e.command(e.inW).waits.clear(); },
+       "overlaps workspace (residency 8 in 'gpu0')"},
+      {"two initial in one place", [](Example &e) { e.at(e.sKept).offset = 0; }, "both are initial"},
+      // The step's end.
+      {"output left on the device", [](Example &e) { e.plan.commands.pop_back(); }, "output 'y' is not in host memory"},
+      {"parameter not put back",
+       [](Example &e) {
+         e.at(e.wAgain).offset = 128;
+         e.at(e.tAgain).offset = 256;
+         e.plan.arenaBytes[1] = 320;
+       },
+       "does not hold 'w' when the step ends"},
+      {"parameter partly overwritten", [](Example &e) { e.at(e.yAcc).offset = 0; }, "does not hold 'w'"},
+      {"state not put back",
+       [](Example &e) {
+         e.at(e.nextAcc).offset = 256;
+         e.plan.arenaBytes[1] = 320;
+       },
+       "does not hold 's'' when the step ends"},
+      {"state's home not updated", [](Example &e) { e.home(e.s, true); }, "is not in its home when the step ends"},
+      // Their own inputs.
+      {"invalid graph", [](Example &e) { e.graph.mutableTensor(e.t).bytes = -1; }, "size of -1 bytes"},
+      {"invalid machine", [](Example &e) { e.machine.links.clear(); }, "no link to the host's"},
+  };
+  return list;
+}
+
+TEST_CASE("every broken rule is named", "[plan]") {
+  for (const Mutation &mutation : mutations()) {
+    CAPTURE(mutation.name);
+    Example e;
+    mutation.apply(e);
+    Status status = validatePlan(e.graph, e.machine, e.plan);
+    CHECK_FALSE(status);
+    if (!status)
+      CHECK_THAT(status.error().message, Contains(mutation.reason));
+  }
+}
+
+TEST_CASE("harmless variations stay valid", "[plan]") {
+  Example e;
+  SECTION("a state's new value goes home too") {
+    e.home(e.s, true);
+    ResidencyId home = e.home(e.next, false);
+    e.copy(e.out, e.nextAcc, home, {e.runC});
+  }
+  SECTION("a state that is nowhere initial goes home") {
+    // The state comes from home into a place of its own.
+    ResidencyId home = e.home(e.s, true);
+    e.at(e.sKept).initial = false;
+    ResidencyId nextHome = e.home(e.next, false);
+    Command load{CommandKind::Copy, e.in, {}, e.link, {home}, {e.sKept}, {}};
+    // Loaded first: every later id moves by one.
+    for (Command &command : e.plan.commands)
+      for (CommandId &wait : command.waits)
+        ++wait.value;
+    e.plan.commands.insert(e.plan.commands.begin(), load);
+    e.copy(e.out, e.nextAcc, nextHome, {CommandId(e.runC.index() + 1)});
+  }
+  SECTION("a wait within a stream") { e.command(e.runD).waits.push_back(e.runC); }
+  SECTION("residencies of no bytes overlap nothing") {
+    e.graph.mutableTensor(e.t).bytes = 0;
+    for (ResidencyId id : {e.tAcc, e.tHost, e.tAgain})
+      e.at(id).bytes = 0;
+    e.at(e.tAgain).offset = 64;
+  }
+  SECTION("a residency nothing uses") { e.residency(e.t, 1, 0); }
+  Status status = validatePlan(e.graph, e.machine, e.plan);
+  INFO((status ? "" : status.error().message));
+  CHECK(status);
+}
+
+/// A chain whose activations share two places in turn, on a host alone.
+static void chain(int length, Graph &graph, Machine &machine, Plan &plan) {
+  machine = *machinePreset("host");
+  auto tensor = [&](TensorKind kind) {
+    Tensor t;
+    t.kind = kind;
+    t.bytes = 64;
+    return graph.addTensor(t);
+  };
+  TensorId last = tensor(TensorKind::Input);
+  plan.residencies.push_back({last, MemoryId(0u), Segment::Home, 0, 64, true});
+  plan.streams = {{DeviceId(0), StreamKind::Compute}};
+  plan.arenaBytes = {128};
+  plan.placement.assign(static_cast<size_t>(length), DeviceId(0));
+  for (int i = 0; i < length; ++i) {
+    TensorId next = tensor(TensorKind::Activation);
+    Operator op;
+    op.name = std::to_string(i);
+    op.inputs = {last};
+    op.outputs = {next};
+    OperatorId id = graph.addOperator(op);
+    plan.residencies.push_back({next, MemoryId(0u), Segment::Arena, i % 2 * 64, 64, false});
+    plan.commands.push_back({CommandKind::Launch, StreamId(0u), id, {}, {ResidencyId(i)}, {ResidencyId(i + 1)}, {}});
+    last = next;
+  }
+}
+
+TEST_CASE("100000 commands in one place are checked quickly", "[plan]") {
+  Graph graph;
+  Machine machine;
+  Plan plan;
+  chain(100000, graph, machine, plan);
+  auto start = std::chrono::steady_clock::now();
+  REQUIRE(validatePlan(graph, machine, plan));
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() < 5.0); // Quadratic work would take minutes.
+  plan.residencies[50001].offset = plan.residencies[50000].offset;
+  CHECK_FALSE(validatePlan(graph, machine, plan));
+}
