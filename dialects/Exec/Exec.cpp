@@ -14,8 +14,8 @@ using namespace sluice::exec;
 #include "dialects/Exec/ExecDialect.cpp.inc"
 #include "dialects/Exec/ExecEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/Exec/ExecTypes.cpp.inc"
 #include "dialects/Exec/ExecInterfaces.cpp.inc"
+#include "dialects/Exec/ExecTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.cpp.inc"
 
@@ -34,12 +34,18 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
-    case 1: return 9;
-    case 8: return isUnsigned ? 2 : 3;
-    case 16: return isUnsigned ? 4 : 5;
-    case 32: return isUnsigned ? 12 : 6;
-    case 64: return isUnsigned ? 13 : 7;
-    default: return std::nullopt;
+    case 1:
+      return 9;
+    case 8:
+      return isUnsigned ? 2 : 3;
+    case 16:
+      return isUnsigned ? 4 : 5;
+    case 32:
+      return isUnsigned ? 12 : 6;
+    case 64:
+      return isUnsigned ? 13 : 7;
+    default:
+      return std::nullopt;
     }
   }
   return llvm::TypeSwitch<Type, std::optional<int32_t>>(type)

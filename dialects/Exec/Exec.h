@@ -29,8 +29,8 @@ std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 #include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/Exec/ExecTypes.h.inc"
 #include "dialects/Exec/ExecInterfaces.h.inc"
+#include "dialects/Exec/ExecTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.h.inc"
 

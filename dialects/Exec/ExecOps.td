@@ -47,8 +47,9 @@ def Exec_Dialect : Dialect {
       that happens before it, and not overwritten since.
     - C8: a launch runs on a compute stream, on slots of that device's memory.
     - C9: a copy moves one tensor over a link that joins its slots' memories, no
-      more bytes than either slot has, on an in or out stream of the device at
-      its accelerator end; `swap_in` comes from the host, `swap_out` goes to it.
+      more bytes than either slot has; `swap_in` comes from the host, `swap_out`
+      goes to it. It runs on the in stream of the device that it goes to, on the
+      out stream of the one that it comes from, or on a compute stream of either.
     - C10: before a command writes over other slots' bytes, every command that
       touches those slots happens before it.
     - C11: one command's written ranges are disjoint, and a written range

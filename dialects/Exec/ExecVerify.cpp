@@ -178,9 +178,8 @@ LogicalResult BodyVerifier::addArenaSlot(SlotOp op, Slot &slot) {
     return op.emitOpError() << "C2: memory '" << op.getMemory() << "' is not declared";
   int64_t at = op.getAt(), bytes = op.getBytes(), arena = known.memories[*memory].getArena();
   if (at < 0 || at % kArenaAlignment || bytes < 0 || bytes > arena || at > arena - bytes)
-    return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes
-                            << ") must start at a multiple of " << kArenaAlignment << " and end within the arena's "
-                            << arena;
+    return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes << ") must start at a multiple of "
+                            << kArenaAlignment << " and end within the arena's " << arena;
   slot.memory = *memory;
   slot.area = *memory;
   slot.begin = at;
@@ -370,14 +369,12 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
     return op->emitOpError("C9: swap_in comes from the host's memory, swap_out goes to it, copy does neither");
   StreamKind kind = known.streams[stream].getKind();
   uint32_t memory = known.memoryOfStream(stream);
-  bool streamHolds = isa<SwapInOp>(op)    ? kind == StreamKind::In && memory == to.memory
-                     : isa<SwapOutOp>(op) ? kind == StreamKind::Out && memory == from.memory
-                                          : (kind == StreamKind::In && memory == to.memory) ||
-                                                (kind == StreamKind::Out && memory == from.memory);
+  bool streamHolds = memory != 0 && ((kind != StreamKind::Out && memory == to.memory) ||
+                                     (kind != StreamKind::In && memory == from.memory));
   if (!streamHolds)
     return op->emitOpError() << "C9: stream '" << known.streams[stream].getSymName()
-                             << "' is not the one for this copy: in of the device it goes to, or out of the device it "
-                                "comes from";
+                             << "' is not of the device that the copy goes to (in or compute) or comes from (out or "
+                                "compute)";
   return success();
 }
 
@@ -406,13 +403,13 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   lastOnStream[*stream] = command;
   events[op.getEventValue()] = {*stream, command};
 
-  LogicalResult shape =
-      llvm::TypeSwitch<Operation *, LogicalResult>(op.getOperation())
-          .Case([&](LaunchOp launch) { return checkLaunch(launch, *stream); })
-          .Case<SwapInOp, SwapOutOp, CopyOp>([&](auto copy) {
-            return checkCopy(copy, copy.getSource(), copy.getDestination(), copy.getBytes(), copy.getLinkAttr(), *stream);
-          })
-          .Default([](Operation *) { return success(); });
+  LogicalResult shape = llvm::TypeSwitch<Operation *, LogicalResult>(op.getOperation())
+                            .Case([&](LaunchOp launch) { return checkLaunch(launch, *stream); })
+                            .Case<SwapInOp, SwapOutOp, CopyOp>([&](auto copy) {
+                              return checkCopy(copy, copy.getSource(), copy.getDestination(), copy.getBytes(),
+                                               copy.getLinkAttr(), *stream);
+                            })
+                            .Default([](Operation *) { return success(); });
   if (failed(shape) || failed(checkWrittenRanges(op)))
     return failure();
   for (Value value : op.getReadSlots()) {
@@ -465,8 +462,8 @@ LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
     if (!slot.heldFromStart() || !slot.area)
       continue;
     auto sameTensor = [&](Slot &other) {
-      return other.begin == slot.begin && (other.op.getHeldTensor() == slot.op.getHeldTensor() ||
-                                           other.op.getReplaced() == slot.op.getHeldTensor());
+      return other.begin == slot.begin &&
+             (other.op.getHeldTensor() == slot.op.getHeldTensor() || other.op.getReplaced() == slot.op.getHeldTensor());
     };
     auto &ranges = owners[*slot.area];
     auto held = ranges.upper_bound(slot.begin);

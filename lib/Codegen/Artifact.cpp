@@ -192,8 +192,12 @@ Status writeCHeader(const std::string &directory, const std::string &modelName, 
   out << "/* Inputs and outputs of model '" << inComment(modelName) << "', written by " << compilerVersion()
       << ".\n *\n"
          " *   sluice_session *session = sluice_open(\"DIR\", NULL);\n"
-         " *   const void *inputs[" << prefix << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
-         " *   void *outputs[" << prefix << "NUM_OUTPUTS];\n"
+         " *   const void *inputs["
+      << prefix
+      << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
+         " *   void *outputs["
+      << prefix
+      << "NUM_OUTPUTS];\n"
          " *   if (sluice_run(session, inputs, outputs)) puts(sluice_last_error());\n"
          " */\n"
       << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <sluice/Runtime/sluice.h>\n\n";

@@ -44,10 +44,10 @@ namespace {
 /// reduction in f32 loses all digits for large arguments; powers lose some.
 bool isApproximated(StringRef name) {
   static const llvm::StringSet<> names = {
-      math::ExpOp::getOperationName(),  math::ExpM1Op::getOperationName(), math::LogOp::getOperationName(),
-      math::Log2Op::getOperationName(), math::Log1pOp::getOperationName(), math::TanhOp::getOperationName(),
-      math::ErfOp::getOperationName(),  math::ErfcOp::getOperationName(),  math::AtanOp::getOperationName(),
-      math::Atan2Op::getOperationName(), math::CbrtOp::getOperationName(), math::AcosOp::getOperationName(),
+      math::ExpOp::getOperationName(),   math::ExpM1Op::getOperationName(), math::LogOp::getOperationName(),
+      math::Log2Op::getOperationName(),  math::Log1pOp::getOperationName(), math::TanhOp::getOperationName(),
+      math::ErfOp::getOperationName(),   math::ErfcOp::getOperationName(),  math::AtanOp::getOperationName(),
+      math::Atan2Op::getOperationName(), math::CbrtOp::getOperationName(),  math::AcosOp::getOperationName(),
       math::AsinOp::getOperationName()};
   return names.contains(name);
 }
@@ -62,7 +62,8 @@ struct SimplifyKernel : PassWrapper<SimplifyKernel, OperationPass<func::FuncOp>>
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateMathAlgebraicSimplificationPatterns(patterns);
-    populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; }, /*benefit=*/2);
+    populateMathF32ExpansionPatterns(
+        patterns, [](StringRef) { return true; }, /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);
     math::populateExpansionPatterns(patterns, {"clampf", "rsqrt"});
     arith::populateArithExpandOpsPatterns(patterns);

@@ -54,7 +54,8 @@ Expected<std::string> findLinker() {
 std::vector<std::string> findSystemLibraries() {
   std::vector<std::string> found;
   for (const char *name : {"libm.so.6", "libc.so.6", "libgcc_s.so.1"})
-    for (const char *folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"}) {
+    for (const char *folder :
+         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"}) {
       std::string path = std::string(folder) + "/" + name;
       if (llvm::sys::fs::exists(path)) {
         found.push_back(path);
@@ -74,9 +75,9 @@ Status linkSharedLibrary(std::span<const std::string> objects, const std::string
   if (!work)
     return propagate(work);
   std::string linked = work->file("linked.so"), messages = work->file("messages");
-  std::vector<std::string> arguments = {*linker,       "-shared",       "-o",           linked,
-                                        "--build-id=none", "--gc-sections", "--hash-style=gnu", "-z",
-                                        "now",         "-z",            "noexecstack",  "--soname=model.so"};
+  std::vector<std::string> arguments = {*linker,         "-shared",          "-o", linked, "--build-id=none",
+                                        "--gc-sections", "--hash-style=gnu", "-z", "now",  "-z",
+                                        "noexecstack",   "--soname=model.so"};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(work->file(std::to_string(i) + ".o"));
     if (Status written = writeFileAtomically(arguments.back(), objects[i]); !written)
@@ -91,13 +92,15 @@ Status linkSharedLibrary(std::span<const std::string> objects, const std::string
 
   std::vector<llvm::StringRef> views(arguments.begin(), arguments.end());
   std::string problem;
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(messages), llvm::StringRef(messages)};
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(messages),
+                                                llvm::StringRef(messages)};
   int code = llvm::sys::ExecuteAndWait(*linker, views, std::nullopt, redirects, /*SecondsToWait=*/0,
                                        /*MemoryLimit=*/0, &problem);
   if (code != 0) {
     if (Expected<std::string> said = readFile(messages, 1 << 20); said && problem.empty())
       problem = *said;
-    return makeError(ErrorCode::Internal, "linker '", *linker, "' failed: ", problem.empty() ? "no reason given" : problem);
+    return makeError(ErrorCode::Internal, "linker '", *linker,
+                     "' failed: ", problem.empty() ? "no reason given" : problem);
   }
   Expected<std::string> library = readFile(linked, int64_t(1) << 32);
   if (!library)

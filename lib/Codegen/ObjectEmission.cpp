@@ -156,7 +156,8 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
       llvm::StringRef bitcode(parts[i].data(), parts[i].size());
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "sluice"), context);
       if (!module)
-        objects[i] = makeError(ErrorCode::Internal, "LLVM rejects its own bitcode: ", llvm::toString(module.takeError()));
+        objects[i] =
+            makeError(ErrorCode::Internal, "LLVM rejects its own bitcode: ", llvm::toString(module.takeError()));
       else
         objects[i] = compile(**module, target, params.optLevel);
     }

@@ -20,10 +20,11 @@ constexpr std::array kLevels = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}
 /// What generated code may use of a host. Not LLVM's whole list: the rest
 /// (virtualization, key lockers...) would only make artifacts harder to move.
 constexpr std::array kUsefulFeatures = {
-    "sse3",       "ssse3",      "sse4.1",     "sse4.2",   "popcnt",     "cx16",        "sahf",      "avx",
-    "avx2",       "fma",        "f16c",       "bmi",      "bmi2",       "lzcnt",       "movbe",     "avx512f",
-    "avx512bw",   "avx512cd",   "avx512dq",   "avx512vl", "avx512vnni", "avx512bf16",  "avxvnni",   "avx512vbmi",
-    "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "avx512fp16"};
+    "sse3",       "ssse3",   "sse4.1",     "sse4.2",      "popcnt",     "cx16",         "sahf",
+    "avx",        "avx2",    "fma",        "f16c",        "bmi",        "bmi2",         "lzcnt",
+    "movbe",      "avx512f", "avx512bw",   "avx512cd",    "avx512dq",   "avx512vl",     "avx512vnni",
+    "avx512bf16", "avxvnni", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq",
+    "avx512fp16"};
 
 } // namespace
 

@@ -71,7 +71,6 @@ private:
   LLVM::GlobalOp addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp step, uint32_t numCommands);
   void addEntry(LLVM::GlobalOp model);
 
-
   ProgramOp program;
   const ExecToLLVMPassOptions &options;
   OpBuilder builder;

@@ -1,0 +1,368 @@
+//===- PlanToExec.cpp - A plan as an exec program -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/Bridge/PlanToExec.h"
+
+#include "sluice/Support/Units.h"
+
+#include "mlir/IR/Verifier.h"
+#include <algorithm>
+#include <limits>
+
+using namespace mlir;
+
+namespace sluice {
+
+namespace {
+
+exec::DeviceKind toExec(DeviceKind kind) {
+  switch (kind) {
+  case DeviceKind::Cpu:
+    return exec::DeviceKind::Cpu;
+  case DeviceKind::Emulated:
+    return exec::DeviceKind::Emulated;
+  case DeviceKind::Cuda:
+    return exec::DeviceKind::Cuda;
+  }
+  llvm_unreachable("unknown device kind");
+}
+
+exec::StreamKind toExec(StreamKind kind) {
+  switch (kind) {
+  case StreamKind::Compute:
+    return exec::StreamKind::Compute;
+  case StreamKind::SwapIn:
+    return exec::StreamKind::In;
+  case StreamKind::SwapOut:
+    return exec::StreamKind::Out;
+  }
+  llvm_unreachable("unknown stream kind");
+}
+
+const char *suffix(StreamKind kind) {
+  return kind == StreamKind::Compute ? ".compute" : kind == StreamKind::SwapIn ? ".in" : ".out";
+}
+
+class Builder {
+public:
+  Builder(OpBuilder &builder, const Graph &graph, const Machine &machine, const Plan &plan, const ExecBinding &binding)
+      : builder(builder), loc(builder.getUnknownLoc()), graph(graph), machine(machine), plan(plan), binding(binding) {}
+
+  Expected<exec::ProgramOp> build();
+
+private:
+  Status assignHomes();
+  Status checkOperators();
+  void declareMachine();
+  Status addInit();
+  Status addStep();
+  Value addSlot(ResidencyId id);
+  Value addHome(TensorId tensor);
+  Value addArena(const Residency &residency, bool resident);
+  Status addCommand(CommandId id);
+  Value addCopy(MemoryId from, MemoryId to, Value source, Value destination, TensorId tensor, LinkId link,
+                StringRef stream, ArrayRef<Value> waits);
+  Expected<std::string> streamInto(MemoryId memory);
+  std::string streamName(const Stream &stream) const {
+    return machine.device(stream.device).name + suffix(stream.kind);
+  }
+  Type slotType() { return exec::SlotType::get(builder.getContext()); }
+  Type eventType() { return exec::EventType::get(builder.getContext()); }
+  FlatSymbolRefAttr ref(StringRef name) { return FlatSymbolRefAttr::get(builder.getContext(), name); }
+  StringAttr text(StringRef value) { return builder.getStringAttr(value); }
+  bool arenaKept(const Residency &residency) const { return residency.initial && residency.segment == Segment::Arena; }
+
+  OpBuilder &builder;
+  Location loc;
+  const Graph &graph;
+  const Machine &machine;
+  const Plan &plan;
+  const ExecBinding &binding;
+
+  exec::ProgramOp program;
+  OpBuilder::InsertPoint declarations;
+  std::vector<std::string> linkNames;
+  std::vector<std::string> streamNames;
+  /// Per tensor: what its home is, and where.
+  struct Home {
+    bool known = false;
+    exec::HomeKind kind = exec::HomeKind::Parameter;
+    int64_t position = 0;
+  };
+  std::vector<Home> homes;
+  int64_t stateBytes = 0;
+  std::vector<Value> slots;  ///< Per residency, once made.
+  std::vector<Value> events; ///< Per command.
+  /// Per state tensor: commands so far that read its home.
+  std::vector<std::vector<CommandId>> homeReaders;
+};
+
+Status Builder::assignHomes() {
+  homes.assign(graph.numTensors(), {});
+  auto give = [&](TensorId tensor, exec::HomeKind kind, int64_t position) -> Status {
+    if (tensor.index() >= homes.size())
+      return makeError(ErrorCode::Internal, "an input or output is bound to a tensor that is not in the graph");
+    Home &home = homes[tensor.index()];
+    if (home.known)
+      return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(tensor).name,
+                       "' is two of input, output and state at once, put an identity operator between");
+    home = {true, kind, position};
+    return {};
+  };
+  for (size_t i = 0; i < graph.numTensors(); ++i) {
+    TensorId id(i);
+    const Tensor &tensor = graph.tensor(id);
+    Status status;
+    if (tensor.kind == TensorKind::Parameter)
+      status = give(id, exec::HomeKind::Parameter, binding.parameterOffsets[i]);
+    if (tensor.kind == TensorKind::State) {
+      status = give(id, exec::HomeKind::State, stateBytes);
+      stateBytes = saturatingAdd(stateBytes, alignUp(tensor.bytes));
+    }
+    if (!status)
+      return status;
+  }
+  for (size_t i = 0; i < graph.numTensors(); ++i)
+    if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid()) {
+      if (graph.tensor(TensorId(i)).bytes != graph.tensor(old).bytes)
+        return makeError(ErrorCode::Unsupported, "state '", graph.tensor(old).name, "' changes its size, from ",
+                         graph.tensor(old).bytes, " to ", graph.tensor(TensorId(i)).bytes,
+                         " bytes, pad it to its largest");
+      if (Status status = give(TensorId(i), exec::HomeKind::State, homes[old.index()].position); !status)
+        return status;
+    }
+  for (size_t i = 0; i < binding.inputs.size(); ++i)
+    if (Status status = give(binding.inputs[i].tensor, exec::HomeKind::Input, static_cast<int64_t>(i)); !status)
+      return status;
+  for (size_t i = 0; i < binding.outputs.size(); ++i)
+    if (Status status = give(binding.outputs[i].tensor, exec::HomeKind::Output, static_cast<int64_t>(i)); !status)
+      return status;
+  return {};
+}
+
+Status Builder::checkOperators() {
+  if (binding.kernels.size() != graph.numOperators() || binding.parameterOffsets.size() != graph.numTensors())
+    return makeError(ErrorCode::Internal, "binding has ", binding.kernels.size(), " kernels and ",
+                     binding.parameterOffsets.size(), " offsets for ", graph.numOperators(), " operators and ",
+                     graph.numTensors(), " tensors");
+  return {};
+}
+
+void Builder::declareMachine() {
+  auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
+  for (size_t i = 0; i < machine.memories.size(); ++i) {
+    const Memory &memory = machine.memories[i];
+    bool limited = memory.capacityBytes != std::numeric_limits<int64_t>::max();
+    exec::MemoryOp::create(builder, loc, text(memory.name), i64(plan.arenaBytes[i]),
+                           limited ? i64(memory.capacityBytes) : IntegerAttr());
+  }
+  for (const Device &device : machine.devices)
+    exec::DeviceOp::create(builder, loc, device.name, toExec(device.kind), machine.memory(device.memory).name,
+                           std::max(device.threads, 1), APFloat(device.speed));
+  for (const Link &link : machine.links) {
+    linkNames.push_back(machine.memory(link.a).name + "." + machine.memory(link.b).name);
+    exec::LinkOp::create(builder, loc, text(linkNames.back()), ref(machine.memory(link.a).name),
+                         ref(machine.memory(link.b).name), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
+                         i64(link.latencyNs), link.throttle ? builder.getUnitAttr() : UnitAttr());
+  }
+  for (const Stream &stream : plan.streams) {
+    streamNames.push_back(streamName(stream));
+    exec::StreamOp::create(builder, loc, streamNames.back(), toExec(stream.kind), machine.device(stream.device).name);
+  }
+  declarations = builder.saveInsertionPoint();
+  for (const ExecBinding::Port &port : binding.inputs)
+    exec::InputOp::create(builder, loc, port.name, port.type);
+  for (const ExecBinding::Port &port : binding.outputs)
+    exec::OutputOp::create(builder, loc, port.name, port.type);
+}
+
+Value Builder::addHome(TensorId tensor) {
+  const Tensor &data = graph.tensor(tensor);
+  const Home &home = homes[tensor.index()];
+  bool resident = home.kind == exec::HomeKind::State && !data.updates.valid();
+  return exec::HomeOp::create(builder, loc, slotType(), home.kind, home.position, data.bytes, data.name, resident,
+                              data.updates.valid() ? text(graph.tensor(data.updates).name) : StringAttr());
+}
+
+Value Builder::addArena(const Residency &residency, bool resident) {
+  StringAttr tensor, replaced;
+  if (residency.tensor.valid()) {
+    const Tensor &data = graph.tensor(residency.tensor);
+    tensor = text(data.name);
+    if (data.updates.valid())
+      replaced = text(graph.tensor(data.updates).name);
+  }
+  return exec::SlotOp::create(builder, loc, slotType(), machine.memory(residency.memory).name, residency.offset,
+                              residency.bytes, tensor, resident, replaced);
+}
+
+Value Builder::addSlot(ResidencyId id) {
+  Value &slot = slots[id.index()];
+  const Residency &residency = plan.residencies[id.index()];
+  if (!slot)
+    slot = residency.segment == Segment::Home ? addHome(residency.tensor) : addArena(residency, residency.initial);
+  return slot;
+}
+
+Value Builder::addCopy(MemoryId from, MemoryId to, Value source, Value destination, TensorId tensor, LinkId link,
+                       StringRef stream, ArrayRef<Value> waits) {
+  int64_t bytes = graph.tensor(tensor).bytes;
+  StringRef over = linkNames[link.index()];
+  if (from == Machine::hostMemory())
+    return exec::SwapInOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
+  if (to == Machine::hostMemory())
+    return exec::SwapOutOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
+  return exec::CopyOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
+}
+
+/// The in stream of the device that owns a memory; declared where the plan's
+/// steps have no use for one.
+Expected<std::string> Builder::streamInto(MemoryId memory) {
+  for (size_t i = 0; i < machine.devices.size(); ++i) {
+    if (machine.devices[i].memory != memory)
+      continue;
+    Stream stream{DeviceId(i), StreamKind::SwapIn};
+    std::string name = streamName(stream);
+    if (std::find(streamNames.begin(), streamNames.end(), name) == streamNames.end()) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.restoreInsertionPoint(declarations);
+      exec::StreamOp::create(builder, loc, name, toExec(stream.kind), machine.devices[i].name);
+      streamNames.push_back(name);
+    }
+    return name;
+  }
+  return makeError(ErrorCode::Internal, "memory '", machine.memory(memory).name, "' has no device");
+}
+
+Status Builder::addInit() {
+  if (std::none_of(plan.residencies.begin(), plan.residencies.end(), [&](const Residency &r) { return arenaKept(r); }))
+    return {};
+  auto init = exec::InitOp::create(builder, loc);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&init.getBody().front());
+  for (const Residency &residency : plan.residencies) {
+    if (!arenaKept(residency))
+      continue;
+    LinkId link = machine.findLink(Machine::hostMemory(), residency.memory);
+    if (!link.valid())
+      return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(residency.tensor).name,
+                       "' is kept in the arena of '", machine.memory(residency.memory).name,
+                       "', which no link joins to the host; use it from its home");
+    Expected<std::string> stream = streamInto(residency.memory);
+    if (!stream)
+      return propagate(stream);
+    addCopy(Machine::hostMemory(), residency.memory, addHome(residency.tensor), addArena(residency, false),
+            residency.tensor, link, *stream, {});
+  }
+  return {};
+}
+
+Status Builder::addCommand(CommandId id) {
+  const Command &command = plan.commands[id.index()];
+  std::vector<CommandId> waitIds = command.waits;
+  SmallVector<Value> reads, writes, waits;
+  for (ResidencyId read : command.reads) {
+    reads.push_back(addSlot(read));
+    const Residency &residency = plan.residencies[read.index()];
+    if (residency.segment == Segment::Home && graph.tensor(residency.tensor).kind == TensorKind::State)
+      homeReaders[residency.tensor.index()].push_back(id);
+  }
+  for (auto [i, write] : llvm::enumerate(command.writes)) {
+    writes.push_back(addSlot(write));
+    const Residency &residency = plan.residencies[write.index()];
+    TensorId old = residency.segment == Segment::Home ? graph.tensor(residency.tensor).updates : TensorId();
+    if (!old.valid())
+      continue;
+    for (CommandId reader : homeReaders[old.index()])
+      if (reader != id)
+        waitIds.push_back(reader);
+    for (auto [j, read] : llvm::enumerate(command.reads)) {
+      const Residency &source = plan.residencies[read.index()];
+      if (command.kind != CommandKind::Launch || source.segment != Segment::Home || source.tensor != old)
+        continue;
+      const auto &inPlace = graph.op(command.op).inPlace;
+      if (std::find(inPlace.begin(), inPlace.end(), std::pair(uint32_t(j), uint32_t(i))) == inPlace.end())
+        return makeError(ErrorCode::Unsupported, "operator '", graph.op(command.op).name, "' writes state '",
+                         graph.tensor(old).name,
+                         "' over the value it reads, and cannot work in place; put an "
+                         "identity operator after it");
+    }
+  }
+  std::sort(waitIds.begin(), waitIds.end());
+  waitIds.erase(std::unique(waitIds.begin(), waitIds.end()), waitIds.end());
+  for (CommandId wait : waitIds)
+    if (plan.commands[wait.index()].stream != command.stream)
+      waits.push_back(events[wait.index()]);
+
+  const std::string &stream = streamNames[command.stream.index()];
+  if (command.kind == CommandKind::Launch) {
+    events[id.index()] = exec::LaunchOp::create(builder, loc, eventType(), binding.kernels[command.op.index()],
+                                                graph.op(command.op).name, reads, writes, stream, waits);
+    return {};
+  }
+  const Residency &from = plan.residencies[command.reads[0].index()], &to = plan.residencies[command.writes[0].index()];
+  events[id.index()] = addCopy(from.memory, to.memory, reads[0], writes[0], from.tensor, command.link, stream, waits);
+  return {};
+}
+
+Status Builder::addStep() {
+  auto step = exec::StepOp::create(builder, loc);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&step.getBody().front());
+  slots.assign(plan.residencies.size(), {});
+  events.assign(plan.commands.size(), {});
+  homeReaders.assign(graph.numTensors(), {});
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency &residency = plan.residencies[i];
+    if (residency.segment == Segment::Home && !homes[residency.tensor.index()].known)
+      return makeError(ErrorCode::Internal, "tensor '", graph.tensor(residency.tensor).name,
+                       "' has a home in the plan and is no parameter, input, output or state");
+    // Kept tensors are named first, used by the step or not; others where used.
+    if (arenaKept(residency))
+      addSlot(ResidencyId(i));
+  }
+  for (size_t i = 0; i < plan.commands.size(); ++i)
+    if (Status status = addCommand(CommandId(i)); !status)
+      return status;
+  return {};
+}
+
+Expected<exec::ProgramOp> Builder::build() {
+  if (Status status = checkOperators(); !status)
+    return propagate(status);
+  if (Status status = assignHomes(); !status)
+    return propagate(status);
+  program = exec::ProgramOp::create(builder, loc, binding.name, binding.parameterBytes, stateBytes);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&program.getBody().front());
+  declareMachine();
+  Status status = addInit();
+  if (status)
+    status = addStep();
+  std::string problem;
+  if (status) {
+    ScopedDiagnosticHandler capture(builder.getContext(), [&](Diagnostic &diagnostic) {
+      if (problem.empty())
+        problem = diagnostic.str();
+      return success();
+    });
+    if (failed(mlir::verify(program)))
+      status = makeError(ErrorCode::Internal, "the plan makes no valid program: ", problem);
+  }
+  if (!status) {
+    program.erase();
+    return propagate(status);
+  }
+  return program;
+}
+
+} // namespace
+
+Expected<exec::ProgramOp> buildExecProgram(OpBuilder &builder, const Graph &graph, const Machine &machine,
+                                           const Plan &plan, const ExecBinding &binding) {
+  return Builder(builder, graph, machine, plan, binding).build();
+}
+
+} // namespace sluice
