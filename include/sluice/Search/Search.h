@@ -1,0 +1,105 @@
+//===- Search.h - Order, memory and swaps together --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The joint search: schedules x allocators x eviction policies, each planned and
+// timed by the simulator, after SwapAdvisor (Huang, Jin and Li, ASPLOS 2020)
+// with free addresses beside its pools.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_SEARCH_SEARCH_H
+#define SLUICE_SEARCH_SEARCH_H
+
+#include "sluice/Plan/Plan.h"
+#include "sluice/Search/LowerBound.h"
+#include "sluice/Swap/SwapProblem.h"
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// The graph, machine and costs outlive the problem.
+struct SearchProblem {
+  const Graph *graph = nullptr;
+  const Machine *machine = nullptr;
+  const CostTable *costs = nullptr;
+  /// Arena bytes per memory; what exceeds the memory's own capacity does not
+  /// count.
+  std::vector<int64_t> capacityBytes;
+  /// Per operator; the search decides where empty or an id is invalid.
+  std::vector<DeviceId> placement;
+};
+
+struct SearchProgress {
+  /// Best so far; empty until there is one.
+  std::optional<int64_t> makespanNs;
+  int64_t idealNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t evaluations = 0;
+  int64_t elapsedNs = 0;
+};
+
+struct SearchParams {
+  /// One of searchSolverNames().
+  std::string solver = "default";
+  /// One of placementSolverNames(), where the placement is open; `best` takes
+  /// the member whose greedy plan is fastest under the simulator.
+  std::string placementSolver = "best";
+  /// Clock limit; 0: none. The first candidates are planned whatever it says.
+  int64_t timeNs = 5'000'000'000;
+  /// Plans to make; 0: no limit. With a limit here and none in time, the result
+  /// is the same on any number of threads. With neither, 10,000.
+  int64_t evaluations = 0;
+  uint64_t seed = 0;
+  int threads = 1; ///< 0: as many as the machine has.
+  const std::atomic<bool> *interrupt = nullptr;
+  /// Called on the caller's thread.
+  std::function<void(const SearchProgress &)> progress;
+};
+
+struct Baseline {
+  std::string name;
+  std::optional<int64_t> makespanNs;
+  /// Why there is none: what cannot fit.
+  std::string reason;
+};
+
+struct SearchResult {
+  Plan plan;
+  int64_t makespanNs = 0;
+  /// Best simulated makespan with unlimited memory, over the greedy orders.
+  int64_t idealNs = 0;
+  /// No plan of this problem is faster: of this placement if it was given,
+  /// else of any.
+  int64_t lowerBoundNs = 0;
+  std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
+  std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes, likewise.
+  std::vector<Baseline> baselines;
+  /// Plans made, baselines and ideal plans included.
+  int64_t evaluations = 0;
+};
+
+/// Names solveSearch knows, the default first.
+///  default      greedy, then a genetic search over all it tries, then a local
+///               search around the best
+///  greedy       four orders x all eviction policies, and three pools
+///  swapadvisor  the paper's genetic search over orders and pools alone
+///  odswap       on-demand swapping, replayed (the paper's baseline)
+///  ideal        unlimited memory; infeasible where that exceeds the capacity
+std::vector<std::string> searchSolverNames();
+
+/// Minimizes the simulated makespan of a step. The plan passes validatePlan and
+/// keeps the capacities; `default` is never slower than `greedy`, nor either
+/// than `odswap`. Returns the ideal plan at once where it fits, and stops at the
+/// lower bound. Infeasible names what cannot fit and by how much; Interrupted
+/// if there is no plan yet when told to stop.
+Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
+
+} // namespace sluice
+
+#endif // SLUICE_SEARCH_SEARCH_H

@@ -1,0 +1,245 @@
+//===- Candidate.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Candidate.h"
+
+#include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace sluice {
+
+/// The paper's starting point for every mutation, and our choice for the width
+/// it does not give.
+static constexpr double kPaperProbability = 0.1;
+static constexpr double kCountSigma = 0.25;
+
+CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const CostTable &costs,
+                               std::vector<int64_t> capacityBytes, std::vector<DeviceId> placement,
+                               const Schedule &placementOrder)
+    : graph(graph), machine(machine), costs(costs), capacityBytes(std::move(capacityBytes)),
+      devices(std::move(placement)) {
+  std::pair<const char *, Schedule> all[] = {{"model", modelOrder(graph)},
+                                             {"depth-first", depthFirstOrder(graph)},
+                                             {"memory-aware", memoryAwareOrder(graph)},
+                                             {"critical-path", criticalPathOrder(graph, costs, devices)},
+                                             {"placement", placementOrder}};
+  for (auto &[name, order] : all)
+    if (order.size() == graph.numOperators() &&
+        std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))
+      starts.emplace_back(name, std::move(order));
+  sizes.resize(machine.memories.size());
+  SwapProblem problem = problemFor(starts.front().second);
+  for (uint32_t m = 1; m < sizes.size(); ++m) {
+    sizes[m] = tensorSizes(problem, MemoryId(m));
+    std::erase(sizes[m], 0);
+  }
+}
+
+SwapProblem CandidateSpace::problemFor(const Schedule &order) const {
+  return {graph, machine, costs, devices, order, capacityBytes};
+}
+
+std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
+  static constexpr std::pair<const char *, EvictionPolicy> kPolicies[] = {
+      {"cost-aware", EvictionPolicy::CostAware},
+      {"belady", EvictionPolicy::Belady},
+      {"earliest-available", EvictionPolicy::EarliestAvailable},
+      {"lru", EvictionPolicy::LeastRecentlyUsed}};
+  std::vector<NamedCandidate> seeds;
+  for (const auto &[policyName, policy] : kPolicies)
+    for (const auto &[orderName, order] : starts) {
+      Candidate candidate;
+      candidate.order = order;
+      candidate.offsets.eviction = policy;
+      seeds.push_back({concat("offsets/", policyName, "/", orderName), std::move(candidate)});
+    }
+  return seeds;
+}
+
+std::vector<NamedCandidate> CandidateSpace::poolSeeds() const {
+  // Whether a size, after the one before it, opens a class of its own.
+  using Opens = bool (*)(int64_t, int64_t);
+  static constexpr std::pair<const char *, Opens> kShapes[] = {
+      {"one-class", [](int64_t, int64_t) { return false; }},
+      {"powers",
+       [](int64_t before, int64_t size) { return std::bit_width(uint64_t(before)) != std::bit_width(uint64_t(size)); }},
+      {"class-per-size", [](int64_t, int64_t) { return true; }}};
+  // More objects than tensors are of no use.
+  const int64_t plenty = static_cast<int64_t>(graph.numTensors() + graph.numOperators());
+  std::vector<NamedCandidate> seeds;
+  for (const auto &[shapeName, opens] : kShapes) {
+    Candidate candidate;
+    candidate.allocator = Allocator::Pools;
+    candidate.pools.resize(sizes.size());
+    for (size_t m = 1; m < sizes.size(); ++m) {
+      PoolConfig &pool = candidate.pools[m];
+      pool.sizes = sizes[m];
+      for (size_t i = 0; i < pool.sizes.size(); ++i)
+        pool.classes.push_back(i == 0 ? 1 : pool.classes.back() + opens(pool.sizes[i - 1], pool.sizes[i]));
+      if (!pool.classes.empty())
+        pool.counts.assign(static_cast<size_t>(pool.classes.back()), plenty);
+    }
+    if (!fitPools(candidate))
+      continue;
+    for (const auto &[orderName, order] : starts) {
+      candidate.order = order;
+      seeds.push_back({concat("pools/", shapeName, "/", orderName), candidate});
+    }
+  }
+  return seeds;
+}
+
+Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
+  SwapProblem problem = problemFor(candidate.order);
+  if (candidate.allocator == Allocator::Offsets)
+    return planSwapOffsets(problem, candidate.offsets);
+  PoolLayout layout(candidate.pools.size());
+  for (size_t m = 0; m < layout.size(); ++m) {
+    const PoolConfig &pool = candidate.pools[m];
+    std::vector<int64_t> bytes = classBytes(pool);
+    for (size_t c = 0; c < bytes.size(); ++c)
+      layout[m].push_back({bytes[c], pool.counts[c]});
+  }
+  return planSwapPool(problem, layout);
+}
+
+int64_t CandidateSpace::makespanNs(const Plan &plan) const { return simulate(graph, machine, costs, plan).makespanNs; }
+
+/// Lowers counts to the capacity, but not below what some operator needs; false
+/// where that is too much.
+bool CandidateSpace::fitPools(Candidate &candidate) const {
+  // Needs do not depend on the order; any serves.
+  SwapProblem problem = problemFor(starts.front().second);
+  for (uint32_t m = 1; m < candidate.pools.size(); ++m) {
+    PoolConfig &pool = candidate.pools[m];
+    if (pool.sizes.empty())
+      continue;
+    std::vector<int64_t> least = minimumObjects(problem, MemoryId(m), classBytes(pool));
+    for (size_t c = 0; c < least.size(); ++c)
+      pool.counts[c] = std::max(pool.counts[c], least[c]);
+    if (!repairCounts(pool, capacityBytes[m], least))
+      return false;
+  }
+  return true;
+}
+
+void CandidateSpace::crossPools(Candidate &a, Candidate &b, Rng &rng) const {
+  for (size_t m = 1; m < sizes.size(); ++m) {
+    if (sizes[m].empty())
+      continue;
+    const PoolConfig first = a.pools[m], second = b.pools[m];
+    size_t point = rng.below(sizes[m].size() + 1);
+    a.pools[m] = ::sluice::crossover(first, second, point);
+    b.pools[m] = ::sluice::crossover(second, first, point);
+  }
+  fitPools(a);
+  fitPools(b);
+}
+
+std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const Candidate &father, Rng &rng) const {
+  Candidate a = mother, b = father;
+  if (a.allocator == Allocator::Pools && b.allocator == Allocator::Pools) {
+    crossPools(a, b, rng);
+  } else if (a.allocator == Allocator::Offsets && b.allocator == Allocator::Offsets) {
+    auto maybeSwap = [&](auto &x, auto &y) {
+      if (rng.chance(0.5))
+        std::swap(x, y);
+    };
+    maybeSwap(a.offsets.eviction, b.offsets.eviction);
+    maybeSwap(a.offsets.stallWeight, b.offsets.stallWeight);
+    maybeSwap(a.offsets.idleWeight, b.offsets.idleWeight);
+    maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
+    maybeSwap(a.offsets.passes, b.offsets.passes);
+  }
+  const size_t point = rng.below(mother.order.size() + 1);
+  const Schedule orders[] = {crossoverOrders(mother.order, father.order, point),
+                             crossoverOrders(father.order, mother.order, point)};
+  std::vector<Candidate> children;
+  for (const Schedule &order : orders)
+    for (const Candidate *allocation : {&a, &b}) {
+      children.push_back(*allocation);
+      children.back().order = order;
+    }
+  return children;
+}
+
+void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &rng) const {
+  for (PoolConfig &pool : candidate.pools) {
+    if (pool.sizes.empty())
+      continue;
+    mutateClasses(pool, probability, rng);
+    mutateCounts(pool, probability, kCountSigma, rng);
+  }
+  fitPools(candidate);
+}
+
+void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
+  auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
+  const bool weighs = params.eviction == EvictionPolicy::CostAware;
+  switch (weighs ? rng.below(6) : rng.below(2)) {
+  case 0:
+    params.passes = 1 + static_cast<int>(rng.below(5));
+    break;
+  case 1:
+    params.eviction = static_cast<EvictionPolicy>(rng.below(4));
+    break;
+  case 2:
+    params.distanceExponent = std::clamp(params.distanceExponent + 0.25 * rng.normal(), 0.0, 3.0);
+    break;
+  case 3:
+    scale(params.idleWeight);
+    break;
+  default:
+    scale(params.stallWeight);
+    break;
+  }
+}
+
+void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng) const {
+  auto mutateAllocation = [&](double probability) {
+    if (candidate.allocator == Allocator::Pools)
+      mutatePools(candidate, probability, rng);
+    else
+      mutateOffsets(candidate.offsets, rng);
+  };
+  auto moveSome = [&](uint64_t most) {
+    for (uint64_t moves = 1 + rng.below(most); moves > 0; --moves)
+      candidate.order = moveOne(graph, candidate.order, rng);
+  };
+  switch (kind) {
+  case Mutation::Paper:
+    candidate.order = mutateOrder(graph, candidate.order, kPaperProbability, rng);
+    mutateAllocation(kPaperProbability);
+    return;
+  case Mutation::Mixed: {
+    double dice = rng.uniform();
+    if (dice < 0.4) {
+      moveSome(8);
+    } else if (dice < 0.7) {
+      // A few places on average, however long the order is.
+      double places = std::exp2(1 + static_cast<double>(rng.below(6)));
+      double probability = std::min(kPaperProbability, places / static_cast<double>(candidate.order.size() + 1));
+      candidate.order = mutateOrder(graph, candidate.order, probability, rng);
+    } else if (dice < 0.75) {
+      candidate.order = mutateOrder(graph, candidate.order, kPaperProbability, rng);
+    }
+    if (dice >= 0.75 || rng.chance(0.5))
+      mutateAllocation(kPaperProbability);
+    return;
+  }
+  case Mutation::Small:
+    if (rng.chance(0.6))
+      moveSome(3);
+    else
+      mutateAllocation(1.0 / 16);
+    return;
+  }
+}
+
+} // namespace sluice

@@ -1,0 +1,84 @@
+//===- Candidate.h - What the search breeds ---------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_SEARCH_CANDIDATE_H
+#define SLUICE_LIB_SEARCH_CANDIDATE_H
+
+#include "sluice/Memory/SizeClassPool.h"
+#include "sluice/Search/Orders.h"
+#include "sluice/Swap/SwapPlanner.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+enum class Allocator : uint8_t { Offsets, Pools };
+
+/// SwapAdvisor's individual (SCH, CLS, CNT), with free addresses and an eviction
+/// policy as an alternative to the pools.
+struct Candidate {
+  Schedule order;
+  Allocator allocator = Allocator::Offsets;
+  SwapParams offsets;            ///< Read for Offsets.
+  std::vector<PoolConfig> pools; ///< Per memory; read for Pools. Empty for the host.
+};
+
+struct NamedCandidate {
+  std::string name;
+  Candidate genes;
+};
+
+/// How far children stray from their parents.
+enum class Mutation : uint8_t {
+  Paper, ///< SwapAdvisor's: each step of everything with probability 0.1.
+  Mixed, ///< Mostly a few moves; sometimes the paper's, of varied strength.
+  Small, ///< One thing.
+};
+
+/// Plans and varies candidates for one placement. Thread-safe.
+class CandidateSpace {
+public:
+  /// The problem is checked. `placementOrder` is one more order to start from,
+  /// or empty.
+  CandidateSpace(const Graph &graph, const Machine &machine, const CostTable &costs, std::vector<int64_t> capacityBytes,
+                 std::vector<DeviceId> placement, const Schedule &placementOrder);
+
+  const std::vector<DeviceId> &placement() const { return devices; }
+  SwapProblem problemFor(const Schedule &order) const;
+  /// Distinct orders with their names, the model's first.
+  const std::vector<std::pair<std::string, Schedule>> &orders() const { return starts; }
+
+  /// Every order with every eviction policy; the default policy's first.
+  std::vector<NamedCandidate> offsetSeeds() const;
+  /// Every order with each of three pools: one class, powers of two, one class
+  /// a size. Pools that the capacity cannot hold are left out.
+  std::vector<NamedCandidate> poolSeeds() const;
+
+  Expected<Plan> plan(const Candidate &candidate) const;
+  /// Simulated nanoseconds of a plan.
+  int64_t makespanNs(const Plan &plan) const;
+
+  /// Two orders x two allocations (SwapAdvisor, section 5.2).
+  std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng) const;
+  void mutate(Candidate &candidate, Mutation kind, Rng &rng) const;
+
+private:
+  bool fitPools(Candidate &candidate) const;
+  void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
+  void mutateOffsets(SwapParams &params, Rng &rng) const;
+  void crossPools(Candidate &a, Candidate &b, Rng &rng) const;
+
+  const Graph &graph;
+  const Machine &machine;
+  const CostTable &costs;
+  std::vector<int64_t> capacityBytes;
+  std::vector<DeviceId> devices;
+  std::vector<std::pair<std::string, Schedule>> starts;
+  std::vector<std::vector<int64_t>> sizes; ///< Per memory: SwapAdvisor's TS.
+};
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_SEARCH_CANDIDATE_H

@@ -1,0 +1,306 @@
+//===- LowerBound.cpp -----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The link bound. Fix one memory m other than the host's and one operator v.
+// When v starts, all its ancestors have run and none of its descendants. Let
+//   P  bytes of the parameters and states read in m,
+//   K  those of them that the step never copies in: they were there at its start
+//      and must be at its end, so they take their bytes all the time; a state
+//      that gets a new value counts only while it has readers left in m, or once
+//      the new value, which then has to stay, is made in m by an ancestor,
+//   A  bytes of other tensors that ancestors touch in m and descendants read in
+//      m, and v's operands if it runs in m,
+//   R  those of A that are in m when v starts.
+// R + K is at most m's capacity C. The step copies P - K of the former in, and
+// the A - R that are not there must be copied in after v although they have been
+// in m before. So at least P + A - C bytes come in, beside everything that comes
+// in for the first time: inputs and what other memories' operators produce.
+// Likewise, of the tensors produced in m, those of A that are absent at v have
+// left m, beside those that leave anyway: outputs and what others read.
+// Operators run once (no recomputation), and v's operands may share buffers only
+// where the operator runs in place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/LowerBound.h"
+
+#include "sluice/Search/Orders.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+int64_t LowerBounds::greatest() const { return std::max({computeNs, pathNs, linkNs}); }
+
+namespace {
+
+constexpr size_t kMaxMoments = 256;
+
+class Bounder {
+public:
+  Bounder(const Graph &graph, const Machine &machine, const CostTable &costs, std::span<const int64_t> capacities,
+          std::span<const DeviceId> placement)
+      : graph(graph), machine(machine), costs(costs), capacities(capacities), placement(placement),
+        topological(modelOrder(graph)), newValue(graph.numTensors()) {
+    for (uint32_t i = 0; i < graph.numTensors(); ++i)
+      if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid())
+        newValue[old.index()] = TensorId(i);
+  }
+
+  LowerBounds solve() {
+    LowerBounds bounds;
+    measurePaths();
+    bounds.computeNs = computeNs();
+    bounds.pathNs = pathNs();
+    for (uint32_t m = 1; m < machine.memories.size(); ++m)
+      bounds.linkNs = std::max(bounds.linkNs, linkNs(MemoryId(m)));
+    return bounds;
+  }
+
+private:
+  MemoryId memoryOf(OperatorId op) const { return machine.device(placement[op.index()]).memory; }
+  /// May be in a memory when the step starts.
+  static bool persistent(const Tensor &tensor) {
+    return !tensor.producer.valid() && (tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State);
+  }
+
+  /// One copy out of `from` and one into `to` at least; the same where the two
+  /// are linked.
+  int64_t moveNs(MemoryId from, MemoryId to, int64_t bytes) const {
+    if (from == to)
+      return 0;
+    int64_t leave = std::numeric_limits<int64_t>::max(), enter = leave;
+    for (const Link &link : machine.links) {
+      if (link.a == from || link.b == from)
+        leave = std::min(leave, transferTimeNs(link, bytes));
+      if (link.a == to || link.b == to)
+        enter = std::min(enter, transferTimeNs(link, bytes));
+    }
+    return machine.findLink(from, to).valid() ? std::max(leave, enter) : saturatingAdd(leave, enter);
+  }
+
+  /// Earliest starts, and least times from operators' ends to the step's.
+  void measurePaths() {
+    heads.assign(graph.numOperators(), 0);
+    tails.assign(graph.numOperators(), 0);
+    auto timeNs = [&](OperatorId op) { return costs.timeNs(op, placement[op.index()]); };
+    for (OperatorId op : topological)
+      for (TensorId input : graph.op(op).inputs) {
+        const Tensor &tensor = graph.tensor(input);
+        int64_t &head = heads[op.index()];
+        if (OperatorId before = tensor.producer; before.valid())
+          head = std::max(head, saturatingAdd(saturatingAdd(heads[before.index()], timeNs(before)),
+                                              moveNs(memoryOf(before), memoryOf(op), tensor.bytes)));
+        else if (tensor.kind == TensorKind::Input)
+          head = std::max(head, moveNs(Machine::hostMemory(), memoryOf(op), tensor.bytes));
+      }
+    for (size_t i = topological.size(); i-- > 0;) {
+      OperatorId op = topological[i];
+      int64_t &tail = tails[op.index()];
+      for (TensorId output : graph.op(op).outputs) {
+        const Tensor &tensor = graph.tensor(output);
+        for (OperatorId after : tensor.consumers)
+          tail = std::max(tail, saturatingAdd(moveNs(memoryOf(op), memoryOf(after), tensor.bytes),
+                                              saturatingAdd(timeNs(after), tails[after.index()])));
+        if (tensor.isOutput)
+          tail = std::max(tail, moveNs(memoryOf(op), Machine::hostMemory(), tensor.bytes));
+      }
+    }
+  }
+
+  int64_t pathNs() const {
+    int64_t longest = 0;
+    for (OperatorId op : topological)
+      longest = std::max(longest, saturatingAdd(saturatingAdd(heads[op.index()], tails[op.index()]),
+                                                costs.timeNs(op, placement[op.index()])));
+    return longest;
+  }
+
+  /// A device starts no sooner than the first of its operators can, and after
+  /// the last the least of their tails remains.
+  int64_t computeNs() const {
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    struct Load {
+      int64_t work = 0, head = kNever, tail = kNever;
+    };
+    std::vector<Load> loads(machine.devices.size());
+    for (OperatorId op : topological) {
+      Load &load = loads[placement[op.index()].index()];
+      load.work = saturatingAdd(load.work, costs.timeNs(op, placement[op.index()]));
+      load.head = std::min(load.head, heads[op.index()]);
+      load.tail = std::min(load.tail, tails[op.index()]);
+    }
+    int64_t most = 0;
+    for (const Load &load : loads)
+      if (load.work > 0)
+        most = std::max(most, saturatingAdd(saturatingAdd(load.head, load.work), load.tail));
+    return most;
+  }
+
+  enum Side : char { Neither, Ancestor, Self, Descendant };
+
+  std::vector<Side> sidesOf(OperatorId v) const {
+    std::vector<Side> side(graph.numOperators(), Neither);
+    std::vector<OperatorId> stack;
+    auto flood = [&](Side value, auto neighbours) {
+      stack.push_back(v);
+      while (!stack.empty()) {
+        OperatorId op = stack.back();
+        stack.pop_back();
+        neighbours(op, [&](OperatorId next) {
+          if (side[next.index()] == Neither) {
+            side[next.index()] = value;
+            stack.push_back(next);
+          }
+        });
+      }
+    };
+    side[v.index()] = Self;
+    flood(Ancestor, [&](OperatorId op, auto visit) {
+      for (TensorId input : graph.op(op).inputs)
+        if (OperatorId producer = graph.tensor(input).producer; producer.valid())
+          visit(producer);
+    });
+    flood(Descendant, [&](OperatorId op, auto visit) {
+      for (TensorId output : graph.op(op).outputs)
+        for (OperatorId reader : graph.tensor(output).consumers)
+          visit(reader);
+    });
+    return side;
+  }
+
+  /// Operands of `op` other than those persistentBytes counts; pairs that run in
+  /// place once.
+  int64_t operandBytes(OperatorId id) const {
+    const Operator &op = graph.op(id);
+    int64_t bytes = op.workspaceBytes;
+    for (TensorId output : op.outputs)
+      bytes = saturatingAdd(bytes, graph.tensor(output).bytes);
+    for (TensorId input : op.inputs)
+      if (const Tensor &tensor = graph.tensor(input); !persistent(tensor) && !tensor.updates.valid())
+        bytes = saturatingAdd(bytes, tensor.bytes);
+    std::vector<char> counted(op.outputs.size(), 0);
+    for (auto [input, output] : op.inPlace)
+      if (output < counted.size() && !counted[output]) {
+        counted[output] = 1;
+        bytes -= graph.tensor(op.outputs[output]).bytes;
+      }
+    return bytes;
+  }
+
+  bool readIn(MemoryId m, const Tensor &tensor) const {
+    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                       [&](OperatorId reader) { return memoryOf(reader) == m; });
+  }
+
+  /// P at the moment `side` describes.
+  int64_t persistentBytes(MemoryId m, std::span<const uint32_t> persistents, const std::vector<Side> &side) const {
+    int64_t bytes = 0;
+    for (uint32_t i : persistents) {
+      const Tensor &tensor = graph.tensor(TensorId(i));
+      int64_t counted = tensor.bytes;
+      if (newValue[i].valid()) {
+        const Tensor &next = graph.tensor(newValue[i]);
+        bool readLater = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) {
+          return memoryOf(reader) == m && (side[reader.index()] == Self || side[reader.index()] == Descendant);
+        });
+        bool replaced =
+            next.producer.valid() && memoryOf(next.producer) == m && side[next.producer.index()] == Ancestor;
+        if (!readLater)
+          counted = replaced ? std::min(counted, next.bytes) : 0;
+      }
+      bytes = saturatingAdd(bytes, counted);
+    }
+    return bytes;
+  }
+
+  /// What memory m must take and give, in bytes.
+  struct Traffic {
+    int64_t in = 0, out = 0;
+  };
+
+  int64_t linkNs(MemoryId m) const {
+    // First-time traffic, and for every tensor whether it leaves m anyway.
+    Traffic base;
+    std::vector<char> leaves(graph.numTensors(), 0);
+    std::vector<uint32_t> persistents, others; // Of the tensors read in m.
+    for (uint32_t i = 0; i < graph.numTensors(); ++i) {
+      const Tensor &tensor = graph.tensor(TensorId(i));
+      bool made = tensor.producer.valid() && memoryOf(tensor.producer) == m, read = readIn(m, tensor);
+      leaves[i] = made && tensor.isOutput;
+      for (OperatorId reader : tensor.consumers)
+        leaves[i] |= made && memoryOf(reader) != m;
+      if (leaves[i])
+        base.out = saturatingAdd(base.out, tensor.bytes);
+      if (read && persistent(tensor))
+        persistents.push_back(i);
+      else if (read && !tensor.updates.valid())
+        others.push_back(i);
+      if (read && !made && !persistent(tensor))
+        base.in = saturatingAdd(base.in, tensor.bytes);
+    }
+
+    const int64_t capacity = capacities[m.index()];
+    Traffic extra;
+    const size_t moments = std::min(kMaxMoments, topological.size());
+    for (size_t k = 0; k < moments; ++k) {
+      const OperatorId v = topological[k * topological.size() / moments];
+      const std::vector<Side> side = sidesOf(v);
+      int64_t live = memoryOf(v) == m ? operandBytes(v) : 0, mayLeave = 0;
+      for (uint32_t i : others) {
+        const Tensor &tensor = graph.tensor(TensorId(i));
+        const bool made = tensor.producer.valid() && memoryOf(tensor.producer) == m;
+        bool before = made && side[tensor.producer.index()] == Ancestor, own = tensor.producer == v, after = false;
+        for (OperatorId reader : tensor.consumers) {
+          own |= reader == v;
+          if (memoryOf(reader) != m)
+            continue;
+          before |= side[reader.index()] == Ancestor;
+          after |= side[reader.index()] == Descendant;
+        }
+        if (!before || !after || own)
+          continue;
+        live = saturatingAdd(live, tensor.bytes);
+        if (made && !leaves[i])
+          mayLeave = saturatingAdd(mayLeave, tensor.bytes);
+      }
+      extra.in = std::max(extra.in, saturatingAdd(persistentBytes(m, persistents, side), live) - capacity);
+      extra.out = std::max(extra.out, mayLeave - capacity);
+    }
+
+    double oneWay = 0, bothWays = 0;
+    for (const Link &link : machine.links)
+      if (link.a == m || link.b == m) {
+        oneWay += link.bytesPerSec;
+        bothWays += link.duplexBytesPerSec;
+      }
+    if (oneWay == 0)
+      return 0;
+    double in = static_cast<double>(base.in) + static_cast<double>(extra.in);
+    double out = static_cast<double>(base.out) + static_cast<double>(extra.out);
+    // A part in 10^9 less: the simulator rounds events to whole nanoseconds.
+    double ns = std::max({in / oneWay, out / oneWay, (in + out) / bothWays}) * 1e9 * (1 - 1e-9);
+    return static_cast<int64_t>(std::min(ns, 0x1p62));
+  }
+
+  const Graph &graph;
+  const Machine &machine;
+  const CostTable &costs;
+  std::span<const int64_t> capacities;
+  std::span<const DeviceId> placement;
+  Schedule topological;
+  std::vector<TensorId> newValue;    ///< Per tensor: what updates it.
+  std::vector<int64_t> heads, tails; ///< Per operator.
+};
+
+} // namespace
+
+LowerBounds planLowerBounds(const Graph &graph, const Machine &machine, const CostTable &costs,
+                            std::span<const int64_t> capacities, std::span<const DeviceId> placement) {
+  return Bounder(graph, machine, costs, capacities, placement).solve();
+}
+
+} // namespace sluice

@@ -1,0 +1,228 @@
+//===- Orders.cpp ---------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/Orders.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cassert>
+#include <queue>
+
+namespace sluice {
+
+namespace {
+
+/// Which operators are ready, as a schedule grows.
+class ReadyTracker {
+public:
+  explicit ReadyTracker(const Graph &graph) : graph(graph), missing(graph.numOperators()) {
+    for (uint32_t i = 0; i < missing.size(); ++i)
+      for (TensorId input : graph.op(OperatorId(i)).inputs)
+        missing[i] += graph.tensor(input).producer.valid();
+  }
+  /// Calls fn for each operator ready from the start, ascending.
+  template <typename Fn>
+  void forEachInitial(Fn fn) const {
+    for (uint32_t i = 0; i < missing.size(); ++i)
+      if (missing[i] == 0)
+        fn(OperatorId(i));
+  }
+  /// Calls fn for each operator that `op` was the last to wait for.
+  template <typename Fn>
+  void schedule(OperatorId op, Fn fn) {
+    for (TensorId output : graph.op(op).outputs)
+      for (OperatorId reader : graph.tensor(output).consumers)
+        if (--missing[reader.index()] == 0)
+          fn(reader);
+  }
+
+private:
+  const Graph &graph;
+  std::vector<uint32_t> missing; ///< Produced inputs not there yet, per operator.
+};
+
+} // namespace
+
+Schedule modelOrder(const Graph &graph) {
+  Expected<Schedule> order = graph.topologicalOrder();
+  assert(order && "the graph was checked");
+  return order ? std::move(*order) : Schedule();
+}
+
+Schedule depthFirstOrder(const Graph &graph) {
+  ReadyTracker tracker(graph);
+  std::vector<OperatorId> stack;
+  tracker.forEachInitial([&](OperatorId op) { stack.push_back(op); });
+  std::reverse(stack.begin(), stack.end());
+  Schedule order;
+  order.reserve(graph.numOperators());
+  while (!stack.empty()) {
+    OperatorId op = stack.back();
+    stack.pop_back();
+    order.push_back(op);
+    size_t first = stack.size();
+    tracker.schedule(op, [&](OperatorId ready) { stack.push_back(ready); });
+    std::sort(stack.begin() + static_cast<ptrdiff_t>(first), stack.end(), std::greater<>());
+  }
+  return order;
+}
+
+Schedule memoryAwareOrder(const Graph &graph) {
+  std::vector<size_t> readersLeft(graph.numTensors());
+  for (uint32_t i = 0; i < readersLeft.size(); ++i)
+    readersLeft[i] = graph.tensor(TensorId(i)).consumers.size();
+  auto growth = [&](OperatorId op) {
+    int64_t bytes = 0;
+    for (TensorId output : graph.op(op).outputs)
+      bytes = saturatingAdd(bytes, graph.tensor(output).bytes);
+    for (TensorId input : graph.op(op).inputs) {
+      const Tensor &tensor = graph.tensor(input);
+      if (tensor.kind == TensorKind::Activation && !tensor.isOutput && readersLeft[input.index()] == 1)
+        bytes = saturatingAdd(bytes, -tensor.bytes);
+    }
+    return bytes;
+  };
+
+  // An operator's growth only ever falls, when it becomes some tensor's last
+  // reader; it is pushed again then, and stale entries are skipped.
+  using Entry = std::pair<int64_t, OperatorId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  enum : char { Waiting, Ready, Done };
+  std::vector<char> state(graph.numOperators(), Waiting);
+  auto makeReady = [&](OperatorId op) {
+    state[op.index()] = Ready;
+    ready.push({growth(op), op});
+  };
+  ReadyTracker tracker(graph);
+  tracker.forEachInitial(makeReady);
+  Schedule order;
+  order.reserve(graph.numOperators());
+  while (!ready.empty()) {
+    OperatorId op = ready.top().second;
+    ready.pop();
+    if (state[op.index()] == Done)
+      continue;
+    state[op.index()] = Done;
+    order.push_back(op);
+    for (TensorId input : graph.op(op).inputs)
+      if (--readersLeft[input.index()] == 1)
+        for (OperatorId reader : graph.tensor(input).consumers)
+          if (state[reader.index()] == Ready)
+            ready.push({growth(reader), reader});
+    tracker.schedule(op, makeReady);
+  }
+  return order;
+}
+
+/// Repeatedly the ready operator with the least key.
+template <typename Key>
+static Schedule listSchedule(const Graph &graph, const std::vector<Key> &keys) {
+  using Entry = std::pair<Key, OperatorId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  auto push = [&](OperatorId op) { ready.push({keys[op.index()], op}); };
+  ReadyTracker tracker(graph);
+  tracker.forEachInitial(push);
+  Schedule order;
+  order.reserve(graph.numOperators());
+  while (!ready.empty()) {
+    OperatorId op = ready.top().second;
+    ready.pop();
+    order.push_back(op);
+    tracker.schedule(op, push);
+  }
+  return order;
+}
+
+Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement) {
+  Schedule topological = modelOrder(graph);
+  std::vector<int64_t> keys(graph.numOperators()); // Minus the longest path: least first.
+  for (size_t i = topological.size(); i-- > 0;) {
+    OperatorId op = topological[i];
+    int64_t longest = 0;
+    for (TensorId output : graph.op(op).outputs)
+      for (OperatorId reader : graph.tensor(output).consumers)
+        longest = std::max(longest, -keys[reader.index()]);
+    keys[op.index()] = -saturatingAdd(longest, costs.timeNs(op, placement[op.index()]));
+  }
+  return listSchedule(graph, keys);
+}
+
+Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point) {
+  Schedule child(head.begin(), head.begin() + static_cast<ptrdiff_t>(point));
+  child.reserve(tail.size());
+  std::vector<char> taken(tail.size(), 0);
+  for (OperatorId op : child)
+    taken[op.index()] = 1;
+  for (OperatorId op : tail)
+    if (!taken[op.index()])
+      child.push_back(op);
+  return child;
+}
+
+Schedule mutateOrder(const Graph &graph, const Schedule &order, double probability, Rng &rng) {
+  std::vector<uint32_t> position(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    position[order[i].index()] = i;
+  // Both views of the ready set: by position, and as an array to draw from.
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> earliest;
+  std::vector<OperatorId> pool;
+  std::vector<uint32_t> slot(order.size());
+  std::vector<char> done(order.size(), 0);
+  auto push = [&](OperatorId op) {
+    earliest.push(position[op.index()]);
+    slot[op.index()] = static_cast<uint32_t>(pool.size());
+    pool.push_back(op);
+  };
+  ReadyTracker tracker(graph);
+  tracker.forEachInitial(push);
+  Schedule child;
+  child.reserve(order.size());
+  while (!pool.empty()) {
+    OperatorId op;
+    if (rng.chance(probability)) {
+      op = pool[rng.below(pool.size())];
+    } else {
+      while (done[order[earliest.top()].index()])
+        earliest.pop();
+      op = order[earliest.top()];
+    }
+    done[op.index()] = 1;
+    slot[pool.back().index()] = slot[op.index()];
+    pool[slot[op.index()]] = pool.back();
+    pool.pop_back();
+    child.push_back(op);
+    tracker.schedule(op, push);
+  }
+  return child;
+}
+
+Schedule moveOne(const Graph &graph, const Schedule &order, Rng &rng) {
+  if (order.size() < 2)
+    return order;
+  const size_t from = rng.below(order.size());
+  const OperatorId op = order[from];
+  auto dependsOn = [&](OperatorId later, OperatorId earlier) {
+    for (TensorId input : graph.op(later).inputs)
+      if (graph.tensor(input).producer == earlier)
+        return true;
+    return false;
+  };
+  size_t low = from, high = from;
+  while (low > 0 && !dependsOn(op, order[low - 1]))
+    --low;
+  while (high + 1 < order.size() && !dependsOn(order[high + 1], op))
+    ++high;
+  const size_t to = low + rng.below(high - low + 1);
+  Schedule child = order;
+  auto at = [&](size_t i) { return child.begin() + static_cast<ptrdiff_t>(i); };
+  if (to < from)
+    std::rotate(at(to), at(from), at(from + 1));
+  else
+    std::rotate(at(from), at(from + 1), at(to + 1));
+  return child;
+}
+
+} // namespace sluice

@@ -1,0 +1,108 @@
+//===- LowerBoundTest.cpp -------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/LowerBound.h"
+
+#include "RandomGraph.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// input -> a -> b -> ... a chain of operators, each with a parameter.
+Instance chain(size_t operators, int64_t activationBytes, int64_t parameterBytes, int64_t timeNs) {
+  Instance instance;
+  instance.machine = starMachine(1);
+  Graph &graph = instance.graph;
+  graph.name = "chain";
+  auto add = [&](TensorKind kind, int64_t bytes) {
+    Tensor tensor;
+    tensor.name = concat("t", graph.numTensors());
+    tensor.kind = kind;
+    tensor.bytes = bytes;
+    return graph.addTensor(tensor);
+  };
+  TensorId value = add(TensorKind::Input, activationBytes);
+  for (size_t i = 0; i < operators; ++i) {
+    Operator op;
+    op.name = concat("op", i);
+    op.inputs = {value, add(TensorKind::Parameter, parameterBytes)};
+    value = add(TensorKind::Activation, activationBytes);
+    op.outputs = {value};
+    graph.addOperator(op);
+    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {1, timeNs});
+  }
+  graph.mutableTensor(value).isOutput = true;
+  instance.costs.numDevices = 2;
+  instance.placement.assign(operators, DeviceId(1u));
+  return instance;
+}
+
+LowerBounds bounds(const Instance &instance, int64_t capacity) {
+  std::vector<int64_t> capacities{std::numeric_limits<int64_t>::max(), capacity};
+  return planLowerBounds(instance.graph, instance.machine, instance.costs, capacities, instance.placement);
+}
+
+} // namespace
+
+TEST_CASE("the bounds of a chain by hand", "[search]") {
+  Instance instance = chain(5, 640, 6400, 100);
+  LowerBounds roomy = bounds(instance, 1 << 20);
+  // In (640 bytes, 10 ns latency), five operators, out.
+  CHECK(roomy.pathNs == 650 + 500 + 650);
+  CHECK(roomy.computeNs == roomy.pathNs);
+  // 640 bytes in and out share 1.6 bytes a nanosecond; a part in 10^9 is given up.
+  CHECK(roomy.linkNs == 799);
+  // Room for two parameters beside the two activations: three come each step.
+  LowerBounds tight = bounds(instance, 2 * 6400 + 1280);
+  CHECK(tight.linkNs == 3 * 6400 + 640 - 1);
+  CHECK(tight.pathNs == roomy.pathNs);
+  CHECK(tight.greatest() == tight.linkNs);
+}
+
+TEST_CASE("what must survive a moment of the step counts against the memory", "[search]") {
+  // A chain whose last operator also reads the first's value: training in small.
+  Instance instance = chain(6, 640, 64, 10);
+  TensorId first = instance.graph.op(OperatorId(0u)).outputs[0];
+  Graph graph;
+  for (const Tensor &tensor : instance.graph.tensors()) {
+    Tensor copy = tensor;
+    copy.producer = OperatorId();
+    copy.consumers.clear();
+    graph.addTensor(copy);
+  }
+  for (Operator op : instance.graph.operators()) {
+    if (op.name == "op5")
+      op.inputs.push_back(first);
+    graph.addOperator(op);
+  }
+  instance.graph = graph;
+  // Three values of 640 bytes and six parameters: at 1600 bytes, 320 + 384 must
+  // come beside the input.
+  CHECK(bounds(instance, 1600).linkNs == 640 + 320 + 384 - 1);
+}
+
+TEST_CASE("every plan keeps above the bound", "[search]") {
+  for (uint64_t seed = 0; seed < 15; ++seed)
+    for (double share : {0.0, 0.3, 0.7, 2.0}) {
+      Instance instance = randomInstance(seed, 12);
+      SearchProblem problem = instance.problem(share);
+      LowerBounds bound =
+          planLowerBounds(instance.graph, instance.machine, instance.costs, problem.capacityBytes, instance.placement);
+      SearchParams params;
+      params.timeNs = 0;
+      params.evaluations = 60;
+      Expected<SearchResult> result = solveSearch(problem, params);
+      REQUIRE(result);
+      CHECK(result->lowerBoundNs == bound.greatest());
+      CHECK(result->makespanNs >= bound.greatest());
+      for (const Baseline &baseline : result->baselines)
+        if (baseline.makespanNs && baseline.name != "ideal")
+          CHECK(*baseline.makespanNs >= bound.greatest());
+    }
+}

@@ -1,0 +1,90 @@
+//===- OrdersTest.cpp -----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/Orders.h"
+
+#include "RandomGraph.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+
+static Schedule schedule(std::initializer_list<uint32_t> ids) {
+  Schedule order;
+  for (uint32_t id : ids)
+    order.push_back(OperatorId(id));
+  return order;
+}
+
+/// Two branches from one value, of given widths in bytes, joined at the end:
+/// operators 0 (head), 1 3 (left), 2 4 (right), 5 (join).
+static Graph diamond(int64_t leftBytes, int64_t rightBytes) {
+  Graph graph;
+  auto add = [&](std::vector<TensorId> inputs, int64_t bytes) {
+    Tensor tensor;
+    tensor.name = concat("t", graph.numTensors());
+    tensor.bytes = bytes;
+    TensorId output = graph.addTensor(tensor);
+    Operator op;
+    op.name = concat("op", graph.numOperators());
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    graph.addOperator(op);
+    return output;
+  };
+  TensorId head = add({}, 100);
+  TensorId left = add({head}, leftBytes), right = add({head}, rightBytes);
+  left = add({left}, 1);
+  right = add({right}, 1);
+  add({left, right}, 1);
+  return graph;
+}
+
+TEST_CASE("the four orders of a diamond", "[search]") {
+  Graph graph = diamond(50, 10);
+  CHECK(modelOrder(graph) == schedule({0, 1, 2, 3, 4, 5}));
+  CHECK(depthFirstOrder(graph) == schedule({0, 1, 3, 2, 4, 5}));
+  // The narrow branch first; the wide one's start then frees the head.
+  CHECK(memoryAwareOrder(graph) == schedule({0, 2, 1, 3, 4, 5}));
+  CostTable costs{1, {1, 1, 1, 1, 9, 1}};
+  std::vector<DeviceId> placement(6, DeviceId(0u));
+  CHECK(criticalPathOrder(graph, costs, placement) == schedule({0, 2, 4, 1, 3, 5}));
+}
+
+TEST_CASE("schedule crossover of SwapAdvisor's figure 4", "[search]") {
+  // Operators 1 to 5 of the paper; child 1 starts with SCH2's first three.
+  CHECK(crossoverOrders(schedule({1, 2, 3, 0, 4}), schedule({0, 1, 2, 3, 4}), 3) == schedule({1, 2, 3, 0, 4}));
+  CHECK(crossoverOrders(schedule({0, 1, 2, 3, 4}), schedule({1, 2, 3, 0, 4}), 1) == schedule({0, 1, 2, 3, 4}));
+}
+
+TEST_CASE("every order and every child is topological", "[search]") {
+  Rng rng(9);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Instance instance = randomInstance(seed, 40);
+    const Graph &graph = instance.graph;
+    std::vector<Schedule> orders{modelOrder(graph), depthFirstOrder(graph), memoryAwareOrder(graph),
+                                 criticalPathOrder(graph, instance.costs, instance.placement)};
+    for (int round = 0; round < 50; ++round) {
+      const Schedule &a = orders[rng.below(orders.size())], &b = orders[rng.below(orders.size())];
+      Schedule child = crossoverOrders(a, b, rng.below(41));
+      orders.push_back(round % 2 ? moveOne(graph, child, rng) : mutateOrder(graph, child, 0.1, rng));
+    }
+    for (const Schedule &order : orders)
+      REQUIRE(graph.isTopological(order));
+  }
+}
+
+TEST_CASE("mutation without chance keeps the order; with it, changes it", "[search]") {
+  Instance instance = randomInstance(4, 60);
+  Rng rng(1);
+  Schedule order = depthFirstOrder(instance.graph);
+  CHECK(mutateOrder(instance.graph, order, 0, rng) == order);
+  CHECK(mutateOrder(instance.graph, order, 0.5, rng) != order);
+  bool moved = false;
+  for (int i = 0; i < 20; ++i)
+    moved |= moveOne(instance.graph, order, rng) != order;
+  CHECK(moved);
+}

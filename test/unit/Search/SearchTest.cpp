@@ -1,0 +1,221 @@
+//===- SearchTest.cpp -----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/Search.h"
+
+#include "RandomGraph.h"
+#include "sluice/Plan/PlanJson.h"
+#include "sluice/Search/Orders.h"
+#include "sluice/Simulator/Simulator.h"
+#include "sluice/Swap/SwapPlanner.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+SearchParams evaluations(int64_t count, const char *solver = "default") {
+  SearchParams params;
+  params.solver = solver;
+  params.timeNs = 0;
+  params.evaluations = count;
+  params.seed = 11;
+  return params;
+}
+
+SearchResult solve(const SearchProblem &problem, const SearchParams &params) {
+  Expected<SearchResult> result = solveSearch(problem, params);
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(result);
+  // What every result promises.
+  REQUIRE(validatePlan(*problem.graph, *problem.machine, result->plan));
+  for (size_t m = 0; m < problem.capacityBytes.size(); ++m)
+    CHECK(result->plan.arenaBytes[m] <= problem.capacityBytes[m]);
+  CHECK(simulate(*problem.graph, *problem.machine, *problem.costs, result->plan).makespanNs == result->makespanNs);
+  CHECK(result->makespanNs >= result->lowerBoundNs);
+  return std::move(*result);
+}
+
+/// Best over every topological order, with the default policy.
+void enumerateOrders(const SearchProblem &problem, Schedule &prefix, int64_t &best) {
+  const Graph &graph = *problem.graph;
+  if (prefix.size() == graph.numOperators()) {
+    SwapProblem swap{graph, *problem.machine, *problem.costs, problem.placement, prefix, problem.capacityBytes};
+    if (Expected<Plan> plan = planSwapOffsets(swap))
+      best = std::min(best, simulate(graph, *problem.machine, *problem.costs, *plan).makespanNs);
+    return;
+  }
+  for (uint32_t i = 0; i < graph.numOperators(); ++i) {
+    OperatorId op(i);
+    auto placed = [&](OperatorId id) { return std::find(prefix.begin(), prefix.end(), id) != prefix.end(); };
+    std::vector<OperatorId> before = graph.predecessors(op);
+    if (placed(op) || !std::all_of(before.begin(), before.end(), placed))
+      continue;
+    prefix.push_back(op);
+    enumerateOrders(problem, prefix, best);
+    prefix.pop_back();
+  }
+}
+
+} // namespace
+
+TEST_CASE("no solver of the search is beaten by the one before it", "[search]") {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Instance instance = randomInstance(seed, 25);
+    SearchProblem problem = instance.problem(seed % 3 * 0.3);
+    SearchResult best = solve(problem, evaluations(150));
+    SearchResult greedy = solve(problem, evaluations(150, "greedy"));
+    CHECK(best.makespanNs <= greedy.makespanNs);
+    for (const SearchResult *result : {&best, &greedy})
+      for (const Baseline &entry : result->baselines)
+        if (entry.makespanNs && entry.name != "ideal")
+          CHECK(result->makespanNs <= *entry.makespanNs);
+    Expected<SearchResult> onDemand = solveSearch(problem, evaluations(1, "odswap"));
+    if (onDemand)
+      CHECK(greedy.makespanNs <= onDemand->makespanNs);
+  }
+}
+
+TEST_CASE("the search improves on its greedy start", "[search]") {
+  int improved = 0;
+  for (uint64_t seed = 30; seed < 36; ++seed) {
+    Instance instance = randomInstance(seed, 30);
+    SearchProblem problem = instance.problem(0.2);
+    improved += solve(problem, evaluations(400)).makespanNs < solve(problem, evaluations(400, "greedy")).makespanNs;
+  }
+  CHECK(improved >= 3);
+}
+
+TEST_CASE("unlimited memory gives the ideal plan at once", "[search]") {
+  Instance instance = randomInstance(5, 25);
+  SearchProblem problem = instance.problem(0);
+  for (int64_t &capacity : problem.capacityBytes)
+    capacity = std::numeric_limits<int64_t>::max();
+  for (const std::string &solver : searchSolverNames()) {
+    SearchResult result = solve(problem, evaluations(1000, solver.c_str()));
+    CHECK(result.makespanNs == result.idealNs);
+    CHECK(result.evaluations <= 5);
+  }
+}
+
+TEST_CASE("the same plan on one, two and seven threads", "[search]") {
+  for (const char *solver : {"default", "swapadvisor"})
+    for (size_t accelerators : {1, 2}) {
+      Instance instance = randomInstance(21, 25, accelerators);
+      SearchProblem problem = instance.problem(0.5);
+      SearchParams params = evaluations(200, solver);
+      auto text = [&](int threads) {
+        params.threads = threads;
+        SearchResult result = solve(problem, params);
+        CHECK_FALSE(result.plan.stoppedByClock);
+        return planToJson(instance.graph, instance.machine, result.plan).dump();
+      };
+      std::string one = text(1);
+      CHECK(one == text(2));
+      CHECK(one == text(7));
+    }
+}
+
+TEST_CASE("tiny instances: as good as the best of all orders", "[search]") {
+  for (uint64_t seed = 50; seed < 58; ++seed) {
+    Instance instance = randomInstance(seed, 6);
+    SearchProblem problem = instance.problem(0.25);
+    Schedule prefix;
+    int64_t best = std::numeric_limits<int64_t>::max();
+    enumerateOrders(problem, prefix, best);
+    CHECK(solve(problem, evaluations(800)).makespanNs <= best);
+  }
+}
+
+TEST_CASE("an open placement is decided, pins are kept", "[search]") {
+  Instance instance = randomInstance(8, 20, 2);
+  SearchProblem problem = instance.problem(1.5);
+  problem.placement.assign(20, DeviceId());
+  problem.placement[4] = DeviceId(2u);
+  SearchResult result = solve(problem, evaluations(100));
+  CHECK(result.plan.placement[4] == DeviceId(2u));
+  for (DeviceId device : result.plan.placement)
+    CHECK(instance.machine.device(device).computes);
+  for (const Baseline &entry : result.baselines)
+    if (entry.name.rfind("place=", 0) == 0 && entry.makespanNs)
+      CHECK(result.makespanNs <= *entry.makespanNs);
+}
+
+TEST_CASE("too little memory is refused by name", "[search]") {
+  Instance instance = randomInstance(2, 15);
+  SearchProblem problem = instance.problem(0);
+  SearchResult fits = solve(problem, evaluations(20));
+  CHECK(fits.minimumBytes[1].bytes == problem.capacityBytes[1]);
+  CHECK(fits.peakBytes[1] >= fits.minimumBytes[1].bytes);
+  problem.capacityBytes[1] -= 64;
+  for (const std::string &solver : searchSolverNames()) {
+    INFO(solver);
+    Expected<SearchResult> result = solveSearch(problem, evaluations(20, solver.c_str()));
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == ErrorCode::Infeasible);
+  }
+  Expected<SearchResult> result = solveSearch(problem, evaluations(20));
+  CHECK_THAT(result.error().message, Catch::Contains("accel0") && Catch::Contains("op"));
+}
+
+TEST_CASE("the clock, the interrupt and progress", "[search]") {
+  Instance instance = randomInstance(13, 30);
+  SearchProblem problem = instance.problem(0.1);
+  SECTION("a clock that has already run out") {
+    SearchParams params = evaluations(0);
+    params.timeNs = 1;
+    SearchResult result = solve(problem, params);
+    CHECK(result.plan.stoppedByClock);
+  }
+  SECTION("an interrupt from another thread, and a last report equal to the result") {
+    std::atomic<bool> flag{false};
+    SearchParams params = evaluations(1'000'000);
+    params.interrupt = &flag;
+    SearchProgress last;
+    params.progress = [&](const SearchProgress &progress) {
+      last = progress;
+      if (progress.evaluations > 50)
+        flag = true;
+    };
+    SearchResult result = solve(problem, params);
+    CHECK(result.plan.stoppedByClock == (result.makespanNs > result.lowerBoundNs));
+    CHECK(result.evaluations < 1000);
+    CHECK(last.makespanNs == result.makespanNs);
+    CHECK(last.idealNs == result.idealNs);
+    CHECK(last.evaluations == result.evaluations);
+  }
+}
+
+TEST_CASE("wrong search problems are named", "[search]") {
+  Instance instance = randomInstance(1, 5);
+  SearchProblem problem = instance.problem(1);
+  SearchParams params = evaluations(1);
+  auto message = [&] {
+    Expected<SearchResult> result = solveSearch(problem, params);
+    REQUIRE_FALSE(result);
+    return result.error().message;
+  };
+  SECTION("solver") {
+    params.solver = "magic";
+    CHECK_THAT(message(), Catch::Contains("'magic'") && Catch::Contains("odswap"));
+  }
+  SECTION("placement solver") {
+    problem.placement.clear();
+    params.placementSolver = "magic";
+    CHECK_THAT(message(), Catch::Contains("'magic'") && Catch::Contains("heft"));
+  }
+  SECTION("capacities") {
+    problem.capacityBytes.pop_back();
+    CHECK_THAT(message(), Catch::Contains("capacities"));
+  }
+  SECTION("a negative capacity") {
+    problem.capacityBytes[1] = -1;
+    message();
+  }
+}
