@@ -163,10 +163,16 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
         return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", output,
                          "', which is already an input or initializer");
       auto [first, added] = producers.emplace(output, i);
-      if (!added)
+      // Some converters leave a Constant behind that a later one replaces; ONNX Runtime takes the last, so do we.
+      bool constants = graph.node(i).op_type() == "Constant" && graph.node(first->second).op_type() == "Constant";
+      if (!added && !constants)
         return makeError(ErrorCode::InvalidInput, "'", output, "' is produced twice, by node ",
                          describeNode(graph, first->second), " and by node ", describeNode(graph, i));
     }
+  // A Constant may stand anywhere: it reads nothing.
+  for (const ::onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Constant" && node.input_size() == 0)
+      scope.names.insert(node.output().begin(), node.output().end());
 
   for (int i = 0; i < graph.node_size(); ++i) {
     const ::onnx::NodeProto &node = graph.node(i);

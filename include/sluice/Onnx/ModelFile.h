@@ -32,7 +32,7 @@ namespace sluice {
 
 /// Opsets of the default domain this importer has tables for.
 inline constexpr int64_t kOldestOpset = 7;
-inline constexpr int64_t kNewestOpset = 25;
+inline constexpr int64_t kNewestOpset = 28;
 
 /// One dimension of a model's input or output as declared.
 struct DeclaredDim {

@@ -1,0 +1,34 @@
+//===- Import.h - ONNX to the dataflow dialect ------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_IMPORT_H
+#define SLUICE_ONNX_IMPORT_H
+
+#include "sluice/Onnx/Dimensions.h"
+#include "sluice/Onnx/ModelFile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace sluice {
+
+struct ImportOptions {
+  DimBindings dims;
+};
+
+/// The model's graph as `func.func @main` of the dataflow dialect: static types, inputs as arguments and outputs as
+/// results in the model's order, each with its name in the attribute `dataflow.name`; operators keep their nodes'
+/// names as locations. Initializers beyond a few hundred bytes are resources that point into the mapped file.
+///
+/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind.
+///
+/// Fails on operators, versions, types or attributes it does not know, with one error that lists all such nodes; on
+/// unbound dimensions; and on a node whose operands do not fit its operator. The context must have the dataflow and
+/// func dialects loaded, or allow loading.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext &context, const ModelFile &model,
+                                                        const ImportOptions &options = {});
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_IMPORT_H

@@ -1,0 +1,144 @@
+//===- ConvertConstants.cpp - Constants and shapes as data ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+#include "sluice/Onnx/ModelFile.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+LogicalResult constant(NodeContext &node) {
+  if (node.proto.attribute_size() != 1)
+    return node.invalid("it has " + Twine(node.proto.attribute_size()) + " values, it needs one");
+  const ::onnx::AttributeProto &attribute = node.proto.attribute(0);
+  OpBuilder &builder = node.mlir();
+  auto dense = [&](auto values, Type elementType, bool scalar) -> Value {
+    Dims dims;
+    if (!scalar)
+      dims.push_back(static_cast<int64_t>(values.size()));
+    return ConstantOp::create(builder, node.loc(),
+                              DenseElementsAttr::get(RankedTensorType::get(dims, elementType), ArrayRef(values)));
+  };
+  const std::string &name = attribute.name();
+  if (name == "value")
+    return node.result(node.constant(attribute.t()));
+  if (name == "value_int")
+    return node.result(dense(SmallVector<int64_t>{attribute.i()}, builder.getI64Type(), true));
+  if (name == "value_ints")
+    return node.result(dense(Dims(attribute.ints().begin(), attribute.ints().end()), builder.getI64Type(), false));
+  if (name == "value_float")
+    return node.result(dense(SmallVector<float>{attribute.f()}, builder.getF32Type(), true));
+  if (name == "value_floats")
+    return node.result(dense(SmallVector<float>(attribute.floats().begin(), attribute.floats().end()),
+                             builder.getF32Type(), false));
+  return node.unsupported("its value is given as '" + name + "'");
+}
+
+LogicalResult shape(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  int64_t rank = rankOf(node.input(0));
+  auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  int64_t start = clamped(node.integerOr("start", 0)), end = clamped(node.integerOr("end", rank));
+  ArrayRef<int64_t> dims = shapeOf(node.input(0));
+  return node.result(node.integers(start < end ? dims.slice(start, end - start) : ArrayRef<int64_t>()));
+}
+
+LogicalResult size(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.result(node.reshape(node.integers({elementCount(node.input(0).getType())}), {}));
+}
+
+LogicalResult constantOfShape(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  FailureOr<Dims> dims = node.constantIntegers(0, "shape");
+  if (failed(dims))
+    return failure();
+  const ::onnx::AttributeProto *value = node.find("value");
+  if (!value)
+    return node.result(node.splat(node.mlir().getF32Type(), 0, *dims));
+  Value one = node.constant(value->t());
+  if (!one || elementCount(one.getType()) != 1)
+    return node.result({});
+  RankedTensorType type = node.type(elementTypeOf(one), *dims);
+  auto element = dyn_cast_if_present<DenseElementsAttr>(getConstant(one));
+  if (!type || !element)
+    return node.result({});
+  return node.result(ConstantOp::create(node.mlir(), node.loc(), element.resizeSplat(type)));
+}
+
+LogicalResult range(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Type type = elementTypeOf(node.input(0));
+  for (size_t i = 0; i < 3; ++i)
+    if (elementCount(node.input(i).getType()) != 1 || elementTypeOf(node.input(i)) != type)
+      return node.invalid("its operands are not three scalars of one type");
+  int64_t count = 0;
+  if (isa<IntegerType>(type)) {
+    FailureOr<Dims> start = node.constantIntegers(0, "start"), limit = node.constantIntegers(1, "limit"),
+                    delta = node.constantIntegers(2, "delta");
+    if (failed(start) || failed(limit) || failed(delta))
+      return failure();
+    int64_t span, step = delta->front();
+    if (step == 0 || step == INT64_MIN || llvm::SubOverflow(limit->front(), start->front(), span) ||
+        span == INT64_MIN)
+      return node.invalid("its limits or its delta are out of range");
+    if (step < 0)
+      span = -span, step = -step;
+    count = span <= 0 ? 0 : (span - 1) / step + 1;
+  } else {
+    FailureOr<SmallVector<double>> start = node.constantNumbers(0, "start"), limit = node.constantNumbers(1, "limit"),
+                                   delta = node.constantNumbers(2, "delta");
+    if (failed(start) || failed(limit) || failed(delta))
+      return failure();
+    double steps = std::ceil((limit->front() - start->front()) / delta->front());
+    if (!(std::abs(steps) < 1e15))
+      return node.invalid("its limits or its delta are out of range");
+    count = std::max<int64_t>(0, static_cast<int64_t>(steps));
+  }
+  return node.result(node.create<RangeOp>({node.reshape(node.input(0), {}), node.reshape(node.input(2), {})}, {},
+                                          {node.type(type, {count})}));
+}
+
+LogicalResult eyeLike(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  if (rankOf(x) != 2)
+    return node.invalid("its input is no matrix");
+  Type type = elementTypeOf(x);
+  if (node.find("dtype"))
+    type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", 0)));
+  if (!type)
+    return node.unsupported("its dtype is " + Twine(node.integerOr("dtype", 0)));
+  int64_t diagonal = std::clamp<int64_t>(node.integerOr("k", 0), -shapeOf(x)[0], shapeOf(x)[1]);
+  Type index = node.mlir().getI64Type();
+  Value rows = node.add(node.iota(index, shapeOf(x)[0], 0, 2), node.splat(index, static_cast<double>(diagonal)));
+  Value columns = node.iota(index, shapeOf(x)[1], 1, 2);
+  return node.result(node.cast(node.compare(ComparePredicate::eq, columns, rows), type));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Constant", 1, constant},
+    {"", "Shape", 1, shape},
+    {"", "Size", 1, size},
+    {"", "ConstantOfShape", 9, constantOfShape},
+    {"", "Range", 11, range},
+    {"", "EyeLike", 9, eyeLike},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> constantOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

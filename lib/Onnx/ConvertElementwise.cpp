@@ -1,0 +1,312 @@
+//===- ConvertElementwise.cpp - Element-wise operators --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+template <UnaryKind kind>
+LogicalResult unary(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.result(node.unary(kind, node.input(0)));
+}
+
+/// Functions with the parameter `alpha`; Name and default differ per operator.
+struct Parameter {
+  const char *name;
+  double fallback;
+};
+LogicalResult parametric(NodeContext &node, UnaryKind kind, Parameter alpha, Parameter beta = {"", 0}) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.result(node.unary(kind, node.input(0), node.numberOr(alpha.name, alpha.fallback),
+                                node.numberOr(beta.name, beta.fallback)));
+}
+LogicalResult leakyRelu(NodeContext &node) { return parametric(node, UnaryKind::leaky_relu, {"alpha", 0.01}); }
+LogicalResult elu(NodeContext &node) { return parametric(node, UnaryKind::elu, {"alpha", 1}); }
+LogicalResult celu(NodeContext &node) { return parametric(node, UnaryKind::celu, {"alpha", 1}); }
+LogicalResult swish(NodeContext &node) { return parametric(node, UnaryKind::swish, {"alpha", 1}); }
+LogicalResult thresholdedRelu(NodeContext &node) {
+  return parametric(node, UnaryKind::thresholded_relu, {"alpha", 1});
+}
+LogicalResult selu(NodeContext &node) {
+  return parametric(node, UnaryKind::selu, {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875});
+}
+LogicalResult hardSigmoid(NodeContext &node) {
+  return parametric(node, UnaryKind::hard_sigmoid, {"alpha", 0.2}, {"beta", 0.5});
+}
+LogicalResult shrink(NodeContext &node) { return parametric(node, UnaryKind::shrink, {"lambd", 0.5}, {"bias", 0}); }
+
+LogicalResult isInf(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.result(node.unary(UnaryKind::is_inf, node.input(0), node.integerOr("detect_positive", 1) ? 1 : 0,
+                                node.integerOr("detect_negative", 1) ? 1 : 0));
+}
+
+LogicalResult gelu(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  std::string approximate = node.stringOr("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return node.invalid("its approximation is '" + approximate + "', not 'none' or 'tanh'");
+  return node.result(node.unary(approximate == "tanh" ? UnaryKind::gelu_tanh : UnaryKind::gelu, node.input(0)));
+}
+
+template <BinaryKind kind>
+LogicalResult binary(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  return node.result(node.binary(kind, node.input(0), node.input(1)));
+}
+
+template <ComparePredicate predicate>
+LogicalResult compare(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  return node.result(node.compare(predicate, node.input(0), node.input(1)));
+}
+
+LogicalResult mod(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  bool truncating = node.integerOr("fmod", 0) != 0;
+  return node.result(node.binary(truncating ? BinaryKind::fmod : BinaryKind::mod, node.input(0), node.input(1)));
+}
+
+LogicalResult bitShift(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  std::string direction = node.stringOr("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.invalid("its direction is '" + direction + "', not 'LEFT' or 'RIGHT'");
+  BinaryKind kind = direction == "LEFT" ? BinaryKind::shift_left : BinaryKind::shift_right;
+  return node.result(node.binary(kind, node.input(0), node.input(1)));
+}
+
+LogicalResult pow(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  // The result has the base's type; the exponent may have any.
+  Value base = node.input(0), exponent = node.input(1);
+  Type type = elementTypeOf(base);
+  if (isa<IntegerType>(type) && isa<FloatType>(elementTypeOf(exponent))) {
+    Value power = node.binary(BinaryKind::pow, node.cast(base, elementTypeOf(exponent)), exponent);
+    return node.result(node.cast(power, type));
+  }
+  return node.result(node.binary(BinaryKind::pow, base, node.cast(exponent, type)));
+}
+
+LogicalResult prelu(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value result = node.binary(BinaryKind::prelu, node.input(0), node.input(1));
+  if (result && shapeOf(result) != shapeOf(node.input(0)))
+    return node.invalid("its slope does not broadcast to its input");
+  return node.result(result);
+}
+
+Value chain(NodeContext &node, BinaryKind kind) {
+  Value result = node.input(0);
+  for (size_t i = 1; i < node.inputCount(); ++i)
+    result = node.binary(kind, result, node.input(i));
+  return result;
+}
+
+template <BinaryKind kind>
+LogicalResult variadic(NodeContext &node) {
+  if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
+    return failure();
+  return node.result(chain(node, kind));
+}
+
+LogicalResult mean(NodeContext &node) {
+  if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
+    return failure();
+  auto count = static_cast<double>(node.inputCount());
+  return node.result(node.div(chain(node, BinaryKind::add), node.splat(elementTypeOf(node.input(0)), count)));
+}
+
+LogicalResult where(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  return node.result(node.select(node.input(0), node.input(1), node.input(2)));
+}
+
+LogicalResult clip6(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  if (node.find("min"))
+    x = node.binary(BinaryKind::max, x, node.splat(elementTypeOf(node.input(0)), node.numberOr("min", 0)));
+  if (node.find("max"))
+    x = node.binary(BinaryKind::min, x, node.splat(elementTypeOf(node.input(0)), node.numberOr("max", 0)));
+  return node.result(x);
+}
+
+LogicalResult clip11(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  if (node.has(1))
+    x = node.binary(BinaryKind::max, x, node.input(1));
+  if (node.has(2))
+    x = node.binary(BinaryKind::min, x, node.input(2));
+  return node.result(x);
+}
+
+LogicalResult cast(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  auto to = static_cast<int32_t>(node.integerOr("to", 0));
+  Type type = elementTypeFromOnnx(node.context(), to);
+  if (!type)
+    return node.unsupported("it casts to element type " + Twine(to));
+  return node.result(node.cast(node.input(0), type));
+}
+
+LogicalResult castLike(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  return node.result(node.cast(node.input(0), elementTypeOf(node.input(1))));
+}
+
+LogicalResult identity(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.result(node.input(0));
+}
+
+LogicalResult dropout(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  if (node.has(2)) {
+    FailureOr<Dims> training = node.constantIntegers(2, "training mode");
+    if (failed(training))
+      return failure();
+    if (training->size() != 1 || training->front() != 0)
+      return node.unsupported("it is in training mode");
+  }
+  SmallVector<Value> results{node.input(0)};
+  if (node.wantsOutput(1)) {
+    // Before opset 10 the mask has the data's type.
+    Type type = node.opset < 10 ? elementTypeOf(node.input(0)) : IntegerType::get(node.context(), 1);
+    results.push_back(node.splat(type, 1, shapeOf(node.input(0))));
+  }
+  return node.results(results);
+}
+
+/// alpha * x + beta: an experimental operator that first exporters used.
+LogicalResult affine(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Type type = elementTypeOf(node.input(0));
+  Value scaled = node.mul(node.input(0), node.splat(type, node.numberOr("alpha", 1)));
+  return node.result(node.add(scaled, node.splat(type, node.numberOr("beta", 0))));
+}
+
+/// scale * x + bias[channel]: experimental too.
+LogicalResult imageScaler(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  Type type = elementTypeOf(x);
+  SmallVector<double> bias = node.numbersAt("bias").value_or(SmallVector<double>());
+  if (rankOf(x) != 4 || static_cast<int64_t>(bias.size()) != shapeOf(x)[1])
+    return node.invalid("its bias has " + Twine(bias.size()) + " values, it needs one per channel of an image");
+  SmallVector<Value> channels;
+  for (double value : bias)
+    channels.push_back(node.splat(type, value, {1, 1, 1, 1}));
+  Value scaled = node.mul(x, node.splat(type, node.numberOr("scale", 1)));
+  return node.result(node.add(scaled, node.concat(channels, 1)));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Abs", 6, unary<UnaryKind::abs>},
+    {"", "Neg", 6, unary<UnaryKind::neg>},
+    {"", "Exp", 6, unary<UnaryKind::exp>},
+    {"", "Log", 6, unary<UnaryKind::log>},
+    {"", "Sqrt", 6, unary<UnaryKind::sqrt>},
+    {"", "Reciprocal", 6, unary<UnaryKind::reciprocal>},
+    {"", "Sin", 7, unary<UnaryKind::sin>},
+    {"", "Cos", 7, unary<UnaryKind::cos>},
+    {"", "Tan", 7, unary<UnaryKind::tan>},
+    {"", "Asin", 7, unary<UnaryKind::asin>},
+    {"", "Acos", 7, unary<UnaryKind::acos>},
+    {"", "Atan", 7, unary<UnaryKind::atan>},
+    {"", "Sinh", 9, unary<UnaryKind::sinh>},
+    {"", "Cosh", 9, unary<UnaryKind::cosh>},
+    {"", "Tanh", 6, unary<UnaryKind::tanh>},
+    {"", "Asinh", 9, unary<UnaryKind::asinh>},
+    {"", "Acosh", 9, unary<UnaryKind::acosh>},
+    {"", "Atanh", 9, unary<UnaryKind::atanh>},
+    {"", "Erf", 9, unary<UnaryKind::erf>},
+    {"", "Sigmoid", 6, unary<UnaryKind::sigmoid>},
+    {"", "Relu", 6, unary<UnaryKind::relu>},
+    {"", "LeakyRelu", 6, leakyRelu},
+    {"", "Elu", 6, elu},
+    {"", "Selu", 6, selu},
+    {"", "Celu", 12, celu},
+    {"", "ThresholdedRelu", 10, thresholdedRelu},
+    {"", "HardSigmoid", 6, hardSigmoid},
+    {"", "HardSwish", 14, unary<UnaryKind::hard_swish>},
+    {"", "Softplus", 1, unary<UnaryKind::softplus>},
+    {"", "Softsign", 1, unary<UnaryKind::softsign>},
+    {"", "Gelu", 20, gelu},
+    {"com.microsoft", "Gelu", 1, unary<UnaryKind::gelu>},
+    {"", "Mish", 18, unary<UnaryKind::mish>},
+    {"", "Swish", 24, swish},
+    {"", "Sign", 9, unary<UnaryKind::sign>},
+    {"", "Floor", 6, unary<UnaryKind::floor>},
+    {"", "Ceil", 6, unary<UnaryKind::ceil>},
+    {"", "Round", 11, unary<UnaryKind::round>},
+    {"", "Not", 1, unary<UnaryKind::logical_not>},
+    {"", "BitwiseNot", 18, unary<UnaryKind::bitwise_not>},
+    {"", "IsNaN", 9, unary<UnaryKind::is_nan>},
+    {"", "IsInf", 10, isInf},
+    {"", "Shrink", 9, shrink},
+    {"", "Add", 7, binary<BinaryKind::add>},
+    {"", "Sub", 7, binary<BinaryKind::sub>},
+    {"", "Mul", 7, binary<BinaryKind::mul>},
+    {"", "Div", 7, binary<BinaryKind::div>},
+    {"", "Pow", 7, pow},
+    {"", "Mod", 10, mod},
+    {"", "And", 7, binary<BinaryKind::logical_and>},
+    {"", "Or", 7, binary<BinaryKind::logical_or>},
+    {"", "Xor", 7, binary<BinaryKind::logical_xor>},
+    {"", "BitwiseAnd", 18, binary<BinaryKind::bitwise_and>},
+    {"", "BitwiseOr", 18, binary<BinaryKind::bitwise_or>},
+    {"", "BitwiseXor", 18, binary<BinaryKind::bitwise_xor>},
+    {"", "BitShift", 11, bitShift},
+    {"", "PRelu", 7, prelu},
+    {"", "Equal", 7, compare<ComparePredicate::eq>},
+    {"", "Less", 7, compare<ComparePredicate::lt>},
+    {"", "Greater", 7, compare<ComparePredicate::gt>},
+    {"", "LessOrEqual", 12, compare<ComparePredicate::le>},
+    {"", "GreaterOrEqual", 12, compare<ComparePredicate::ge>},
+    {"", "Max", 6, variadic<BinaryKind::max>},
+    {"", "Min", 6, variadic<BinaryKind::min>},
+    {"", "Sum", 6, variadic<BinaryKind::add>},
+    {"", "Mean", 6, mean},
+    {"", "Where", 9, where},
+    {"", "Clip", 6, clip6},
+    {"", "Clip", 11, clip11},
+    {"", "Cast", 6, cast},
+    {"", "CastLike", 15, castLike},
+    {"", "Identity", 1, identity},
+    {"", "Dropout", 7, dropout},
+    {"", "Affine", 1, affine},
+    {"", "ImageScaler", 1, imageScaler},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> elementwiseOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

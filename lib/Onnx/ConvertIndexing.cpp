@@ -1,0 +1,97 @@
+//===- ConvertIndexing.cpp - Gathers and scatters -------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+template <typename OpTy>
+LogicalResult gatherAlong(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
+  if (failed(axis))
+    return failure();
+  return node.result(node.create<OpTy>({node.input(0), node.input(1)}, node.integer("axis", *axis)));
+}
+
+LogicalResult gatherNd(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  int64_t batch = node.integerOr("batch_dims", 0);
+  int64_t least = std::min(rankOf(node.input(0)), rankOf(node.input(1)));
+  if (batch < 0 || batch >= least)
+    return node.invalid("its batch_dims is " + Twine(batch) + ", out of range");
+  return node.result(
+      node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));
+}
+
+FailureOr<NamedAttribute> scatterKind(NodeContext &node) {
+  static const std::pair<StringRef, ScatterKind> kKinds[] = {{"none", ScatterKind::none},
+                                                             {"add", ScatterKind::add},
+                                                             {"mul", ScatterKind::mul},
+                                                             {"max", ScatterKind::max},
+                                                             {"min", ScatterKind::min}};
+  std::string name = node.stringOr("reduction", "none");
+  for (const auto &[known, kind] : kKinds)
+    if (known == name)
+      return node.attribute("kind", ScatterKindAttr::get(node.context(), kind));
+  return node.invalid("its reduction is '" + name + "', which ONNX does not define");
+}
+
+LogicalResult scatterElements(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
+  FailureOr<NamedAttribute> kind = scatterKind(node);
+  if (failed(axis) || failed(kind))
+    return failure();
+  return node.result(node.create<ScatterElementsOp>({node.input(0), node.input(1), node.input(2)},
+                                                    {*kind, node.integer("axis", *axis)}));
+}
+
+LogicalResult scatterNd(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  FailureOr<NamedAttribute> kind = scatterKind(node);
+  if (failed(kind))
+    return failure();
+  return node.result(node.create<ScatterNdOp>({node.input(0), node.input(1), node.input(2)}, *kind));
+}
+
+LogicalResult oneHot(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  FailureOr<SmallVector<double>> depth = node.constantNumbers(1, "depth");
+  if (failed(depth))
+    return failure();
+  if (depth->size() != 1 || !(depth->front() >= 1 && depth->front() < 1e15))
+    return node.invalid("its depth is not one positive number");
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(node.input(0)) + 1);
+  if (failed(axis))
+    return failure();
+  return node.result(node.create<OneHotOp>(
+      {node.input(0), node.input(2)},
+      {node.integer("depth", static_cast<int64_t>(depth->front())), node.integer("axis", *axis)}));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Gather", 1, gatherAlong<GatherOp>},
+    {"", "GatherElements", 11, gatherAlong<GatherElementsOp>},
+    {"", "GatherND", 11, gatherNd},
+    {"", "Scatter", 9, scatterElements},
+    {"", "ScatterElements", 11, scatterElements},
+    {"", "ScatterND", 11, scatterNd},
+    {"", "OneHot", 9, oneHot},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> indexingOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,464 @@
+//===- ConvertMovement.cpp - Shapes and orders of data --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+/// A list that is an attribute in old versions and an input in new ones.
+FailureOr<std::optional<Dims>> listAt(NodeContext &node, StringRef attribute, size_t input, StringRef what,
+                                      bool asInput) {
+  if (!asInput)
+    return node.integersAt(attribute);
+  if (!node.has(input))
+    return std::optional<Dims>();
+  FailureOr<Dims> values = node.constantIntegers(input, what);
+  if (failed(values))
+    return failure();
+  return std::optional<Dims>(*values);
+}
+
+int64_t product(ArrayRef<int64_t> dims) {
+  int64_t result = 1;
+  for (int64_t dim : dims)
+    result *= dim;
+  return result;
+}
+
+LogicalResult reshape(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Dims> wanted = node.constantIntegers(1, "shape");
+  if (failed(wanted))
+    return failure();
+  Value x = node.input(0);
+  bool allowZero = node.integerOr("allowzero", 0) != 0;
+  int inferred = -1;
+  int64_t known = 1;
+  for (auto [i, dim] : llvm::enumerate(*wanted)) {
+    if (dim == 0 && !allowZero) {
+      if (static_cast<int64_t>(i) >= rankOf(x))
+        return node.invalid("its shape copies dimension " + Twine(i) + ", which its input does not have");
+      dim = shapeOf(x)[i];
+    }
+    if (dim == -1) {
+      if (inferred >= 0)
+        return node.invalid("its shape leaves two dimensions open");
+      inferred = static_cast<int>(i);
+      continue;
+    }
+    if (dim < 0 || llvm::MulOverflow(known, dim, known))
+      return node.invalid("its shape has the dimension " + Twine(dim));
+  }
+  int64_t count = product(shapeOf(x));
+  if (inferred >= 0) {
+    if (known == 0 || count % known != 0)
+      return node.invalid("its " + Twine(count) + " elements do not fill its shape");
+    (*wanted)[inferred] = count / known;
+  } else if (known != count) {
+    return node.invalid("its " + Twine(count) + " elements do not fill a shape of " + Twine(known));
+  }
+  return node.result(node.reshape(x, *wanted));
+}
+
+LogicalResult flatten(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t axis = node.integerOr("axis", 1), rank = rankOf(x);
+  if (axis < -rank || axis > rank)
+    return node.invalid("axis " + Twine(axis) + " is out of range");
+  if (axis < 0)
+    axis += rank;
+  return node.result(
+      node.reshape(x, {product(shapeOf(x).take_front(axis)), product(shapeOf(x).drop_front(axis))}));
+}
+
+LogicalResult squeeze(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  auto given = listAt(node, "axes", 1, "axes", node.opset >= 13);
+  if (failed(given))
+    return failure();
+  Dims axes;
+  if (*given) {
+    FailureOr<Dims> normal = node.axes(**given, rankOf(x));
+    if (failed(normal))
+      return failure();
+    axes = *normal;
+  } else {
+    for (int64_t axis = 0; axis < rankOf(x); ++axis)
+      if (shapeOf(x)[axis] == 1)
+        axes.push_back(axis);
+  }
+  Dims dims;
+  for (int64_t axis = 0; axis < rankOf(x); ++axis) {
+    if (!llvm::is_contained(axes, axis))
+      dims.push_back(shapeOf(x)[axis]);
+    else if (shapeOf(x)[axis] != 1)
+      return node.invalid("dimension " + Twine(axis) + " is " + Twine(shapeOf(x)[axis]) + ", only 1 can be removed");
+  }
+  return node.result(node.reshape(x, dims));
+}
+
+LogicalResult unsqueeze(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  auto given = listAt(node, "axes", 1, "axes", node.opset >= 13);
+  if (failed(given))
+    return failure();
+  if (!*given)
+    return node.invalid("it has no axes");
+  int64_t rank = rankOf(x) + static_cast<int64_t>((*given)->size());
+  FailureOr<Dims> axes = node.axes(**given, rank);
+  if (failed(axes))
+    return failure();
+  Dims dims;
+  const int64_t *next = shapeOf(x).begin();
+  for (int64_t axis = 0; axis < rank; ++axis)
+    dims.push_back(llvm::is_contained(*axes, axis) ? 1 : *next++);
+  return node.result(node.reshape(x, dims));
+}
+
+LogicalResult transpose(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  int64_t rank = rankOf(node.input(0));
+  Dims reversed;
+  for (int64_t axis = rank - 1; axis >= 0; --axis)
+    reversed.push_back(axis);
+  Dims permutation = node.integersAt("perm").value_or(reversed);
+  Dims sorted = permutation;
+  llvm::sort(sorted);
+  std::reverse(reversed.begin(), reversed.end());
+  if (sorted != reversed)
+    return node.invalid("its perm is no permutation of its input's dimensions");
+  return node.result(node.transpose(node.input(0), permutation));
+}
+
+LogicalResult expand(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Dims> wanted = node.constantIntegers(1, "shape");
+  if (failed(wanted))
+    return failure();
+  for (int64_t dim : *wanted)
+    if (dim < 0)
+      return node.invalid("its shape has the dimension " + Twine(dim));
+  FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(node.input(0)), *wanted});
+  if (failed(dims))
+    return node.invalid("its input does not broadcast to its shape");
+  return node.result(node.expand(node.input(0), *dims));
+}
+
+LogicalResult tile(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<Dims> repeats = node.constantIntegers(1, "repeats");
+  if (failed(repeats))
+    return failure();
+  Dims dims(shapeOf(x));
+  if (repeats->size() != dims.size())
+    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(dims.size()) + " dimensions");
+  for (auto [dim, repeat] : llvm::zip(dims, *repeats))
+    if (repeat < 0 || llvm::MulOverflow(dim, repeat, dim))
+      return node.invalid("its repeats are out of range");
+  if (ArrayRef<int64_t>(dims) == shapeOf(x))
+    return node.result(x);
+  return node.result(node.create<TileOp>({x}, {}, {node.type(elementTypeOf(x), dims)}));
+}
+
+LogicalResult concat(NodeContext &node) {
+  if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
+    return failure();
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 1), rankOf(node.input(0)));
+  if (failed(axis))
+    return failure();
+  // Empty operands contribute nothing; exporters leave some behind.
+  SmallVector<Value> values;
+  for (size_t i = 0; i < node.inputCount(); ++i) {
+    if (rankOf(node.input(i)) != rankOf(node.input(0)))
+      return node.invalid("its operands' ranks differ");
+    if (shapeOf(node.input(i))[*axis] != 0)
+      values.push_back(node.input(i));
+  }
+  if (values.empty())
+    values.push_back(node.input(0));
+  return node.result(node.concat(values, *axis));
+}
+
+LogicalResult split(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(x));
+  if (failed(axis))
+    return failure();
+  auto given = listAt(node, "split", 1, "split", node.opset >= 13);
+  if (failed(given))
+    return failure();
+  int64_t extent = shapeOf(x)[*axis], parts = node.proto.output_size();
+  if (parts < 1)
+    return node.invalid("it has no outputs");
+  Dims sizes;
+  if (*given) {
+    sizes = **given;
+  } else {
+    if (node.integerOr("num_outputs", parts) != parts || (node.opset < 18 && extent % parts != 0))
+      return node.invalid("its " + Twine(extent) + " elements do not split evenly into " + Twine(parts) + " outputs");
+    // The last part may be smaller.
+    int64_t size = (extent + parts - 1) / parts, left = extent;
+    for (int64_t i = 0; i < parts; ++i, left -= sizes.back())
+      sizes.push_back(std::min(size, left));
+  }
+  int64_t sum = 0;
+  for (int64_t size : sizes)
+    if (size < 0 || llvm::AddOverflow(sum, size, sum))
+      return node.invalid("its split has the size " + Twine(size));
+  if (static_cast<int64_t>(sizes.size()) != parts || sum != extent)
+    return node.invalid("its split does not add up to " + Twine(extent) + " in " + Twine(parts) + " outputs");
+  SmallVector<Value> results;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    results.push_back(size == extent ? x : node.sliceAxis(x, *axis, size ? start : 0, size));
+    start += size;
+  }
+  return node.results(results);
+}
+
+/// numpy's basic slicing.
+LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int64_t> ends,
+                      std::optional<Dims> givenAxes, std::optional<Dims> givenSteps) {
+  Value x = node.input(0);
+  int64_t rank = rankOf(x);
+  if (!givenAxes) {
+    givenAxes.emplace();
+    for (size_t i = 0; i < starts.size(); ++i)
+      givenAxes->push_back(static_cast<int64_t>(i));
+  }
+  Dims given = givenSteps.value_or(Dims(starts.size(), 1));
+  if (ends.size() != starts.size() || givenAxes->size() != starts.size() || given.size() != starts.size())
+    return node.invalid("its starts, ends, axes and steps differ in length");
+  if (failed(node.axes(*givenAxes, rank)))
+    return failure();
+  Dims from(rank, 0), steps(rank, 1), dims(shapeOf(x));
+  for (size_t i = 0; i < starts.size(); ++i) {
+    int64_t axis = (*givenAxes)[i] + ((*givenAxes)[i] < 0 ? rank : 0), extent = dims[axis];
+    int64_t step = std::max<int64_t>(given[i], -INT64_MAX);
+    if (step == 0)
+      return node.invalid("a step is 0");
+    int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i], end = ends[i] < 0 ? ends[i] + extent : ends[i];
+    int64_t span;
+    if (step > 0) {
+      start = std::clamp<int64_t>(start, 0, extent);
+      span = std::clamp<int64_t>(end, 0, extent) - start;
+    } else {
+      start = std::clamp<int64_t>(start, -1, extent - 1);
+      span = start - std::clamp<int64_t>(end, -1, extent - 1);
+    }
+    dims[axis] = span <= 0 ? 0 : (span - 1) / std::abs(step) + 1;
+    from[axis] = dims[axis] ? start : 0;
+    steps[axis] = dims[axis] > 1 ? step : 1;
+  }
+  if (ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
+    return node.result(x);
+  return node.result(node.slice(x, from, steps, dims));
+}
+
+LogicalResult sliceAttributes(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return sliceBy(node, node.integersAt("starts").value_or(Dims()), node.integersAt("ends").value_or(Dims()),
+                 node.integersAt("axes"), std::nullopt);
+}
+
+LogicalResult sliceInputs(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  FailureOr<Dims> starts = node.constantIntegers(1, "starts"), ends = node.constantIntegers(2, "ends");
+  if (failed(starts) || failed(ends))
+    return failure();
+  auto axes = listAt(node, "", 3, "axes", true), steps = listAt(node, "", 4, "steps", true);
+  if (failed(axes) || failed(steps))
+    return failure();
+  return sliceBy(node, *starts, *ends, *axes, *steps);
+}
+
+LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes, Value value) {
+  Value x = node.input(0);
+  static const std::pair<StringRef, PadMode> kModes[] = {{"constant", PadMode::constant},
+                                                         {"reflect", PadMode::reflect},
+                                                         {"edge", PadMode::edge},
+                                                         {"wrap", PadMode::wrap}};
+  std::string name = node.stringOr("mode", "constant");
+  const auto *mode = llvm::find_if(kModes, [&](const auto &entry) { return entry.first == name; });
+  if (mode == std::end(kModes))
+    return node.invalid("its mode is '" + name + "', which ONNX does not define");
+  if (pads.size() != 2 * axes.size())
+    return node.invalid("it has " + Twine(pads.size()) + " pads for " + Twine(axes.size()) + " dimensions");
+  Dims low(rankOf(x), 0), dims(shapeOf(x));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t axis = axes[i], before = pads[i], after = pads[axes.size() + i], extent = dims[axis];
+    int64_t limit = int64_t(1) << 40;
+    if (std::clamp(before, -limit, limit) != before || std::clamp(after, -limit, limit) != after)
+      return node.invalid("its pads are out of range");
+    low[axis] = before;
+    dims[axis] = extent + before + after;
+    if (dims[axis] < 0)
+      return node.invalid("its negative pads remove more than there is");
+    if (mode->second == PadMode::constant || (before <= 0 && after <= 0))
+      continue;
+    int64_t most = mode->second == PadMode::reflect ? extent - 1 : limit;
+    if (extent == 0 || std::max(before, after) > most)
+      return node.unsupported("its " + name + " padding is larger than its input");
+  }
+  if (ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(low, [](int64_t one) { return one == 0; }))
+    return node.result(x);
+  return node.result(node.create<PadOp>(
+      {x, value}, {node.attribute("mode", PadModeAttr::get(node.context(), mode->second)), node.list("low", low)},
+      {node.type(elementTypeOf(x), dims)}));
+}
+
+Dims allAxes(Value x) {
+  Dims axes;
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
+LogicalResult padAttributes(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  return padBy(node, node.integersAt("pads").value_or(Dims()), allAxes(x),
+               node.splat(elementTypeOf(x), node.numberOr("value", 0)));
+}
+
+LogicalResult padInputs(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<Dims> pads = node.constantIntegers(1, "pads");
+  if (failed(pads))
+    return failure();
+  Dims axes = allAxes(x);
+  if (node.has(3)) {
+    FailureOr<Dims> given = node.constantIntegers(3, "axes");
+    if (failed(given) || failed(node.axes(*given, rankOf(x))))
+      return failure();
+    axes.clear();
+    for (int64_t axis : *given)
+      axes.push_back(axis < 0 ? axis + rankOf(x) : axis);
+  }
+  Value value = node.has(2) ? node.reshape(node.input(2), {}) : node.splat(elementTypeOf(x), 0);
+  return padBy(node, *pads, axes, value);
+}
+
+/// Cuts [left, top, right, bottom] off images: an experimental operator that first exporters used.
+LogicalResult crop(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  std::optional<Dims> border = node.integersAt("border"), scale = node.integersAt("scale");
+  Value x = node.input(0);
+  if (!border || border->size() != 4 || rankOf(x) != 4 || (scale && scale->size() != 2))
+    return node.invalid("its border is not four numbers, or its input no image");
+  Dims starts{(*border)[1], (*border)[0]}, ends;
+  for (int i = 0; i < 2; ++i) {
+    int64_t extent = shapeOf(x)[2 + i], end = 0;
+    if (llvm::SubOverflow(extent, (*border)[3 - i], end) ||
+        (scale && llvm::AddOverflow(starts[i], (*scale)[i], end)) || starts[i] < 0 || end > extent || end < starts[i])
+      return node.invalid("its border is larger than its input");
+    ends.push_back(end);
+  }
+  return sliceBy(node, starts, ends, Dims{2, 3}, std::nullopt);
+}
+
+LogicalResult depthToSpace(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t block = node.integerOr("blocksize", 0);
+  if (rankOf(x) != 4 || block < 1 || block > (1 << 15) || shapeOf(x)[1] % (block * block) != 0)
+    return node.invalid("its blocksize of " + Twine(block) + " does not divide its input's channels");
+  std::string mode = node.stringOr("mode", "DCR");
+  int64_t n = shapeOf(x)[0], c = shapeOf(x)[1] / (block * block), h = shapeOf(x)[2], w = shapeOf(x)[3];
+  bool depthFirst = mode == "DCR";
+  if (!depthFirst && mode != "CRD")
+    return node.invalid("its mode is '" + mode + "', not 'DCR' or 'CRD'");
+  Value split = depthFirst ? node.reshape(x, {n, block, block, c, h, w}) : node.reshape(x, {n, c, block, block, h, w});
+  Value moved = depthFirst ? node.transpose(split, {0, 3, 4, 1, 5, 2}) : node.transpose(split, {0, 1, 4, 2, 5, 3});
+  return node.result(node.reshape(moved, {n, c, h * block, w * block}));
+}
+
+LogicalResult spaceToDepth(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t block = node.integerOr("blocksize", 0);
+  if (rankOf(x) != 4 || block < 1 || block > (1 << 15) || shapeOf(x)[2] % block != 0 || shapeOf(x)[3] % block != 0)
+    return node.invalid("its blocksize of " + Twine(block) + " does not divide its input's height and width");
+  int64_t n = shapeOf(x)[0], c = shapeOf(x)[1], h = shapeOf(x)[2] / block, w = shapeOf(x)[3] / block;
+  Value split = node.reshape(x, {n, c, h, block, w, block});
+  bool depthFirst = node.stringOr("mode", "DCR") == "DCR";
+  Value moved = node.transpose(split, depthFirst ? ArrayRef<int64_t>{0, 3, 5, 1, 2, 4}
+                                                 : ArrayRef<int64_t>{0, 1, 3, 5, 2, 4});
+  return node.result(node.reshape(moved, {n, c * block * block, h, w}));
+}
+
+LogicalResult trilu(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t rank = rankOf(x), diagonal = 0;
+  if (rank < 2)
+    return node.invalid("its input is no matrix");
+  if (node.has(1)) {
+    FailureOr<Dims> k = node.constantIntegers(1, "k");
+    if (failed(k))
+      return failure();
+    if (k->size() != 1)
+      return node.invalid("its k is not one number");
+    // Beyond either extent every diagonal keeps all or nothing.
+    diagonal = std::clamp<int64_t>(k->front(), -shapeOf(x)[rank - 2] - 1, shapeOf(x)[rank - 1] + 1);
+  }
+  Type index = node.mlir().getI64Type();
+  Value rows = node.add(node.iota(index, shapeOf(x)[rank - 2], 0, 2), node.splat(index, static_cast<double>(diagonal)));
+  Value columns = node.iota(index, shapeOf(x)[rank - 1], 1, 2);
+  bool upper = node.integerOr("upper", 1) != 0;
+  Value kept = node.compare(upper ? ComparePredicate::ge : ComparePredicate::le, columns, rows);
+  return node.result(node.select(kept, x, node.splat(elementTypeOf(x), 0)));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Reshape", 5, reshape},
+    {"", "Flatten", 1, flatten},
+    {"", "Squeeze", 1, squeeze},
+    {"", "Unsqueeze", 1, unsqueeze},
+    {"", "Transpose", 1, transpose},
+    {"", "Expand", 8, expand},
+    {"", "Tile", 6, tile},
+    {"", "Concat", 4, concat},
+    {"", "Split", 2, split},
+    {"", "Slice", 1, sliceAttributes},
+    {"", "Slice", 10, sliceInputs},
+    {"", "Pad", 2, padAttributes},
+    {"", "Pad", 11, padInputs},
+    {"", "Crop", 1, crop},
+    {"", "DepthToSpace", 1, depthToSpace},
+    {"", "SpaceToDepth", 1, spaceToDepth},
+    {"", "Trilu", 14, trilu},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> movementOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,220 @@
+//===- ConvertNorm.cpp - Normalisations and softmax -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+/// Softmax and its kin: from opset 13 along an axis; before, on the matrix that flattening at the axis makes.
+LogicalResult alongRows(NodeContext &node, llvm::function_ref<Value(Value, int64_t)> function) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  bool flattens = node.opset < 13;
+  int64_t rank = rankOf(x);
+  if (rank == 0)
+    return node.invalid("its input is a scalar");
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", flattens ? std::min<int64_t>(1, rank - 1) : -1), rank);
+  if (failed(axis))
+    return failure();
+  if (!flattens || *axis == rank - 1)
+    return node.result(function(x, *axis));
+  int64_t rows = 1, columns = 1;
+  for (int64_t i = 0; i < rank; ++i)
+    (i < *axis ? rows : columns) *= shapeOf(x)[i];
+  return node.result(node.reshape(function(node.reshape(x, {rows, columns}), 1), shapeOf(x)));
+}
+
+LogicalResult softmax(NodeContext &node) {
+  return alongRows(node, [&](Value x, int64_t axis) { return node.softmax(x, axis, false); });
+}
+LogicalResult logSoftmax(NodeContext &node) {
+  return alongRows(node, [&](Value x, int64_t axis) { return node.softmax(x, axis, true); });
+}
+LogicalResult hardmax(NodeContext &node) {
+  return alongRows(node, [&](Value x, int64_t axis) -> Value {
+    if (!x)
+      return x;
+    Type type = elementTypeOf(x);
+    Value indices = node.create<ArgReduceOp>({x}, {node.integer("axis", axis), node.flag("keep_dims", true)});
+    Value positions = node.iota(node.mlir().getI64Type(), shapeOf(x)[axis], axis, rankOf(x));
+    return node.cast(node.compare(ComparePredicate::eq, indices, positions), type);
+  });
+}
+
+LogicalResult batchNormalization(NodeContext &node) {
+  if (failed(node.require(5)))
+    return failure();
+  if (node.integerOr("training_mode", 0) != 0)
+    return node.unsupported("it is in training mode");
+  if (node.opset < 9 && node.integerOr("spatial", 1) == 0)
+    return node.unsupported("it normalises each position by itself (spatial = 0)");
+  for (int i = 1; i < 5; ++i)
+    if (node.wantsOutput(i))
+      return node.unsupported("it returns running statistics");
+  // Parameters may be wider than half-precision data.
+  Type type = elementTypeOf(node.input(0));
+  SmallVector<Value> operands{node.input(0)};
+  for (size_t i = 1; i < 5; ++i)
+    operands.push_back(node.cast(node.input(i), type));
+  return node.result(node.create<BatchNormOp>(operands, node.number("epsilon", node.numberOr("epsilon", 1e-5))));
+}
+
+LogicalResult instanceNormalization(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  return node.result(
+      node.instanceNorm(node.input(0), node.input(1), node.input(2), node.numberOr("epsilon", 1e-5)));
+}
+
+/// (x - mean) and 1 / sqrt(variance + epsilon) over `axes`.
+struct Standardised {
+  Value mean, centered, inverseDeviation;
+};
+Standardised standardise(NodeContext &node, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  Standardised result;
+  result.mean = node.reduce(ReduceKind::mean, x, axes, true);
+  result.centered = node.sub(x, result.mean);
+  Value variance = node.reduce(ReduceKind::mean, node.mul(result.centered, result.centered), axes, true);
+  Value deviation = node.unary(UnaryKind::sqrt, node.add(variance, node.splat(elementTypeOf(x), epsilon)));
+  result.inverseDeviation = node.unary(UnaryKind::reciprocal, deviation);
+  return result;
+}
+
+Dims trailingAxes(int64_t from, int64_t rank) {
+  Dims axes;
+  for (int64_t axis = from; axis < rank; ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
+LogicalResult layerNormalization(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
+  if (failed(axis))
+    return failure();
+  double epsilon = node.numberOr("epsilon", 1e-5);
+  SmallVector<Value> operands{x, node.input(1)};
+  if (node.has(2))
+    operands.push_back(node.input(2));
+  Value y = node.create<LayerNormOp>(operands, {node.integer("axis", *axis), node.number("epsilon", epsilon)});
+  if (!node.wantsOutput(1) && !node.wantsOutput(2))
+    return node.result(y);
+  // The statistics are in the type the node computes in: float, unless it says otherwise.
+  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
+  if (!type || !isa<FloatType>(type))
+    return node.invalid("its stash_type is no floating-point type");
+  Standardised statistics = standardise(node, node.cast(x, type), trailingAxes(*axis, rankOf(x)), epsilon);
+  return node.results({y, statistics.mean, statistics.inverseDeviation});
+}
+
+/// Statistics are taken in float; the scale in the data's own type.
+LogicalResult rmsNormalization(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
+  if (failed(axis))
+    return failure();
+  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
+  if (!type || !isa<FloatType>(type))
+    return node.invalid("its stash_type is no floating-point type");
+  Value wide = node.cast(x, type);
+  Value square = node.reduce(ReduceKind::mean, node.mul(wide, wide), trailingAxes(*axis, rankOf(x)), true);
+  Value root = node.unary(UnaryKind::sqrt, node.add(square, node.splat(type, node.numberOr("epsilon", 1e-5))));
+  Value normal = node.cast(node.div(wide, root), elementTypeOf(x));
+  return node.result(node.mul(normal, node.input(1)));
+}
+
+LogicalResult groupNormalization(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value x = node.input(0);
+  int64_t groups = node.integerOr("num_groups", 0);
+  if (rankOf(x) < 3 || groups < 1 || shapeOf(x)[1] % groups != 0)
+    return node.invalid("its " + Twine(groups) + " groups do not divide its input's channels");
+  Type type = elementTypeOf(x);
+  Dims dims(shapeOf(x)), perChannel(rankOf(x), 1);
+  int64_t channels = dims[1], spatial = 1;
+  for (size_t i = 2; i < dims.size(); ++i)
+    spatial *= dims[i];
+  Value grouped = node.reshape(x, {dims[0], groups, channels / groups * spatial});
+  Value normal = node.reshape(node.instanceNorm(grouped, node.splat(type, 1, {groups}), node.splat(type, 0, {groups}),
+                                                node.numberOr("epsilon", 1e-5)),
+                              dims);
+  // Scale and bias are per group before opset 21, per channel since.
+  auto spread = [&](Value parameter) -> Value {
+    if (node.opset < 21)
+      parameter = node.reshape(node.expand(node.reshape(parameter, {groups, 1}), {groups, channels / groups}),
+                               {channels});
+    perChannel[1] = channels;
+    return node.reshape(parameter, perChannel);
+  };
+  return node.result(node.add(node.mul(normal, spread(node.input(1))), spread(node.input(2))));
+}
+
+LogicalResult meanVarianceNormalization(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<Dims> axes = node.axes(node.integersAt("axes").value_or(Dims{0, 2, 3}), rankOf(x));
+  if (failed(axes))
+    return failure();
+  // The operator's definition adds 1e-9 to the deviation, not to the variance.
+  Value centered = node.sub(x, node.reduce(ReduceKind::mean, x, *axes, true));
+  Value deviation =
+      node.unary(UnaryKind::sqrt, node.reduce(ReduceKind::mean, node.mul(centered, centered), *axes, true));
+  return node.result(node.div(centered, node.add(deviation, node.splat(elementTypeOf(x), 1e-9))));
+}
+
+LogicalResult lpNormalization(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
+  if (failed(axis))
+    return failure();
+  int64_t p = node.integerOr("p", 2);
+  if (p != 1 && p != 2)
+    return node.invalid("its p is " + Twine(p) + ", not 1 or 2");
+  return node.result(node.div(x, node.reduce(p == 1 ? ReduceKind::l1 : ReduceKind::l2, x, {*axis}, true)));
+}
+
+LogicalResult lrn(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  int64_t size = node.integerOr("size", 0);
+  if (size < 1)
+    return node.invalid("its size is " + Twine(size));
+  return node.result(node.create<LrnOp>({node.input(0)}, {node.integer("size", size),
+                                                          node.number("alpha", node.numberOr("alpha", 1e-4)),
+                                                          node.number("beta", node.numberOr("beta", 0.75)),
+                                                          node.number("bias", node.numberOr("bias", 1))}));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Softmax", 1, softmax},
+    {"", "LogSoftmax", 1, logSoftmax},
+    {"", "Hardmax", 1, hardmax},
+    {"", "BatchNormalization", 7, batchNormalization},
+    {"", "InstanceNormalization", 6, instanceNormalization},
+    {"", "LayerNormalization", 17, layerNormalization},
+    {"", "RMSNormalization", 23, rmsNormalization},
+    {"", "GroupNormalization", 18, groupNormalization},
+    {"", "MeanVarianceNormalization", 9, meanVarianceNormalization},
+    {"", "LpNormalization", 1, lpNormalization},
+    {"", "LRN", 1, lrn},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> normOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,235 @@
+//===- ConvertQuantize.cpp - Quantized operators --------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Quantized operators become arithmetic on f32: integers of 8 bits, their
+// products and sums of up to some 500 of those are exact there.
+//
+//===----------------------------------------------------------------------===//
+#include "Linear.h"
+#include "Windows.h"
+
+#include "sluice/Onnx/TensorData.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+/// A scale or zero point given per block along an axis, repeated to one value an element.
+Value perElement(NodeContext &node, Value parameter, ArrayRef<int64_t> shape, int64_t axis, int64_t block) {
+  if (!parameter)
+    return parameter;
+  int64_t rank = static_cast<int64_t>(shape.size());
+  if (block == 0 || rankOf(parameter) != rank)
+    return alongAxis(node, parameter, rank, axis);
+  Dims split(shapeOf(parameter)), repeated, whole(split), starts(rank, 0), steps(rank, 1);
+  int64_t blocks = split[axis];
+  if (blocks < 1 || block > (int64_t(1) << 40) || blocks * static_cast<double>(block) > 1e15 ||
+      blocks * block < shape[axis]) {
+    (void)node.invalid("its blocks do not cover its input");
+    return {};
+  }
+  split.insert(split.begin() + axis + 1, 1);
+  repeated = split;
+  repeated[axis + 1] = block;
+  whole[axis] = blocks * block;
+  Value all = node.reshape(node.expand(node.reshape(parameter, split), repeated), whole);
+  if (whole[axis] == shape[axis])
+    return all;
+  whole[axis] = shape[axis];
+  return node.slice(all, starts, steps, whole);
+}
+
+struct Quantization {
+  Value scale, zeroPoint;
+};
+
+Value dequantize(NodeContext &node, Value x, Quantization by, int64_t axis, int64_t block = 0) {
+  if (!x || !by.scale)
+    return {};
+  Type wide = Float32Type::get(node.context());
+  Dims shape(shapeOf(x));
+  Value value = node.cast(x, wide);
+  if (by.zeroPoint)
+    value = node.sub(value, node.cast(perElement(node, by.zeroPoint, shape, axis, block), wide));
+  Value scale = node.cast(perElement(node, by.scale, shape, axis, block), wide);
+  return node.cast(node.mul(value, scale), elementTypeOf(by.scale));
+}
+
+/// round(x / scale) + zero point, saturated. `x` is f32.
+Value quantize(NodeContext &node, Value x, Quantization by, Type type, int64_t axis, int64_t block = 0) {
+  if (!x || !by.scale)
+    return {};
+  Type wide = Float32Type::get(node.context());
+  Dims shape(shapeOf(x));
+  Value scale = node.cast(perElement(node, by.scale, shape, axis, block), wide);
+  Value value = node.unary(UnaryKind::round, node.div(node.cast(x, wide), scale));
+  if (by.zeroPoint)
+    value = node.add(value, node.cast(perElement(node, by.zeroPoint, shape, axis, block), wide));
+  return node.cast(value, type, /*saturate=*/true);
+}
+
+/// The axis and block size of Quantize- and DequantizeLinear.
+struct Granularity {
+  int64_t axis = -1, block = 0;
+};
+FailureOr<Granularity> granularity(NodeContext &node) {
+  Value x = node.input(0), scale = node.input(1);
+  Granularity result;
+  result.block = node.integerOr("block_size", 0);
+  if (result.block < 0)
+    return node.invalid("its block_size is negative");
+  if (rankOf(scale) == 0 || elementCount(scale.getType()) == 1)
+    return result;
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 1), rankOf(x));
+  if (failed(axis))
+    return failure();
+  result.axis = *axis;
+  if (rankOf(scale) == 1 && result.block == 0 && shapeOf(scale)[0] != shapeOf(x)[*axis])
+    return node.invalid("it has " + Twine(shapeOf(scale)[0]) + " scales for " + Twine(shapeOf(x)[*axis]) +
+                        " positions of its axis");
+  return result;
+}
+
+LogicalResult dequantizeLinear(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Granularity> grain = granularity(node);
+  if (failed(grain))
+    return failure();
+  Value y = dequantize(node, node.input(0), {node.input(1), node.input(2)}, grain->axis, grain->block);
+  if (int64_t type = node.integerOr("output_dtype", 0)) {
+    Type wanted = elementTypeFromOnnx(node.context(), static_cast<int32_t>(type));
+    if (!wanted)
+      return node.unsupported("its output_dtype is " + Twine(type));
+    y = node.cast(y, wanted);
+  }
+  return node.result(y);
+}
+
+LogicalResult quantizeLinear(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Granularity> grain = granularity(node);
+  if (failed(grain))
+    return failure();
+  int64_t number = node.integerOr("output_dtype", 0);
+  Type type = node.has(2) ? elementTypeOf(node.input(2))
+                          : elementTypeFromOnnx(node.context(), number ? static_cast<int32_t>(number)
+                                                                       : static_cast<int32_t>(onnxtype::UInt8));
+  if (!type || !isa<IntegerType>(type))
+    return node.unsupported("it quantizes to another type than integers of 8 bits and more");
+  return node.result(
+      quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
+}
+
+LogicalResult dynamicQuantizeLinear(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  Type type = elementTypeOf(x), byte = IntegerType::get(node.context(), 8, IntegerType::Unsigned);
+  Dims axes;
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    axes.push_back(axis);
+  Value zero = node.splat(type, 0), one = node.splat(type, 1);
+  Value most = node.binary(BinaryKind::max, node.reduce(ReduceKind::max, x, axes, false), zero);
+  Value least = node.binary(BinaryKind::min, node.reduce(ReduceKind::min, x, axes, false), zero);
+  Value span = node.div(node.sub(most, least), node.splat(type, 255));
+  // All zeros: any scale will do but 0.
+  Value scale = node.select(node.compare(ComparePredicate::eq, span, zero), one, span);
+  Value zeroPoint = node.cast(node.unary(UnaryKind::round, node.div(node.sub(zero, least), scale)), byte, true);
+  return node.results({quantize(node, x, {scale, zeroPoint}, byte, -1), scale, zeroPoint});
+}
+
+/// Inputs: x, its scale, its zero point, w, its scale, its zero point, y's scale, y's zero point, bias. The product of
+/// the integers is scaled once.
+LogicalResult qLinearConv(NodeContext &node) {
+  if (failed(node.require(8)))
+    return failure();
+  Type wide = Float32Type::get(node.context());
+  Value x = centered(node, node.input(0), node.input(2), wide, -1);
+  Value weight = centered(node, node.input(3), node.input(5), wide, 0);
+  Value sum = convolution(node, x, weight);
+  if (node.has(8))
+    sum = addChannelBias(node, sum, node.cast(node.input(8), wide));
+  if (!sum)
+    return node.result({});
+  Value scale = node.mul(alongAxis(node, node.input(1), rankOf(sum), -1),
+                         alongAxis(node, node.input(4), rankOf(sum), 1));
+  Value y = node.mul(sum, scale);
+  return node.result(quantize(node, y, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
+}
+
+LogicalResult convInteger(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Type wide = Float32Type::get(node.context());
+  Value x = centered(node, node.input(0), node.input(2), wide, -1);
+  Value weight = centered(node, node.input(1), node.input(3), wide, 0);
+  return node.result(node.cast(convolution(node, x, weight), node.mlir().getI32Type()));
+}
+
+LogicalResult qLinearMatmul(NodeContext &node) {
+  if (failed(node.require(8)))
+    return failure();
+  Type wide = Float32Type::get(node.context());
+  int64_t lhsRank = rankOf(node.input(0)), rhsRank = rankOf(node.input(3));
+  int64_t row = std::max<int64_t>(0, lhsRank - 2), column = rhsRank - 1;
+  Value lhs = centered(node, node.input(0), node.input(2), wide, row);
+  Value rhs = centered(node, node.input(3), node.input(5), wide, column);
+  Value product = numpyMatmul(node, lhs, rhs);
+  if (!product)
+    return node.result({});
+  int64_t rank = rankOf(product);
+  Value scaled = node.mul(node.mul(product, node.cast(alongAxis(node, node.input(1), rank, rank - 2), wide)),
+                          node.cast(alongAxis(node, node.input(4), rank, rank - 1), wide));
+  return node.result(quantize(node, scaled, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
+}
+
+/// ONNX Runtime's quantized sums and products: a, its scale and zero point, b, likewise, the result's scale and zero
+/// point.
+template <BinaryKind kind>
+LogicalResult qLinearBinary(NodeContext &node) {
+  if (failed(node.require(2)) || !node.has(3) || !node.has(4) || !node.has(6))
+    return node.invalid("an operand is missing");
+  Value lhs = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
+  Value rhs = dequantize(node, node.input(3), {node.input(4), node.input(5)}, -1);
+  return node.result(quantize(node, node.binary(kind, lhs, rhs), {node.input(6), node.input(7)},
+                              elementTypeOf(node.input(0)), -1));
+}
+
+LogicalResult qLinearGlobalAveragePool(NodeContext &node) {
+  if (failed(node.require(5)))
+    return failure();
+  if (node.integerOr("channels_last", 0) != 0)
+    return node.unsupported("its channels come last");
+  Dims axes;
+  for (int64_t axis = 2; axis < rankOf(node.input(0)); ++axis)
+    axes.push_back(axis);
+  Value x = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
+  return node.result(quantize(node, node.reduce(ReduceKind::mean, x, axes, true), {node.input(3), node.input(4)},
+                              elementTypeOf(node.input(0)), -1));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "DequantizeLinear", 10, dequantizeLinear},
+    {"com.microsoft", "DequantizeLinear", 1, dequantizeLinear},
+    {"", "QuantizeLinear", 10, quantizeLinear},
+    {"com.microsoft", "QuantizeLinear", 1, quantizeLinear},
+    {"", "DynamicQuantizeLinear", 11, dynamicQuantizeLinear},
+    {"", "QLinearConv", 10, qLinearConv},
+    {"", "ConvInteger", 10, convInteger},
+    {"", "QLinearMatMul", 10, qLinearMatmul},
+    {"com.microsoft", "QLinearAdd", 1, qLinearBinary<BinaryKind::add>},
+    {"com.microsoft", "QLinearMul", 1, qLinearBinary<BinaryKind::mul>},
+    {"com.microsoft", "QLinearGlobalAveragePool", 1, qLinearGlobalAveragePool},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> quantizeOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

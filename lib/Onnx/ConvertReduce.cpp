@@ -1,0 +1,147 @@
+//===- ConvertReduce.cpp - Reductions, scans and orders -------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+LogicalResult reduceOver(NodeContext &node, ReduceKind kind, std::optional<Dims> given, bool emptyMeansNone) {
+  Value x = node.input(0);
+  int64_t rank = rankOf(x);
+  Dims all;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    all.push_back(axis);
+  if (!given || given->empty()) {
+    if (emptyMeansNone)
+      return node.result(x);
+    given = all;
+  }
+  FailureOr<Dims> axes = node.axes(*given, rank);
+  if (failed(axes))
+    return failure();
+  return node.result(node.reduce(kind, x, *axes, node.integerOr("keepdims", 1) != 0));
+}
+
+template <ReduceKind kind>
+LogicalResult axesAsAttribute(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return reduceOver(node, kind, node.integersAt("axes"), false);
+}
+
+template <ReduceKind kind>
+LogicalResult axesAsInput(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  std::optional<Dims> axes;
+  if (node.has(1)) {
+    FailureOr<Dims> given = node.constantIntegers(1, "axes");
+    if (failed(given))
+      return failure();
+    axes = *given;
+  }
+  return reduceOver(node, kind, axes, node.integerOr("noop_with_empty_axes", 0) != 0);
+}
+
+template <bool largest>
+LogicalResult argReduce(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
+  if (failed(axis))
+    return failure();
+  return node.result(node.create<ArgReduceOp>(
+      {node.input(0)},
+      {node.integer("axis", *axis), node.flag("largest", largest),
+       node.flag("keep_dims", node.integerOr("keepdims", 1) != 0),
+       node.flag("select_last", node.integerOr("select_last_index", 0) != 0)}));
+}
+
+LogicalResult cumSum(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Dims> given = node.constantIntegers(1, "axis");
+  if (failed(given))
+    return failure();
+  if (given->size() != 1)
+    return node.invalid("its axis is not one number");
+  FailureOr<int64_t> axis = node.axis(given->front(), rankOf(node.input(0)));
+  if (failed(axis))
+    return failure();
+  return node.result(node.create<CumsumOp>({node.input(0)},
+                                           {node.integer("axis", *axis),
+                                            node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
+                                            node.flag("reverse", node.integerOr("reverse", 0) != 0)}));
+}
+
+LogicalResult topK(NodeContext &node, int64_t k) {
+  Value x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (k < 0 || k > shapeOf(x)[*axis])
+    return node.invalid("it asks for " + Twine(k) + " of " + Twine(shapeOf(x)[*axis]) + " elements");
+  // Sorted results are a valid answer where any order is asked for.
+  SmallVector<Value> results =
+      node.createAll<TopkOp>({x}, {node.integer("k", k), node.integer("axis", *axis),
+                                   node.flag("largest", node.integerOr("largest", 1) != 0)});
+  if (results.size() != 2)
+    return node.result({});
+  return node.results(results);
+}
+
+LogicalResult topKAttribute(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return topK(node, node.integerOr("k", -1));
+}
+
+LogicalResult topKInput(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<Dims> k = node.constantIntegers(1, "k");
+  if (failed(k))
+    return failure();
+  if (k->size() != 1)
+    return node.invalid("its k is not one number");
+  return topK(node, k->front());
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "ReduceSum", 1, axesAsAttribute<ReduceKind::sum>},
+    {"", "ReduceSum", 13, axesAsInput<ReduceKind::sum>},
+    {"", "ReduceMean", 1, axesAsAttribute<ReduceKind::mean>},
+    {"", "ReduceMean", 18, axesAsInput<ReduceKind::mean>},
+    {"", "ReduceMax", 1, axesAsAttribute<ReduceKind::max>},
+    {"", "ReduceMax", 18, axesAsInput<ReduceKind::max>},
+    {"", "ReduceMin", 1, axesAsAttribute<ReduceKind::min>},
+    {"", "ReduceMin", 18, axesAsInput<ReduceKind::min>},
+    {"", "ReduceProd", 1, axesAsAttribute<ReduceKind::prod>},
+    {"", "ReduceProd", 18, axesAsInput<ReduceKind::prod>},
+    {"", "ReduceL1", 1, axesAsAttribute<ReduceKind::l1>},
+    {"", "ReduceL1", 18, axesAsInput<ReduceKind::l1>},
+    {"", "ReduceL2", 1, axesAsAttribute<ReduceKind::l2>},
+    {"", "ReduceL2", 18, axesAsInput<ReduceKind::l2>},
+    {"", "ReduceLogSum", 1, axesAsAttribute<ReduceKind::log_sum>},
+    {"", "ReduceLogSum", 18, axesAsInput<ReduceKind::log_sum>},
+    {"", "ReduceLogSumExp", 1, axesAsAttribute<ReduceKind::log_sum_exp>},
+    {"", "ReduceLogSumExp", 18, axesAsInput<ReduceKind::log_sum_exp>},
+    {"", "ReduceSumSquare", 1, axesAsAttribute<ReduceKind::sum_square>},
+    {"", "ReduceSumSquare", 18, axesAsInput<ReduceKind::sum_square>},
+    {"", "ArgMax", 1, argReduce<true>},
+    {"", "ArgMin", 1, argReduce<false>},
+    {"", "CumSum", 11, cumSum},
+    {"", "TopK", 1, topKAttribute},
+    {"", "TopK", 10, topKInput},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> reduceOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,240 @@
+//===- ConvertResize.cpp - Resampling -------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+constexpr double kExtentLimit = 1e12;
+
+FailureOr<ResizeMode> resizeMode(NodeContext &node) {
+  std::string mode = node.stringOr("mode", "nearest");
+  if (mode == "nearest")
+    return ResizeMode::nearest;
+  if (mode == "linear" || mode == "bilinear")
+    return ResizeMode::linear;
+  if (mode == "cubic")
+    return ResizeMode::cubic;
+  return node.invalid("its mode is '" + mode + "', which ONNX does not define");
+}
+
+FailureOr<CoordinateMode> coordinateMode(NodeContext &node) {
+  static const std::pair<StringRef, CoordinateMode> kModes[] = {
+      {"half_pixel", CoordinateMode::half_pixel},
+      {"pytorch_half_pixel", CoordinateMode::pytorch_half_pixel},
+      {"align_corners", CoordinateMode::align_corners},
+      {"asymmetric", CoordinateMode::asymmetric},
+      {"half_pixel_symmetric", CoordinateMode::half_pixel_symmetric},
+      {"tf_half_pixel_for_nn", CoordinateMode::tf_half_pixel_for_nn},
+      {"tf_crop_and_resize", CoordinateMode::tf_crop_and_resize}};
+  std::string name = node.stringOr("coordinate_transformation_mode", "half_pixel");
+  for (const auto &[known, mode] : kModes)
+    if (known == name)
+      return mode;
+  return node.invalid("its coordinate_transformation_mode is '" + name + "', which ONNX does not define");
+}
+
+FailureOr<NearestMode> nearestMode(NodeContext &node) {
+  static const std::pair<StringRef, NearestMode> kModes[] = {{"round_prefer_floor", NearestMode::round_prefer_floor},
+                                                             {"round_prefer_ceil", NearestMode::round_prefer_ceil},
+                                                             {"floor", NearestMode::floor},
+                                                             {"ceil", NearestMode::ceil}};
+  std::string name = node.stringOr("nearest_mode", "round_prefer_floor");
+  for (const auto &[known, mode] : kModes)
+    if (known == name)
+      return mode;
+  return node.invalid("its nearest_mode is '" + name + "', which ONNX does not define");
+}
+
+/// What the versions differ in, for all dimensions of the input.
+struct Resampling {
+  SmallVector<double> scales;
+  Dims output;
+  CoordinateMode coordinates = CoordinateMode::asymmetric;
+  NearestMode nearest = NearestMode::floor;
+  std::optional<SmallVector<double>> roi;
+};
+
+LogicalResult finish(NodeContext &node, Resampling &resampling) {
+  Value x = node.input(0);
+  FailureOr<ResizeMode> mode = resizeMode(node);
+  if (failed(mode))
+    return failure();
+  bool same = true;
+  for (int64_t i = 0; i < rankOf(x); ++i) {
+    if (!std::isfinite(resampling.scales[i]) || resampling.scales[i] <= 0)
+      return node.invalid("a scale is not a positive number");
+    if (shapeOf(x)[i] == 0 && resampling.output[i] != 0)
+      return node.invalid("its input is empty");
+    same &= resampling.output[i] == shapeOf(x)[i] && resampling.scales[i] == 1;
+  }
+  if (same && resampling.coordinates != CoordinateMode::tf_crop_and_resize)
+    return node.result(x);
+  OpBuilder &builder = node.mlir();
+  SmallVector<NamedAttribute> attributes{
+      node.attribute("mode", ResizeModeAttr::get(node.context(), *mode)),
+      node.attribute("scales", builder.getDenseF64ArrayAttr(resampling.scales)),
+      node.attribute("coordinates", CoordinateModeAttr::get(node.context(), resampling.coordinates)),
+      node.attribute("nearest", NearestModeAttr::get(node.context(), resampling.nearest)),
+      node.number("cubic_coeff", node.numberOr("cubic_coeff_a", -0.75)),
+      node.flag("exclude_outside", node.integerOr("exclude_outside", 0) != 0),
+      node.flag("antialias", node.integerOr("antialias", 0) != 0),
+      node.number("extrapolation", node.numberOr("extrapolation_value", 0))};
+  if (resampling.roi)
+    attributes.push_back(node.attribute("roi", builder.getDenseF64ArrayAttr(*resampling.roi)));
+  return node.result(node.create<ResizeOp>({x}, attributes, {node.type(elementTypeOf(x), resampling.output)}));
+}
+
+FailureOr<int64_t> extent(NodeContext &node, double value) {
+  if (!(value >= 0 && value < kExtentLimit))
+    return node.invalid("its result's size is out of range");
+  return static_cast<int64_t>(value);
+}
+
+/// Upsample, and Resize before it could choose: asymmetric coordinates, towards the input's origin when enlarging.
+LogicalResult byScales(NodeContext &node, ArrayRef<double> scales) {
+  Value x = node.input(0);
+  if (static_cast<int64_t>(scales.size()) != rankOf(x))
+    return node.invalid("it has " + Twine(scales.size()) + " scales for " + Twine(rankOf(x)) + " dimensions");
+  Resampling resampling;
+  resampling.scales.assign(scales.begin(), scales.end());
+  bool shrinks = false;
+  for (auto [dim, scale] : llvm::zip(shapeOf(x), scales)) {
+    FailureOr<int64_t> size = extent(node, std::floor(static_cast<double>(dim) * scale));
+    if (failed(size))
+      return failure();
+    resampling.output.push_back(*size);
+    shrinks |= scale < 1;
+  }
+  resampling.nearest = shrinks ? NearestMode::ceil : NearestMode::floor;
+  return finish(node, resampling);
+}
+
+LogicalResult upsample7(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return byScales(node, node.numbersAt("scales").value_or(SmallVector<double>()));
+}
+
+LogicalResult scalesInput(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  FailureOr<SmallVector<double>> scales = node.constantNumbers(1, "scales");
+  if (failed(scales))
+    return failure();
+  return byScales(node, *scales);
+}
+
+/// Sizes that keep the aspect ratio: one scale for all given axes.
+void keepAspectRatio(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool notLarger, Resampling &resampling) {
+  double scale = notLarger ? HUGE_VAL : 0;
+  for (int64_t axis : axes) {
+    double one = static_cast<double>(resampling.output[axis]) / static_cast<double>(shape[axis]);
+    scale = notLarger ? std::min(scale, one) : std::max(scale, one);
+  }
+  for (int64_t axis : axes) {
+    double size = std::floor(scale * static_cast<double>(shape[axis]) + 0.5);
+    resampling.output[axis] = static_cast<int64_t>(std::min(size, kExtentLimit));
+    resampling.scales[axis] = scale;
+  }
+}
+
+LogicalResult resize11(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t rank = rankOf(x);
+  ArrayRef<int64_t> shape = shapeOf(x);
+  FailureOr<CoordinateMode> coordinates = coordinateMode(node);
+  FailureOr<NearestMode> nearest = nearestMode(node);
+  if (failed(coordinates) || failed(nearest))
+    return failure();
+  Resampling resampling;
+  resampling.coordinates = *coordinates;
+  resampling.nearest = *nearest;
+  resampling.scales.assign(rank, 1);
+  resampling.output.assign(shape.begin(), shape.end());
+
+  Dims axes;
+  if (std::optional<Dims> given = node.integersAt("axes")) {
+    if (failed(node.axes(*given, rank)))
+      return failure();
+    for (int64_t axis : *given)
+      axes.push_back(axis < 0 ? axis + rank : axis);
+  } else {
+    for (int64_t axis = 0; axis < rank; ++axis)
+      axes.push_back(axis);
+  }
+  bool crops = *coordinates == CoordinateMode::tf_crop_and_resize;
+  if (crops) {
+    FailureOr<SmallVector<double>> roi = node.constantNumbers(1, "roi");
+    if (failed(roi))
+      return failure();
+    if (roi->size() != 2 * axes.size())
+      return node.invalid("its roi has " + Twine(roi->size()) + " values for " + Twine(axes.size()) + " dimensions");
+    resampling.roi.emplace(2 * rank, 0.0);
+    std::fill(resampling.roi->begin() + rank, resampling.roi->end(), 1.0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      (*resampling.roi)[axes[i]] = (*roi)[i];
+      (*resampling.roi)[rank + axes[i]] = (*roi)[axes.size() + i];
+    }
+  }
+
+  auto isGiven = [&](size_t index) { return node.has(index) && elementCount(node.input(index).getType()) != 0; };
+  if (isGiven(3)) {
+    FailureOr<Dims> sizes = node.constantIntegers(3, "sizes");
+    if (failed(sizes))
+      return failure();
+    if (sizes->size() != axes.size())
+      return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(axes.size()) + " dimensions");
+    for (auto [axis, size] : llvm::zip(axes, *sizes)) {
+      FailureOr<int64_t> checked = extent(node, static_cast<double>(size));
+      if (failed(checked) || shape[axis] == 0)
+        return node.invalid("its input is empty");
+      resampling.output[axis] = *checked;
+      resampling.scales[axis] = static_cast<double>(size) / static_cast<double>(shape[axis]);
+    }
+    std::string policy = node.stringOr("keep_aspect_ratio_policy", "stretch");
+    if (policy == "not_larger" || policy == "not_smaller")
+      keepAspectRatio(shape, axes, policy == "not_larger", resampling);
+    else if (policy != "stretch")
+      return node.invalid("its keep_aspect_ratio_policy is '" + policy + "', which ONNX does not define");
+    return finish(node, resampling);
+  }
+  if (!isGiven(2))
+    return node.invalid("it has neither scales nor sizes");
+  FailureOr<SmallVector<double>> scales = node.constantNumbers(2, "scales");
+  if (failed(scales))
+    return failure();
+  if (scales->size() != axes.size())
+    return node.invalid("it has " + Twine(scales->size()) + " scales for " + Twine(axes.size()) + " dimensions");
+  for (auto [axis, scale] : llvm::zip(axes, *scales)) {
+    double part = crops ? (*resampling.roi)[rank + axis] - (*resampling.roi)[axis] : 1;
+    FailureOr<int64_t> size = extent(node, std::floor(static_cast<double>(shape[axis]) * part * scale));
+    if (failed(size))
+      return failure();
+    resampling.output[axis] = *size;
+    resampling.scales[axis] = scale;
+  }
+  return finish(node, resampling);
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Upsample", 7, upsample7},
+    {"", "Upsample", 9, scalesInput},
+    {"", "Resize", 10, scalesInput},
+    {"", "Resize", 11, resize11},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> resizeOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,230 @@
+//===- Import.cpp - ONNX to the dataflow dialect --------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Onnx/Import.h"
+
+#include "NodeContext.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice {
+namespace onnximport {
+namespace {
+
+class GraphImporter {
+public:
+  GraphImporter(MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
+  Expected<OwningOpRef<ModuleOp>> run(const ImportOptions &options);
+
+private:
+  Status declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const;
+  Status importNode(const ::onnx::NodeProto &node);
+  /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
+  Expected<Value> lookup(const std::string &name);
+  Status finish(func::FuncOp function);
+
+  Location locationOf(const ::onnx::NodeProto &node) {
+    StringRef name = node.name();
+    if (name.empty() && node.output_size())
+      name = node.output(0);
+    return NameLoc::get(builder.getStringAttr(name.empty() ? StringRef(node.op_type()) : name));
+  }
+  static std::string describe(const ::onnx::NodeProto &node) {
+    std::string name = node.name();
+    if (name.empty() && node.output_size())
+      name = node.output(0);
+    std::string domain = node.domain().empty() ? "" : node.domain() + ":";
+    return concat("'", name, "' (", domain, node.op_type(), ")");
+  }
+  void reportUnsupported(const ::onnx::NodeProto &node, const std::string &reason) {
+    unsupported.push_back(concat(describe(node), ", ", node.domain().empty() ? "" : node.domain() + " ", "opset ",
+                                 model.opset(node.domain()), ": ", reason));
+  }
+
+  const ModelFile &model;
+  OpBuilder builder;
+  llvm::StringMap<Value> values;
+  llvm::StringMap<const ::onnx::TensorProto *> initializers;
+  std::vector<std::string> unsupported;
+  /// Initializers stand before everything else.
+  Operation *lastConstant = nullptr;
+};
+
+Status GraphImporter::declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const {
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const DeclaredTensor &input = model.inputs()[i];
+    if (input.kind != "tensor")
+      return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' is ",
+                       input.kind == "undeclared" ? "of undeclared type" : "a " + input.kind,
+                       ", only tensors are supported");
+    Type elementType = elementTypeFromOnnx(builder.getContext(), input.elementType);
+    if (!elementType)
+      return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",
+                       onnxtype::name(input.elementType), " elements, which are not supported");
+    types.push_back(RankedTensorType::get(bound.shapes[i], elementType));
+  }
+  return {};
+}
+
+Expected<Value> GraphImporter::lookup(const std::string &name) {
+  if (auto found = values.find(name); found != values.end())
+    return found->second;
+  auto initializer = initializers.find(name);
+  if (initializer == initializers.end())
+    return Value(); // Sparse initializers, listed as unsupported already.
+  Expected<TensorData> data = model.tensor(*initializer->second);
+  if (!data && data.error().code != ErrorCode::Unsupported)
+    return propagate(data);
+  ElementsAttr value;
+  if (data)
+    value = constantAttribute(builder.getContext(), *data, name);
+  if (!value) {
+    unsupported.push_back(concat("initializer '", name, "': ",
+                                 data ? concat("its elements are of type ", onnxtype::name(data->elementType))
+                                      : data.error().message));
+    return values[name] = Value();
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  if (lastConstant)
+    builder.setInsertionPointAfter(lastConstant);
+  else
+    builder.setInsertionPointToStart(builder.getInsertionBlock());
+  auto constant = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
+  lastConstant = constant;
+  return values[name] = constant;
+}
+
+Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
+  // Outputs of nodes that are not imported are null: what reads them is skipped, and not reported again.
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      values[output] = Value();
+  bool known = false;
+  Converter convert = findConverter(node.domain(), node.op_type(), model.opset(node.domain()), known);
+  if (!convert) {
+    reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
+    return {};
+  }
+  SmallVector<Value> inputs;
+  for (const std::string &name : node.input()) {
+    if (name.empty()) {
+      inputs.push_back({});
+      continue;
+    }
+    Expected<Value> value = lookup(name);
+    if (!value)
+      return propagate(value);
+    if (!*value)
+      return {};
+    inputs.push_back(*value);
+  }
+  NodeContext converted(builder, locationOf(node), model, node, inputs);
+  if (failed(convert(converted))) {
+    if (converted.isUnsupported) {
+      reportUnsupported(node, converted.reason);
+      return {};
+    }
+    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(), "' cannot be imported: ",
+                     converted.reason);
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty())
+      continue;
+    if (static_cast<size_t>(i) >= converted.outputs.size()) {
+      reportUnsupported(node, concat("its output ", i, " is not supported"));
+      return {};
+    }
+    values[node.output(i)] = converted.outputs[i];
+  }
+  return {};
+}
+
+Status GraphImporter::finish(func::FuncOp function) {
+  SmallVector<Value> results;
+  llvm::SmallDenseSet<Value> returned;
+  for (const DeclaredTensor &output : model.outputs()) {
+    Expected<Value> value = lookup(output.name);
+    if (!value)
+      return propagate(value);
+    if (!*value)
+      continue; // Its producer is in the list.
+    // Each output is a buffer of its own.
+    Value result = *value;
+    if (isa<BlockArgument>(result) || result.getDefiningOp<ConstantOp>() || !returned.insert(result).second)
+      result = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(output.name)), result);
+    results.push_back(result);
+  }
+  if (!unsupported.empty()) {
+    std::string list;
+    for (const std::string &entry : unsupported)
+      list += "\n  " + entry;
+    return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", unsupported.size(),
+                     unsupported.size() == 1 ? " node that is" : " nodes that are", " not supported:", list);
+  }
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (size_t i = 0; i < model.outputs().size(); ++i)
+    function.setResultAttr(i, "dataflow.name", builder.getStringAttr(model.outputs()[i].name));
+  return {};
+}
+
+Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
+  Expected<BoundInputs> bound = bindDims(model, options.dims);
+  if (!bound)
+    return propagate(bound);
+  SmallVector<Type> types;
+  if (Status status = declareInputs(*bound, types); !status)
+    return propagate(status);
+
+  const ::onnx::GraphProto &graph = model.graph();
+  Location location = NameLoc::get(builder.getStringAttr(graph.name().empty() ? StringRef("main") : graph.name()));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(location);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  for (size_t i = 0; i < types.size(); ++i) {
+    values[model.inputs()[i].name] = block->getArgument(i);
+    function.setArgAttr(i, "dataflow.name", builder.getStringAttr(model.inputs()[i].name));
+  }
+  for (const ::onnx::TensorProto &initializer : graph.initializer())
+    initializers[initializer.name()] = &initializer;
+  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer())
+    unsupported.push_back(concat("initializer '", sparse.values().name(), "': it is sparse"));
+  for (const ::onnx::FunctionProto &function : model.proto().functions())
+    unsupported.push_back(concat("function '", function.name(), "': functions of the model itself are not supported"));
+
+  // Constants first, wherever they stand: of several with one name the last holds, and holds everywhere.
+  auto isConstant = [](const ::onnx::NodeProto &node) {
+    return node.op_type() == "Constant" && node.domain().empty() && node.input_size() == 0;
+  };
+  for (bool constants : {true, false})
+    for (const ::onnx::NodeProto &node : graph.node())
+      if (isConstant(node) == constants) {
+        builder.setInsertionPointToEnd(block);
+        if (Status status = importNode(node); !status)
+          return propagate(status);
+      }
+  builder.setInsertionPointToEnd(block);
+  if (Status status = finish(function); !status)
+    return propagate(status);
+  return module;
+}
+
+} // namespace
+} // namespace onnximport
+
+Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFile &model,
+                                            const ImportOptions &options) {
+  context.getOrLoadDialect<DataflowDialect>();
+  context.getOrLoadDialect<func::FuncDialect>();
+  return onnximport::GraphImporter(context, model).run(options);
+}
+
+} // namespace sluice

@@ -1,0 +1,201 @@
+//===- NodeContext.h - What a converter sees of a node ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A converter turns one node into dataflow operators. Builders here return a
+// null value once anything is wrong, and take null operands, so that a chain
+// needs one check at its end: `return node.result(value)`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_NODECONTEXT_H
+#define SLUICE_LIB_ONNX_NODECONTEXT_H
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Support/Error.h"
+
+#include <onnx/onnx_pb.h>
+#include <optional>
+#include <string>
+
+namespace sluice::onnximport {
+
+using Dims = llvm::SmallVector<int64_t>;
+
+/// Creates operators at the end of the function, checked, folding what is constant and small.
+class Builder {
+public:
+  Builder(mlir::OpBuilder &builder, mlir::Location location) : builder(builder), location(location) {}
+
+  /// Creates an operator with inferred (or, where it does not infer, given) result types. Null where its operands do
+  /// not fit it; `message()` then says why.
+  template <typename OpTy>
+  llvm::SmallVector<mlir::Value> createAll(mlir::ValueRange operands,
+                                           llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                                           mlir::TypeRange types = {}) {
+    return create(OpTy::getOperationName(), operands, attributes, types);
+  }
+  template <typename OpTy>
+  mlir::Value create(mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                     mlir::TypeRange types = {}) {
+    auto results = createAll<OpTy>(operands, attributes, types);
+    return results.empty() ? mlir::Value() : results.front();
+  }
+
+  mlir::Value unary(dataflow::UnaryKind kind, mlir::Value x, double alpha = 0, double beta = 0);
+  mlir::Value binary(dataflow::BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value compare(dataflow::ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
+  /// `x` itself where it has that element type already.
+  mlir::Value cast(mlir::Value x, mlir::Type elementType, bool saturate = false);
+  mlir::Value reduce(dataflow::ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims);
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeLhs = false, bool transposeRhs = false);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> steps,
+                    llvm::ArrayRef<int64_t> dims);
+  /// Elements [start, start + extent) of one axis.
+  mlir::Value sliceAxis(mlir::Value x, int64_t axis, int64_t start, int64_t extent);
+  mlir::Value concat(mlir::ValueRange values, int64_t axis);
+  mlir::Value softmax(mlir::Value x, int64_t axis, bool log);
+  mlir::Value instanceNorm(mlir::Value x, mlir::Value scale, mlir::Value bias, double epsilon);
+  /// 0, 1, ... along `axis` of a tensor of rank `rank`, extents 1 elsewhere.
+  mlir::Value iota(mlir::Type elementType, int64_t extent, int64_t axis, int64_t rank);
+
+  /// A tensor of `dims`, every element `value`.
+  mlir::Value splat(mlir::Type elementType, double value, llvm::ArrayRef<int64_t> dims = {});
+  mlir::Value integers(llvm::ArrayRef<int64_t> values);
+
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary(dataflow::BinaryKind::add, a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(dataflow::BinaryKind::sub, a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary(dataflow::BinaryKind::mul, a, b); }
+  mlir::Value div(mlir::Value a, mlir::Value b) { return binary(dataflow::BinaryKind::div, a, b); }
+
+  mlir::NamedAttribute attribute(llvm::StringRef name, mlir::Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+  mlir::NamedAttribute integer(llvm::StringRef name, int64_t value) {
+    return attribute(name, builder.getI64IntegerAttr(value));
+  }
+  mlir::NamedAttribute number(llvm::StringRef name, double value) {
+    return attribute(name, builder.getF64FloatAttr(value));
+  }
+  mlir::NamedAttribute flag(llvm::StringRef name, bool value) { return attribute(name, builder.getBoolAttr(value)); }
+  mlir::NamedAttribute list(llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
+    return attribute(name, builder.getDenseI64ArrayAttr(values));
+  }
+
+  /// A static tensor type; null, with a message, where its elements cannot be counted.
+  mlir::RankedTensorType type(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
+
+  mlir::OpBuilder &mlir() { return builder; }
+  mlir::MLIRContext *context() { return builder.getContext(); }
+  mlir::Location loc() const { return location; }
+  const std::string &message() const { return whyNot; }
+
+private:
+  llvm::SmallVector<mlir::Value> create(llvm::StringRef name, mlir::ValueRange operands,
+                                        llvm::ArrayRef<mlir::NamedAttribute> attributes, mlir::TypeRange types);
+
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  std::string whyNot;
+};
+
+/// Small results of constant operands are worth computing while importing.
+inline constexpr int64_t kFoldElements = 4096;
+
+mlir::RankedTensorType tensorType(mlir::Value value);
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
+mlir::Type elementTypeOf(mlir::Value value);
+/// The dialect's type for an ONNX element type; null where it has none.
+mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int32_t onnxType);
+
+/// Small data inline, larger data as a resource that keeps its owner. Null where the dialect has no such type.
+mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorData &data, llvm::StringRef name);
+
+class NodeContext : public Builder {
+public:
+  NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model,
+              const ::onnx::NodeProto &proto, llvm::ArrayRef<mlir::Value> inputs)
+      : Builder(builder, location), proto(proto), opset(model.opset(proto.domain())), model(model), inputs(inputs) {}
+
+  const ::onnx::NodeProto &proto;
+  /// The version of the node's domain.
+  const int64_t opset;
+
+  size_t inputCount() const { return inputs.size(); }
+  /// Present and not the empty name.
+  bool has(size_t index) const { return index < inputs.size() && inputs[index]; }
+  mlir::Value input(size_t index) const { return has(index) ? inputs[index] : mlir::Value(); }
+  bool wantsOutput(int index) const { return index < proto.output_size() && !proto.output(index).empty(); }
+  /// Fails unless inputs 0 .. count-1 are there.
+  llvm::LogicalResult require(size_t count);
+
+  const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  int64_t integerOr(llvm::StringRef name, int64_t fallback) const;
+  double numberOr(llvm::StringRef name, double fallback) const;
+  std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
+  std::optional<Dims> integersAt(llvm::StringRef name) const;
+  std::optional<llvm::SmallVector<double>> numbersAt(llvm::StringRef name) const;
+
+  /// The elements of an integer (or, second, floating-point) input known while importing; reports otherwise.
+  llvm::FailureOr<Dims> constantIntegers(size_t index, llvm::StringRef what);
+  llvm::FailureOr<llvm::SmallVector<double>> constantNumbers(size_t index, llvm::StringRef what);
+
+  /// The data of a tensor held in an attribute.
+  mlir::Value constant(const ::onnx::TensorProto &tensor);
+
+  /// [-rank, rank) -> [0, rank); reports otherwise.
+  llvm::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
+  /// Each as above, sorted; reports repetitions.
+  llvm::FailureOr<Dims> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+  /// The model is wrong.
+  llvm::LogicalResult invalid(const llvm::Twine &reason);
+  /// The model asks what we do not do; goes to the list of unsupported nodes.
+  llvm::LogicalResult unsupported(const llvm::Twine &reason);
+
+  llvm::LogicalResult result(mlir::Value value) { return results({value}); }
+  llvm::LogicalResult results(llvm::ArrayRef<mlir::Value> values);
+
+  llvm::SmallVector<mlir::Value> outputs;
+  bool isUnsupported = false;
+  std::string reason;
+
+private:
+  const ModelFile &model;
+  llvm::SmallVector<mlir::Value> inputs;
+};
+
+using Converter = llvm::LogicalResult (*)(NodeContext &);
+
+/// One operator from one version of its domain on, until the next entry's.
+struct OperatorEntry {
+  const char *domain;
+  const char *name;
+  int64_t since;
+  Converter convert;
+};
+
+llvm::ArrayRef<OperatorEntry> elementwiseOperators();
+llvm::ArrayRef<OperatorEntry> linearOperators();
+llvm::ArrayRef<OperatorEntry> windowOperators();
+llvm::ArrayRef<OperatorEntry> normOperators();
+llvm::ArrayRef<OperatorEntry> reduceOperators();
+llvm::ArrayRef<OperatorEntry> movementOperators();
+llvm::ArrayRef<OperatorEntry> indexingOperators();
+llvm::ArrayRef<OperatorEntry> resizeOperators();
+llvm::ArrayRef<OperatorEntry> constantOperators();
+llvm::ArrayRef<OperatorEntry> quantizeOperators();
+
+/// The converter of an operator at a version of its domain; null where there is none. `known` tells whether the
+/// operator exists at another version.
+Converter findConverter(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known);
+
+} // namespace sluice::onnximport
+
+#endif // SLUICE_LIB_ONNX_NODECONTEXT_H
