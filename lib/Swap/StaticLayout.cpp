@@ -1,0 +1,93 @@
+//===- StaticLayout.cpp ---------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "StaticLayout.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::swap;
+
+namespace {
+struct Placed {
+  int64_t offset, end;
+  uint32_t first, last;
+};
+} // namespace
+
+/// First fit in the order given, above `base`. Returns the peak.
+static int64_t packFirstFit(std::span<const Stay> stays, const std::vector<uint32_t> &order, int64_t base,
+                            std::vector<Placed> &placed, std::vector<int64_t> &offsets) {
+  placed.clear();
+  int64_t peak = base;
+  for (uint32_t id : order) {
+    const Stay &stay = stays[id];
+    int64_t cursor = base;
+    for (const Placed &other : placed) {
+      if (other.last < stay.first || stay.last < other.first)
+        continue;
+      if (cursor + stay.bytes <= other.offset)
+        break;
+      cursor = std::max(cursor, other.end);
+    }
+    offsets[id] = cursor;
+    peak = std::max(peak, cursor + stay.bytes);
+    auto at = std::upper_bound(placed.begin(), placed.end(), cursor,
+                               [](int64_t value, const Placed &p) { return value < p.offset; });
+    placed.insert(at, {cursor, cursor + stay.bytes, stay.first, stay.last});
+  }
+  return peak;
+}
+
+StaticLayout swap::packStays(const ProblemIndex &index, std::span<const Stay> stays, int64_t capacityBytes) {
+  StaticLayout best;
+  best.offsets.assign(stays.size(), 0);
+  uint32_t end = index.numPositions == 0 ? 0 : static_cast<uint32_t>(index.numPositions - 1);
+  int64_t base = 0;
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < stays.size(); ++i) {
+    if (stays[i].bytes == 0)
+      continue;
+    if (stays[i].first == 0 && stays[i].last == end) {
+      best.offsets[i] = base;
+      base += stays[i].bytes;
+    } else {
+      order.push_back(i);
+    }
+  }
+  best.peakBytes = base;
+  if (order.empty())
+    return best;
+  int64_t bound = peakOfStays(index, stays).first;
+  std::vector<int64_t> offsets = best.offsets;
+  std::vector<Placed> placed;
+  placed.reserve(order.size());
+  best.peakBytes = std::numeric_limits<int64_t>::max();
+  auto length = [&](uint32_t i) { return int64_t(stays[i].last) - stays[i].first + 1; };
+  auto area = [&](uint32_t i) { return static_cast<double>(stays[i].bytes) * static_cast<double>(length(i)); };
+  enum { Size, Area, Length, Start, NumOrders };
+  for (int criterion = Size; criterion < NumOrders; ++criterion) {
+    if (best.peakBytes <= std::max(bound, criterion > Area ? capacityBytes : 0))
+      break;
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+      switch (criterion) {
+      case Size:
+        return std::pair(-stays[i].bytes, -length(i)) < std::pair(-stays[j].bytes, -length(j));
+      case Area:
+        return area(i) > area(j);
+      case Length:
+        return std::pair(-length(i), -stays[i].bytes) < std::pair(-length(j), -stays[j].bytes);
+      default:
+        return std::pair(stays[i].first, -stays[i].bytes) < std::pair(stays[j].first, -stays[j].bytes);
+      }
+    });
+    int64_t peak = packFirstFit(stays, order, base, placed, offsets);
+    if (peak < best.peakBytes) {
+      best.peakBytes = peak;
+      best.offsets = offsets;
+    }
+  }
+  return best;
+}

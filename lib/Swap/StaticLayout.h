@@ -1,0 +1,24 @@
+//===- StaticLayout.h - Addresses for when all fits -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_SWAP_STATICLAYOUT_H
+#define SLUICE_LIB_SWAP_STATICLAYOUT_H
+
+#include "ProblemIndex.h"
+
+namespace sluice::swap {
+
+struct StaticLayout {
+  std::vector<int64_t> offsets; ///< Per stay.
+  int64_t peakBytes = 0;
+};
+
+/// First-fit packings of the stays in several orders, the first within
+/// `capacityBytes` that also is as good as can be, or else the best. Stays of
+/// the whole order go to the bottom, in order. May exceed the capacity.
+StaticLayout packStays(const ProblemIndex &index, std::span<const Stay> stays, int64_t capacityBytes);
+
+} // namespace sluice::swap
+
+#endif // SLUICE_LIB_SWAP_STATICLAYOUT_H

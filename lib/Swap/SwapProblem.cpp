@@ -1,0 +1,209 @@
+//===- SwapProblem.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Swap/SwapProblem.h"
+
+#include "ProblemIndex.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::swap;
+
+Status sluice::check(const SwapProblem &problem) {
+  const Graph &graph = problem.graph;
+  const Machine &machine = problem.machine;
+  if (problem.placement.size() != graph.numOperators())
+    return makeError(ErrorCode::InvalidInput, "placement has ", problem.placement.size(), " devices for ",
+                     graph.numOperators(), " operators");
+  if (problem.capacityBytes.size() != machine.memories.size())
+    return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities for ", machine.memories.size(),
+                     " memories");
+  for (size_t m = 0; m < machine.memories.size(); ++m)
+    if (problem.capacityBytes[m] < 0)
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name, "' is negative");
+  if (problem.costs.numDevices != machine.devices.size() ||
+      problem.costs.operatorNs.size() != graph.numOperators() * machine.devices.size())
+    return makeError(ErrorCode::InvalidInput, "the cost table is of another graph or machine");
+  if (problem.order.size() != graph.numOperators() || !graph.isTopological(problem.order))
+    return makeError(ErrorCode::InvalidInput, "the order is not a topological order of the graph's ",
+                     graph.numOperators(), " operators");
+  for (size_t i = 0; i < problem.placement.size(); ++i) {
+    DeviceId device = problem.placement[i];
+    const std::string &name = graph.operators()[i].name;
+    if (!device.valid() || device.index() >= machine.devices.size())
+      return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on no device of machine '",
+                       machine.name, "'");
+    const Device &d = machine.device(device);
+    if (!d.computes)
+      return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on device '", d.name,
+                       "', which does not compute");
+    if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
+      return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name, "' has no link to the host");
+  }
+  int64_t total = 0;
+  for (const Tensor &tensor : graph.tensors()) {
+    if ((tensor.isOutput || tensor.updates.valid()) && !tensor.producer.valid())
+      return makeError(ErrorCode::Unsupported, "tensor '", tensor.name, "' is an output that no operator writes",
+                       ", insert an operator that copies it");
+    // Twice the sum: as much again for alignment and for moved copies.
+    total = saturatingAdd(total, saturatingMul(saturatingAdd(tensor.bytes, kArenaAlignment), 2));
+  }
+  for (const Operator &op : graph.operators())
+    total = saturatingAdd(total, saturatingAdd(op.workspaceBytes, kArenaAlignment));
+  if (total > int64_t(1) << 62)
+    return makeError(ErrorCode::InvalidInput, "the graph's tensors sum to more than 2^61 bytes");
+  return {};
+}
+
+ProblemIndex::ProblemIndex(const SwapProblem &problem)
+    : problem(problem), numMemories(problem.machine.memories.size()), numPositions(problem.order.size()) {
+  const Graph &graph = problem.graph;
+  const Machine &machine = problem.machine;
+  size_t numTensors = graph.numTensors();
+
+  positionOf.resize(numPositions);
+  memoryAt.resize(numPositions);
+  swapDevice.resize(numMemories);
+  for (uint32_t p = 0; p < numPositions; ++p) {
+    OperatorId op = problem.order[p];
+    DeviceId device = problem.placement[op.index()];
+    positionOf[op.index()] = p;
+    memoryAt[p] = machine.device(device).memory.value;
+    DeviceId &swaps = swapDevice[memoryAt[p]];
+    if (!swaps.valid() || device < swaps)
+      swaps = device;
+  }
+  links.resize(numMemories * numMemories);
+  for (uint32_t i = 0; i < machine.links.size(); ++i) {
+    const Link &link = machine.links[i];
+    for (auto [from, to] : {std::pair{link.a, link.b}, std::pair{link.b, link.a}}) {
+      LinkId &best = links[from.index() * numMemories + to.index()];
+      if (!best.valid())
+        best = LinkId(i);
+    }
+  }
+
+  bytes.resize(numTensors);
+  totalUses.assign(numTensors, 0);
+  lastUse.assign(numTensors, 0);
+  hasHome.assign(numTensors, 0);
+  pushToHost.assign(numTensors, 0);
+  useStart.assign(numTensors * numMemories + 1, 0);
+  for (uint32_t i = 0; i < numTensors; ++i) {
+    const Tensor &tensor = graph.tensors()[i];
+    bytes[i] = alignUp(tensor.bytes);
+    hasHome[i] = tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid();
+    if (tensor.producer.valid())
+      lastUse[i] = positionOf[tensor.producer.index()];
+  }
+  for (uint32_t p = 0; p < numPositions; ++p)
+    for (TensorId t : operatorAt(p).inputs) {
+      ++useStart[spot(t, memoryAt[p]) + 1];
+      ++totalUses[t.index()];
+      lastUse[t.index()] = std::max(lastUse[t.index()], p);
+    }
+  for (size_t s = 1; s < useStart.size(); ++s)
+    useStart[s] += useStart[s - 1];
+  useList.resize(useStart.back());
+  std::vector<uint32_t> fill(useStart.begin(), useStart.end() - 1);
+  for (uint32_t p = 0; p < numPositions; ++p)
+    for (TensorId t : operatorAt(p).inputs)
+      useList[fill[spot(t, memoryAt[p])]++] = p;
+
+  for (uint32_t i = 0; i < numTensors; ++i) {
+    const Tensor &tensor = graph.tensors()[i];
+    if (!tensor.producer.valid())
+      continue;
+    uint32_t from = memoryAt[positionOf[tensor.producer.index()]];
+    for (uint32_t to = 0; from != 0 && to < numMemories; ++to)
+      if (to != from && !uses(spot(TensorId(i), to)).empty() && (to == 0 || !link(from, to).valid()))
+        pushToHost[i] = 1;
+  }
+}
+
+bool ProblemIndex::allOnHost() const {
+  return std::all_of(memoryAt.begin(), memoryAt.end(), [](uint32_t memory) { return memory == 0; });
+}
+
+std::vector<Stay> swap::unlimitedStays(const ProblemIndex &index, uint32_t memory) {
+  const Graph &graph = index.problem.graph;
+  std::vector<Stay> stays;
+  uint32_t end = index.numPositions == 0 ? 0 : static_cast<uint32_t>(index.numPositions - 1);
+  for (uint32_t i = 0; i < graph.numTensors(); ++i) {
+    TensorId t(i);
+    const Tensor &tensor = graph.tensor(t);
+    bool producedHere = tensor.producer.valid() && index.memoryAt[index.positionOf[tensor.producer.index()]] == memory;
+    uint32_t produced = tensor.producer.valid() ? index.positionOf[tensor.producer.index()] : 0;
+    if (memory == 0) {
+      if (!index.hasHome[i] && (producedHere || index.pushToHost[i]))
+        stays.push_back({t, produced, index.lastUse[i], index.bytes[i]});
+      continue;
+    }
+    std::span<const uint32_t> uses = index.uses(index.spot(t, memory));
+    if (uses.empty() && !producedHere)
+      continue;
+    if (index.isParameter(t)) {
+      stays.push_back({t, 0, end, index.bytes[i]});
+      continue;
+    }
+    uint32_t first = producedHere ? produced : uses.front();
+    uint32_t last = uses.empty() ? produced : uses.back();
+    // A reader over a direct link takes it from here.
+    for (uint32_t to = 1; producedHere && to < index.numMemories; ++to)
+      if (to != memory && index.link(memory, to).valid() && !index.uses(index.spot(t, to)).empty())
+        last = std::max(last, index.uses(index.spot(t, to)).front());
+    stays.push_back({t, first, last, index.bytes[i]});
+  }
+  for (uint32_t p = 0; p < index.numPositions; ++p)
+    if (index.memoryAt[p] == memory && index.operatorAt(p).workspaceBytes > 0)
+      stays.push_back({TensorId(), p, p, alignUp(index.operatorAt(p).workspaceBytes)});
+  return stays;
+}
+
+std::pair<int64_t, uint32_t> swap::peakOfStays(const ProblemIndex &index, std::span<const Stay> stays) {
+  std::vector<int64_t> change(index.numPositions + 1, 0);
+  for (const Stay &stay : stays) {
+    change[stay.first] += stay.bytes;
+    if (index.numPositions > 0)
+      change[stay.last + 1] -= stay.bytes;
+  }
+  int64_t live = 0, peak = 0;
+  uint32_t where = 0;
+  for (uint32_t p = 0; p < index.numPositions; ++p) {
+    live += change[p];
+    if (live > peak) {
+      peak = live;
+      where = p;
+    }
+  }
+  return {peak, where};
+}
+
+std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
+  ProblemIndex index(problem);
+  std::vector<MinimumBytes> minimum(index.numMemories);
+  for (uint32_t p = 0; p < index.numPositions; ++p) {
+    if (index.memoryAt[p] == 0)
+      continue;
+    MinimumBytes &entry = minimum[index.memoryAt[p]];
+    int64_t bytes = problem.graph.workingSetBytes(index.opAt(p));
+    if (!entry.op.valid() || bytes > entry.bytes)
+      entry = {bytes, index.opAt(p)};
+  }
+  auto [bytes, position] = peakOfStays(index, unlimitedStays(index, 0));
+  if (bytes > 0)
+    minimum[0] = {bytes, index.opAt(position)};
+  return minimum;
+}
+
+std::vector<int64_t> sluice::livenessPeakBytes(const SwapProblem &problem) {
+  ProblemIndex index(problem);
+  std::vector<int64_t> peaks(index.numMemories, 0);
+  for (uint32_t m = 0; m < index.numMemories; ++m)
+    peaks[m] = peakOfStays(index, unlimitedStays(index, m)).first;
+  return peaks;
+}

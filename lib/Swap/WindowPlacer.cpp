@@ -1,0 +1,211 @@
+//===- WindowPlacer.cpp - The cheapest range of addresses -----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Placers.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::swap;
+
+void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &request) {
+  const std::vector<Extent> &extents = state.arena(request.memory).extents();
+  size_t count = extents.size();
+  size_t horizon = 2 * state.index.numPositions + 2;
+  if (weightAt.empty())
+    for (size_t distance = 0; distance < horizon; ++distance)
+      weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -params.distanceExponent));
+  key.assign(count, 0.0);
+  sums.resize(count + 1);
+  sums[0] = 0;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t occupant = extents[i].occupant;
+    double cost = 0;
+    if (occupant != kNobody) {
+      bool live = state.live(occupant);
+      uint32_t next = live ? state.nextUse(occupant) : kNever;
+      switch (params.eviction) {
+      case EvictionPolicy::CostAware:
+        key[i] = static_cast<double>(state.availableNs(occupant));
+        if (live) {
+          double weight = next == kNever ? 0.0 : weightAt[next - request.position];
+          if (state.mustSave(occupant))
+            weight += 1.0;
+          cost = weight * static_cast<double>(state.copyInNs(occupant));
+        }
+        break;
+      case EvictionPolicy::Belady:
+        if (next != kNever)
+          key[i] = static_cast<double>(horizon - next);
+        break;
+      case EvictionPolicy::EarliestAvailable:
+        key[i] = static_cast<double>(state.availableNs(occupant));
+        break;
+      case EvictionPolicy::LeastRecentlyUsed:
+        if (live)
+          key[i] = static_cast<double>(state.lastTouchNs(occupant));
+        break;
+      }
+      if (params.eviction != EvictionPolicy::CostAware && live)
+        cost = static_cast<double>(extents[i].end - extents[i].offset);
+    }
+    sums[i + 1] = sums[i] + cost;
+  }
+  computeNs = static_cast<double>(state.computeClockNs(request.position));
+  swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
+}
+
+WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overhang, const Want &want) const {
+  if (params.eviction != EvictionPolicy::CostAware)
+    return {worst, sum + 1e-9 * static_cast<double>(overhang)};
+  double total = sum;
+  if (want.fetch) {
+    double inTime = std::max(swapInNs, computeNs - copyNs);
+    total += params.stallWeight * std::max(0.0, worst - inTime);
+    total += params.idleWeight * std::max(0.0, worst - swapInNs);
+  } else {
+    total += params.stallWeight * std::max(0.0, worst - computeNs);
+  }
+  return {total, static_cast<double>(overhang)};
+}
+
+void WindowPlacer::searchGap(const Arena &arena, Gap gap, const Want &want, Score &best, int64_t &bestOffset) {
+  if (gap.end - gap.begin < want.bytes)
+    return;
+  const std::vector<Extent> &extents = arena.extents();
+  size_t begin = arena.find(gap.begin), end = arena.find(gap.end - 1) + 1;
+
+  // `window` holds the extents of [first, last) with falling keys: its front
+  // has the largest.
+  size_t front = 0, last = begin;
+  auto push = [&](size_t i) {
+    while (window.size() > front && key[window.back()] <= key[i])
+      window.pop_back();
+    window.push_back(static_cast<uint32_t>(i));
+  };
+  auto consider = [&](size_t first, int64_t offset) {
+    while (window[front] < first)
+      ++front;
+    int64_t from = std::max(gap.begin, extents[first].offset), to = std::min(gap.end, extents[last - 1].end);
+    Score candidate = score(sums[last] - sums[first], key[window[front]], to - from - want.bytes, want);
+    if (bestOffset < 0 || candidate < best) {
+      best = candidate;
+      bestOffset = offset;
+    }
+  };
+  // Windows that start with an extent.
+  window.clear();
+  for (size_t first = begin; first < end; ++first) {
+    int64_t offset = std::max(gap.begin, extents[first].offset);
+    if (offset + want.bytes > gap.end)
+      break;
+    for (; last < end && extents[last].offset < offset + want.bytes; ++last)
+      push(last);
+    consider(first, offset);
+  }
+  // Windows that end with one.
+  window.clear();
+  front = 0;
+  size_t first = begin;
+  for (last = begin; last < end;) {
+    push(last++);
+    int64_t offset = std::min(gap.end, extents[last - 1].end) - want.bytes;
+    if (offset < gap.begin)
+      continue;
+    while (extents[first].end <= offset)
+      ++first;
+    consider(first, offset);
+  }
+}
+
+std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const PlaceRequest &request) const {
+  std::vector<Gap> barriers;
+  for (uint32_t id : request.pinned) {
+    const Residency &r = state.residency(id);
+    if (r.bytes > 0)
+      barriers.push_back({r.offset, r.offset + r.bytes});
+  }
+  std::sort(barriers.begin(), barriers.end(), [](const Gap &a, const Gap &b) { return a.begin < b.begin; });
+  std::vector<Gap> gaps;
+  int64_t cursor = base;
+  for (const Gap &barrier : barriers) {
+    if (barrier.begin > cursor)
+      gaps.push_back({cursor, barrier.begin});
+    cursor = std::max(cursor, barrier.end);
+  }
+  if (state.arena(request.memory).capacityBytes() > cursor)
+    gaps.push_back({cursor, state.arena(request.memory).capacityBytes()});
+  return gaps;
+}
+
+bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
+  const Arena &arena = state.arena(request.memory);
+  std::vector<Gap> gaps = gapsBetween(state, request);
+  for (Want &want : request.wants) {
+    want.takes = want.bytes;
+    if (want.bytes == 0)
+      continue;
+    copyNs = want.fetch ? static_cast<double>(state.copyInNs(want.tensor, request.memory)) : 0.0;
+    Score best{0, 0};
+    want.offset = -1;
+    for (Gap gap : gaps)
+      searchGap(arena, gap, want, best, want.offset);
+    if (want.offset < 0)
+      return false;
+    for (size_t g = 0; g < gaps.size(); ++g) {
+      Gap gap = gaps[g];
+      if (want.offset < gap.begin || want.offset >= gap.end)
+        continue;
+      gaps[g] = {gap.begin, want.offset};
+      gaps.insert(gaps.begin() + static_cast<std::ptrdiff_t>(g) + 1, {want.offset + want.bytes, gap.end});
+      break;
+    }
+  }
+  return true;
+}
+
+bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &request) {
+  std::vector<Gap> gaps = gapsBetween(state, request);
+  for (Want &want : request.wants) {
+    want.takes = want.bytes;
+    if (want.bytes == 0)
+      continue;
+    auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const Gap &g) { return g.end - g.begin >= want.bytes; });
+    if (gap == gaps.end())
+      return false;
+    want.offset = gap->begin;
+    gap->begin += want.bytes;
+  }
+  return true;
+}
+
+Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
+  weighExtents(state, request);
+  auto largestFirst = [&] {
+    for (Want &want : request.wants)
+      want.offset = 0;
+    std::stable_sort(request.wants.begin(), request.wants.end(),
+                     [](const Want &a, const Want &b) { return a.bytes > b.bytes; });
+  };
+  // Last in, first to move: what is cheapest to copy goes to the back.
+  auto moveCost = [&](uint32_t id) { return state.residency(id).bytes * (state.mustSave(id) ? 2 : 1); };
+  std::stable_sort(request.pinned.begin(), request.pinned.end(),
+                   [&](uint32_t a, uint32_t b) { return moveCost(a) > moveCost(b); });
+  for (;;) {
+    largestFirst();
+    if (placeByWindows(state, request) || placeByFirstFit(state, request))
+      return {};
+    // With nothing pinned the operands lie side by side, which fits whenever
+    // the working set does.
+    while (!request.pinned.empty() && state.residency(request.pinned.back()).offset < base)
+      request.pinned.pop_back();
+    if (request.pinned.empty())
+      return infeasibleAt(state, request, "");
+    const Residency &moved = state.residency(request.pinned.back());
+    request.pinned.pop_back();
+    request.wants.push_back({moved.tensor, moved.bytes, true, 0, 0});
+  }
+}

@@ -1,0 +1,252 @@
+//===- OffsetPlannerTest.cpp ----------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Problems.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+constexpr EvictionPolicy kPolicies[] = {EvictionPolicy::CostAware, EvictionPolicy::Belady,
+                                        EvictionPolicy::EarliestAvailable, EvictionPolicy::LeastRecentlyUsed};
+
+Plan mustPlan(const Instance &instance, const SwapParams &params = {}) {
+  Expected<Plan> plan = planSwapOffsets(instance.problem(), params);
+  if (!plan)
+    FAIL(plan.error().message);
+  // The planner has validated it against the budget; once more, from outside.
+  Machine limited = instance.machine;
+  for (size_t m = 0; m < limited.memories.size(); ++m)
+    limited.memories[m].capacityBytes = instance.capacity[m];
+  Status status = validatePlan(instance.graph, limited, *plan);
+  if (!status)
+    FAIL(status.error().message);
+  return *plan;
+}
+} // namespace
+
+TEST_CASE("every budget from the minimum up has a plan", "[swap]") {
+  Rng rng(1);
+  int swapped = 0;
+  for (int round = 0; round < 150; ++round) {
+    Instance instance;
+    int accelerators = round % 3 == 0 ? 3 : 1;
+    fillRandom(instance, rng, 2 + rng.below(60), accelerators);
+    std::vector<MinimumBytes> minimum = minimumBytes(instance.problem());
+    std::vector<int64_t> peak = livenessPeakBytes(instance.problem());
+    for (double share : {0.0, 0.1, 0.5, 0.9, 1.0}) {
+      for (size_t m = 1; m < instance.capacity.size(); ++m) {
+        REQUIRE(minimum[m].bytes <= peak[m]);
+        instance.capacity[m] =
+            minimum[m].bytes + static_cast<int64_t>(share * static_cast<double>(peak[m] - minimum[m].bytes));
+      }
+      SwapParams params;
+      params.eviction = kPolicies[rng.below(4)];
+      Plan plan = mustPlan(instance, params);
+      for (size_t m = 1; m < instance.capacity.size(); ++m)
+        CHECK(plan.arenaBytes[m] <= instance.capacity[m]);
+      if (share == 1.0)
+        CHECK(parameterCopies(instance, plan) == 0);
+      swapped += share == 0.0 && plan.bytesSwappedOut(instance.graph) > 0;
+    }
+  }
+  CHECK(swapped > 50);
+}
+
+TEST_CASE("one byte below the minimum names operator and shortfall", "[swap]") {
+  Rng rng(2);
+  int tried = 0;
+  for (int round = 0; round < 30; ++round) {
+    Instance instance;
+    fillRandom(instance, rng, 2 + rng.below(30), 1);
+    MinimumBytes minimum = minimumBytes(instance.problem())[1];
+    if (minimum.bytes == 0)
+      continue;
+    ++tried;
+    instance.capacity[1] = minimum.bytes - 1;
+    for (Expected<Plan> plan : {planSwapOffsets(instance.problem()), planOdSwap(instance.problem())}) {
+      REQUIRE_FALSE(plan);
+      CHECK(plan.error().code == ErrorCode::Infeasible);
+      CHECK(plan.error().operators == std::vector<uint32_t>{minimum.op.value});
+      CHECK(plan.error().message.find("'" + instance.graph.op(minimum.op).name + "'") != std::string::npos);
+      CHECK(plan.error().message.find("raise --memory accel0") != std::string::npos);
+      CHECK(plan.error().message.find("at least " + std::to_string(minimum.bytes)) != std::string::npos);
+    }
+  }
+  CHECK(tried > 20);
+}
+
+TEST_CASE("fragmented operands move together", "[swap]") {
+  // a, b and c are made in turn with gaps between; d then needs more than any
+  // gap though the sum of all fits exactly.
+  Instance instance;
+  instance.machine = makeMachine(1);
+  Graph &graph = instance.graph;
+  std::vector<TensorId> kept, inputs;
+  for (int i = 0; i < 6; ++i) {
+    kept.push_back(addTensor(graph, "v" + std::to_string(i), 64 * (1 + i % 2)));
+    addOperator(graph, "make" + std::to_string(i), {}, {kept.back()});
+  }
+  TensorId d = addTensor(graph, "d", 64 * 6);
+  addOperator(graph, "join", {kept[1], kept[3], kept[5]}, {d});
+  TensorId e = addTensor(graph, "e", 64);
+  addOperator(graph, "end", {d, kept[0], kept[2], kept[4]}, {e});
+  complete(instance);
+  instance.capacity[1] = minimumBytes(instance.problem())[1].bytes;
+  CHECK(instance.capacity[1] == 64 * 12);
+  for (EvictionPolicy policy : kPolicies) {
+    SwapParams params;
+    params.eviction = policy;
+    Plan plan = mustPlan(instance, params);
+    CHECK(plan.arenaBytes[1] <= 64 * 12);
+  }
+}
+
+TEST_CASE("at the liveness peak nothing is copied but inputs and outputs", "[swap]") {
+  Instance instance;
+  fillChain(instance, 40, 1000, 3000);
+  instance.capacity[1] = livenessPeakBytes(instance.problem())[1];
+  Plan plan = mustPlan(instance);
+  CHECK(parameterCopies(instance, plan) == 0);
+  CHECK(plan.bytesSwappedIn(instance.graph) == 1000);
+  CHECK(plan.bytesSwappedOut(instance.graph) == 1000);
+  // 40 parameters; two activations and the newest, in cache lines.
+  CHECK(instance.capacity[1] == 40 * alignUp(3000) + 3 * alignUp(1000));
+}
+
+TEST_CASE("the ideal plan bounds every other from below", "[swap]") {
+  Rng rng(4);
+  for (int round = 0; round < 30; ++round) {
+    Instance instance;
+    fillRandom(instance, rng, 5 + rng.below(50), 1);
+    std::vector<int64_t> peak = livenessPeakBytes(instance.problem());
+    MinimumBytes minimum = minimumBytes(instance.problem())[1];
+    instance.capacity[1] = 0;
+    Expected<Plan> ideal = planIdeal(instance.problem());
+    REQUIRE(ideal);
+    CHECK(ideal->arenaBytes[1] >= peak[1]);
+    CHECK(parameterCopies(instance, *ideal) == 0);
+    instance.capacity[1] = (minimum.bytes + peak[1]) / 2;
+    Plan plan = mustPlan(instance);
+    CHECK(plan.bytesCopied(instance.graph) >= ideal->bytesCopied(instance.graph));
+  }
+}
+
+TEST_CASE("prefetching hides copies behind operators", "[swap]") {
+  // Half of the parameters fit. Every copy takes half an operator's time, so
+  // with copies ahead of need the chain computes nearly without a pause.
+  Instance instance;
+  fillChain(instance, 60, 64, kMiB / 2);
+  int64_t peak = livenessPeakBytes(instance.problem())[1];
+  instance.capacity[1] = peak / 2;
+  Expected<Plan> ideal = planIdeal(instance.problem());
+  REQUIRE(ideal);
+  Plan plan = mustPlan(instance);
+  CHECK(parameterCopies(instance, plan) > 0);
+  CHECK(static_cast<double>(makespanNs(instance, plan)) < 1.03 * static_cast<double>(makespanNs(instance, *ideal)));
+}
+
+TEST_CASE("steady passes beat a step that starts with nothing", "[swap]") {
+  Instance instance;
+  fillChain(instance, 60, 64, 4 * kMiB);
+  instance.capacity[1] = livenessPeakBytes(instance.problem())[1] / 2;
+  SwapParams cold;
+  cold.passes = 1;
+  Plan once = mustPlan(instance, cold), steady = mustPlan(instance);
+  CHECK(parameterCopies(instance, once) == 60);
+  CHECK(parameterCopies(instance, steady) <= 34);
+  CHECK(makespanNs(instance, steady) < makespanNs(instance, once));
+}
+
+TEST_CASE("cost-aware eviction earns its keep over LRU", "[swap]") {
+  Rng rng(6);
+  double aware = 0, lru = 0;
+  for (int round = 0; round < 20; ++round) {
+    Instance instance;
+    fillRandom(instance, rng, 60, 1);
+    std::vector<int64_t> peak = livenessPeakBytes(instance.problem());
+    int64_t minimum = minimumBytes(instance.problem())[1].bytes;
+    instance.capacity[1] = minimum + (peak[1] - minimum) / 4;
+    SwapParams params;
+    aware += static_cast<double>(mustPlan(instance, params).bytesCopied(instance.graph));
+    params.eviction = EvictionPolicy::LeastRecentlyUsed;
+    lru += static_cast<double>(mustPlan(instance, params).bytesCopied(instance.graph));
+  }
+  CHECK(aware < 0.9 * lru);
+}
+
+TEST_CASE("values cross between accelerators by the host or a direct link", "[swap]") {
+  for (bool direct : {false, true}) {
+    Instance instance;
+    instance.machine = makeMachine(2, direct);
+    Graph &graph = instance.graph;
+    TensorId x = addTensor(graph, "x", 640), y = addTensor(graph, "y", 640), z = addTensor(graph, "z", 640);
+    addOperator(graph, "on0", {}, {x});
+    addOperator(graph, "on1", {x}, {y});
+    addOperator(graph, "back", {x, y}, {z});
+    graph.mutableTensor(z).isOutput = true;
+    instance.placement = {DeviceId(1), DeviceId(2), DeviceId(1)};
+    complete(instance);
+    Plan plan = mustPlan(instance);
+    // x over, y back, z home; each hop of x and y by way of the host is two.
+    CHECK(plan.bytesCopied(graph) == (direct ? 3 : 5) * 640);
+    CHECK(plan.arenaBytes[0] == (direct ? 0 : 1280));
+  }
+}
+
+TEST_CASE("host operators work in homes and their own arena", "[swap]") {
+  Instance instance;
+  instance.machine = makeMachine(0);
+  Graph &graph = instance.graph;
+  TensorId in = addTensor(graph, "in", 100, TensorKind::Input), w = addTensor(graph, "w", 100, TensorKind::Parameter);
+  TensorId a = addTensor(graph, "a", 100), b = addTensor(graph, "b", 100), c = addTensor(graph, "c", 100);
+  addOperator(graph, "first", {in, w}, {a});
+  addOperator(graph, "second", {a}, {b});
+  graph.mutableOp(addOperator(graph, "third", {b}, {c})).workspaceBytes = 10;
+  graph.mutableTensor(c).isOutput = true;
+  complete(instance);
+  Plan plan = mustPlan(instance);
+  CHECK(plan.bytesCopied(graph) == 0);
+  CHECK(plan.arenaBytes[0] == 256);
+  CHECK(livenessPeakBytes(instance.problem())[0] == 256);
+  CHECK(minimumBytes(instance.problem())[0].bytes == 256);
+  instance.capacity[0] = 192;
+  Expected<Plan> refused = planSwapOffsets(instance.problem());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::Infeasible);
+  CHECK(refused.error().message.find("'host'") != std::string::npos);
+}
+
+TEST_CASE("on-demand swapping plans, or says that it fragmented", "[swap]") {
+  Rng rng(8);
+  int planned = 0;
+  for (int round = 0; round < 60; ++round) {
+    Instance instance;
+    fillRandom(instance, rng, 5 + rng.below(50), round % 2 ? 1 : 2);
+    std::vector<int64_t> peak = livenessPeakBytes(instance.problem());
+    std::vector<MinimumBytes> minimum = minimumBytes(instance.problem());
+    for (size_t m = 1; m < peak.size(); ++m)
+      instance.capacity[m] = minimum[m].bytes + (peak[m] - minimum[m].bytes) / 3;
+    Expected<Plan> plan = planOdSwap(instance.problem());
+    if (plan)
+      ++planned;
+    else
+      CHECK(plan.error().message.find("fragmentation") != std::string::npos);
+  }
+  CHECK(planned > 30);
+}
+
+TEST_CASE("planning is deterministic and within its time", "[swap]") {
+  Instance instance;
+  fillChain(instance, 10000, 6400, 64000);
+  int64_t minimum = minimumBytes(instance.problem())[1].bytes;
+  instance.capacity[1] = minimum + (livenessPeakBytes(instance.problem())[1] - minimum) / 4;
+  Plan first = mustPlan(instance), second = mustPlan(instance);
+  REQUIRE(first.commands.size() == second.commands.size());
+  for (size_t i = 0; i < first.residencies.size(); ++i)
+    REQUIRE(first.residencies[i].offset == second.residencies[i].offset);
+}
