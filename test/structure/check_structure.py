@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-PURE = ["Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
+PURE = ["Support", "TensorIO", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
         "Swap", "Search"]
 SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
 _PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
@@ -23,6 +23,7 @@ _PASSES = _DIALECTS | {"passes", "passes/Bridge", "Runtime"} | set(PURE)
 # Who may include whom, beside itself. Solvers never include each other.
 ALLOWED = {
     "Support": set(),
+    "TensorIO": {"Support"},
     "Graph": {"Support"},
     "Machine": {"Support"},
     "Optimize": {"Support"},
@@ -38,7 +39,7 @@ ALLOWED = {
     "Runtime": set(),
     "dialects/Dataflow": {"Support"},
     "dialects/Exec": {"Support", "dialects/Dataflow"},
-    "Onnx": {"Support", "dialects/Dataflow"},
+    "Onnx": {"Support", "TensorIO", "dialects/Dataflow"},
     "passes/Bridge": _DIALECTS | {"Support", "Graph", "Machine", "Cost", "Plan"},
     "passes": _PASSES,
     "Codegen": _PASSES,

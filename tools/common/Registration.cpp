@@ -6,6 +6,7 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Exec/Exec.h"
+#include "passes/ExecToLLVM/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -18,4 +19,7 @@ void sluice::registerToolDialects(mlir::DialectRegistry &registry) {
   registry.insert<dataflow::DataflowDialect, exec::ExecDialect>();
 }
 
-void sluice::registerToolPasses() { mlir::registerAllPasses(); }
+void sluice::registerToolPasses() {
+  mlir::registerAllPasses();
+  registerExecToLLVMPasses();
+}
