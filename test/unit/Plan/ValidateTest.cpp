@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExamplePlan.h"
+#include "sluice/Support/Rng.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -197,6 +198,66 @@ TEST_CASE("harmless variations stay valid", "[plan]") {
   Status status = validatePlan(e.graph, e.machine, e.plan);
   INFO((status ? "" : status.error().message));
   CHECK(status);
+}
+
+TEST_CASE("random damage is refused or harmless, never a crash", "[plan]") {
+  Rng rng(5);
+  int refused = 0;
+  constexpr int kRounds = 5000;
+  for (int round = 0; round < kRounds; ++round) {
+    Example e;
+    auto wild = [&]() -> uint32_t {
+      return rng.chance(0.8) ? static_cast<uint32_t>(rng.below(16)) : static_cast<uint32_t>(rng.next());
+    };
+    for (uint64_t hits = 1 + rng.below(3); hits > 0; --hits) {
+      Residency &r = e.plan.residencies[rng.below(e.plan.residencies.size())];
+      Command &c = e.plan.commands[rng.below(e.plan.commands.size())];
+      switch (rng.below(12)) {
+      case 0:
+        r.tensor = TensorId(wild());
+        break;
+      case 1:
+        r.memory = MemoryId(wild());
+        break;
+      case 2:
+        r.offset = static_cast<int64_t>(rng.next()) & ~int64_t(63);
+        break;
+      case 3:
+        r.bytes = static_cast<int64_t>(rng.next());
+        break;
+      case 4:
+        r.initial = !r.initial;
+        break;
+      case 5:
+        c.kind = c.kind == CommandKind::Launch ? CommandKind::Copy : CommandKind::Launch;
+        break;
+      case 6:
+        c.stream = StreamId(wild());
+        break;
+      case 7:
+        c.op = OperatorId(wild());
+        break;
+      case 8:
+        c.link = LinkId(wild());
+        break;
+      case 9:
+        c.reads.resize(rng.below(4), ResidencyId(wild()));
+        break;
+      case 10:
+        c.writes.resize(rng.below(4), ResidencyId(wild()));
+        break;
+      case 11:
+        c.waits.assign(rng.below(3), CommandId(wild()));
+        break;
+      }
+    }
+    Status status = validatePlan(e.graph, e.machine, e.plan);
+    if (status)
+      continue;
+    ++refused;
+    REQUIRE_THAT(status.error().message, Contains("invalid plan"));
+  }
+  CHECK(refused > kRounds / 2);
 }
 
 /// A chain whose activations share two places in turn, on a host alone.
