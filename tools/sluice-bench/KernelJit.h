@@ -23,8 +23,8 @@ class ExecutionEngine;
 namespace sluice::bench {
 
 /// `pointers` are the function's three operands; begin and end are i64.
-using KernelBody = std::function<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange pointers,
-                                      mlir::Value begin, mlir::Value end)>;
+using KernelBody = std::function<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange pointers, mlir::Value begin,
+                                      mlir::Value end)>;
 
 /// A kernel `void (const void *, const void *, void *, int64_t begin, int64_t end)`.
 class Kernel {

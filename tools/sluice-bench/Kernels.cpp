@@ -10,8 +10,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <memory>
 #ifdef SLUICE_HAVE_ONEDNN
@@ -181,11 +181,18 @@ double flopsOf(const ConvSpec &spec) {
          taps(spec.outW, spec.kernelW, spec.strideW, spec.dilationW, spec.padLeft, spec.inW);
 }
 
+/// Processor time of this thread, so that other processes disturb less.
+double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 double secondsOf(const Run &run, int calls) {
-  auto start = std::chrono::steady_clock::now();
+  double start = threadSeconds();
   for (int i = 0; i < calls; ++i)
     run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+  return (threadSeconds() - start) / calls;
 }
 
 double median(std::vector<double> values) {

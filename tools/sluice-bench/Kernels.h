@@ -23,8 +23,8 @@ struct KernelCase {
 };
 
 struct KernelTiming {
-  double flops = 0;      ///< Multiplications and additions of one run.
-  double ourSeconds = 0; ///< Median.
+  double flops = 0;         ///< Multiplications and additions of one run.
+  double ourSeconds = 0;    ///< Processor time of one run, median.
   double oneDnnSeconds = 0; ///< Median; 0 where oneDNN was not built in.
   double ratio = 0;         ///< Median of ours / oneDNN over pairs of runs.
   double compileMs = 0;

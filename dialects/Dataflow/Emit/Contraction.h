@@ -24,8 +24,7 @@ namespace sluice::emit {
 
 /// Reads `lanes` consecutive elements at `pointer`, converted to the accumulator type: a scalar when lanes is 1, else a
 /// vector. Serves as the hook for dequantization.
-using LoadFn =
-    std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value pointer, int64_t lanes)>;
+using LoadFn = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value pointer, int64_t lanes)>;
 
 /// An operand in memory. Without `load`, elements are read as they are and f16 and bf16 are widened.
 struct Source {
@@ -40,9 +39,9 @@ using SinkFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::
                                        int64_t lanes)>;
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for the work items [begin, end) of `parallelExtent(spec, target)`.
-/// `begin` and `end` are of index or i64 type. Accumulates in f64 where A is f64, else in f32; sums over k are in order,
-/// except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
-/// Scratch: up to 80 KiB of stack.
+/// `begin` and `end` are of index or i64 type. Accumulates in f64 where A is f64, else in f32; sums over k are in
+/// order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n). Scratch: up to 80 KiB
+/// of stack.
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
                 const Source &lhs, const Source &rhs, mlir::Value begin, mlir::Value end, SinkFn sink);
 

@@ -41,21 +41,25 @@ static ColumnRun describeTile(const ConvSpec &spec, int64_t first, int64_t colum
 }
 
 ColumnPlan detail::planColumns(const ConvSpec &spec, int64_t columns) {
-  // Steps of code a plan may take over that of a tile inside: what compiles in a few tens of milliseconds.
+  // Multiplications border tiles may be unrolled to, by one vector of channels: keeps compiling below some 50 ms.
   constexpr int64_t maxBorderSteps = 160;
+  // Columns all of whose taps are inside: [insideBegin, insideEnd).
+  int64_t slack = spec.inW - 1 - (spec.kernelW - 1) * spec.dilationW + spec.padLeft;
+  int64_t insideBegin = std::min((spec.padLeft + spec.strideW - 1) / spec.strideW, spec.outW);
+  int64_t insideEnd = slack < 0 ? insideBegin : std::clamp(slack / spec.strideW + 1, insideBegin, spec.outW);
   ColumnPlan plan;
   plan.rightBegin = spec.outW;
   auto addTiles = [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += columns) {
+    for (int64_t first = begin; first < end;) {
       ColumnRun run = describeTile(spec, first, std::min(columns, end - first));
-      if (!plan.runs.empty()) {
-        ColumnRun &previous = plan.runs.back();
-        if (previous.columns == run.columns && previous.from == run.from && previous.to == run.to) {
-          ++previous.count;
-          continue;
-        }
-      }
-      plan.runs.push_back(std::move(run));
+      if (run.columns == columns && run.inside())
+        run.count = std::max<int64_t>((std::min(insideEnd, end) - first) / columns, 1);
+      first += run.count * run.columns;
+      ColumnRun *previous = plan.runs.empty() ? nullptr : &plan.runs.back();
+      if (previous && previous->columns == run.columns && previous->from == run.from && previous->to == run.to)
+        previous->count += run.count;
+      else
+        plan.runs.push_back(std::move(run));
     }
   };
   addTiles(0, spec.outW);
@@ -66,13 +70,10 @@ ColumnPlan detail::planColumns(const ConvSpec &spec, int64_t columns) {
         borderSteps += run.to[kw] - run.from[kw];
   if (borderSteps <= maxBorderSteps)
     return plan;
-  // Columns all of whose taps are inside: [leftEnd, rightBegin).
   plan.runs.clear();
-  int64_t reach = (spec.kernelW - 1) * spec.dilationW;
-  int64_t slack = spec.inW - 1 - reach + spec.padLeft;
-  plan.leftEnd = std::min((spec.padLeft + spec.strideW - 1) / spec.strideW, spec.outW);
-  plan.rightBegin = slack < 0 ? plan.leftEnd : std::clamp(slack / spec.strideW + 1, plan.leftEnd, spec.outW);
-  addTiles(plan.leftEnd, plan.rightBegin);
+  plan.leftEnd = insideBegin;
+  plan.rightBegin = insideEnd;
+  addTiles(insideBegin, insideEnd);
   return plan;
 }
 
@@ -94,7 +95,8 @@ public:
       : ir(ir), spec(spec), input(input), weights(weights), sink(sink),
         tile(chooseTile(spec.outW, spec.groupOutC(), 32, target)), block(tile.block()),
         blocks((spec.groupOutC() + block - 1) / block), lastBlock(spec.groupOutC() - (blocks - 1) * block),
-        rowBlock(convRowBlock(spec)), rowBlocks((spec.outH + rowBlock - 1) / rowBlock), tapSize(spec.groupInC() * block),
+        rowBlock(convRowBlock(spec)), rowBlocks((spec.outH + rowBlock - 1) / rowBlock),
+        tapSize(spec.groupInC() * block),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)) {}
 
   void emit(Value begin, Value end);
@@ -111,9 +113,7 @@ private:
                          Accumulators values);
   Accumulators sumChains(Accumulators values, int64_t count, int64_t chains);
   void emitSink(ArrayRef<Value> values, int64_t columns, Value column);
-  Value pixelOffset(Value row, Value column) {
-    return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC);
-  }
+  Value pixelOffset(Value row, Value column) { return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC); }
 
   Ir &ir;
   const ConvSpec &spec;
@@ -142,9 +142,9 @@ void ConvEmitter::emit(Value begin, Value end) {
     image = ir.div(rest, rowBlocks);
     channel = ir.add(ir.mul(group, spec.groupOutC()), ir.mul(blockIndex, block));
     blockWeights = ir.at(weights.pointer, ir.mul(filters, spec.kernelH * spec.kernelW * tapSize), weights.elementType);
-    imageBase = ir.at(input.pointer,
-                      ir.add(ir.mul(image, spec.inH * spec.inW * spec.inC), ir.mul(group, spec.groupInC())),
-                      input.elementType);
+    imageBase =
+        ir.at(input.pointer, ir.add(ir.mul(image, spec.inH * spec.inW * spec.inC), ir.mul(group, spec.groupInC())),
+              input.elementType);
     Value rowBegin = ir.mul(ir.rem(rest, rowBlocks), rowBlock);
     Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), ir.constant(spec.outH));
     ir.loop(rowBegin, rowEnd, 1, [&](Value row) { emitRow(row); });
@@ -175,13 +175,13 @@ void ConvEmitter::emitTile(const ColumnRun &run, Value column) {
   Accumulators values(run.columns * tile.vectors, ir.zero(tile.lanes));
   Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
   auto emitTap = [&](Value kh, Accumulators sums) {
-    Value source = ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn),
-                         input.elementType);
+    Value source =
+        ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn), input.elementType);
     Value taps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
     return emitKernelRow(run, source, taps, std::move(sums));
   };
-  values = ir.loop(tapBegin, tapEnd, 1, values,
-                   [&](Value kh, ValueRange sums) { return emitTap(kh, Accumulators(sums)); });
+  values =
+      ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange sums) { return emitTap(kh, Accumulators(sums)); });
   emitSink(values, run.columns, column);
 }
 
@@ -189,16 +189,22 @@ Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Valu
   int64_t depth = spec.groupInC();
   RegisterTile shape = tile;
   shape.rows = run.columns;
+  // Neighbouring taps of one group and dilation 1 are one run of consecutive input values.
+  bool consecutive = spec.dilationW == 1 && spec.groups == 1;
   if (!run.inside()) {
-    for (int64_t kw = 0; kw < spec.kernelW; ++kw)
+    for (int64_t kw = 0, next; kw < spec.kernelW; kw = next) {
+      auto isWhole = [&](int64_t tap) { return run.from[tap] == 0 && run.to[tap] == run.columns; };
+      next = kw + 1;
+      while (consecutive && isWhole(kw) && next < spec.kernelW && isWhole(next))
+        ++next;
       if (run.from[kw] < run.to[kw])
-        values = emitDepth(depth, ir.at(source, kw * spec.dilationW * spec.inC, input.elementType),
-                           ir.at(taps, kw * tapSize, weights.elementType), run.from[kw], run.to[kw], 1,
-                           std::move(values));
+        values =
+            emitDepth((next - kw) * depth, ir.at(source, kw * spec.dilationW * spec.inC, input.elementType),
+                      ir.at(taps, kw * tapSize, weights.elementType), run.from[kw], run.to[kw], 1, std::move(values));
+    }
     return values;
   }
-  // Neighbouring taps of one group and dilation 1 are one run of consecutive input values.
-  if (spec.kernelW == 1 || (spec.dilationW == 1 && spec.groups == 1)) {
+  if (spec.kernelW == 1 || consecutive) {
     int64_t chains = reductionChains(shape, spec.kernelW * depth);
     return emitDepth(spec.kernelW * depth, source, taps, 0, run.columns, chains, std::move(values));
   }
@@ -214,7 +220,8 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
   int64_t count = values.size();
   for (int64_t i = count; i < count * chains; ++i)
     values.push_back(ir.zero(tile.lanes));
-  values = emitReduction(ir, depth, 4, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
+  int64_t unroll = reductionUnroll((to - from) * tile.vectors);
+  values = emitReduction(ir, depth, unroll, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
     Value a = ir.at(source, k, input.elementType);
     Value w = ir.at(taps, ir.mul(k, block), weights.elementType);
     SmallVector<Value, 2> vectors;
@@ -251,8 +258,8 @@ void ConvEmitter::emitColumns(int64_t begin, int64_t end) {
     Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
     std::pair<Value, Value> taps = clipTaps(ir, inColumn, spec.kernelW, spec.dilationW, spec.inW);
     values = ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange outer) {
-      Value source = ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn),
-                           input.elementType);
+      Value source =
+          ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn), input.elementType);
       Value rowTaps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
       return ir.loop(taps.first, taps.second, 1, outer, [&](Value kw, ValueRange sums) {
         return emitDepth(spec.groupInC(), ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType),

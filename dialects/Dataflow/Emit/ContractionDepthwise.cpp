@@ -23,8 +23,8 @@ constexpr int64_t maxUnrolledTaps = 7;
 
 class DepthwiseEmitter {
 public:
-  DepthwiseEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                   const Source &weights, SinkFn sink)
+  DepthwiseEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
+                   SinkFn sink)
       : ir(ir), spec(spec), input(input), weights(weights), sink(sink), lanes(convOutputBlock(spec, target)),
         paddedChannels((spec.outC + lanes - 1) / lanes * lanes) {
     int64_t tiles = (spec.outW + 7) / 8;
@@ -149,8 +149,7 @@ void DepthwiseEmitter::emitColumns(int64_t begin, int64_t end) {
       values = ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange outer) {
         Value source = sourceAt(kh, inColumn, channel), taps = tapsAt(kh, channel);
         return ir.loop(range.first, range.second, 1, outer, [&](Value kw, ValueRange sums) {
-          Value pixel = ir.load(
-              input, ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType), width);
+          Value pixel = ir.load(input, ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType), width);
           Value tap = ir.load(weights, ir.at(taps, ir.mul(kw, paddedChannels), weights.elementType), width);
           return Accumulators{ir.multiplyAdd(pixel, tap, sums[0])};
         });
@@ -172,9 +171,8 @@ void DepthwiseEmitter::emitSink(ArrayRef<Value> values, Value column, Value chan
   }
   for (auto [c, value] : llvm::enumerate(values))
     ir.store(value, ir.at(sinkScratch, static_cast<int64_t>(c) * width));
-  ir.loop(ir.constant(0), ir.constant(values.size()), 1, [&](Value c) {
-    emitOne(ir.load(ir.at(sinkScratch, ir.mul(c, width)), width), ir.add(column, c));
-  });
+  ir.loop(ir.constant(0), ir.constant(values.size()), 1,
+          [&](Value c) { emitOne(ir.load(ir.at(sinkScratch, ir.mul(c, width)), width), ir.add(column, c)); });
 }
 
 } // namespace

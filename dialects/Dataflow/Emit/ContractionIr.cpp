@@ -14,9 +14,7 @@ using namespace mlir;
 
 namespace sluice::emit::detail {
 
-Value Ir::constant(int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
+Value Ir::constant(int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); }
 // Offsets stay far below 2^63, and knowing that lets LLVM fold them into addresses.
 Value Ir::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
 Value Ir::sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
@@ -50,9 +48,7 @@ Value Ir::at(Value pointer, int64_t offset, Type type) {
 static Type vectorType(Type elementType, int64_t lanes) {
   return lanes == 1 ? elementType : Type(VectorType::get({lanes}, elementType));
 }
-static unsigned alignmentOf(Type type) {
-  return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
-}
+static unsigned alignmentOf(Type type) { return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8); }
 
 Type Ir::vectorOf(int64_t lanes) { return vectorType(elementType, lanes); }
 Value Ir::zero(int64_t lanes) { return arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorOf(lanes))); }
@@ -65,8 +61,8 @@ void Ir::store(Value value, Value pointer) {
 Value Ir::load(const Source &source, Value pointer, int64_t lanes) {
   if (source.load)
     return source.load(b, loc, pointer, lanes);
-  Value value = LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer,
-                                     alignmentOf(source.elementType));
+  Value value =
+      LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer, alignmentOf(source.elementType));
   return source.elementType == elementType ? value : Value(arith::ExtFOp::create(b, loc, vectorOf(lanes), value));
 }
 Value Ir::broadcast(Value scalar, int64_t lanes) {
@@ -131,6 +127,8 @@ Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators v
   return values;
 }
 
+int64_t reductionUnroll(int64_t accumulators) { return accumulators >= 20 ? 1 : accumulators >= 10 ? 2 : 4; }
+
 int64_t reductionChains(const RegisterTile &tile, int64_t count) {
   int64_t accumulators = tile.rows * tile.vectors;
   return count < 16 || accumulators > 4 ? 1 : accumulators > 2 ? 2 : 4;
@@ -157,8 +155,8 @@ Value sliceRow(Ir &ir, ArrayRef<Value> row, int64_t vectorLanes, int64_t offset,
   int64_t inside = offset % vectorLanes;
   if (lanes == 1)
     return vector::ExtractOp::create(ir.b, ir.loc, whole, inside);
-  return vector::ExtractStridedSliceOp::create(ir.b, ir.loc, whole, ArrayRef<int64_t>{inside},
-                                               ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+  return vector::ExtractStridedSliceOp::create(ir.b, ir.loc, whole, ArrayRef<int64_t>{inside}, ArrayRef<int64_t>{lanes},
+                                               ArrayRef<int64_t>{1});
 }
 
 } // namespace sluice::emit::detail

@@ -71,14 +71,16 @@ public:
   Type elementType; ///< Of the accumulators.
 };
 
-/// values = sum over i in [0, count) of one step each. Unrolls by up to four, so that loads of the next steps overlap;
-/// `step(i, u, chain, values)` adds step i + u, i the loop's value and u constant. `chains` partial sums of
-/// `values.size() / chains` accumulators take turns, where one alone would wait for the adder's latency.
-using ReductionStep =
-    llvm::function_ref<void(Value i, int64_t u, llvm::MutableArrayRef<Value> values)>;
+/// values = sum over i in [0, count) of one step each, `unroll` at a time: `step(i, u, values)` adds step i + u, i the
+/// loop's value and u constant.
+using ReductionStep = llvm::function_ref<void(Value i, int64_t u, llvm::MutableArrayRef<Value> values)>;
 Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step);
 
-/// How many partial sums keep the multipliers busy with a tile this small; at most four.
+/// Steps to unroll for a tile of so many accumulators, so that the loop's own instructions do not count. Larger tiles
+/// gain nothing (measured), and code takes time to compile.
+int64_t reductionUnroll(int64_t accumulators);
+
+/// How many partial sums take turns with a tile so small that one would wait for the adder's latency; at most four.
 int64_t reductionChains(const RegisterTile &tile, int64_t count);
 
 /// Calls the sink for one row of outputs: `valid` of them, in vectors of `lanes` and powers of two below.
@@ -89,10 +91,10 @@ void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange ou
 /// Accumulators of one row -> RowValue: whole vectors, or their parts.
 Value sliceRow(Ir &ir, llvm::ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes);
 
-void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                   const Source &weights, Value begin, Value end, SinkFn sink);
-void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                   const Source &weights, Value begin, Value end, SinkFn sink);
+void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
+                   Value begin, Value end, SinkFn sink);
+void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
+                   Value begin, Value end, SinkFn sink);
 
 /// Output columns computed as `count` tiles of `columns` from `first` on. All have the same valid columns
 /// [from[kw], to[kw]) for each tap, so that one copy of the code serves them.
@@ -101,8 +103,8 @@ struct ColumnRun {
   llvm::SmallVector<int64_t, 8> from, to;
   bool inside() const; ///< Every tap of every column reads the input.
 };
-/// Cuts the output columns into runs of tiles of `columns`. Where borders would take too many copies, leftBorder and
-/// rightBorder columns are left to a loop that clips the taps of one column at a time.
+/// Cuts the output columns into runs of tiles of `columns`. Where borders would take too much code, border columns are
+/// left to a loop that clips the taps of one column at a time.
 struct ColumnPlan {
   llvm::SmallVector<ColumnRun, 4> runs;
   int64_t leftEnd = 0, rightBegin = 0; ///< Columns [0, leftEnd) and [rightBegin, outW) go one at a time.

@@ -24,9 +24,9 @@ class MatmulEmitter {
 public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs, const Source &rhs,
                 SinkFn sink)
-      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), blocking(chooseBlocking(spec, target)),
-        tile(blocking.tile), panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
-        strideM(spec.transposeA ? 1 : spec.lda), strideK(spec.transposeA ? spec.lda : 1),
+      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), blocking(chooseBlocking(spec, target)), tile(blocking.tile),
+        panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel), strideM(spec.transposeA ? 1 : spec.lda),
+        strideK(spec.transposeA ? spec.lda : 1),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 &&
                    (blocking.panels == 1 || lastPanel == panel)) {}
 
@@ -138,11 +138,12 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
       }
     }
   };
+  int64_t unroll = reductionUnroll(count);
   if (blocking.depthBlocks == 1) {
-    values = emitReduction(ir, spec.k, 4, std::move(values), step);
+    values = emitReduction(ir, spec.k, unroll, std::move(values), step);
   } else {
     // The last block may be shorter; it is a multiple of four where k is.
-    int64_t unroll = spec.k % 4 == 0 ? 4 : 1;
+    unroll = spec.k % 4 == 0 ? unroll : 1;
     Value depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(ir.constant(spec.k), depthBegin));
     values = ir.loop(ir.constant(0), depth, unroll, values, [&](Value k, ValueRange carried) {
       Accumulators next(carried);
@@ -166,8 +167,8 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     ArrayRef<Value> sums = ArrayRef<Value>(values).slice(r * tile.vectors, tile.vectors);
     sinkRow(
         ir, valid, tile.lanes,
-        [&](int64_t offset, int64_t lanes) { return sliceRow(ir, sums, tile.lanes, offset, lanes); },
-        {ir.add(row, r)}, column, sink);
+        [&](int64_t offset, int64_t lanes) { return sliceRow(ir, sums, tile.lanes, offset, lanes); }, {ir.add(row, r)},
+        column, sink);
   }
 }
 
@@ -192,8 +193,8 @@ void MatmulEmitter::emitSinkLoop() {
 /// Copies rows [depthBegin, depthBegin + depth) of the panel's columns to panelScratch.
 void MatmulEmitter::packPanel(Value depthBegin, Value depth) {
   Value column = ir.mul(panelIndex, panel);
-  Value offset = spec.transposeB ? ir.add(ir.mul(column, spec.ldb), depthBegin)
-                                 : ir.add(ir.mul(depthBegin, spec.ldb), column);
+  Value offset =
+      spec.transposeB ? ir.add(ir.mul(column, spec.ldb), depthBegin) : ir.add(ir.mul(depthBegin, spec.ldb), column);
   Value source = ir.at(rhs.pointer, offset, rhs.elementType);
   if (blocking.panels == 1 || lastPanel == panel)
     packColumns(depth, source, lastPanel);

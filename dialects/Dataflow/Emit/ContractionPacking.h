@@ -15,41 +15,59 @@
 
 namespace sluice::emit {
 
-/// B as spec.ldb and spec.transposeB describe it -> [ceil(n/panel)][k][panel], zero padded.
-/// `packed` has packedMatmulBSize(spec, target) elements; `spec.packedB` is not looked at.
+/// A matrix of `rows` x `columns`, stored with `stride` elements between its rows (its columns when transposed) ->
+/// [ceil(columns/panel)][rows][panel], zero padded.
 template <typename T>
-void packMatmulB(const MatmulSpec &spec, const VectorTarget &target, const T *matrix, T *packed) {
-  int64_t panel = matmulPanel(spec, target);
-  for (int64_t start = 0; start < spec.n; start += panel)
-    for (int64_t k = 0; k < spec.k; ++k)
+void packPanels(int64_t rows, int64_t columns, int64_t stride, bool transposed, int64_t panel, const T *matrix,
+                T *packed) {
+  for (int64_t start = 0; start < columns; start += panel)
+    for (int64_t k = 0; k < rows; ++k)
       for (int64_t lane = 0; lane < panel; ++lane) {
         int64_t n = start + lane;
-        *packed++ = n < spec.n ? (spec.transposeB ? matrix[n * spec.ldb + k] : matrix[k * spec.ldb + n]) : T{};
+        *packed++ = n < columns ? (transposed ? matrix[n * stride + k] : matrix[k * stride + n]) : T{};
       }
 }
 
-/// ONNX weights [outC][inC/groups][kh][kw] -> [group][outC/groups/block][kh][kw][inC/groups][block], zero padded;
-/// depthwise -> [kh][kw][outC up to the block]. `packed` has packedConvWeightsSize(spec, target) elements.
+/// [channels][taps] -> [taps][channels up to the block], zero padded.
 template <typename T>
-void packConvWeights(const ConvSpec &spec, const VectorTarget &target, const T *weights, T *packed) {
-  int64_t block = convOutputBlock(spec, target);
-  int64_t taps = spec.kernelH * spec.kernelW;
-  if (isDepthwise(spec)) {
-    int64_t padded = (spec.outC + block - 1) / block * block;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < padded; ++c)
-        *packed++ = c < spec.outC ? weights[c * taps + tap] : T{};
-    return;
-  }
-  for (int64_t group = 0; group < spec.groups; ++group)
-    for (int64_t start = 0; start < spec.groupOutC(); start += block)
+void packDepthwiseWeights(int64_t channels, int64_t taps, int64_t block, const T *weights, T *packed) {
+  int64_t padded = (channels + block - 1) / block * block;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t c = 0; c < padded; ++c)
+      *packed++ = c < channels ? weights[c * taps + tap] : T{};
+}
+
+/// [groups x outputs][inputs][taps] -> [groups][ceil(outputs/block)][taps][inputs][block], zero padded; outputs and
+/// inputs are those of one group.
+template <typename T>
+void packConvBlocks(int64_t groups, int64_t outputs, int64_t inputs, int64_t taps, int64_t block, const T *weights,
+                    T *packed) {
+  for (int64_t group = 0; group < groups; ++group)
+    for (int64_t start = 0; start < outputs; start += block)
       for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t ic = 0; ic < spec.groupInC(); ++ic)
+        for (int64_t ic = 0; ic < inputs; ++ic)
           for (int64_t lane = 0; lane < block; ++lane) {
             int64_t oc = start + lane;
-            int64_t filter = group * spec.groupOutC() + oc;
-            *packed++ = oc < spec.groupOutC() ? weights[(filter * spec.groupInC() + ic) * taps + tap] : T{};
+            *packed++ = oc < outputs ? weights[((group * outputs + oc) * inputs + ic) * taps + tap] : T{};
           }
+}
+
+/// B as spec.ldb and spec.transposeB describe it, in the emitter's panels.
+/// `packed` has packedMatmulBSize(spec, target) elements; `spec.packedB` is not looked at.
+template <typename T>
+void packMatmulB(const MatmulSpec &spec, const VectorTarget &target, const T *matrix, T *packed) {
+  packPanels(spec.k, spec.n, spec.ldb, spec.transposeB, matmulPanel(spec, target), matrix, packed);
+}
+
+/// ONNX weights [outC][inC/groups][kh][kw] in the emitter's order.
+/// `packed` has packedConvWeightsSize(spec, target) elements.
+template <typename T>
+void packConvWeights(const ConvSpec &spec, const VectorTarget &target, const T *weights, T *packed) {
+  int64_t block = convOutputBlock(spec, target), taps = spec.kernelH * spec.kernelW;
+  if (isDepthwise(spec))
+    packDepthwiseWeights(spec.outC, taps, block, weights, packed);
+  else
+    packConvBlocks(spec.groups, spec.groupOutC(), spec.groupInC(), taps, block, weights, packed);
 }
 
 /// The meaning of MatmulSpec, summed in double. `c` is [m][n].
@@ -82,9 +100,9 @@ void referenceConv2d(const ConvSpec &spec, const T *input, const T *weights, T *
                 continue;
               const T *pixel = input + ((n * spec.inH + ih) * spec.inW + iw) * spec.inC + group * spec.groupInC();
               for (int64_t ic = 0; ic < spec.groupInC(); ++ic)
-                sum += static_cast<double>(pixel[ic]) *
-                       static_cast<double>(
-                           weights[((oc * spec.groupInC() + ic) * spec.kernelH + kh) * spec.kernelW + kw]);
+                sum +=
+                    static_cast<double>(pixel[ic]) *
+                    static_cast<double>(weights[((oc * spec.groupInC() + ic) * spec.kernelH + kh) * spec.kernelW + kw]);
             }
           output[((n * spec.outH + oh) * spec.outW + ow) * spec.outC + oc] = static_cast<T>(sum);
         }

@@ -16,8 +16,8 @@ RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, cons
   RegisterTile tile;
   tile.lanes = std::min<int64_t>(maxLanes, std::bit_ceil(static_cast<uint64_t>(columns)));
   tile.vectors = columns > maxLanes ? 2 : 1;
-  // Besides the accumulators: the weights of one step and a few broadcasts in flight; SSE2 has no FMA, so a product too.
-  int64_t reserved = tile.vectors + (target.registers >= 32 ? 6 : maxLanes <= 4 ? 4 : 2);
+  // Besides the accumulators: the weights of one step and a broadcast, and without FMA (SSE2) the product.
+  int64_t reserved = tile.vectors + (target.registers < 32 && maxLanes <= 4 ? 4 : 2);
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / tile.vectors, 1, 14);
   tile.rows = ceilDiv(rows, ceilDiv(rows, maxRows));
   return tile;
@@ -27,21 +27,21 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
   MatmulBlocking blocking;
   RegisterTile &tile = blocking.tile = chooseTile(spec.m, spec.n, spec.elementBits, target);
   int64_t elementBytes = spec.elementBits / 8;
-  // A panel is reused by every tile of a row block: about 96 rows hide what reading it costs. The rows of A wait in
-  // half of L2 meanwhile for the next panel.
-  int64_t rowsInL2 = target.l2Bytes / 2 / (spec.k * elementBytes);
-  int64_t rows = std::clamp<int64_t>(rowsInL2, 4 * tile.rows, std::max<int64_t>(96, 4 * tile.rows));
-  blocking.rowBlock = std::max<int64_t>(1, rows / tile.rows) * tile.rows;
-  blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
+  blocking.panels = ceilDiv(spec.n, tile.block());
+  // A panel is reused by every tile of a row block: some 100 rows hide what reading it costs, fewer where there would
+  // be too few work items.
+  constexpr int64_t minRows = 64, maxRows = 144, itemsWanted = 32;
+  int64_t rows = std::clamp(spec.m * blocking.panels / itemsWanted, minRows, maxRows);
+  blocking.rowBlocks = ceilDiv(spec.m, rows);
   blocking.rowBlock = ceilDiv(ceilDiv(spec.m, blocking.rowBlocks), tile.rows) * tile.rows;
   blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
-  blocking.panels = ceilDiv(spec.n, tile.block());
-  // A copied panel lives on the stack; one that many tiles reread stays in L2. A single tile reads it once only.
+  // A copied panel lives on the stack. Otherwise the rows of A wait in half of L2 for the next panel, and the panel in
+  // a quarter for the next rows; a single tile reads it once only.
   int64_t depth = spec.k;
   if (!spec.packedB)
     depth = 65536 / (tile.block() * elementBytes);
   else if (spec.m > tile.rows)
-    depth = target.l2Bytes / 4 / (tile.block() * elementBytes);
+    depth = target.l2Bytes / std::max(2 * blocking.rowBlock, 4 * tile.block()) / elementBytes;
   blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, 4));
   blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), 4) * 4;
   blocking.depthBlocks = ceilDiv(spec.k, blocking.depthBlock);

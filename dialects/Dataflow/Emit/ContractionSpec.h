@@ -43,11 +43,11 @@ enum class SinkStyle : uint8_t {
 /// One matrix product; batches are the caller's loop. Strides are in elements.
 struct MatmulSpec {
   int64_t m = 1, n = 1, k = 1;
-  int64_t lda = 0;         ///< Between rows of A as stored: [m][k], or [k][m] when transposed.
-  int64_t ldb = 0;         ///< Between rows of B as stored: [k][n], or [n][k] when transposed. Unused when packed.
+  int64_t lda = 0; ///< Between rows of A as stored: [m][k], or [k][m] when transposed.
+  int64_t ldb = 0; ///< Between rows of B as stored: [k][n], or [n][k] when transposed. Unused when packed.
   bool transposeA = false;
-  bool transposeB = false; ///< Only when not packed.
-  bool packedB = false;    ///< B is [ceil(n/block)][k][block], zero padded: see packMatmulB.
+  bool transposeB = false;  ///< Only when not packed.
+  bool packedB = false;     ///< B is [ceil(n/block)][k][block], zero padded: see packMatmulB.
   int64_t elementBits = 32; ///< Of the accumulator: 32, or 64 for f64.
   SinkStyle sinkStyle = SinkStyle::Inline;
 };

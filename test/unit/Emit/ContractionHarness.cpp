@@ -31,7 +31,8 @@ class Guarded {
 public:
   explicit Guarded(size_t count) : count(count), page(sysconf(_SC_PAGESIZE)) {
     bytes = (count * sizeof(T) + page - 1) / page * page;
-    map = static_cast<char *>(mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    map = static_cast<char *>(
+        mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(map != MAP_FAILED);
     mprotect(map, page, PROT_NONE);
     mprotect(map + page + bytes, page, PROT_NONE);

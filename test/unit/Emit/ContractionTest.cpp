@@ -58,8 +58,14 @@ ConvSpec convOf(int64_t inC, int64_t outC, int64_t size, int64_t kernel, int64_t
 TEST_CASE("matmul with packed B equals the reference", "[emit]") {
   const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2, sse2);
   CAPTURE(target.lanesF32);
-  for (auto [m, n, k] : {std::tuple{1, 1, 1}, {1, 100, 33}, {2, 16, 64}, {3, 40, 17}, {13, 33, 5}, {49, 24, 96},
-                         {120, 64, 100}, {100, 70, 31}})
+  for (auto [m, n, k] : {std::tuple{1, 1, 1},
+                         {1, 100, 33},
+                         {2, 16, 64},
+                         {3, 40, 17},
+                         {13, 33, 5},
+                         {49, 24, 96},
+                         {120, 64, 100},
+                         {100, 70, 31}})
     for (SinkStyle style : {SinkStyle::Inline, SinkStyle::Looped}) {
       MatmulSpec spec = matmulOf(m, n, k, true);
       spec.sinkStyle = style;
@@ -114,7 +120,7 @@ TEST_CASE("convolution equals the reference", "[emit]") {
   check(convOf(4, 16, 26, 3, 1, 2, 2));   // dilation
   check(convOf(6, 20, 40, 3, 1, 12, 12)); // dilation as wide as a tile
   check(convOf(12, 40, 8, 1, 2, 0));
-  check(convOf(24, 36, 7, 1, 1, 0));      // as a matrix product
+  check(convOf(24, 36, 7, 1, 1, 0)); // as a matrix product
   check(convOf(16, 32, 12, 3, 1, 1, 1, 4));
   check(convOf(8, 24, 10, 5, 2, 2, 1, 8)); // depth multiplier
   check(convOf(2, 3, 37, 11, 1, 5));
@@ -135,9 +141,9 @@ TEST_CASE("long kernels clip their taps column by column", "[emit]") {
 TEST_CASE("depthwise convolution equals the reference", "[emit]") {
   const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, sse2);
   CAPTURE(target.lanesF32);
-  for (ConvSpec spec : {convOf(32, 32, 20, 3, 1, 1, 1, 32), convOf(27, 27, 13, 3, 2, 1, 1, 27),
-                        convOf(6, 6, 17, 5, 1, 2, 1, 6), convOf(16, 16, 15, 3, 1, 2, 2, 16),
-                        convOf(48, 48, 31, 9, 1, 4, 1, 48)})
+  for (ConvSpec spec :
+       {convOf(32, 32, 20, 3, 1, 1, 1, 32), convOf(27, 27, 13, 3, 2, 1, 1, 27), convOf(6, 6, 17, 5, 1, 2, 1, 6),
+        convOf(16, 16, 15, 3, 1, 2, 2, 16), convOf(48, 48, 31, 9, 1, 4, 1, 48)})
     for (SinkStyle style : {SinkStyle::Inline, SinkStyle::Looped}) {
       spec.sinkStyle = style;
       CAPTURE(describe(spec));
