@@ -32,11 +32,13 @@ static std::vector<std::string_view> splitFields(std::string_view line) {
 }
 
 namespace {
-enum Column : size_t { Id, Lower, Upper, Size, Alignment, NumColumns };
-constexpr std::array<std::string_view, NumColumns> kColumnNames = {"id", "lower", "upper", "size", "alignment"};
+enum Column : size_t { Id, Lower, Upper, Size, Alignment, Offset, NumColumns };
+constexpr std::array<std::string_view, NumColumns> kColumnNames = {"id",   "lower",     "upper",
+                                                                   "size", "alignment", "offset"};
 } // namespace
 
-Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::string_view origin) {
+Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::string_view origin,
+                                               std::vector<int64_t> *offsets) {
   OffsetProblem problem;
   std::array<size_t, NumColumns> fieldOf;
   fieldOf.fill(std::string_view::npos);
@@ -53,7 +55,7 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
     if (numFields == 0) {
       for (size_t f = 0; f < fields.size(); ++f) {
         auto name = std::find(kColumnNames.begin(), kColumnNames.end(), fields[f]);
-        if (name == kColumnNames.end())
+        if (name == kColumnNames.end() || (!offsets && *name == kColumnNames[Offset]))
           return makeError(ErrorCode::InvalidInput, "unknown column '", fields[f].substr(0, 40), "', ", origin, ":",
                            lineNumber, ", the header takes id, lower, upper, size and alignment");
         size_t &field = fieldOf[static_cast<size_t>(name - kColumnNames.begin())];
@@ -72,8 +74,10 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
       return makeError(ErrorCode::InvalidInput, fields.size(), " fields where the header has ", numFields, ", ", origin,
                        ":", lineNumber);
     Buffer buffer;
-    for (auto [column, value] : {std::pair{Lower, &buffer.lower}, std::pair{Upper, &buffer.upper},
-                                 std::pair{Size, &buffer.bytes}, std::pair{Alignment, &buffer.alignment}}) {
+    int64_t offset = 0;
+    for (auto [column, value] :
+         {std::pair{Lower, &buffer.lower}, std::pair{Upper, &buffer.upper}, std::pair{Size, &buffer.bytes},
+          std::pair{Alignment, &buffer.alignment}, std::pair{Offset, &offset}}) {
       if (fieldOf[column] == std::string_view::npos)
         continue;
       Expected<int64_t> parsed = parseInteger(fields[fieldOf[column]]);
@@ -89,6 +93,8 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
       return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' twice, ", origin, ":", lineNumber);
     problem.buffers.push_back(buffer);
     problem.ids.emplace_back(id);
+    if (fieldOf[Offset] != std::string_view::npos)
+      offsets->push_back(offset);
   }
   if (numFields == 0)
     return makeError(ErrorCode::InvalidInput, "no header, ", origin, ", begin with 'id,lower,upper,size'");

@@ -28,6 +28,10 @@ TEST_CASE("instances read back as written", "[memory]") {
   problem->buffers[0].alignment = 8;
   OffsetSolution solution{{0, 8}, 13, 1};
   CHECK(*offsetsToCsv(*problem, &solution) == "id,lower,upper,size,alignment,offset\nb1,0,3,4,8,0\nb2,3,9,5,1,8\n");
+  std::vector<int64_t> offsets;
+  REQUIRE(offsetsFromCsv(*offsetsToCsv(*problem, &solution), "x.csv", &offsets));
+  CHECK(offsets == solution.offsets);
+  CHECK_FALSE(offsetsFromCsv(*offsetsToCsv(*problem, &solution), "x.csv"));
   Expected<OffsetProblem> shuffled = offsetsFromCsv("size,id,upper,lower,alignment\n4,b1,3,0,8\n", "x.csv");
   REQUIRE(shuffled);
   CHECK(shuffled->buffers[0].alignment == 8);

@@ -1,0 +1,71 @@
+//===- MemoryOption.cpp ---------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Search/MemoryOption.h"
+
+#include "sluice/Search/Orders.h"
+#include "sluice/Support/Units.h"
+
+#include <cmath>
+
+namespace sluice {
+
+static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, double percent) {
+  DeviceId device;
+  for (DeviceId candidate : problem.machine->computeDevices())
+    if (!device.valid() && problem.machine->device(candidate).memory == memory)
+      device = candidate;
+  if (!device.valid())
+    return makeError(ErrorCode::InvalidInput, "no device computes in memory '", problem.machine->memory(memory).name,
+                     "', a percentage of its needs has no meaning, give bytes");
+  SwapProblem swap{*problem.graph,    *problem.machine,           *problem.costs,
+                   problem.placement, modelOrder(*problem.graph), problem.capacityBytes};
+  swap.placement.resize(problem.graph->numOperators());
+  for (DeviceId &where : swap.placement)
+    if (!where.valid())
+      where = device;
+  if (Status status = check(swap); !status)
+    return propagate(status);
+  const int64_t least = minimumBytes(swap)[memory.index()].bytes, peak = livenessPeakBytes(swap)[memory.index()];
+  double bytes = static_cast<double>(least) + percent / 100 * static_cast<double>(peak - least);
+  return bytes >= 0x1p62 ? int64_t(1) << 62 : alignUp(static_cast<int64_t>(std::ceil(bytes)));
+}
+
+Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
+  const size_t equals = option.find('=');
+  std::string_view value = equals == std::string_view::npos ? option : option.substr(equals + 1);
+  std::vector<MemoryId> memories;
+  if (equals != std::string_view::npos) {
+    Expected<MemoryId> named = problem.machine->findMemory(option.substr(0, equals));
+    if (!named)
+      return propagate(named);
+    memories.push_back(*named);
+  } else {
+    for (DeviceId device : problem.machine->computeDevices())
+      if (MemoryId memory = problem.machine->device(device).memory; memory != Machine::hostMemory())
+        memories.push_back(memory);
+    if (memories.empty())
+      return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name,
+                       "' has no accelerator's memory, option '", option, "', name the memory to limit");
+  }
+  for (MemoryId memory : memories) {
+    Expected<int64_t> bytes(0);
+    if (!value.empty() && value.back() == '%') {
+      Expected<double> percent = parseNumber(value.substr(0, value.size() - 1));
+      if (!percent || *percent < 0)
+        return makeError(ErrorCode::InvalidInput, "'", value, "' is not a percentage, option '", option,
+                         "', write '60%'");
+      bytes = shareOf(problem, memory, *percent);
+    } else {
+      bytes = parseBytes(value);
+    }
+    if (!bytes)
+      return propagate(bytes);
+    problem.capacityBytes[memory.index()] = *bytes;
+  }
+  return {};
+}
+
+} // namespace sluice

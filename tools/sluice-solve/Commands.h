@@ -1,0 +1,51 @@
+//===- Commands.h - The subcommands of sluice-solve -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_SOLVE_COMMANDS_H
+#define SLUICE_TOOLS_SLUICE_SOLVE_COMMANDS_H
+
+#include "sluice/Search/ProblemJson.h"
+#include "sluice/Support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <string>
+
+namespace sluice::solve {
+
+/// What a chosen subcommand does; set by its parse.
+using Action = std::function<Status()>;
+
+void addMemoryCommand(CLI::App &app, Action &action);
+void addPlacementCommand(CLI::App &app, Action &action);
+/// `interrupt` is raised by SIGINT.
+void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
+
+/// --format of every subcommand.
+void addFormatOption(CLI::App &command, std::string &format);
+/// Options that take "5s" or "8GiB".
+CLI::Option *addDurationOption(CLI::App &command, const std::string &name, int64_t &ns, const std::string &help);
+CLI::Option *addBytesOption(CLI::App &command, const std::string &name, int64_t &bytes, const std::string &help);
+
+Expected<ProblemFile> readProblemFile(const std::string &path);
+/// "heft, cpop, ...": for help texts.
+std::string joined(const std::vector<std::string> &names);
+
+/// Prints "label   value" lines, values aligned.
+void printLine(const std::string &label, const std::string &value);
+void printJson(const Json &json);
+
+/// Seconds since it was made.
+class Stopwatch {
+public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+
+private:
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+} // namespace sluice::solve
+
+#endif // SLUICE_TOOLS_SLUICE_SOLVE_COMMANDS_H

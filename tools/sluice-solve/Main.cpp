@@ -1,0 +1,91 @@
+//===- Main.cpp - sluice-solve: one planning problem alone ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "sluice/Support/Units.h"
+
+#include <csignal>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace sluice::solve {
+
+void addFormatOption(CLI::App &command, std::string &format) {
+  command.add_option("--format", format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+/// An option whose text `parse` turns into a number.
+static CLI::Option *addParsedOption(CLI::App &command, const std::string &name, int64_t &value, const std::string &help,
+                                    Expected<int64_t> (*parse)(std::string_view), const std::string &type) {
+  auto take = [&value, parse, name](const std::string &text) {
+    Expected<int64_t> parsed = parse(text);
+    if (!parsed)
+      throw CLI::ValidationError(name, parsed.error().message);
+    value = *parsed;
+  };
+  return command.add_option_function<std::string>(name, take, help)->type_name(type);
+}
+
+CLI::Option *addDurationOption(CLI::App &command, const std::string &name, int64_t &ns, const std::string &help) {
+  return addParsedOption(command, name, ns, help, parseDuration, "TIME");
+}
+
+CLI::Option *addBytesOption(CLI::App &command, const std::string &name, int64_t &bytes, const std::string &help) {
+  return addParsedOption(command, name, bytes, help, parseBytes, "SIZE");
+}
+
+Expected<ProblemFile> readProblemFile(const std::string &path) {
+  Expected<Json> json = readJsonFile(path);
+  if (!json)
+    return propagate(json);
+  return problemFromJson(JsonReader(*json, path));
+}
+
+std::string joined(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void printLine(const std::string &label, const std::string &value) {
+  std::cout << std::left << std::setw(16) << label << value << '\n';
+}
+
+void printJson(const Json &json) { std::cout << json.dump(2) << '\n'; }
+
+} // namespace sluice::solve
+
+static std::atomic<bool> interrupted{false};
+
+static void onInterrupt(int) {
+  // A second Ctrl-C ends the program at once.
+  std::signal(SIGINT, SIG_DFL);
+  interrupted = true;
+}
+
+int main(int argc, char **argv) {
+  using namespace sluice::solve;
+  CLI::App app("Solves one planning problem from a file; no model is needed.", "sluice-solve");
+  app.require_subcommand(1);
+  Action action;
+  addMemoryCommand(app, action);
+  addPlacementCommand(app, action);
+  addSwapCommand(app, action, interrupted);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  std::signal(SIGINT, onInterrupt);
+  if (sluice::Status status = action(); !status) {
+    std::cerr << "error: " << status.error().message << '\n';
+    return 1;
+  }
+  return 0;
+}

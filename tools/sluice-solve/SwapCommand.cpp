@@ -1,0 +1,211 @@
+//===- SwapCommand.cpp - sluice-solve swap --------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "sluice/Placement/Placement.h"
+#include "sluice/Plan/PlanJson.h"
+#include "sluice/Search/MemoryOption.h"
+#include "sluice/Search/Search.h"
+#include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Units.h"
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace sluice::solve {
+namespace {
+
+struct Options {
+  std::string file, planFile, output, trace, format = "text";
+  std::vector<std::string> memory;
+  SearchParams params;
+  bool validate = false, timeGiven = false;
+};
+
+std::string fraction(int64_t part, int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%",
+                100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1)));
+  return text;
+}
+
+Status writeOutputs(const Options &options, const ProblemFile &file, const Plan &plan) {
+  if (!options.output.empty())
+    if (Status status = writeFileAtomically(options.output, planToJson(file.graph, file.machine, plan).dump(1) + "\n");
+        !status)
+      return status;
+  if (options.trace.empty())
+    return {};
+  Timeline timeline = simulate(file.graph, file.machine, file.costs, plan);
+  return writeFileAtomically(options.trace, traceJson(file.graph, file.machine, plan, timeline).dump() + "\n");
+}
+
+/// Checks a saved plan against the problem's capacities and times it.
+Status runValidate(const Options &options, const ProblemFile &file) {
+  Expected<Json> json = readJsonFile(options.planFile);
+  if (!json)
+    return propagate(json);
+  Expected<Plan> plan = planFromJson(file.graph, file.machine, JsonReader(*json, options.planFile));
+  if (!plan)
+    return propagate(plan);
+  if (Status status = validatePlan(file.graph, file.machine, *plan); !status)
+    return status;
+  for (size_t m = 0; m < file.capacities.size(); ++m)
+    if (plan->arenaBytes[m] > file.capacities[m])
+      return makeError(ErrorCode::Infeasible, "plan takes ", plan->arenaBytes[m], " bytes of memory '",
+                       file.machine.memories[m].name, "', it may take ", file.capacities[m], ", '", options.planFile,
+                       "'");
+  const int64_t makespan = simulate(file.graph, file.machine, file.costs, *plan).makespanNs;
+  const int64_t bound =
+      planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan->placement).greatest();
+  if (Status status = writeOutputs(options, file, *plan); !status)
+    return status;
+  if (options.format == "json") {
+    printJson(
+        {{"problem", "swap"}, {"valid", true}, {"solver", plan->solver}, {"objective", makespan}, {"bound", bound}});
+    return {};
+  }
+  printLine("plan", "valid");
+  printLine("solver", plan->solver);
+  printLine("makespan", concat(makespan, " ns (", formatDuration(makespan), ")"));
+  printLine("lower bound", concat(bound, " ns"));
+  return {};
+}
+
+void printResult(const ProblemFile &file, const SearchResult &result, double seconds) {
+  const Plan &plan = result.plan;
+  printLine("makespan", concat(result.makespanNs, " ns (", formatDuration(result.makespanNs), ")"));
+  printLine("ideal", concat(result.idealNs, " ns (", fraction(result.idealNs, result.makespanNs), " of it reached)"));
+  printLine("lower bound", concat(result.lowerBoundNs, " ns (", fraction(result.lowerBoundNs, result.makespanNs), ")"));
+  printLine("solver", plan.solver);
+  printLine("plans made", concat(result.evaluations, plan.stoppedByClock ? ", stopped by the clock" : ""));
+  printLine("seconds", concat(seconds));
+  printLine("copied in", formatBytes(plan.bytesSwappedIn(file.graph)));
+  printLine("copied out", formatBytes(plan.bytesSwappedOut(file.graph)));
+  for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
+    printLine(concat("memory ", file.machine.memories[m].name),
+              concat("arena ", formatBytes(plan.arenaBytes[m]), ", minimum ", formatBytes(result.minimumBytes[m].bytes),
+                     ", peak ", formatBytes(result.peakBytes[m])));
+  std::cout << "baselines\n";
+  for (const Baseline &baseline : result.baselines)
+    std::cout << "  " << baseline.name << ": "
+              << (baseline.makespanNs ? formatDuration(*baseline.makespanNs) : baseline.reason) << '\n';
+}
+
+Json resultToJson(const ProblemFile &file, const SearchResult &result, double seconds) {
+  const Plan &plan = result.plan;
+  Json memories = Json::object();
+  for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
+    memories[file.machine.memories[m].name] = {{"arenaBytes", plan.arenaBytes[m]},
+                                               {"minimumBytes", result.minimumBytes[m].bytes},
+                                               {"peakBytes", result.peakBytes[m]}};
+  Json baselines = Json::array();
+  for (const Baseline &baseline : result.baselines) {
+    Json entry{{"name", baseline.name}};
+    if (baseline.makespanNs)
+      entry["objective"] = *baseline.makespanNs;
+    else
+      entry["infeasible"] = baseline.reason;
+    baselines.push_back(std::move(entry));
+  }
+  return {{"problem", "swap"},
+          {"solver", plan.solver},
+          {"objective", result.makespanNs},
+          {"ideal", result.idealNs},
+          {"bound", result.lowerBoundNs},
+          {"evaluations", result.evaluations},
+          {"stoppedByClock", plan.stoppedByClock},
+          {"seconds", seconds},
+          {"bytesSwappedIn", plan.bytesSwappedIn(file.graph)},
+          {"bytesSwappedOut", plan.bytesSwappedOut(file.graph)},
+          {"memories", std::move(memories)},
+          {"baselines", std::move(baselines)}};
+}
+
+/// One line on a terminal, rewritten; nothing in a pipe.
+void showProgress(const SearchProgress &progress) {
+  std::cerr << "\r\033[K" << progress.evaluations << " plans, best "
+            << (progress.makespanNs ? formatDuration(*progress.makespanNs) : "none yet") << ", ideal "
+            << formatDuration(progress.idealNs) << ", bound " << formatDuration(progress.lowerBoundNs) << ", "
+            << formatDuration(progress.elapsedNs) << std::flush;
+}
+
+Status runSwap(Options &options) {
+  Expected<ProblemFile> file = readProblemFile(options.file);
+  if (!file)
+    return propagate(file);
+  SearchProblem problem{&file->graph, &file->machine, &file->costs, file->capacities, file->placement};
+  for (const std::string &option : options.memory)
+    if (Status status = applyMemoryOption(problem, option); !status)
+      return status;
+  file->capacities = problem.capacityBytes;
+  if (options.validate)
+    return runValidate(options, *file);
+
+  // A number of plans is the reproducible limit; it needs no clock beside it.
+  if (options.params.evaluations > 0 && !options.timeGiven)
+    options.params.timeNs = 0;
+  const bool terminal = isatty(STDERR_FILENO);
+  if (terminal)
+    options.params.progress = showProgress;
+  Stopwatch watch;
+  Expected<SearchResult> result = solveSearch(problem, options.params);
+  const double seconds = watch.seconds();
+  if (terminal)
+    std::cerr << "\r\033[K";
+  if (!result)
+    return propagate(result);
+  if (Status status = writeOutputs(options, *file, result->plan); !status)
+    return status;
+  if (options.format == "json")
+    printJson(resultToJson(*file, *result, seconds));
+  else
+    printResult(*file, *result, seconds);
+  return {};
+}
+
+} // namespace
+
+void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
+  auto options = std::make_shared<Options>();
+  SearchParams &params = options->params;
+  params.interrupt = &interrupt;
+  CLI::App *command = app.add_subcommand("swap", "Order, addresses and swaps of a step: the least simulated makespan");
+  command->add_option("FILE", options->file, "a planning problem as JSON")->required();
+  command->add_option("--solver", params.solver, joined(searchSolverNames()))
+      ->check(CLI::IsMember(searchSolverNames()))
+      ->capture_default_str();
+  command
+      ->add_option("--placement-solver", params.placementSolver,
+                   "for operators without a device: " + joined(placementSolverNames()))
+      ->check(CLI::IsMember(placementSolverNames()))
+      ->capture_default_str();
+  command->add_option("--memory", options->memory,
+                      "NAME=SIZE or NAME=P% (of the way from minimum to peak); or all alike");
+  CLI::Option *time = addDurationOption(*command, "--time", params.timeNs, "clock limit (5s); 0s: none");
+  command->add_option("--evals", params.evaluations, "plans to make: the same result on any number of threads")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", params.seed, "of the random choices")->capture_default_str();
+  command->add_option("--threads", params.threads, "0: as many as the machine has")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "write the plan as JSON");
+  command->add_option("--trace", options->trace, "write the timeline for Perfetto");
+  CLI::Option *plan = command->add_option("--plan", options->planFile, "a saved plan, for --validate");
+  CLI::Option *validate =
+      command->add_flag("--validate", options->validate, "check and time --plan instead of solving");
+  plan->needs(validate);
+  validate->needs(plan);
+  addFormatOption(*command, options->format);
+  command->callback([options, time, &action] {
+    options->timeGiven = time->count() > 0;
+    action = [options] { return runSwap(*options); };
+  });
+}
+
+} // namespace sluice::solve
