@@ -20,6 +20,8 @@ class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, 
 def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
 def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
+// Loops inside an element: not to be computed twice.
+def HeavyElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface, ["isCheapElement"]>;
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
@@ -170,7 +172,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [Kernel<>, CostOf<["getFlops"]>]> {
   }];
 }
 
-def ConvTransposeOp : Dataflow_Op<"conv_transpose", [ElementalMethods, CostOf<["getFlops"]>]> {
+def ConvTransposeOp : Dataflow_Op<"conv_transpose", [HeavyElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
   let description = "pads = [low...]: what is cut before the result begins; the result type gives its end.";
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
@@ -187,10 +189,10 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [ElementalMethods, CostOf<["
 def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [EvaluateMethods, Cost]> {
   let summary = "[M, C/groups, KH, KW] -> the conv kernel's own order";
   let description = [{
-    [groups][M/groups/block][KH][KW][C/groups][block], or for depthwise
-    convolution (block 0) [KH][KW][M rounded up to lanes].
+    [groups][M/groups/block][KH][KW][C/groups][block], or for a depthwise
+    convolution [KH][KW][M rounded up to block].
   }];
-  let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, I64Attr:$lanes);
+  let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$weight attr-dict `:` type($weight)";
   let hasVerifier = 1;
@@ -232,7 +234,7 @@ def PoolOp : Dataflow_Op<"pool", [
   let hasVerifier = 1;
 }
 
-def ResizeOp : Dataflow_Op<"resize", [ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def ResizeOp : Dataflow_Op<"resize", [HeavyElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Resampling: nearest, (multi-)linear or cubic";
   let description = [{
     scales[i] = output / input extent as the model gives it, per dimension (1 where
@@ -277,7 +279,7 @@ def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Kernel<["emitKernel", "allo
   let hasVerifier = 1;
 }
 
-def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<["emitKernel", "allowsPrologue"]>, Cost]> {
+def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<>, Cost]> {
   let summary = "Running sum along an axis";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse);
@@ -286,7 +288,7 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<["emitKernel", "allowsProlo
   let hasVerifier = 1;
 }
 
-def TopkOp : Dataflow_InferredOp<"topk", [Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>]> {
+def TopkOp : Dataflow_InferredOp<"topk", [Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$largest);
@@ -296,7 +298,7 @@ def TopkOp : Dataflow_InferredOp<"topk", [Kernel<["emitKernel", "allowsPrologue"
 }
 
 def SoftmaxOp : Dataflow_InferredOp<"softmax", [
-    Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
+    Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Softmax (or its logarithm) along one axis";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -305,7 +307,7 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
 }
 
 def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
-    Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>]> {
+    Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";
   let description = "scale and bias broadcast to the input.";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
@@ -316,7 +318,7 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
 }
 
 def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
-    Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>]> {
+    Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "Normalises each channel of each image over its spatial dimensions; scale and bias are [C]";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
@@ -335,7 +337,7 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
   let hasVerifier = 1;
 }
 
-def LrnOp : Dataflow_InferredOp<"lrn", [ElementalMethods, CostOf<["getFlops"]>]> {
+def LrnOp : Dataflow_InferredOp<"lrn", [HeavyElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Local response normalisation across channels";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);

@@ -1,0 +1,286 @@
+//===- Dataflow.cpp - Dialect, constants, folding -------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+#include "dialects/Dataflow/DataflowDialect.cpp.inc"
+#include "dialects/Dataflow/DataflowEnums.cpp.inc"
+#include "dialects/Dataflow/DataflowInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dataflow/DataflowAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Dataflow/DataflowOps.cpp.inc"
+
+namespace {
+
+/// Folding stops here: larger results stay constant expressions, evaluated once
+/// when parameters are packed.
+constexpr int64_t kMaxFoldedBytes = 64 * 1024;
+
+/// One fold for every operator that can evaluate itself.
+struct EvaluateFold : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+
+  LogicalResult fold(Operation *op, ArrayRef<Attribute> operands,
+                     SmallVectorImpl<OpFoldResult> &results) const override {
+    auto evaluator = dyn_cast<EvaluateOpInterface>(op);
+    if (!evaluator || op->getNumResults() == 0)
+      return failure();
+    for (Type type : op->getResultTypes())
+      if (!cast<RankedTensorType>(type).hasStaticShape() || tensorBytes(type) > kMaxFoldedBytes)
+        return failure();
+    SmallVector<TensorView> inputs;
+    SmallVector<std::vector<char>> storage(operands.size());
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      auto elements = dyn_cast_if_present<ElementsAttr>(operand);
+      if (!elements || tensorBytes(elements.getType()) > kMaxFoldedBytes)
+        return failure();
+      storage[i].resize(tensorBytes(elements.getType()));
+      if (failed(copyConstant(elements, storage[i].data())))
+        return failure();
+      inputs.push_back({cast<RankedTensorType>(elements.getType()), storage[i].data()});
+    }
+    SmallVector<std::vector<char>> data;
+    SmallVector<MutableTensorView> outputs;
+    for (Type type : op->getResultTypes()) {
+      data.emplace_back(tensorBytes(type));
+      outputs.push_back({cast<RankedTensorType>(type), data.back().data()});
+    }
+    if (failed(evaluator.evaluate(inputs, outputs)))
+      return failure();
+    for (auto [type, bytes] : llvm::zip(op->getResultTypes(), data))
+      results.push_back(makeDense(cast<RankedTensorType>(type), bytes));
+    return success();
+  }
+};
+
+} // namespace
+
+void DataflowDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Dataflow/DataflowAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Dataflow/DataflowOps.cpp.inc"
+      >();
+  addInterfaces<EvaluateFold>();
+}
+
+Operation *DataflowDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, elements);
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+namespace sluice::dataflow {
+
+int64_t elementBytes(Type type) {
+  if (type.isInteger(1))
+    return 1;
+  return type.getIntOrFloatBitWidth() / 8;
+}
+
+int64_t elementCount(Type type) {
+  int64_t count = 1;
+  for (int64_t extent : cast<RankedTensorType>(type).getShape())
+    if (llvm::MulOverflow(count, extent, count))
+      return std::numeric_limits<int64_t>::max();
+  return count;
+}
+
+int64_t tensorBytes(Type type) {
+  int64_t bytes;
+  if (llvm::MulOverflow(elementCount(type), elementBytes(cast<RankedTensorType>(type).getElementType()), bytes))
+    return std::numeric_limits<int64_t>::max();
+  return bytes;
+}
+
+Type computeType(Type type) {
+  if (type.isF16() || type.isBF16())
+    return Float32Type::get(type.getContext());
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  return type;
+}
+
+bool isUnsignedElement(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
+
+namespace detail {
+int64_t totalElements(TypeRange types) {
+  int64_t total = 0;
+  for (Type type : types)
+    total += elementCount(type);
+  return total;
+}
+int64_t totalBytes(TypeRange types) {
+  int64_t total = 0;
+  for (Type type : types)
+    total += tensorBytes(type);
+  return total;
+}
+} // namespace detail
+
+/// The bytes of a resource, empty where it has none.
+static ArrayRef<char> resourceBytes(DenseResourceElementsAttr resource) {
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
+bool getConstantBytes(ElementsAttr value, TensorView &view, bool &isSplat) {
+  auto type = cast<RankedTensorType>(value.getType());
+  view.type = type;
+  isSplat = false;
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    ArrayRef<char> data = resourceBytes(resource);
+    view.data = data.data();
+    return static_cast<int64_t>(data.size()) == tensorBytes(type) && !data.empty();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense || type.getElementType().isInteger(1))
+    return false;
+  isSplat = dense.isSplat();
+  view.data = dense.getRawData().data();
+  return true;
+}
+
+LogicalResult copyConstant(ElementsAttr value, char *destination) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bytes = tensorBytes(type);
+  if (bytes == 0)
+    return success();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && type.getElementType().isInteger(1)) {
+    for (bool bit : dense.getValues<bool>())
+      *destination++ = bit;
+    return success();
+  }
+  TensorView view;
+  bool isSplat;
+  if (!getConstantBytes(value, view, isSplat))
+    return failure();
+  if (!isSplat) {
+    std::memcpy(destination, view.data, bytes);
+    return success();
+  }
+  int64_t width = elementBytes(type.getElementType());
+  for (int64_t at = 0; at < bytes; at += width)
+    std::memcpy(destination + at, view.data, width);
+  return success();
+}
+
+DenseElementsAttr makeDense(RankedTensorType type, ArrayRef<char> data) {
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<bool> bits(data.size());
+    std::transform(data.begin(), data.end(), bits.begin(), [](char c) { return c != 0; });
+    return DenseElementsAttr::get(type, ArrayRef<bool>(bits));
+  }
+  // A splat is stored once.
+  int64_t width = elementBytes(type.getElementType());
+  if (static_cast<int64_t>(data.size()) > width &&
+      std::memcmp(data.data(), data.data() + width, data.size() - width) == 0)
+    return DenseElementsAttr::getFromRawBuffer(type, data.take_front(width));
+  return DenseElementsAttr::getFromRawBuffer(type, data);
+}
+
+ElementsAttr makeResource(RankedTensorType type, StringRef name, ArrayRef<char> data,
+                          std::shared_ptr<const void> owner) {
+  AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(
+      data, /*align=*/1, [owner = std::move(owner)](void *, size_t, size_t) {});
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}
+
+ElementsAttr makeMissingResource(RankedTensorType type, StringRef name) {
+  return DenseResourceElementsAttr::get(type, name, AsmResourceBlob());
+}
+
+ElementsAttr getConstant(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant ? constant.getValue() : ElementsAttr();
+}
+
+std::optional<double> getSplat(Value value) {
+  auto dense = dyn_cast_if_present<DenseElementsAttr>(getConstant(value));
+  if (!dense || !dense.isSplat())
+    return std::nullopt;
+  if (auto floats = dyn_cast<DenseFPElementsAttr>(dense)) {
+    APFloat splat = floats.getSplatValue<APFloat>();
+    bool loses;
+    splat.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return splat.convertToDouble();
+  }
+  APInt splat = dense.getSplatValue<APInt>();
+  return isUnsignedElement(dense.getElementType()) ? static_cast<double>(splat.getZExtValue())
+                                                   : static_cast<double>(splat.getSExtValue());
+}
+
+std::optional<SmallVector<int64_t>> getIntegers(Value value) {
+  ElementsAttr constant = getConstant(value);
+  if (!constant || !isa<IntegerType>(constant.getElementType()) || tensorBytes(constant.getType()) > kMaxFoldedBytes)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(constant.getType());
+  std::vector<char> bytes(tensorBytes(type));
+  if (failed(copyConstant(constant, bytes.data())))
+    return std::nullopt;
+  int64_t width = elementBytes(type.getElementType());
+  SmallVector<int64_t> result;
+  for (size_t at = 0; at < bytes.size(); at += width) {
+    uint64_t raw = 0;
+    std::memcpy(&raw, &bytes[at], width);
+    result.push_back(isUnsignedElement(type.getElementType()) ? static_cast<int64_t>(raw)
+                                                              : llvm::SignExtend64(raw, width * 8));
+  }
+  return result;
+}
+
+FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
+  size_t rank = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    rank = std::max(rank, shape.size());
+  SmallVector<int64_t> result(rank, 1);
+  for (ArrayRef<int64_t> shape : shapes)
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t &extent = result[rank - shape.size() + i];
+      if (extent == 1)
+        extent = shape[i];
+      else if (shape[i] != 1 && shape[i] != extent)
+        return failure();
+    }
+  return result;
+}
+
+ConstantExpressions::ConstantExpressions(Block &block) {
+  // In order, so that contains() never recurses deeper than operators built since.
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      contains(result);
+}
+
+bool ConstantExpressions::contains(Value value) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  Operation *op = value.getDefiningOp();
+  bool constant = op && (isa<ConstantOp>(op) ||
+                         (isa<EvaluateOpInterface>(op) &&
+                          llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand); })));
+  known[value] = constant;
+  return constant;
+}
+
+} // namespace sluice::dataflow

@@ -1,0 +1,80 @@
+//===- Dataflow.h - The graph dialect ---------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_DATAFLOW_H
+#define SLUICE_DATAFLOW_DATAFLOW_H
+
+#include "dialects/Dataflow/TensorView.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Dataflow/DataflowDialect.h.inc"
+#include "dialects/Dataflow/DataflowEnums.h.inc"
+
+namespace sluice::dataflow {
+class KernelEmitter;
+}
+
+#include "dialects/Dataflow/DataflowInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dataflow/DataflowAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Dataflow/DataflowOps.h.inc"
+
+namespace sluice::dataflow {
+
+/// A constant's bytes, where it has them: dense of any size, or a resource that
+/// is loaded. False: it is a splat, which `view.data` then holds one element of
+/// when `allowSplat` is set, or the data is not there.
+bool getConstantBytes(mlir::ElementsAttr value, TensorView &view, bool &isSplat);
+
+/// Copies a constant's elements to dense storage of tensorBytes(value.getType())
+/// bytes, splats repeated. Fails where a resource's data is not there.
+llvm::LogicalResult copyConstant(mlir::ElementsAttr value, char *destination);
+
+/// Dense (or splat) attribute over row-major storage, i1 a byte an element.
+mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<char> data);
+
+/// A constant of lazily mapped data. `data` must stay valid as long as `owner`
+/// is held; the attribute holds it. Names are made unique.
+mlir::ElementsAttr makeResource(mlir::RankedTensorType type, llvm::StringRef name, llvm::ArrayRef<char> data,
+                                std::shared_ptr<const void> owner);
+/// A constant whose data is not there: it can be planned, not run.
+mlir::ElementsAttr makeMissingResource(mlir::RankedTensorType type, llvm::StringRef name);
+
+/// The constant that defines a value, or null.
+mlir::ElementsAttr getConstant(mlir::Value value);
+/// The one value every element of a constant has, as a double; nullopt where it
+/// is not a splat (or not a constant).
+std::optional<double> getSplat(mlir::Value value);
+/// All elements of a small integer constant.
+std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
+
+/// numpy's result shape; fails where extents do not agree.
+llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// Values that are constant, or follow from constants alone through operators
+/// that can evaluate themselves: parameters, once packed at link.
+class ConstantExpressions {
+public:
+  /// Looks at the operators of `block`, in order.
+  explicit ConstantExpressions(mlir::Block &block);
+  bool contains(mlir::Value value);
+
+private:
+  llvm::DenseMap<mlir::Value, bool> known;
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_DATAFLOW_H

@@ -1,0 +1,584 @@
+//===- KernelEmitter.cpp --------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/Scalars.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+namespace {
+/// Elements a chunk of an element-wise loop covers: enough to hide the cost of
+/// handing it to a thread.
+constexpr int64_t kGrainElements = 16384;
+
+/// Chunk functions return nothing; their pointers do not alias.
+constexpr StringLiteral kNoAlias = "llvm.noalias";
+
+/// sluice_kernel_env: { size_t size; void *pool; parallel_for }.
+constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16;
+} // namespace
+
+KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, ModuleOp module, StringRef symbol)
+    : kernelOp(op), vectorTarget(target), module(module), symbol(symbol), b(op->getContext()),
+      location(op->getLoc()), entryBuilder(op->getContext()) {}
+
+LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target) {
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
+    if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
+      return op->emitError("kernel of dynamic shape, bind every dimension first");
+  KernelEmitter emitter(op, target, module, symbol);
+  emitter.emitBody();
+  return success();
+}
+
+void KernelEmitter::emitBody() {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+  kernel = func::FuncOp::create(moduleBuilder, location, symbol,
+                                b.getFunctionType({ptr, ptr}, {b.getI32Type()}));
+  entryBuilder.setInsertionPointToStart(kernel.addEntryBlock());
+
+  auto group = dyn_cast<FusedOp>(kernelOp);
+  numOperands = kernelOp->getNumOperands();
+  for (unsigned i = 0; i < numOperands; ++i) {
+    Value operand = group ? Value(group.getBody().getArgument(i)) : kernelOp->getOperand(i);
+    // An operator that reads one value twice has it as one expression.
+    argumentIndex.try_emplace(operand, i);
+    argumentElement.push_back(cast<RankedTensorType>(operand.getType()).getElementType());
+  }
+  for (Type type : kernelOp->getResultTypes())
+    argumentElement.push_back(cast<RankedTensorType>(type).getElementType());
+  if (group)
+    yielded.assign(group.getBody().front().getTerminator()->operand_begin(),
+                   group.getBody().front().getTerminator()->operand_end());
+  else
+    yielded.assign(kernelOp->result_begin(), kernelOp->result_end());
+
+  anchor = group ? group.getAnchor() : (isa<KernelOpInterface>(kernelOp) ? kernelOp : nullptr);
+  if (anchor) {
+    cast<KernelOpInterface>(anchor).emitKernel(*this);
+  } else {
+    for (auto [i, value] : llvm::enumerate(yielded))
+      emitLoops(i, value);
+  }
+  Value zero = arith::ConstantIntOp::create(entryBuilder, location, 0, 32);
+  func::ReturnOp::create(entryBuilder, location, zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::index(int64_t value) { return arith::ConstantIndexOp::create(b, location, value); }
+
+Value KernelEmitter::constant(Type type, double value) { return emitConstant(b, location, type, value); }
+
+static std::optional<int64_t> constantIndex(Value value) {
+  if (auto op = value.getDefiningOp<arith::ConstantIndexOp>())
+    return op.value();
+  return std::nullopt;
+}
+
+Value KernelEmitter::add(Value a, Value c) {
+  auto ca = constantIndex(a), cc = constantIndex(c);
+  if (ca && cc)
+    return index(*ca + *cc);
+  if (ca && *ca == 0)
+    return c;
+  if (cc && *cc == 0)
+    return a;
+  return arith::AddIOp::create(b, location, a, c, arith::IntegerOverflowFlags::nsw);
+}
+
+Value KernelEmitter::mul(Value a, int64_t c) {
+  if (c == 1)
+    return a;
+  if (auto ca = constantIndex(a))
+    return index(*ca * c);
+  if (c == 0)
+    return index(0);
+  return arith::MulIOp::create(b, location, a, index(c), arith::IntegerOverflowFlags::nsw);
+}
+
+SmallVector<Value> KernelEmitter::delinearize(Value linear, ArrayRef<int64_t> extents) {
+  SmallVector<Value> digits(extents.size());
+  Value rest = linear;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] == 1) {
+      digits[i] = index(0);
+      continue;
+    }
+    bool isOutermost = llvm::all_of(extents.take_front(i), [](int64_t extent) { return extent == 1; });
+    if (isOutermost) {
+      digits[i] = rest;
+      for (size_t j = 0; j < i; ++j)
+        digits[j] = index(0);
+      break;
+    }
+    Value extent = index(extents[i]);
+    digits[i] = arith::RemUIOp::create(b, location, rest, extent);
+    rest = arith::DivUIOp::create(b, location, rest, extent);
+  }
+  return digits;
+}
+
+Value KernelEmitter::linearize(ValueRange indices, ArrayRef<int64_t> extents) {
+  Value linear = index(0);
+  int64_t stride = 1;
+  SmallVector<int64_t> strides(extents.size());
+  for (size_t i = extents.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= extents[i];
+  }
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] != 1)
+      linear = add(linear, mul(indices[i], strides[i]));
+  return linear;
+}
+
+Value KernelEmitter::address(Value base, Type elementType, Value linear) {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type storage = elementType.isInteger(1) ? b.getI8Type() : elementType;
+  if (auto integer = dyn_cast<IntegerType>(storage); integer && !integer.isSignless())
+    storage = IntegerType::get(b.getContext(), integer.getWidth());
+  if (auto constant = constantIndex(linear)) {
+    if (*constant == 0)
+      return base;
+    if (*constant < std::numeric_limits<int32_t>::max())
+      return LLVM::GEPOp::create(b, location, ptr, storage, base, ArrayRef<LLVM::GEPArg>{int32_t(*constant)},
+                                 LLVM::GEPNoWrapFlags::inbounds);
+  }
+  Value offset = linear.getType().isIndex()
+                     ? arith::IndexCastOp::create(b, location, b.getI64Type(), linear).getResult()
+                     : linear;
+  return LLVM::GEPOp::create(b, location, ptr, storage, base, ArrayRef<LLVM::GEPArg>{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value KernelEmitter::load(Value base, Type elementType, Value linear, int64_t lanes) {
+  return emitLoad(b, location, address(base, elementType, linear), elementType, lanes);
+}
+
+void KernelEmitter::store(Value base, Type elementType, Value linear, Value value) {
+  emitStore(b, location, address(base, elementType, linear), elementType, value);
+}
+
+Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&chunkBody.getBody().front());
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Value size = arith::ConstantIntOp::create(b, location, count, 64);
+  Type storage = elementType.isInteger(1) ? b.getI8Type() : computeType(elementType);
+  return LLVM::AllocaOp::create(b, location, ptr, storage, size, /*alignment=*/64);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Value, Value)> body) {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type i64 = b.getI64Type();
+  std::string chunkName = symbol + "_chunk" + std::to_string(numChunks);
+  std::string bodyName = symbol + "_body" + std::to_string(numChunks++);
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+
+  // The body, over pointers that do not alias.
+  SmallVector<Type> types(argumentElement.size() + 1, ptr);
+  types.push_back(i64);
+  types.push_back(i64);
+  chunkBody = func::FuncOp::create(moduleBuilder, location, bodyName, b.getFunctionType(types, {}));
+  chunkBody.setPrivate();
+  Block *block = chunkBody.addEntryBlock();
+  for (unsigned i = 0; i < argumentElement.size() + 1; ++i)
+    chunkBody.setArgAttr(i, kNoAlias, b.getUnitAttr());
+  pointers.assign(block->args_begin(), block->args_begin() + argumentElement.size() + 1);
+  b.setInsertionPointToStart(block);
+  Value begin = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 2));
+  Value end = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 1));
+  memo.clear();
+  bound.clear();
+  body(begin, end);
+  b.setInsertionPointToEnd(block);
+  func::ReturnOp::create(b, location);
+  memo.clear();
+  bound.clear();
+
+  // The chunk function parallel_for calls: unpacks the arguments.
+  auto chunk = func::FuncOp::create(moduleBuilder, location, chunkName, b.getFunctionType({ptr, i64, i64}, {}));
+  chunk.setPrivate();
+  Block *chunkBlock = chunk.addEntryBlock();
+  OpBuilder cb = OpBuilder::atBlockBegin(chunkBlock);
+  SmallVector<Value> callArgs;
+  for (unsigned i = 0; i < argumentElement.size() + 1; ++i) {
+    // Workspace, the last, is passed only where there is one.
+    if (i == argumentElement.size() && cast<CostOpInterface>(kernelOp).getWorkspaceBytes() == 0) {
+      callArgs.push_back(LLVM::ZeroOp::create(cb, location, ptr));
+      continue;
+    }
+    Value slot = LLVM::GEPOp::create(cb, location, ptr, ptr, chunkBlock->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    callArgs.push_back(LLVM::LoadOp::create(cb, location, ptr, slot));
+  }
+  callArgs.push_back(chunkBlock->getArgument(1));
+  callArgs.push_back(chunkBlock->getArgument(2));
+  func::CallOp::create(cb, location, chunkBody, callArgs);
+  func::ReturnOp::create(cb, location);
+
+  // The call from the kernel's entry; one chunk needs no pool.
+  Block &entry = kernel.getBody().front();
+  OpBuilder &eb = entryBuilder;
+  Value args = entry.getArgument(1);
+  auto constantI64 = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 64); };
+  if (extent <= grain) {
+    func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
+    return;
+  }
+  Value env = entry.getArgument(0);
+  auto field = [&](int64_t offset) -> Value {
+    Value address =
+        LLVM::GEPOp::create(eb, location, ptr, eb.getI8Type(), env, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return LLVM::LoadOp::create(eb, location, ptr, address);
+  };
+  Value pool = field(kEnvPool), parallelFor = field(kEnvParallelFor);
+  Value function = LLVM::AddressOfOp::create(eb, location, ptr, chunkName);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
+  LLVM::CallOp::create(eb, location, type,
+                       ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
+}
+
+void KernelEmitter::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {
+  auto lo = constantIndex(lower), hi = constantIndex(upper);
+  if (lo && hi && *hi <= *lo)
+    return;
+  if (lo && hi && *hi - *lo <= step) {
+    body(lower);
+    return;
+  }
+  auto op = scf::ForOp::create(b, location, lower, upper, index(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  body(op.getInductionVar());
+}
+
+void KernelEmitter::loop(int64_t lower, int64_t upper, int64_t step, function_ref<void(Value)> body) {
+  loop(index(lower), index(upper), step, body);
+}
+
+SmallVector<Value> KernelEmitter::reduce(Value lower, Value upper, int64_t step, ValueRange initial,
+                                         function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(b, location, lower, upper, index(step), initial);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.getBody());
+    SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+    scf::YieldOp::create(b, location, next);
+  }
+  return SmallVector<Value>(op.getResults());
+}
+
+void KernelEmitter::nest(ArrayRef<int64_t> extents, function_ref<void(ValueRange)> body) {
+  SmallVector<Value> indices;
+  std::function<void(size_t)> level = [&](size_t depth) {
+    if (depth == extents.size())
+      return body(indices);
+    loop(0, extents[depth], 1, [&](Value i) {
+      indices.push_back(i);
+      level(depth + 1);
+      indices.pop_back();
+    });
+  };
+  level(0);
+}
+
+void KernelEmitter::ifThen(Value condition, function_ref<void()> body) {
+  auto op = scf::IfOp::create(b, location, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+}
+
+Value KernelEmitter::choose(Value condition, function_ref<Value()> onTrue, function_ref<Value()> onFalse) {
+  auto op = scf::IfOp::create(
+      b, location, condition,
+      [&](OpBuilder &inner, Location) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        Value value = onTrue();
+        scf::YieldOp::create(b, location, value);
+      },
+      [&](OpBuilder &inner, Location) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        Value value = onFalse();
+        scf::YieldOp::create(b, location, value);
+      });
+  return op.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> KernelEmitter::shapeOf(Value tensor) {
+  if (auto it = collapsed.find(tensor); it != collapsed.end())
+    return it->second;
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+
+Value KernelEmitter::pointer(Value tensor) { return pointers[argumentIndex.lookup(tensor)]; }
+
+Value KernelEmitter::workspace() { return pointers[argumentElement.size()]; }
+
+Value KernelEmitter::element(Value tensor, ValueRange indices) { return elements(tensor, indices, 1); }
+
+/// A value of `block` (or of one it is nested in) can be used at the end of it.
+static bool isVisible(Value value, Block *at) {
+  Block *home = value.getParentBlock();
+  for (Block *block = at; block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
+    if (block == home)
+      return true;
+  return false;
+}
+
+static bool isSameIndex(Value a, Value c) {
+  return a == c || (constantIndex(a) && constantIndex(a) == constantIndex(c));
+}
+
+Value KernelEmitter::elements(Value tensor, ValueRange indices, int64_t lanes) {
+  if (auto it = bound.find(tensor); it != bound.end() && it->second.lanes == lanes)
+    return it->second.value;
+  if (auto it = memo.find(tensor); it != memo.end())
+    for (const Memo &entry : it->second)
+      if (entry.lanes == lanes && llvm::equal(entry.indices, indices, isSameIndex) &&
+          isVisible(entry.value, b.getBlock()))
+        return entry.value;
+  Value value = compute(tensor, indices, lanes);
+  memo[tensor].push_back({SmallVector<Value>(indices), lanes, value});
+  return value;
+}
+
+Value KernelEmitter::broadcastElements(Value tensor, ValueRange indices, int64_t lanes) {
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  SmallVector<Value> own;
+  size_t skip = indices.size() - shape.size();
+  for (size_t i = 0; i < shape.size(); ++i)
+    own.push_back(shape[i] == 1 ? index(0) : indices[skip + i]);
+  if (lanes > 1 && (shape.empty() || shape.back() == 1)) {
+    Value scalar = elements(tensor, own, 1);
+    return vector::BroadcastOp::create(b, location, VectorType::get({lanes}, scalar.getType()), scalar);
+  }
+  return elements(tensor, own, lanes);
+}
+
+Value KernelEmitter::compute(Value tensor, ValueRange indices, int64_t lanes) {
+  Type elementType = cast<RankedTensorType>(tensor.getType()).getElementType();
+  if (auto it = argumentIndex.find(tensor); it != argumentIndex.end())
+    return load(pointers[it->second], elementType, linearize(indices, shapeOf(tensor)), lanes);
+  Operation *op = tensor.getDefiningOp();
+  if (auto constantOp = dyn_cast<ConstantOp>(op)) {
+    // Only splats are cloned into groups.
+    Type type = computeType(elementType);
+    if (auto integer = dyn_cast<IntegerType>(type)) {
+      APInt splat = cast<DenseElementsAttr>(constantOp.getValue()).getSplatValue<APInt>();
+      Value scalar = arith::ConstantOp::create(b, location, IntegerAttr::get(type, splat));
+      return lanes == 1 ? scalar
+                        : Value(vector::BroadcastOp::create(b, location, VectorType::get({lanes}, type), scalar));
+    }
+    if (lanes > 1)
+      type = VectorType::get({lanes}, type);
+    return constant(type, *getSplat(tensor));
+  }
+  if (auto elementwise = dyn_cast<ElementwiseOpInterface>(op)) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(broadcastElements(operand, indices, lanes));
+    return elementwise.emitScalar(b, location, operands);
+  }
+  assert(lanes == 1 && "vector access to an expression that has none");
+  return cast<ElementalOpInterface>(op).emitElement(*this, indices);
+}
+
+bool KernelEmitter::isVectorizable(Value tensor) {
+  if (argumentIndex.count(tensor))
+    return true;
+  Operation *op = tensor.getDefiningOp();
+  if (!op || op == anchor)
+    return op == anchor;
+  if (isa<ConstantOp>(op))
+    return true;
+  return isa<ElementwiseOpInterface>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isVectorizable(operand); });
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+bool KernelEmitter::hasEpilogue() const { return anchor && yielded[0] != anchor->getResult(0); }
+
+bool KernelEmitter::canStoreVectors() {
+  return llvm::all_of(yielded, [&](Value value) { return isVectorizable(value); });
+}
+
+Value KernelEmitter::resultPointer(unsigned result) {
+  if (yielded[result] != anchor->getResult(result))
+    return Value();
+  return pointers[numOperands + result];
+}
+
+void KernelEmitter::store(Value value, ValueRange indices, int64_t lanes, unsigned result) {
+  Value produced = anchor->getResult(result);
+  bound.clear();
+  // Expressions over the value just bound are new at every store.
+  memo.clear();
+  bound[produced] = {value, SmallVector<Value>(indices), lanes};
+  Value out = elements(yielded[result], indices, lanes);
+  bound.clear();
+  memo.clear();
+  store(pointers[numOperands + result], argumentElement[numOperands + result],
+        linearize(indices, shapeOf(yielded[result])), out);
+}
+
+void KernelEmitter::storeLanes(Value value, ValueRange indices, int64_t lanes) {
+  if (lanes == 1 || canStoreVectors())
+    return store(value, indices, lanes);
+  SmallVector<Value> at(indices);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    at.back() = add(indices.back(), index(lane));
+    store(vector::ExtractOp::create(b, location, value, lane), at);
+  }
+}
+
+emit::SinkStyle KernelEmitter::sinkStyle() const {
+  auto group = dyn_cast<FusedOp>(kernelOp);
+  if (!group)
+    return emit::SinkStyle::Inline;
+  // A few additions and clamps are cheaper in every tile than a scratch tile.
+  constexpr int64_t kShortEpilogue = 6;
+  int64_t work = 0;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (&op != anchor && isa<ElementwiseOpInterface>(op))
+      if (int64_t count = elementCount(op.getResult(0).getType()))
+        work += cast<CostOpInterface>(op).getFlops() / count;
+  return work > kShortEpilogue ? emit::SinkStyle::Looped : emit::SinkStyle::Inline;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups without anchor: one nest over the result
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes,
+                             SmallVectorImpl<SmallVector<size_t>> &members) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();
+  size_t rank = shape.size();
+  llvm::SetVector<Value> values;
+  values.insert(root);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!argumentIndex.count(values[i]))
+      if (Operation *op = values[i].getDefiningOp())
+        values.insert(op->operand_begin(), op->operand_end());
+
+  auto aligned = [&](Value value) {
+    ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
+    SmallVector<int64_t> extents(rank - own.size(), 1);
+    extents.append(own.begin(), own.end());
+    return extents;
+  };
+  SmallVector<int64_t> last;
+  for (size_t d = 0; d < rank; ++d) {
+    if (shape[d] == 1)
+      continue;
+    SmallVector<int64_t> signature{classes.empty() ? 0 : classes[d]};
+    for (Value value : values)
+      signature.push_back(aligned(value)[d] == 1);
+    if (members.empty() || signature != last)
+      members.emplace_back();
+    members.back().push_back(d);
+    last = signature;
+  }
+  for (Value value : values) {
+    SmallVector<int64_t> own = aligned(value), extents;
+    for (ArrayRef<size_t> group : members) {
+      int64_t extent = 1;
+      for (size_t d : group)
+        extent *= own[d];
+      extents.push_back(extent);
+    }
+    collapsed[value] = extents;
+  }
+}
+
+void KernelEmitter::emitLoops(unsigned result, Value value) {
+  collapsed.clear();
+  bool vectorize = isVectorizable(value);
+  SmallVector<SmallVector<size_t>> members;
+  if (vectorize)
+    collapse(value, {}, members);
+  SmallVector<int64_t> shape(shapeOf(value));
+  if (shape.empty())
+    shape.push_back(1);
+  int64_t rows = 1, columns = shape.back();
+  for (int64_t extent : ArrayRef(shape).drop_back())
+    rows *= extent;
+  if (rows * columns == 0)
+    return;
+  Type elementType = argumentElement[numOperands + result];
+  int64_t lanes = vectorize && columns >= vectorTarget.lanesF32 ? vectorTarget.lanesF32 : 1;
+  auto put = [&](ValueRange indices, int64_t count) {
+    // A scalar result has no dimension to index.
+    ValueRange own = shapeOf(value).empty() ? ValueRange() : indices;
+    Value out = elements(value, own, count);
+    store(pointers[numOperands + result], elementType, linearize(indices, shape), out);
+  };
+
+  if (rows == 1) {
+    // One long row: chunks are runs of elements.
+    parallel(columns, kGrainElements, [&](Value begin, Value end) {
+      SmallVector<Value> prefix(shape.size() - 1);
+      for (Value &i : prefix)
+        i = index(0);
+      auto at = [&](Value i, int64_t count) {
+        SmallVector<Value> indices = prefix;
+        indices.push_back(i);
+        put(indices, count);
+      };
+      Value split = begin;
+      if (lanes > 1) {
+        Value length = arith::SubIOp::create(b, location, end, begin);
+        Value whole = mul(arith::DivUIOp::create(b, location, length, index(lanes)), lanes);
+        split = add(begin, whole);
+        loop(begin, split, lanes, [&](Value i) { at(i, lanes); });
+      }
+      loop(split, end, 1, [&](Value i) { at(i, 1); });
+    });
+    return;
+  }
+  int64_t grain = std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, columns));
+  parallel(rows, grain, [&](Value begin, Value end) {
+    loop(begin, end, 1, [&](Value row) {
+      SmallVector<Value> prefix = delinearize(row, ArrayRef(shape).drop_back());
+      auto at = [&](Value i, int64_t count) {
+        SmallVector<Value> indices = prefix;
+        indices.push_back(i);
+        put(indices, count);
+      };
+      int64_t whole = columns / lanes * lanes;
+      if (lanes > 1)
+        loop(0, whole, lanes, [&](Value i) { at(i, lanes); });
+      loop(lanes > 1 ? whole : 0, columns, 1, [&](Value i) { at(i, 1); });
+    });
+  });
+}
+
+} // namespace sluice::dataflow

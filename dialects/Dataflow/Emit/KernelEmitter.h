@@ -1,0 +1,172 @@
+//===- KernelEmitter.h - From operators to loops ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A kernel is one operator or one fused group. Values inside it are functions
+// of an index: asking for an element of one emits the expression that computes
+// it, down to loads of the kernel's arguments (as XLA's elemental IR emitter
+// does). The loops come from the group's anchor, or are one nest over the
+// result. Emitted dialects: func, scf, arith, math, vector and llvm pointers.
+//
+// A kernel is `func @name(env: !llvm.ptr, args: !llvm.ptr) -> i32`; each
+// parallel region is a function of its own over [begin, end), run by the
+// environment's parallel_for (sluice/Runtime/abi.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
+#define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/TensorView.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <functional>
+#include <string>
+
+namespace sluice::dataflow {
+
+using emit::VectorTarget;
+
+class KernelEmitter {
+public:
+  /// Emits the kernel of `op` (an operator of the dataflow dialect with static
+  /// types, fused group or not) as a function named `symbol` at `module`'s end.
+  /// Arguments in order: operands, results, workspace.
+  static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
+                                  const VectorTarget &target);
+
+  mlir::OpBuilder &builder() { return b; }
+  mlir::Location loc() const { return location; }
+  const VectorTarget &target() const { return vectorTarget; }
+
+  //===--- Reading ---------------------------------------------------------===//
+
+  /// Element of a value of the kernel, as a scalar of its compute type.
+  mlir::Value element(mlir::Value tensor, mlir::ValueRange indices);
+  /// `lanes` consecutive elements along the last dimension, as a vector (a
+  /// scalar for one lane). Needs isVectorizable(tensor) where lanes > 1.
+  mlir::Value elements(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
+  /// Element-wise expressions over arguments only.
+  bool isVectorizable(mlir::Value tensor);
+  /// As element(), with numpy broadcasting of `tensor` to the indexed shape.
+  mlir::Value broadcastElements(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
+  /// The data of an argument: an operand that is no expression.
+  mlir::Value pointer(mlir::Value tensor);
+  /// Whether a value is read from memory as it is.
+  bool isArgument(mlir::Value tensor) const { return argumentIndex.count(tensor); }
+  mlir::Value workspace();
+  /// Merges neighbouring dimensions of `root` that have the same `classes` entry
+  /// (all alike where empty) and that no operand broadcasts apart, for every
+  /// value the element-wise expression is made of; extents of 1 go. Then
+  /// shapeOf(root) is what to index it by, and `members[k]` are the dimensions
+  /// that became dimension k.
+  void collapse(mlir::Value root, llvm::ArrayRef<int64_t> classes,
+                llvm::SmallVectorImpl<llvm::SmallVector<size_t>> &members);
+  /// Extents to index a value by: its type's, or those it was collapsed to.
+  llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
+
+  //===--- Writing ---------------------------------------------------------===//
+
+  /// Hands `lanes` elements of a result of the anchor over: applies the
+  /// epilogue and stores. `value` is of compute type.
+  void store(mlir::Value value, mlir::ValueRange indices, int64_t lanes = 1, unsigned result = 0);
+  /// The same for a vector of any origin: element by element where an epilogue
+  /// has no vector form.
+  void storeLanes(mlir::Value value, mlir::ValueRange indices, int64_t lanes);
+  /// How long the epilogue is, as the contraction emitters ask.
+  emit::SinkStyle sinkStyle() const;
+  /// What is stored is a function of the anchor's value, not that value.
+  bool hasEpilogue() const;
+  /// True where store() may be given vectors.
+  bool canStoreVectors();
+  /// Result memory that the anchor may read back: null where an epilogue makes
+  /// what is stored another value.
+  mlir::Value resultPointer(unsigned result);
+
+  //===--- Loops -----------------------------------------------------------===//
+
+  /// A parallel loop over [0, extent) in chunks of `grain`; `body` emits the
+  /// code for [begin, end) (index values) and may use nothing emitted outside.
+  void parallel(int64_t extent, int64_t grain, llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
+  /// scf.for from `lower` to `upper`.
+  void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  void loop(int64_t lower, int64_t upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  /// A loop that carries values; returns the last iteration's.
+  llvm::SmallVector<mlir::Value>
+  reduce(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange initial,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  /// A perfect nest over `extents`; `body` gets one index a dimension.
+  void nest(llvm::ArrayRef<int64_t> extents, llvm::function_ref<void(mlir::ValueRange)> body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  /// An scf.if that yields the chosen branch's value.
+  mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> onTrue,
+                     llvm::function_ref<mlir::Value()> onFalse);
+
+  //===--- Values ----------------------------------------------------------===//
+
+  mlir::Value index(int64_t value);
+  /// A constant of a compute type, scalar or vector.
+  mlir::Value constant(mlir::Type type, double value);
+  mlir::Value add(mlir::Value a, mlir::Value c); ///< index + index
+  mlir::Value mul(mlir::Value a, int64_t c);     ///< index * constant
+  /// Row-major digits of `linear` in base `extents`.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> extents);
+  mlir::Value linearize(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents);
+  /// Address of element `linear` of an array of `elementType`.
+  mlir::Value address(mlir::Value base, mlir::Type elementType, mlir::Value linear);
+  /// Loads `lanes` elements as compute type; stores from it.
+  mlir::Value load(mlir::Value base, mlir::Type elementType, mlir::Value linear, int64_t lanes = 1);
+  void store(mlir::Value base, mlir::Type elementType, mlir::Value linear, mlir::Value value);
+  /// Scratch on the stack of the current chunk: `count` elements.
+  mlir::Value stackBuffer(mlir::Type elementType, int64_t count);
+
+private:
+  struct Bound {
+    mlir::Value value;
+    llvm::SmallVector<mlir::Value> indices;
+    int64_t lanes = 1;
+  };
+  struct Memo {
+    llvm::SmallVector<mlir::Value> indices;
+    int64_t lanes;
+    mlir::Value value;
+  };
+
+  KernelEmitter(mlir::Operation *op, const VectorTarget &target, mlir::ModuleOp module, llvm::StringRef symbol);
+  void emitBody();
+  /// The loops of a group without anchor.
+  void emitLoops(unsigned result, mlir::Value value);
+  mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
+
+  mlir::Operation *kernelOp;
+  VectorTarget vectorTarget;
+  mlir::ModuleOp module;
+  std::string symbol;
+  mlir::OpBuilder b;
+  mlir::Location location;
+
+  mlir::func::FuncOp kernel;      ///< The entry; `parallel` appends calls to it.
+  mlir::OpBuilder entryBuilder;   ///< At the entry's end.
+  mlir::func::FuncOp chunkBody;   ///< The region being emitted.
+  unsigned numChunks = 0;
+
+  /// Kernel argument number of operands (or the group's block arguments).
+  llvm::DenseMap<mlir::Value, unsigned> argumentIndex;
+  llvm::SmallVector<mlir::Value> pointers; ///< In the region being emitted.
+  llvm::SmallVector<mlir::Type> argumentElement;
+  unsigned numOperands = 0;
+  llvm::SmallVector<mlir::Value> yielded; ///< What result i stores.
+  mlir::Operation *anchor = nullptr;
+  llvm::DenseMap<mlir::Value, Bound> bound;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Memo>> memo;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> collapsed;
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H

@@ -1,0 +1,530 @@
+//===- Scalars.cpp --------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/Scalars.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+/// `type` with another element type: vector<nxT> -> vector<nxE>, T -> E.
+static Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), element);
+  return element;
+}
+
+Value emitConstant(OpBuilder &b, Location loc, Type type, double value) {
+  Type element = getElementTypeOrSelf(type);
+  if (isa<IntegerType>(element))
+    return emitIntConstant(b, loc, type, static_cast<int64_t>(value));
+  TypedAttr attr = b.getFloatAttr(element, value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+Value emitIntConstant(OpBuilder &b, Location loc, Type type, int64_t value) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr attr =
+      b.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+Value emitExtreme(OpBuilder &b, Location loc, Type type, bool isUnsigned, bool lowest) {
+  Type element = getElementTypeOrSelf(type);
+  if (isa<FloatType>(element)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return emitConstant(b, loc, type, lowest ? -infinity : infinity);
+  }
+  unsigned width = element.getIntOrFloatBitWidth();
+  APInt value = lowest ? (isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width))
+                       : (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
+  return emitIntConstant(b, loc, type, value.getSExtValue());
+}
+
+static Type lanesOf(Type element, int64_t lanes) {
+  return lanes == 1 ? element : Type(VectorType::get({lanes}, element));
+}
+
+/// How an element type lies in memory: bf16 as its bits (its conversions are
+/// integer shifts), bool as a byte.
+static Type storageType(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+  if (elementType.isInteger(1))
+    return IntegerType::get(context, 8);
+  if (elementType.isBF16())
+    return IntegerType::get(context, 16);
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(context, integer.getWidth());
+  return elementType;
+}
+
+static Value fromStorage(OpBuilder &b, Location loc, Type elementType, Value raw) {
+  Type type = raw.getType();
+  if (elementType.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, raw, emitIntConstant(b, loc, type, 0));
+  if (elementType.isF16())
+    return arith::ExtFOp::create(b, loc, withElement(type, b.getF32Type()), raw);
+  if (elementType.isBF16()) {
+    Type wide = withElement(type, b.getI32Type());
+    Value bits = arith::ExtUIOp::create(b, loc, wide, raw);
+    bits = arith::ShLIOp::create(b, loc, bits, emitIntConstant(b, loc, wide, 16));
+    return arith::BitcastOp::create(b, loc, withElement(type, b.getF32Type()), bits);
+  }
+  return raw;
+}
+
+static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value) {
+  Type type = value.getType();
+  if (elementType.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, withElement(type, b.getI8Type()), value);
+  if (elementType.isF16())
+    return arith::TruncFOp::create(b, loc, withElement(type, b.getF16Type()), value);
+  if (elementType.isBF16()) {
+    // Round to nearest even on the bits; NaN stays a (quiet) NaN.
+    Type wide = withElement(type, b.getI32Type());
+    auto constant = [&](int64_t v) { return emitIntConstant(b, loc, wide, v); };
+    Value bits = arith::BitcastOp::create(b, loc, wide, value);
+    Value lsb = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, constant(16)), constant(1));
+    Value rounded = arith::AddIOp::create(b, loc, bits, arith::AddIOp::create(b, loc, lsb, constant(0x7fff)));
+    Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+    Value quiet = arith::OrIOp::create(b, loc, bits, constant(0x400000));
+    Value chosen = arith::SelectOp::create(b, loc, isNan, quiet, rounded);
+    Value high = arith::ShRUIOp::create(b, loc, chosen, constant(16));
+    return arith::TruncIOp::create(b, loc, withElement(type, b.getI16Type()), high);
+  }
+  return value;
+}
+
+Value emitLoad(OpBuilder &b, Location loc, Value address, Type elementType, int64_t lanes) {
+  Type storage = storageType(elementType);
+  unsigned alignment = std::max(1u, storage.getIntOrFloatBitWidth() / 8);
+  Value raw = LLVM::LoadOp::create(b, loc, lanesOf(storage, lanes), address, alignment);
+  return fromStorage(b, loc, elementType, raw);
+}
+
+void emitStore(OpBuilder &b, Location loc, Value address, Type elementType, Value value) {
+  Type storage = storageType(elementType);
+  unsigned alignment = std::max(1u, storage.getIntOrFloatBitWidth() / 8);
+  LLVM::StoreOp::create(b, loc, toStorage(b, loc, elementType, value), address, alignment);
+}
+
+Value emitRoundTrip(OpBuilder &b, Location loc, Type elementType, Value value) {
+  if (!elementType.isF16() && !elementType.isBF16())
+    return value;
+  return fromStorage(b, loc, elementType, toStorage(b, loc, elementType, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Short names for arithmetic on one float type.
+struct Floats {
+  OpBuilder &b;
+  Location loc;
+  Type type;
+
+  Value c(double value) const { return emitConstant(b, loc, type, value); }
+  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) const { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
+  Value exp(Value x) const { return math::ExpOp::create(b, loc, x); }
+  Value log(Value x) const { return math::LogOp::create(b, loc, x); }
+  Value log1p(Value x) const { return math::Log1pOp::create(b, loc, x); }
+  Value sqrt(Value x) const { return math::SqrtOp::create(b, loc, x); }
+  Value tanh(Value x) const { return math::TanhOp::create(b, loc, x); }
+  Value abs(Value x) const { return math::AbsFOp::create(b, loc, x); }
+  Value neg(Value x) const { return arith::NegFOp::create(b, loc, x); }
+  Value lt(Value x, Value y) const { return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y); }
+  Value gt(Value x, Value y) const { return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y); }
+  Value select(Value condition, Value x, Value y) const { return arith::SelectOp::create(b, loc, condition, x, y); }
+  /// One instruction on x86; NaN passes through.
+  Value relu(Value x) const { return select(lt(x, c(0)), c(0), x); }
+  Value clamp(Value x, double low, double high) const {
+    Value raised = select(lt(x, c(low)), c(low), x);
+    return select(gt(raised, c(high)), c(high), raised);
+  }
+  Value sigmoid(Value x) const { return div(c(1), add(c(1), exp(neg(x)))); }
+  /// max(x, 0) + log1p(exp(-|x|)): no overflow.
+  Value softplus(Value x) const { return add(relu(x), log1p(exp(neg(abs(x))))); }
+};
+} // namespace
+
+static Value emitFloatUnary(const Floats &f, UnaryKind kind, Value x, double alpha, double beta) {
+  OpBuilder &b = f.b;
+  Location loc = f.loc;
+  switch (kind) {
+  case UnaryKind::abs:
+    return f.abs(x);
+  case UnaryKind::neg:
+    return f.neg(x);
+  case UnaryKind::exp:
+    return f.exp(x);
+  case UnaryKind::log:
+    return f.log(x);
+  case UnaryKind::sqrt:
+    return f.sqrt(x);
+  case UnaryKind::reciprocal:
+    return f.div(f.c(1), x);
+  case UnaryKind::sin:
+    return math::SinOp::create(b, loc, x);
+  case UnaryKind::cos:
+    return math::CosOp::create(b, loc, x);
+  case UnaryKind::tan:
+    return math::TanOp::create(b, loc, x);
+  case UnaryKind::asin:
+    return math::AsinOp::create(b, loc, x);
+  case UnaryKind::acos:
+    return math::AcosOp::create(b, loc, x);
+  case UnaryKind::atan:
+    return math::AtanOp::create(b, loc, x);
+  case UnaryKind::sinh:
+    return math::SinhOp::create(b, loc, x);
+  case UnaryKind::cosh:
+    return math::CoshOp::create(b, loc, x);
+  case UnaryKind::tanh:
+    return f.tanh(x);
+  case UnaryKind::asinh:
+    return math::AsinhOp::create(b, loc, x);
+  case UnaryKind::acosh:
+    return math::AcoshOp::create(b, loc, x);
+  case UnaryKind::atanh:
+    return math::AtanhOp::create(b, loc, x);
+  case UnaryKind::erf:
+    return math::ErfOp::create(b, loc, x);
+  case UnaryKind::sigmoid:
+    return f.sigmoid(x);
+  case UnaryKind::relu:
+    return f.relu(x);
+  case UnaryKind::leaky_relu:
+    return f.select(f.lt(x, f.c(0)), f.mul(x, f.c(alpha)), x);
+  case UnaryKind::elu:
+    return f.select(f.lt(x, f.c(0)), f.mul(f.c(alpha), f.sub(f.exp(x), f.c(1))), x);
+  case UnaryKind::selu:
+    return f.mul(f.c(beta), f.select(f.gt(x, f.c(0)), x, f.mul(f.c(alpha), f.sub(f.exp(x), f.c(1)))));
+  case UnaryKind::celu:
+    return f.select(f.lt(x, f.c(0)), f.mul(f.c(alpha), f.sub(f.exp(f.div(x, f.c(alpha))), f.c(1))), x);
+  case UnaryKind::thresholded_relu:
+    return f.select(f.gt(x, f.c(alpha)), x, f.c(0));
+  case UnaryKind::hard_sigmoid:
+    return f.clamp(f.add(f.mul(x, f.c(alpha)), f.c(beta)), 0, 1);
+  case UnaryKind::hard_swish:
+    return f.mul(x, f.clamp(f.add(f.mul(x, f.c(1.0 / 6)), f.c(0.5)), 0, 1));
+  case UnaryKind::softplus:
+    return f.softplus(x);
+  case UnaryKind::softsign:
+    return f.div(x, f.add(f.c(1), f.abs(x)));
+  case UnaryKind::gelu:
+    return f.mul(f.mul(f.c(0.5), x),
+                 f.add(f.c(1), math::ErfOp::create(b, loc, f.mul(x, f.c(std::numbers::sqrt2 / 2)))));
+  case UnaryKind::gelu_tanh: {
+    Value cube = f.mul(x, f.mul(x, x));
+    Value inner = f.mul(f.c(std::sqrt(2 / std::numbers::pi)), f.add(x, f.mul(f.c(0.044715), cube)));
+    return f.mul(f.mul(f.c(0.5), x), f.add(f.c(1), f.tanh(inner)));
+  }
+  case UnaryKind::mish:
+    return f.mul(x, f.tanh(f.softplus(x)));
+  case UnaryKind::swish:
+    return f.mul(x, f.sigmoid(f.mul(f.c(alpha), x)));
+  case UnaryKind::sign: {
+    Value one = f.select(f.gt(x, f.c(0)), f.c(1), x);
+    return f.select(f.lt(x, f.c(0)), f.c(-1), one);
+  }
+  case UnaryKind::floor:
+    return math::FloorOp::create(b, loc, x);
+  case UnaryKind::ceil:
+    return math::CeilOp::create(b, loc, x);
+  case UnaryKind::round:
+    return math::RoundEvenOp::create(b, loc, x);
+  case UnaryKind::is_nan:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  case UnaryKind::is_inf: {
+    double infinity = std::numeric_limits<double>::infinity();
+    Type bits = withElement(f.type, b.getI1Type());
+    Value result = emitIntConstant(b, loc, bits, 0);
+    for (auto [wanted, value] : {std::pair(alpha, infinity), std::pair(beta, -infinity)})
+      if (wanted != 0)
+        result = arith::OrIOp::create(
+            b, loc, result, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, f.c(value)));
+    return result;
+  }
+  case UnaryKind::shrink: {
+    Value low = f.select(f.lt(x, f.c(-alpha)), f.add(x, f.c(beta)), f.c(0));
+    return f.select(f.gt(x, f.c(alpha)), f.sub(x, f.c(beta)), low);
+  }
+  case UnaryKind::logical_not:
+  case UnaryKind::bitwise_not:
+    break;
+  }
+  llvm_unreachable("the verifier refuses this kind on floats");
+}
+
+Value emitUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x, bool isUnsigned, double alpha, double beta) {
+  Type type = x.getType();
+  if (isa<FloatType>(getElementTypeOrSelf(type)))
+    return emitFloatUnary(Floats{b, loc, type}, kind, x, alpha, beta);
+  auto constant = [&](int64_t v) { return emitIntConstant(b, loc, type, v); };
+  switch (kind) {
+  case UnaryKind::abs:
+    return isUnsigned ? x : Value(math::AbsIOp::create(b, loc, x));
+  case UnaryKind::neg:
+    return arith::SubIOp::create(b, loc, constant(0), x);
+  case UnaryKind::relu:
+    return isUnsigned ? x : Value(arith::MaxSIOp::create(b, loc, x, constant(0)));
+  case UnaryKind::sign: {
+    Value positive = isUnsigned ? arith::MinUIOp::create(b, loc, x, constant(1)).getResult()
+                                : arith::MinSIOp::create(b, loc, x, constant(1)).getResult();
+    return isUnsigned ? positive : Value(arith::MaxSIOp::create(b, loc, positive, constant(-1)));
+  }
+  case UnaryKind::floor:
+  case UnaryKind::ceil:
+  case UnaryKind::round:
+    return x;
+  case UnaryKind::logical_not:
+  case UnaryKind::bitwise_not:
+    return arith::XOrIOp::create(b, loc, x, constant(-1));
+  default:
+    llvm_unreachable("the verifier refuses this kind on integers");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+/// Division never traps: by zero gives 0 (quotient) or the dividend
+/// (remainder); the most negative number by -1 wraps.
+static Value emitIntDivision(OpBuilder &b, Location loc, Value x, Value y, bool isUnsigned, bool remainder) {
+  Type type = y.getType();
+  Value zero = emitIntConstant(b, loc, type, 0), one = emitIntConstant(b, loc, type, 1);
+  Value isZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, zero);
+  Value isSpecial = isZero;
+  if (!isUnsigned) {
+    Value isMinusOne =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, emitIntConstant(b, loc, type, -1));
+    isSpecial = arith::OrIOp::create(b, loc, isZero, isMinusOne);
+  }
+  Value safe = arith::SelectOp::create(b, loc, isSpecial, one, y);
+  Value quotient = isUnsigned ? arith::DivUIOp::create(b, loc, x, safe).getResult()
+                              : arith::DivSIOp::create(b, loc, x, safe).getResult();
+  Value special = arith::SelectOp::create(b, loc, isZero, zero, arith::SubIOp::create(b, loc, zero, x));
+  quotient = arith::SelectOp::create(b, loc, isSpecial, special, quotient);
+  if (!remainder)
+    return quotient;
+  return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, loc, quotient, y));
+}
+
+static Value emitIntBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
+  Type type = x.getType();
+  switch (kind) {
+  case BinaryKind::add:
+    return arith::AddIOp::create(b, loc, x, y);
+  case BinaryKind::sub:
+    return arith::SubIOp::create(b, loc, x, y);
+  case BinaryKind::mul:
+    return arith::MulIOp::create(b, loc, x, y);
+  case BinaryKind::div:
+    return emitIntDivision(b, loc, x, y, isUnsigned, /*remainder=*/false);
+  case BinaryKind::fmod:
+    return emitIntDivision(b, loc, x, y, isUnsigned, /*remainder=*/true);
+  case BinaryKind::mod: {
+    Value rest = emitIntDivision(b, loc, x, y, isUnsigned, /*remainder=*/true);
+    if (isUnsigned)
+      return rest;
+    // Python's sign: the divisor's.
+    Value zero = emitIntConstant(b, loc, type, 0);
+    Value nonZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, rest, zero);
+    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                         arith::XOrIOp::create(b, loc, rest, y), zero);
+    Value adjust = arith::AndIOp::create(b, loc, nonZero, differ);
+    return arith::SelectOp::create(b, loc, adjust, arith::AddIOp::create(b, loc, rest, y), rest);
+  }
+  case BinaryKind::max:
+    return isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                      : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  case BinaryKind::min:
+    return isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                      : arith::MinSIOp::create(b, loc, x, y).getResult();
+  case BinaryKind::logical_and:
+  case BinaryKind::bitwise_and:
+    return arith::AndIOp::create(b, loc, x, y);
+  case BinaryKind::logical_or:
+  case BinaryKind::bitwise_or:
+    return arith::OrIOp::create(b, loc, x, y);
+  case BinaryKind::logical_xor:
+  case BinaryKind::bitwise_xor:
+    return arith::XOrIOp::create(b, loc, x, y);
+  case BinaryKind::shift_left:
+  case BinaryKind::shift_right: {
+    // Shifting all bits out gives 0, where the instruction would wrap the count.
+    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    Value limit = emitIntConstant(b, loc, type, width - 1);
+    Value inRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, y, limit);
+    Value count = arith::MinUIOp::create(b, loc, y, limit);
+    Value shifted = kind == BinaryKind::shift_left ? arith::ShLIOp::create(b, loc, x, count).getResult()
+                                                   : arith::ShRUIOp::create(b, loc, x, count).getResult();
+    return arith::SelectOp::create(b, loc, inRange, shifted, emitIntConstant(b, loc, type, 0));
+  }
+  case BinaryKind::prelu: {
+    if (isUnsigned)
+      return x;
+    Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, emitIntConstant(b, loc, type, 0));
+    return arith::SelectOp::create(b, loc, negative, arith::MulIOp::create(b, loc, x, y), x);
+  }
+  case BinaryKind::pow: {
+    // Exact for what fits a double, as the reference implementations are.
+    Type f64 = withElement(type, b.getF64Type());
+    auto widen = [&](Value v) -> Value {
+      return isUnsigned ? arith::UIToFPOp::create(b, loc, f64, v).getResult()
+                        : arith::SIToFPOp::create(b, loc, f64, v).getResult();
+    };
+    Value power = math::PowFOp::create(b, loc, widen(x), widen(y));
+    Type element = getElementTypeOrSelf(type);
+    return emitCast(b, loc, power, b.getF64Type(),
+                    IntegerType::get(b.getContext(), element.getIntOrFloatBitWidth(),
+                                     isUnsigned ? IntegerType::Unsigned : IntegerType::Signless),
+                    /*saturate=*/true);
+  }
+  }
+  llvm_unreachable("unknown binary kind");
+}
+
+Value emitBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
+  Type type = x.getType();
+  if (isa<IntegerType>(getElementTypeOrSelf(type)))
+    return emitIntBinary(b, loc, kind, x, y, isUnsigned);
+  Floats f{b, loc, type};
+  switch (kind) {
+  case BinaryKind::add:
+    return f.add(x, y);
+  case BinaryKind::sub:
+    return f.sub(x, y);
+  case BinaryKind::mul:
+    return f.mul(x, y);
+  case BinaryKind::div:
+    return f.div(x, y);
+  case BinaryKind::pow:
+    return math::PowFOp::create(b, loc, x, y);
+  case BinaryKind::fmod:
+    return arith::RemFOp::create(b, loc, x, y);
+  case BinaryKind::mod: {
+    Value rest = arith::RemFOp::create(b, loc, x, y);
+    Value nonZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, rest, f.c(0));
+    Value differ = arith::XOrIOp::create(b, loc, f.lt(rest, f.c(0)), f.lt(y, f.c(0)));
+    return f.select(arith::AndIOp::create(b, loc, nonZero, differ), f.add(rest, y), rest);
+  }
+  case BinaryKind::max:
+    return arith::MaximumFOp::create(b, loc, x, y);
+  case BinaryKind::min:
+    return arith::MinimumFOp::create(b, loc, x, y);
+  case BinaryKind::prelu:
+    return f.select(f.lt(x, f.c(0)), f.mul(x, y), x);
+  default:
+    llvm_unreachable("the verifier refuses this kind on floats");
+  }
+}
+
+Value emitCompare(OpBuilder &b, Location loc, ComparePredicate predicate, Value x, Value y, bool isUnsigned) {
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType()))) {
+    using P = arith::CmpFPredicate;
+    constexpr P table[] = {P::OEQ, P::UNE, P::OLT, P::OLE, P::OGT, P::OGE};
+    return arith::CmpFOp::create(b, loc, table[static_cast<unsigned>(predicate)], x, y);
+  }
+  using P = arith::CmpIPredicate;
+  constexpr P signedTable[] = {P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge};
+  constexpr P unsignedTable[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
+  return arith::CmpIOp::create(b, loc, (isUnsigned ? unsignedTable : signedTable)[static_cast<unsigned>(predicate)], x,
+                               y);
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+/// Float to an integer type, clamped to its range; NaN becomes 0.
+static Value emitSaturatingToInt(OpBuilder &b, Location loc, Value x, unsigned width, bool isUnsigned) {
+  Type type = x.getType();
+  auto floatType = cast<FloatType>(getElementTypeOrSelf(type));
+  Floats f{b, loc, type};
+  Type target = withElement(type, b.getIntegerType(width));
+  APInt lowest = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  // The largest float not above `highest`: it may itself not be representable.
+  APFloat top(floatType.getFloatSemantics());
+  top.convertFromAPInt(highest, !isUnsigned, APFloat::rmTowardZero);
+  APFloat bottom(floatType.getFloatSemantics());
+  bottom.convertFromAPInt(lowest, !isUnsigned, APFloat::rmTowardZero);
+  bool loses;
+  APFloat topDouble = top, bottomDouble = bottom;
+  topDouble.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  bottomDouble.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  Value finite = f.select(isNan, f.c(0), x);
+  Value above = f.gt(finite, f.c(topDouble.convertToDouble()));
+  Value clamped = f.clamp(finite, bottomDouble.convertToDouble(), topDouble.convertToDouble());
+  Value integer = isUnsigned ? arith::FPToUIOp::create(b, loc, target, clamped).getResult()
+                             : arith::FPToSIOp::create(b, loc, target, clamped).getResult();
+  return arith::SelectOp::create(b, loc, above, emitIntConstant(b, loc, target, highest.getSExtValue()), integer);
+}
+
+Value emitCast(OpBuilder &b, Location loc, Value x, Type from, Type to, bool saturate) {
+  Type source = x.getType();
+  Type sourceElement = getElementTypeOrSelf(source);
+  Type target = withElement(source, computeType(to));
+  bool fromUnsigned = isUnsignedElement(from);
+  if (isa<FloatType>(sourceElement)) {
+    if (isa<FloatType>(to)) {
+      unsigned fromWidth = sourceElement.getIntOrFloatBitWidth();
+      unsigned toWidth = computeType(to).getIntOrFloatBitWidth();
+      Value value = x;
+      if (toWidth > fromWidth)
+        value = arith::ExtFOp::create(b, loc, target, x);
+      else if (toWidth < fromWidth)
+        value = arith::TruncFOp::create(b, loc, target, x);
+      return emitRoundTrip(b, loc, to, value);
+    }
+    if (to.isInteger(1))
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, emitConstant(b, loc, source, 0));
+    unsigned width = to.getIntOrFloatBitWidth();
+    bool toUnsigned = to.isUnsignedInteger();
+    if (saturate || width == 64)
+      return emitSaturatingToInt(b, loc, x, width, toUnsigned);
+    // Out of range wraps, as C and numpy do on x86-64.
+    Value wide = emitSaturatingToInt(b, loc, x, 64, /*isUnsigned=*/false);
+    return arith::TruncIOp::create(b, loc, target, wide);
+  }
+  if (isa<FloatType>(to)) {
+    Value value = fromUnsigned ? arith::UIToFPOp::create(b, loc, target, x).getResult()
+                               : arith::SIToFPOp::create(b, loc, target, x).getResult();
+    return emitRoundTrip(b, loc, to, value);
+  }
+  if (to.isInteger(1))
+    return sourceElement.isInteger(1)
+               ? x
+               : Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, emitIntConstant(b, loc, source, 0)));
+  unsigned fromWidth = sourceElement.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+  if (toWidth == fromWidth)
+    return x;
+  if (toWidth < fromWidth)
+    return arith::TruncIOp::create(b, loc, target, x);
+  return fromUnsigned ? arith::ExtUIOp::create(b, loc, target, x).getResult()
+                      : arith::ExtSIOp::create(b, loc, target, x).getResult();
+}
+
+} // namespace sluice::dataflow

@@ -1,0 +1,46 @@
+//===- Scalars.h - Element functions as IR ----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Everything here works on scalars and on vectors alike; types are compute
+// types (see computeType), signedness is said by `isUnsigned`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_SCALARS_H
+#define SLUICE_DATAFLOW_EMIT_SCALARS_H
+
+#include "dialects/Dataflow/Dataflow.h"
+
+namespace sluice::dataflow {
+
+/// A float or integer constant, splat over a vector type.
+mlir::Value emitConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);
+mlir::Value emitIntConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, int64_t value);
+
+/// The lowest (or highest) value of a compute type, infinite where it can be.
+mlir::Value emitExtreme(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, bool isUnsigned, bool lowest);
+
+/// Loads `lanes` elements of a tensor's element type as its compute type.
+mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
+                     int64_t lanes);
+/// Converts a value of compute type to the element type and stores it.
+void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
+               mlir::Value value);
+/// Rounds a value of compute type as storing it and loading it again would.
+mlir::Value emitRoundTrip(mlir::OpBuilder &b, mlir::Location loc, mlir::Type elementType, mlir::Value value);
+
+mlir::Value emitUnary(mlir::OpBuilder &b, mlir::Location loc, UnaryKind kind, mlir::Value x, bool isUnsigned,
+                      double alpha, double beta);
+mlir::Value emitBinary(mlir::OpBuilder &b, mlir::Location loc, BinaryKind kind, mlir::Value x, mlir::Value y,
+                       bool isUnsigned);
+mlir::Value emitCompare(mlir::OpBuilder &b, mlir::Location loc, ComparePredicate predicate, mlir::Value x,
+                        mlir::Value y, bool isUnsigned);
+/// From the compute type of `from` to that of `to`. Never undefined: floats out
+/// of an integer's range clamp (`saturate`) or wrap through 64 bits.
+mlir::Value emitCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to,
+                     bool saturate);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_SCALARS_H

@@ -1,0 +1,487 @@
+//===- Contraction.cpp - matmul, conv, packing ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Emit/Scalars.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+static int64_t product(ArrayRef<int64_t> extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result = llvm::MulOverflow(result, extent, result) ? std::numeric_limits<int64_t>::max() : result;
+  return result;
+}
+
+/// Chunks of about this many operations keep the cost of a dispatch hidden.
+static int64_t grainFor(int64_t totalFlops, int64_t extent) {
+  constexpr int64_t kChunkFlops = 400'000;
+  int64_t perItem = std::max<int64_t>(1, totalFlops / std::max<int64_t>(1, extent));
+  return std::max<int64_t>(1, kChunkFlops / perItem);
+}
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// M, N, K and the batch shape of a matmul.
+struct MatmulShape {
+  SmallVector<int64_t> batch;
+  int64_t m, n, k;
+};
+} // namespace
+
+static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTensorType lhs, RankedTensorType rhs,
+                                          bool transposeLhs, bool transposeRhs, std::optional<int64_t> packedN) {
+  if (lhs.getRank() < 2 || rhs.getRank() < (packedN ? 3 : 2))
+    return emitOptionalError(loc, "matmul operands have ranks ", lhs.getRank(), " and ", rhs.getRank(),
+                             ", at least 2 is needed");
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOptionalError(loc, "matmul operands have different element types");
+  ArrayRef<int64_t> a = lhs.getShape(), c = rhs.getShape();
+  MatmulShape shape;
+  shape.m = a[a.size() - (transposeLhs ? 1 : 2)];
+  shape.k = a[a.size() - (transposeLhs ? 2 : 1)];
+  int64_t rhsK;
+  ArrayRef<int64_t> rhsBatch;
+  if (packedN) {
+    shape.n = *packedN;
+    rhsK = c[c.size() - 2];
+    rhsBatch = c.drop_back(3);
+    int64_t block = c.back();
+    if (block <= 0 || c[c.size() - 3] != (shape.n + block - 1) / block)
+      return emitOptionalError(loc, "packed operand has not the panels of ", shape.n, " columns");
+  } else {
+    shape.n = c[c.size() - (transposeRhs ? 2 : 1)];
+    rhsK = c[c.size() - (transposeRhs ? 1 : 2)];
+    rhsBatch = c.drop_back(2);
+  }
+  if (rhsK != shape.k)
+    return emitOptionalError(loc, "matmul contracts ", shape.k, " with ", rhsK);
+  auto batch = broadcastShapes({a.drop_back(2), rhsBatch});
+  if (failed(batch))
+    return emitOptionalError(loc, "matmul batch dimensions do not broadcast together");
+  shape.batch = *batch;
+  return shape;
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  auto lhs = typeOf(adaptor.getLhs()), rhs = typeOf(adaptor.getRhs());
+  auto shape = matmulShape(loc, lhs, rhs, adaptor.getTransposeLhs(), adaptor.getTransposeRhs(), adaptor.getPackedN());
+  if (failed(shape))
+    return failure();
+  SmallVector<int64_t> extents = shape->batch;
+  extents.append({shape->m, shape->n});
+  results.push_back(RankedTensorType::get(extents, lhs.getElementType()));
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  if (getPackedN() && getTransposeRhs())
+    return emitOpError("a packed operand is not transposed");
+  if (getType().getElementType().isInteger(1))
+    return emitOpError("is not defined on bool");
+  return success();
+}
+
+int64_t MatmulOp::getFlops() {
+  int64_t k = shapeOf(getLhs())[typeOf(getLhs()).getRank() - (getTransposeLhs() ? 2 : 1)];
+  return product({2, k, elementCount(getType())});
+}
+
+/// Index of one batch entry of an operand whose batch dimensions broadcast.
+static Value batchOffset(KernelEmitter &kernel, ValueRange batchIndices, ArrayRef<int64_t> batch, int64_t matrix) {
+  Value offset = kernel.index(0);
+  int64_t stride = matrix;
+  for (size_t i = batch.size(); i-- > 0;) {
+    size_t at = batchIndices.size() - batch.size() + i;
+    if (batch[i] != 1)
+      offset = kernel.add(offset, kernel.mul(batchIndices[at], stride));
+    stride *= batch[i];
+  }
+  return offset;
+}
+
+/// One sum a result element: integers, which the register-tiled emitter has no
+/// form for.
+static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
+  Type element = op.getType().getElementType();
+  SmallVector<int64_t> result = shape.batch;
+  result.append({shape.m, shape.n});
+  int64_t extent = product(result);
+  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+    kernel.loop(begin, end, 1, [&](Value linear) {
+      SmallVector<Value> at = kernel.delinearize(linear, result);
+      ValueRange batch = ValueRange(at).drop_back(2);
+      Value zero = emitConstant(kernel.builder(), kernel.loc(), computeType(element), 0);
+      Value sum = kernel.reduce(kernel.index(0), kernel.index(shape.k), 1, zero, [&](Value k, ValueRange acc) {
+        auto read = [&](Value tensor, Value row, Value column) {
+          ArrayRef<int64_t> own = shapeOf(tensor);
+          SmallVector<Value> indices;
+          for (size_t i = 0; i + 2 < own.size(); ++i)
+            indices.push_back(own[i] == 1 ? kernel.index(0) : batch[batch.size() + 2 - own.size() + i]);
+          indices.append({row, column});
+          return kernel.element(tensor, indices);
+        };
+        Value m = at[at.size() - 2], n = at.back();
+        Value x = op.getTransposeLhs() ? read(op.getLhs(), k, m) : read(op.getLhs(), m, k);
+        Value y = op.getTransposeRhs() ? read(op.getRhs(), n, k) : read(op.getRhs(), k, n);
+        OpBuilder &b = kernel.builder();
+        Value term = emitBinary(b, kernel.loc(), BinaryKind::mul, x, y, false);
+        return SmallVector<Value>{emitBinary(b, kernel.loc(), BinaryKind::add, acc[0], term, false)};
+      })[0];
+      kernel.store(sum, at);
+    });
+  });
+}
+
+void MatmulOp::emitKernel(KernelEmitter &kernel) {
+  auto lhs = typeOf(getLhs()), rhs = typeOf(getRhs());
+  MatmulShape shape =
+      *matmulShape(std::nullopt, lhs, rhs, getTransposeLhs(), getTransposeRhs(), getPackedN());
+  Type element = getType().getElementType();
+  int64_t batches = product(shape.batch);
+  if (elementCount(getType()) == 0)
+    return;
+  if (!isa<FloatType>(element) || shape.k == 0) {
+    emitPlainMatmul(*this, kernel, shape);
+    return;
+  }
+  emit::MatmulSpec spec;
+  spec.m = shape.m;
+  spec.n = shape.n;
+  spec.k = shape.k;
+  spec.lda = lhs.getShape().back();
+  spec.ldb = rhs.getShape().back();
+  spec.transposeA = getTransposeLhs();
+  spec.transposeB = getTransposeRhs();
+  spec.packedB = getPackedN().has_value();
+  spec.elementBits = element.isF64() ? 64 : 32;
+  spec.sinkStyle = kernel.sinkStyle();
+
+  ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
+  ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(spec.packedB ? 3 : 2);
+  int64_t lhsMatrix = product(lhs.getShape().take_back(2));
+  int64_t rhsMatrix = product(rhs.getShape().take_back(spec.packedB ? 3 : 2));
+  // One right-hand side for all rows of the batch: a single taller product.
+  bool isFlat = product(rhsBatch) == 1 && !spec.transposeA && product(lhsBatch) == batches && batches > 1;
+  if (isFlat) {
+    spec.m *= batches;
+    batches = 1;
+  }
+  int64_t perBatch = emit::parallelExtent(spec, kernel.target());
+  kernel.parallel(batches * perBatch, grainFor(getFlops(), batches * perBatch), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    auto emitOne = [&](ValueRange batchIndices, Value lo, Value hi) {
+      Value a = kernel.address(kernel.pointer(getLhs()), element,
+                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : lhsBatch, lhsMatrix));
+      Value c = kernel.address(kernel.pointer(getRhs()), element,
+                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : rhsBatch, rhsMatrix));
+      emit::emitMatmul(b, loc, spec, kernel.target(), {a, element}, {c, element}, lo, hi,
+                       [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                         OpBuilder::InsertionGuard guard(b);
+                         b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+                         SmallVector<Value> at(batchIndices);
+                         if (isFlat) {
+                           SmallVector<int64_t> rows = shape.batch;
+                           rows.push_back(shape.m);
+                           at = kernel.delinearize(indices[0], rows);
+                           at.push_back(indices[1]);
+                         } else {
+                           at.append(indices.begin(), indices.end());
+                         }
+                         kernel.storeLanes(value, at, lanes);
+                         inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                       });
+    };
+    if (batches == 1) {
+      SmallVector<Value> zeros(isFlat ? 0 : shape.batch.size(), kernel.index(0));
+      emitOne(zeros, begin, end);
+      return;
+    }
+    Value per = kernel.index(perBatch);
+    Value first = arith::DivUIOp::create(b, loc, begin, per);
+    Value last = arith::CeilDivUIOp::create(b, loc, end, per);
+    kernel.loop(first, last, 1, [&](Value batch) {
+      Value base = kernel.mul(batch, perBatch);
+      Value lo = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, begin, base), kernel.index(0));
+      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, base), per);
+      emitOne(kernel.delinearize(batch, shape.batch), lo, hi);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// conv
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> ConvOp::getKernelShape() {
+  if (auto kernel = getKernel())
+    return SmallVector<int64_t>(*kernel);
+  return SmallVector<int64_t>(shapeOf(getWeight()).drop_front(2));
+}
+
+int64_t ConvOp::getOutputChannels() { return getPackedChannels() ? *getPackedChannels() : shapeOf(getWeight())[0]; }
+
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  auto input = typeOf(adaptor.getInput()), weight = typeOf(adaptor.getWeight());
+  int64_t spatial = input.getRank() - 2;
+  bool isPacked = adaptor.getPackedChannels().has_value();
+  if (spatial < 1 || spatial > 3 || (!isPacked && weight.getRank() != input.getRank()))
+    return emitOptionalError(loc, "conv of input rank ", input.getRank(), " and weight rank ", weight.getRank());
+  if (input.getElementType() != weight.getElementType())
+    return emitOptionalError(loc, "conv input and weight have different element types");
+  if (isPacked && (!adaptor.getKernel() || static_cast<int64_t>(adaptor.getKernel()->size()) != spatial))
+    return emitOptionalError(loc, "a packed weight needs the 'kernel' attribute");
+  ArrayRef<int64_t> kernel = isPacked ? *adaptor.getKernel() : weight.getShape().drop_front(2);
+  ArrayRef<int64_t> strides = adaptor.getStrides(), pads = adaptor.getPads(), dilations = adaptor.getDilations();
+  if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
+      static_cast<int64_t>(pads.size()) != 2 * spatial)
+    return emitOptionalError(loc, "strides, pads or dilations do not match ", spatial, " spatial dimensions");
+  bool last = adaptor.getLayout() == Layout::channels_last;
+  int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
+  int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
+  if (groups < 1 || channels % groups || outChannels % groups ||
+      (!isPacked && weight.getDimSize(1) != channels / groups))
+    return emitOptionalError(loc, "conv of ", channels, " to ", outChannels, " channels in ", groups,
+                             " groups does not match its weight");
+  SmallVector<int64_t> shape{input.getDimSize(0)};
+  if (!last)
+    shape.push_back(outChannels);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t extent = input.getDimSize(i + (last ? 1 : 2));
+    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1)
+      return emitOptionalError(loc, "conv strides, dilations and kernel extents are at least 1");
+    int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+    int64_t room = extent + pads[i] + pads[spatial + i] - reach;
+    if (room < 0)
+      return emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,
+                               ", the padded input has ", room + reach);
+    shape.push_back(room / strides[i] + 1);
+  }
+  if (last)
+    shape.push_back(outChannels);
+  results.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
+LogicalResult ConvOp::verify() {
+  if (getPackedChannels() && (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4))
+    return emitOpError("a packed weight needs a channels_last image");
+  if (getType().getElementType().isInteger(1))
+    return emitOpError("is not defined on bool");
+  return success();
+}
+
+int64_t ConvOp::getFlops() {
+  int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
+  return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
+}
+
+/// The convolution as the image emitter describes it. Needs channels_last.
+static emit::ConvSpec convSpec(ConvOp op) {
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  SmallVector<int64_t> kernel = op.getKernelShape();
+  emit::ConvSpec spec;
+  spec.batch = in[0];
+  spec.inH = in[1];
+  spec.inW = in[2];
+  spec.inC = in[3];
+  spec.outH = out[1];
+  spec.outW = out[2];
+  spec.outC = out[3];
+  spec.kernelH = kernel[0];
+  spec.kernelW = kernel[1];
+  spec.strideH = op.getStrides()[0];
+  spec.strideW = op.getStrides()[1];
+  spec.padTop = op.getPads()[0];
+  spec.padLeft = op.getPads()[1];
+  spec.dilationH = op.getDilations()[0];
+  spec.dilationW = op.getDilations()[1];
+  spec.groups = op.getGroups();
+  return spec;
+}
+
+/// Any rank, layout and element type: one sum a result element.
+static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  bool last = op.getLayout() == Layout::channels_last;
+  size_t spatial = in.size() - 2, channelAt = last ? spatial + 1 : 1, spatialAt = last ? 1 : 2;
+  int64_t groups = op.getGroups(), perGroup = in[channelAt] / groups, outPerGroup = out[channelAt] / groups;
+  SmallVector<int64_t> window = op.getKernelShape();
+  Type element = op.getType().getElementType(), compute = computeType(element);
+  int64_t extent = product(out);
+  if (extent == 0)
+    return;
+  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    kernel.loop(begin, end, 1, [&](Value linear) {
+      SmallVector<Value> at = kernel.delinearize(linear, out);
+      Value m = at[channelAt];
+      Value group = groups == 1 ? kernel.index(0)
+                                : arith::DivUIOp::create(b, loc, m, kernel.index(outPerGroup)).getResult();
+      Value firstChannel = kernel.mul(group, perGroup);
+      SmallVector<Value> tap;
+      // Kernel dimensions outside, channels inside; a row of the kernel outside
+      // the image is skipped.
+      std::function<Value(size_t, Value, SmallVector<Value>)> level = [&](size_t d, Value acc,
+                                                                         SmallVector<Value> position) -> Value {
+        if (d == spatial) {
+          return kernel.reduce(kernel.index(0), kernel.index(perGroup), 1, acc, [&](Value c, ValueRange sums) {
+            SmallVector<Value> from{at[0]}, weight{m, c};
+            Value channel = kernel.add(firstChannel, c);
+            if (!last)
+              from.push_back(channel);
+            llvm::append_range(from, position);
+            if (last)
+              from.push_back(channel);
+            llvm::append_range(weight, tap);
+            Value term = emitBinary(b, loc, BinaryKind::mul, kernel.element(op.getInput(), from),
+                                    kernel.element(op.getWeight(), weight), false);
+            return SmallVector<Value>{emitBinary(b, loc, BinaryKind::add, sums[0], term, false)};
+          })[0];
+        }
+        return kernel.reduce(kernel.index(0), kernel.index(window[d]), 1, acc, [&](Value k, ValueRange sums) {
+          Value i = kernel.add(kernel.mul(at[spatialAt + d], op.getStrides()[d]),
+                               kernel.add(kernel.mul(k, op.getDilations()[d]), kernel.index(-op.getPads()[d])));
+          Value inside =
+              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
+          SmallVector<Value> next = position;
+          next.push_back(i);
+          tap.push_back(k);
+          Value sum = kernel.choose(inside, [&] { return level(d + 1, sums[0], next); }, [&] { return sums[0]; });
+          tap.pop_back();
+          return SmallVector<Value>{sum};
+        })[0];
+      };
+      kernel.store(level(0, emitConstant(b, loc, compute, 0), {}), at);
+    });
+  });
+}
+
+void ConvOp::emitKernel(KernelEmitter &kernel) {
+  if (!getPackedChannels()) {
+    emitPlainConv(*this, kernel);
+    return;
+  }
+  emit::ConvSpec spec = convSpec(*this);
+  spec.sinkStyle = kernel.sinkStyle();
+  Type element = getType().getElementType();
+  int64_t extent = emit::parallelExtent(spec, kernel.target());
+  kernel.parallel(extent, grainFor(getFlops(), extent), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    emit::emitConv2d(b, kernel.loc(), spec, kernel.target(), {kernel.pointer(getInput()), element},
+                     {kernel.pointer(getWeight()), element}, begin, end,
+                     [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                       OpBuilder::InsertionGuard guard(b);
+                       b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+                       kernel.storeLanes(value, indices, lanes);
+                       inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                     });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+LogicalResult PackConvWeightOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &results) {
+  auto weight = typeOf(adaptor.getWeight());
+  int64_t groups = adaptor.getGroups(), block = adaptor.getBlock();
+  if (weight.getRank() != 4 || groups < 1 || block < 1 || weight.getDimSize(0) % groups)
+    return emitOptionalError(loc, "packs [M, C/groups, KH, KW] weights in positive blocks");
+  int64_t outputs = weight.getDimSize(0), perGroup = outputs / groups;
+  SmallVector<int64_t> shape;
+  if (adaptor.getDepthwise())
+    shape = {weight.getDimSize(2), weight.getDimSize(3), (outputs + block - 1) / block * block};
+  else
+    shape = {groups, (perGroup + block - 1) / block, weight.getDimSize(2), weight.getDimSize(3), weight.getDimSize(1),
+             block};
+  results.push_back(RankedTensorType::get(shape, weight.getElementType()));
+  return success();
+}
+
+LogicalResult PackConvWeightOp::verify() { return success(); }
+
+/// Calls fn with a pointer type of the element's width: packing moves bits.
+template <typename Fn>
+static void withWidth(int64_t bytes, Fn fn) {
+  switch (bytes) {
+  case 1:
+    return fn(uint8_t());
+  case 2:
+    return fn(uint16_t());
+  case 4:
+    return fn(uint32_t());
+  default:
+    return fn(uint64_t());
+  }
+}
+
+LogicalResult PackConvWeightOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  int64_t groups = getGroups(), block = getBlock(), taps = shape[2] * shape[3], perGroup = shape[0] / groups;
+  withWidth(elementBytes(operands[0].type.getElementType()), [&](auto sample) {
+    using T = decltype(sample);
+    auto *in = reinterpret_cast<const T *>(operands[0].data);
+    auto *out = reinterpret_cast<T *>(results[0].data);
+    if (getDepthwise())
+      emit::packDepthwiseWeights(shape[0], taps, block, in, out);
+    else
+      emit::packConvBlocks(groups, perGroup, shape[1], taps, block, in, out);
+  });
+  return success();
+}
+
+LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &results) {
+  auto rhs = typeOf(adaptor.getRhs());
+  int64_t block = adaptor.getBlock();
+  if (rhs.getRank() < 2 || block < 1)
+    return emitOptionalError(loc, "packs matrices in positive blocks");
+  ArrayRef<int64_t> extents = rhs.getShape();
+  int64_t rows = extents[extents.size() - 2], columns = extents.back();
+  if (adaptor.getTransposed())
+    std::swap(rows, columns);
+  SmallVector<int64_t> shape(extents.drop_back(2));
+  shape.append({(columns + block - 1) / block, rows, block});
+  results.push_back(RankedTensorType::get(shape, rhs.getElementType()));
+  return success();
+}
+
+LogicalResult PackMatmulRhsOp::verify() { return success(); }
+
+LogicalResult PackMatmulRhsOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  int64_t rows = shape[shape.size() - 2], columns = shape.back(), stride = columns;
+  if (getTransposed())
+    std::swap(rows, columns);
+  int64_t matrices = product(shape.drop_back(2)), block = getBlock();
+  int64_t packed = (columns + block - 1) / block * rows * block;
+  withWidth(elementBytes(operands[0].type.getElementType()), [&](auto sample) {
+    using T = decltype(sample);
+    for (int64_t i = 0; i < matrices; ++i)
+      emit::packPanels(rows, columns, stride, static_cast<bool>(getTransposed()), block,
+                       reinterpret_cast<const T *>(operands[0].data) + i * rows * columns,
+                       reinterpret_cast<T *>(results[0].data) + i * packed);
+  });
+  return success();
+}

@@ -1,0 +1,712 @@
+//===- Elementwise.cpp - unary, binary, compare, select, cast, copy -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Ops/HostElements.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+/// numpy broadcast of the operands' shapes, with the given element type.
+static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange operands, Type element,
+                                    SmallVectorImpl<Type> &results) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
+  auto shape = broadcastShapes(shapes);
+  if (failed(shape))
+    return emitOptionalError(loc, "operand shapes do not broadcast together");
+  results.push_back(RankedTensorType::get(*shape, element));
+  return success();
+}
+
+static LogicalResult verifySameElement(Operation *op, Value a, Value c) {
+  if (elementOf(a) != elementOf(c))
+    return op->emitOpError("operands have different element types, ") << elementOf(a) << " and " << elementOf(c);
+  return success();
+}
+
+/// An element-wise operator on transposed operands: those of lower rank gain
+/// leading dimensions first, then follow the permutation.
+static FailureOr<Operation *> permuteElementwise(Operation *op, OpBuilder &builder, ValueRange operands) {
+  OperationState state(op->getLoc(), op->getName(), operands, /*types=*/{}, op->getAttrs());
+  ArrayRef<int64_t> shape;
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
+  auto result = broadcastShapes(shapes);
+  if (failed(result))
+    return failure();
+  state.addTypes(RankedTensorType::get(*result, getElementTypeOrSelf(op->getResult(0).getType())));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return builder.create(state);
+}
+
+/// Runs fn(first, count) over [0, total) in runs of at most kRun.
+template <typename Fn>
+static void forRuns(int64_t total, Fn fn) {
+  for (int64_t start = 0; start < total; start += kRun)
+    fn(start, std::min(kRun, total - start));
+}
+
+//===----------------------------------------------------------------------===//
+// unary
+//===----------------------------------------------------------------------===//
+
+void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha,
+                    double beta) {
+  auto type = cast<RankedTensorType>(input.getType());
+  if (kind == UnaryKind::is_nan || kind == UnaryKind::is_inf)
+    type = RankedTensorType::get(type.getShape(), builder.getI1Type());
+  build(builder, state, type, UnaryKindAttr::get(builder.getContext(), kind), input, builder.getF64FloatAttr(alpha),
+        builder.getF64FloatAttr(beta));
+}
+
+LogicalResult UnaryOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
+  auto type = cast<RankedTensorType>(adaptor.getInput().getType());
+  bool isTest = adaptor.getKind() == UnaryKind::is_nan || adaptor.getKind() == UnaryKind::is_inf;
+  results.push_back(isTest ? RankedTensorType::get(type.getShape(), IntegerType::get(context, 1)) : type);
+  return success();
+}
+
+LogicalResult UnaryOp::verify() {
+  Type element = elementOf(getInput());
+  UnaryKind kind = getKind();
+  if (kind == UnaryKind::logical_not) {
+    if (!element.isInteger(1))
+      return emitOpError("'logical_not' needs bool elements, got ") << element;
+    return success();
+  }
+  if (isa<FloatType>(element)) {
+    if (kind == UnaryKind::bitwise_not)
+      return emitOpError("'bitwise_not' needs integer elements, got ") << element;
+    return success();
+  }
+  switch (kind) {
+  case UnaryKind::abs:
+  case UnaryKind::neg:
+  case UnaryKind::relu:
+  case UnaryKind::sign:
+  case UnaryKind::floor:
+  case UnaryKind::ceil:
+  case UnaryKind::round:
+  case UnaryKind::bitwise_not:
+    return success();
+  default:
+    return emitOpError("'") << stringifyUnaryKind(kind) << "' needs float elements, got " << element;
+  }
+}
+
+Value UnaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  Type element = elementOf(getInput());
+  Value value = emitUnary(b, loc, getKind(), operands[0], isUnsignedElement(element),
+                          getAlpha().convertToDouble(), getBeta().convertToDouble());
+  return emitRoundTrip(b, loc, elementOf(getResult()), value);
+}
+
+static double evaluateUnary(UnaryKind kind, double x, double alpha, double beta) {
+  auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  auto softplus = [](double v) { return std::max(v, 0.0) + std::log1p(std::exp(-std::abs(v))); };
+  switch (kind) {
+  case UnaryKind::abs:
+    return std::abs(x);
+  case UnaryKind::neg:
+    return -x;
+  case UnaryKind::exp:
+    return std::exp(x);
+  case UnaryKind::log:
+    return std::log(x);
+  case UnaryKind::sqrt:
+    return std::sqrt(x);
+  case UnaryKind::reciprocal:
+    return 1 / x;
+  case UnaryKind::sin:
+    return std::sin(x);
+  case UnaryKind::cos:
+    return std::cos(x);
+  case UnaryKind::tan:
+    return std::tan(x);
+  case UnaryKind::asin:
+    return std::asin(x);
+  case UnaryKind::acos:
+    return std::acos(x);
+  case UnaryKind::atan:
+    return std::atan(x);
+  case UnaryKind::sinh:
+    return std::sinh(x);
+  case UnaryKind::cosh:
+    return std::cosh(x);
+  case UnaryKind::tanh:
+    return std::tanh(x);
+  case UnaryKind::asinh:
+    return std::asinh(x);
+  case UnaryKind::acosh:
+    return std::acosh(x);
+  case UnaryKind::atanh:
+    return std::atanh(x);
+  case UnaryKind::erf:
+    return std::erf(x);
+  case UnaryKind::sigmoid:
+    return sigmoid(x);
+  case UnaryKind::relu:
+    return x < 0 ? 0 : x;
+  case UnaryKind::leaky_relu:
+    return x < 0 ? alpha * x : x;
+  case UnaryKind::elu:
+    return x < 0 ? alpha * std::expm1(x) : x;
+  case UnaryKind::selu:
+    return beta * (x > 0 ? x : alpha * std::expm1(x));
+  case UnaryKind::celu:
+    return x < 0 ? alpha * std::expm1(x / alpha) : x;
+  case UnaryKind::thresholded_relu:
+    return x > alpha ? x : 0;
+  case UnaryKind::hard_sigmoid:
+    return std::clamp(alpha * x + beta, 0.0, 1.0);
+  case UnaryKind::hard_swish:
+    return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+  case UnaryKind::softplus:
+    return softplus(x);
+  case UnaryKind::softsign:
+    return x / (1 + std::abs(x));
+  case UnaryKind::gelu:
+    return 0.5 * x * (1 + std::erf(x * (std::numbers::sqrt2 / 2)));
+  case UnaryKind::gelu_tanh:
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  case UnaryKind::mish:
+    return x * std::tanh(softplus(x));
+  case UnaryKind::swish:
+    return x * sigmoid(alpha * x);
+  case UnaryKind::sign:
+    return x > 0 ? 1 : x < 0 ? -1 : x;
+  case UnaryKind::floor:
+    return std::floor(x);
+  case UnaryKind::ceil:
+    return std::ceil(x);
+  case UnaryKind::round:
+    return std::nearbyint(x);
+  case UnaryKind::is_nan:
+    return std::isnan(x);
+  case UnaryKind::is_inf:
+    return std::isinf(x) && (x > 0 ? alpha != 0 : beta != 0);
+  case UnaryKind::shrink:
+    return x < -alpha ? x + beta : x > alpha ? x - beta : 0;
+  case UnaryKind::logical_not:
+  case UnaryKind::bitwise_not:
+    break;
+  }
+  llvm_unreachable("not a float function");
+}
+
+static int64_t evaluateUnary(UnaryKind kind, int64_t x, bool isUnsigned) {
+  switch (kind) {
+  case UnaryKind::abs:
+    return !isUnsigned && x < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(x)) : x;
+  case UnaryKind::neg:
+    return static_cast<int64_t>(-static_cast<uint64_t>(x));
+  case UnaryKind::relu:
+    return !isUnsigned && x < 0 ? 0 : x;
+  case UnaryKind::sign:
+    return isUnsigned ? x != 0 : (x > 0) - (x < 0);
+  case UnaryKind::logical_not:
+    return !x;
+  case UnaryKind::bitwise_not:
+    return ~x;
+  default:
+    return x;
+  }
+}
+
+LogicalResult UnaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ElementReader input(operands[0], operands[0].type.getShape());
+  Type element = operands[0].type.getElementType();
+  double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+  forRuns(elementCount(operands[0].type), [&](int64_t start, int64_t count) {
+    if (isa<FloatType>(element)) {
+      double run[kRun];
+      input.read(start, count, run);
+      for (int64_t i = 0; i < count; ++i)
+        run[i] = evaluateUnary(getKind(), run[i], alpha, beta);
+      writeElements(results[0], start, count, run);
+    } else {
+      int64_t run[kRun];
+      input.read(start, count, run);
+      for (int64_t i = 0; i < count; ++i)
+        run[i] = evaluateUnary(getKind(), run[i], isUnsignedElement(element));
+      writeElements(results[0], start, count, run);
+    }
+  });
+  return success();
+}
+
+int64_t UnaryOp::getFlops() {
+  // Transcendental functions take about this many multiply-adds a piece.
+  constexpr int64_t kTranscendental = 16;
+  bool isCheap = getKind() == UnaryKind::abs || getKind() == UnaryKind::neg || getKind() == UnaryKind::relu ||
+                 getKind() == UnaryKind::leaky_relu || getKind() == UnaryKind::hard_sigmoid ||
+                 getKind() == UnaryKind::hard_swish;
+  return elementCount(getResult().getType()) * (isCheap ? 1 : kTranscendental);
+}
+StringRef UnaryOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> UnaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return UnaryOp::create(builder, getLoc(), operands[0], getKind(), getAlpha().convertToDouble(),
+                         getBeta().convertToDouble())
+      .getOperation();
+}
+
+//===----------------------------------------------------------------------===//
+// binary
+//===----------------------------------------------------------------------===//
+
+void BinaryOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, BinaryKind kind) {
+  build(builder, state, kind, lhs, rhs);
+}
+
+LogicalResult BinaryOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getLhs()), results);
+}
+
+LogicalResult BinaryOp::verify() {
+  if (failed(verifySameElement(*this, getLhs(), getRhs())))
+    return failure();
+  Type element = elementOf(getLhs());
+  switch (getKind()) {
+  case BinaryKind::logical_and:
+  case BinaryKind::logical_or:
+  case BinaryKind::logical_xor:
+    if (!element.isInteger(1))
+      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' needs bool elements, got " << element;
+    return success();
+  case BinaryKind::bitwise_and:
+  case BinaryKind::bitwise_or:
+  case BinaryKind::bitwise_xor:
+  case BinaryKind::shift_left:
+  case BinaryKind::shift_right:
+    if (!isa<IntegerType>(element))
+      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' needs integer elements, got " << element;
+    return success();
+  default:
+    if (element.isInteger(1))
+      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' is not defined on bool";
+    return success();
+  }
+}
+
+Value BinaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  Type element = elementOf(getLhs());
+  Value value = emitBinary(b, loc, getKind(), operands[0], operands[1], isUnsignedElement(element));
+  return emitRoundTrip(b, loc, element, value);
+}
+
+static double floorMod(double x, double y) {
+  double rest = std::fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+template <typename Fn>
+static void apply(const double *x, const double *y, double *out, int64_t count, Fn fn) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = fn(x[i], y[i]);
+}
+
+static void evaluateBinary(BinaryKind kind, const double *x, const double *y, double *out, int64_t n) {
+  switch (kind) {
+  case BinaryKind::add:
+    return apply(x, y, out, n, [](double a, double c) { return a + c; });
+  case BinaryKind::sub:
+    return apply(x, y, out, n, [](double a, double c) { return a - c; });
+  case BinaryKind::mul:
+    return apply(x, y, out, n, [](double a, double c) { return a * c; });
+  case BinaryKind::div:
+    return apply(x, y, out, n, [](double a, double c) { return a / c; });
+  case BinaryKind::pow:
+    return apply(x, y, out, n, [](double a, double c) { return std::pow(a, c); });
+  case BinaryKind::fmod:
+    return apply(x, y, out, n, [](double a, double c) { return std::fmod(a, c); });
+  case BinaryKind::mod:
+    return apply(x, y, out, n, floorMod);
+  case BinaryKind::max:
+    return apply(x, y, out, n, [](double a, double c) { return std::isnan(a) || a > c ? a : c; });
+  case BinaryKind::min:
+    return apply(x, y, out, n, [](double a, double c) { return std::isnan(a) || a < c ? a : c; });
+  case BinaryKind::prelu:
+    return apply(x, y, out, n, [](double a, double c) { return a < 0 ? a * c : a; });
+  default:
+    llvm_unreachable("not a float function");
+  }
+}
+
+/// As emitIntDivision: no trap.
+static int64_t divide(int64_t a, int64_t c, bool isUnsigned) {
+  if (c == 0)
+    return 0;
+  if (isUnsigned)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(c));
+  return c == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / c;
+}
+
+static int64_t evaluateBinary(BinaryKind kind, int64_t a, int64_t c, bool isUnsigned, unsigned width) {
+  auto ua = static_cast<uint64_t>(a), uc = static_cast<uint64_t>(c);
+  switch (kind) {
+  case BinaryKind::add:
+    return static_cast<int64_t>(ua + uc);
+  case BinaryKind::sub:
+    return static_cast<int64_t>(ua - uc);
+  case BinaryKind::mul:
+    return static_cast<int64_t>(ua * uc);
+  case BinaryKind::div:
+    return divide(a, c, isUnsigned);
+  case BinaryKind::fmod:
+    return static_cast<int64_t>(ua - static_cast<uint64_t>(divide(a, c, isUnsigned)) * uc);
+  case BinaryKind::mod: {
+    auto rest = static_cast<int64_t>(ua - static_cast<uint64_t>(divide(a, c, isUnsigned)) * uc);
+    return !isUnsigned && rest != 0 && (rest < 0) != (c < 0) ? rest + c : rest;
+  }
+  case BinaryKind::max:
+    return isUnsigned ? static_cast<int64_t>(std::max(ua, uc)) : std::max(a, c);
+  case BinaryKind::min:
+    return isUnsigned ? static_cast<int64_t>(std::min(ua, uc)) : std::min(a, c);
+  case BinaryKind::logical_and:
+  case BinaryKind::bitwise_and:
+    return a & c;
+  case BinaryKind::logical_or:
+  case BinaryKind::bitwise_or:
+    return a | c;
+  case BinaryKind::logical_xor:
+  case BinaryKind::bitwise_xor:
+    return a ^ c;
+  case BinaryKind::shift_left:
+    return uc < width ? static_cast<int64_t>(ua << uc) : 0;
+  case BinaryKind::shift_right:
+    return uc < width ? static_cast<int64_t>((width < 64 ? ua & ((uint64_t(1) << width) - 1) : ua) >> uc) : 0;
+  case BinaryKind::prelu:
+    return !isUnsigned && a < 0 ? static_cast<int64_t>(ua * uc) : a;
+  case BinaryKind::pow:
+    return static_cast<int64_t>(std::pow(static_cast<double>(a), static_cast<double>(c)));
+  }
+  llvm_unreachable("unknown binary kind");
+}
+
+LogicalResult BinaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader lhs(operands[0], shape), rhs(operands[1], shape);
+  Type element = operands[0].type.getElementType();
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    if (isa<FloatType>(element)) {
+      double x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      evaluateBinary(getKind(), x, y, x, count);
+      writeElements(results[0], start, count, x);
+      return;
+    }
+    int64_t x[kRun], y[kRun];
+    lhs.read(start, count, x);
+    rhs.read(start, count, y);
+    for (int64_t i = 0; i < count; ++i)
+      x[i] = evaluateBinary(getKind(), x[i], y[i], isUnsignedElement(element), element.getIntOrFloatBitWidth());
+    writeElements(results[0], start, count, x);
+  });
+  return success();
+}
+
+int64_t BinaryOp::getFlops() {
+  return elementCount(getResult().getType()) * (getKind() == BinaryKind::pow ? 32 : 1);
+}
+StringRef BinaryOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> BinaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+namespace {
+/// x + 0, x - 0, x * 1, x / 1 are x where broadcasting adds nothing.
+/// (x * 0 is not 0: x may be NaN or infinite.)
+struct DropNeutralOperand : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    auto neutral = [&](Value value, double wanted) {
+      std::optional<double> splat = getSplat(value);
+      return splat && *splat == wanted && !std::signbit(*splat);
+    };
+    Value kept;
+    switch (op.getKind()) {
+    case BinaryKind::add:
+    case BinaryKind::sub:
+      // -0 + 0 is +0: exact only for integers, or when subtracting +0.
+      if ((isa<IntegerType>(elementOf(op.getLhs())) || op.getKind() == BinaryKind::sub) && neutral(op.getRhs(), 0))
+        kept = op.getLhs();
+      break;
+    case BinaryKind::mul:
+      kept = neutral(op.getRhs(), 1) ? op.getLhs() : neutral(op.getLhs(), 1) ? op.getRhs() : Value();
+      break;
+    case BinaryKind::div:
+    case BinaryKind::pow:
+      kept = neutral(op.getRhs(), 1) ? op.getLhs() : Value();
+      break;
+    default:
+      break;
+    }
+    if (!kept || kept.getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, kept);
+    return success();
+  }
+};
+
+/// x ^ 2 -> x * x, x ^ 0.5 -> sqrt(x): libm's pow is a hundred times slower.
+struct ExpandSmallPower : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    std::optional<double> exponent = getSplat(op.getRhs());
+    if (op.getKind() != BinaryKind::pow || !exponent || op.getLhs().getType() != op.getType() ||
+        !isa<FloatType>(elementOf(op.getLhs())))
+      return failure();
+    Value x = op.getLhs();
+    Location loc = op.getLoc();
+    if (*exponent == 2) {
+      rewriter.replaceOpWithNewOp<BinaryOp>(op, x, x, BinaryKind::mul);
+      return success();
+    }
+    if (*exponent == 3) {
+      Value square = BinaryOp::create(rewriter, loc, x, x, BinaryKind::mul);
+      rewriter.replaceOpWithNewOp<BinaryOp>(op, square, x, BinaryKind::mul);
+      return success();
+    }
+    if (*exponent == 0.5) {
+      rewriter.replaceOpWithNewOp<UnaryOp>(op, x, UnaryKind::sqrt);
+      return success();
+    }
+    if (*exponent == -1) {
+      rewriter.replaceOpWithNewOp<UnaryOp>(op, x, UnaryKind::reciprocal);
+      return success();
+    }
+    return failure();
+  }
+};
+} // namespace
+
+void BinaryOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropNeutralOperand, ExpandSmallPower>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// compare
+//===----------------------------------------------------------------------===//
+
+void CompareOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, ComparePredicate predicate) {
+  build(builder, state, predicate, lhs, rhs);
+}
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), IntegerType::get(context, 1), results);
+}
+
+LogicalResult CompareOp::verify() { return verifySameElement(*this, getLhs(), getRhs()); }
+
+Value CompareOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return emitCompare(b, loc, getPredicate(), operands[0], operands[1], isUnsignedElement(elementOf(getLhs())));
+}
+
+template <typename T>
+static bool compare(ComparePredicate predicate, T a, T c) {
+  switch (predicate) {
+  case ComparePredicate::eq:
+    return a == c;
+  case ComparePredicate::ne:
+    return a != c;
+  case ComparePredicate::lt:
+    return a < c;
+  case ComparePredicate::le:
+    return a <= c;
+  case ComparePredicate::gt:
+    return a > c;
+  case ComparePredicate::ge:
+    return a >= c;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+LogicalResult CompareOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader lhs(operands[0], shape), rhs(operands[1], shape);
+  Type element = operands[0].type.getElementType();
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    int64_t out[kRun];
+    if (isa<FloatType>(element)) {
+      double x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = compare(getPredicate(), x[i], y[i]);
+    } else {
+      int64_t x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = isUnsignedElement(element)
+                     ? compare(getPredicate(), static_cast<uint64_t>(x[i]), static_cast<uint64_t>(y[i]))
+                     : compare(getPredicate(), x[i], y[i]);
+    }
+    writeElements(results[0], start, count, out);
+  });
+  return success();
+}
+
+StringRef CompareOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> CompareOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// select
+//===----------------------------------------------------------------------===//
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getOnTrue()), results);
+}
+
+LogicalResult SelectOp::verify() { return verifySameElement(*this, getOnTrue(), getOnFalse()); }
+
+Value SelectOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return arith::SelectOp::create(b, loc, operands[0], operands[1], operands[2]);
+}
+
+LogicalResult SelectOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader condition(operands[0], shape), onTrue(operands[1], shape), onFalse(operands[2], shape);
+  auto run = [&](auto sample) {
+    forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+      int64_t mask[kRun];
+      decltype(sample) x[kRun], y[kRun];
+      condition.read(start, count, mask);
+      onTrue.read(start, count, x);
+      onFalse.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        x[i] = mask[i] ? x[i] : y[i];
+      writeElements(results[0], start, count, x);
+    });
+  };
+  if (isa<FloatType>(results[0].type.getElementType()))
+    run(double());
+  else
+    run(int64_t());
+  return success();
+}
+
+StringRef SelectOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> SelectOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// cast
+//===----------------------------------------------------------------------===//
+
+void CastOp::build(OpBuilder &builder, OperationState &state, Value input, Type elementType, bool saturate) {
+  auto type = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), elementType);
+  build(builder, state, type, input, saturate ? builder.getUnitAttr() : UnitAttr());
+}
+
+LogicalResult CastOp::verify() {
+  if (getInput().getType().getShape() != getType().getShape())
+    return emitOpError("result shape differs from the input's");
+  return success();
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  return {};
+}
+
+Value CastOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return emitCast(b, loc, operands[0], elementOf(getInput()), elementOf(getResult()), getSaturate());
+}
+
+/// As emitCast's float to integer: clamps to the range, or wraps through 64 bits.
+static int64_t toInteger(double x, Type to, bool saturate) {
+  if (std::isnan(x))
+    return 0;
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  if (!saturate && width < 64) {
+    isUnsigned = false;
+    width = 64;
+  }
+  double top = std::ldexp(1.0, isUnsigned ? width : width - 1), bottom = isUnsigned ? 0 : -top;
+  APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  if (x >= top)
+    return isUnsigned ? static_cast<int64_t>(highest.getZExtValue()) : highest.getSExtValue();
+  if (x <= bottom)
+    return isUnsigned ? 0 : APInt::getSignedMinValue(width).getSExtValue();
+  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
+}
+
+LogicalResult CastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ElementReader input(operands[0], operands[0].type.getShape());
+  Type from = operands[0].type.getElementType(), to = results[0].type.getElementType();
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    double floats[kRun];
+    int64_t integers[kRun];
+    if (isa<FloatType>(from)) {
+      input.read(start, count, floats);
+      if (isa<FloatType>(to))
+        return writeElements(results[0], start, count, floats);
+      for (int64_t i = 0; i < count; ++i)
+        integers[i] = to.isInteger(1) ? floats[i] != 0 : toInteger(floats[i], to, getSaturate());
+      return writeElements(results[0], start, count, integers);
+    }
+    input.read(start, count, integers);
+    if (isa<FloatType>(to) && from.isUnsignedInteger(64)) {
+      for (int64_t i = 0; i < count; ++i)
+        floats[i] = static_cast<double>(static_cast<uint64_t>(integers[i]));
+      return writeElements(results[0], start, count, floats);
+    }
+    if (to.isInteger(1))
+      for (int64_t i = 0; i < count; ++i)
+        integers[i] = integers[i] != 0;
+    writeElements(results[0], start, count, integers);
+  });
+  return success();
+}
+
+StringRef CastOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> CastOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return CastOp::create(builder, getLoc(), operands[0], elementOf(getResult()), getSaturate()).getOperation();
+}
+
+//===----------------------------------------------------------------------===//
+// copy
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  results.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+Value CopyOp::emitScalar(OpBuilder &, Location, ValueRange operands) { return operands[0]; }
+
+int64_t CopyOp::getFlops() { return 0; }
+
+FailureOr<Operation *> CopyOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return CopyOp::create(builder, getLoc(), operands[0]).getOperation();
+}

@@ -1,0 +1,110 @@
+//===- Fused.cpp - groups of operators that run as one kernel -------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Dataflow.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+Operation *FusedOp::getAnchor() {
+  for (Operation &op : getBody().front().without_terminator())
+    if (isa<KernelOpInterface>(op))
+      return &op;
+  return nullptr;
+}
+
+ParseResult FusedOp::parse(OpAsmParser &parser, OperationState &result) {
+  // dataflow.fused (%x = %a : type, ...) -> (types) { ... }
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parseOne = [&]() -> ParseResult {
+    return failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(arguments.back().type));
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne) ||
+      parser.parseArrowTypeList(result.types) || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  SmallVector<Type> types;
+  for (const OpAsmParser::Argument &argument : arguments)
+    types.push_back(argument.type);
+  Region *body = result.addRegion();
+  return failure(parser.resolveOperands(operands, types, loc, result.operands) ||
+                 parser.parseRegion(*body, arguments));
+}
+
+void FusedOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
+    auto [argument, operand] = pair;
+    printer.printRegionArgument(argument, {}, /*omitType=*/true);
+    printer << " = " << operand << " : " << operand.getType();
+  });
+  printer << ") -> (";
+  llvm::interleaveComma(getResultTypes(), printer);
+  printer << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult FusedOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getOperandTypes())
+    return emitOpError("region arguments do not match the operands");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("yields other types than its results");
+  unsigned anchors = 0;
+  for (Operation &op : block.without_terminator()) {
+    bool isAnchor = isa<KernelOpInterface>(op);
+    anchors += isAnchor;
+    if (!isAnchor && !isa<ElementwiseOpInterface, ElementalOpInterface, ConstantOp>(op))
+      return emitOpError("member '") << op.getName() << "' can be computed neither by element nor by its own loops";
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); !dense || !dense.isSplat())
+        return emitOpError("holds a constant that is not a splat");
+  }
+  if (anchors > 1)
+    return emitOpError("has ") << anchors << " members with loops of their own, one is the most";
+  for (Value value : yield.getValues())
+    if (isa<BlockArgument>(value))
+      return emitOpError("yields an operand as it is");
+  return success();
+}
+
+/// Sum over the members of what one of CostOpInterface's methods says.
+template <typename Fn>
+static int64_t sumMembers(FusedOp op, Fn method) {
+  int64_t total = 0;
+  for (Operation &member : op.getBody().front().without_terminator())
+    if (auto cost = dyn_cast<CostOpInterface>(member))
+      total += method(cost);
+  return total;
+}
+
+int64_t FusedOp::getFlops() {
+  return sumMembers(*this, [](CostOpInterface op) { return op.getFlops(); });
+}
+
+int64_t FusedOp::getBytesMoved() {
+  return detail::totalBytes(getOperandTypes()) + detail::totalBytes(getResultTypes());
+}
+
+int64_t FusedOp::getWorkspaceBytes() {
+  return sumMembers(*this, [](CostOpInterface op) { return op.getWorkspaceBytes(); });
+}
+
+StringRef FusedOp::getCostClass() {
+  if (Operation *anchor = getAnchor())
+    return cast<CostOpInterface>(anchor).getCostClass();
+  Operation *heaviest = nullptr;
+  for (Operation &member : getBody().front().without_terminator())
+    if (auto cost = dyn_cast<CostOpInterface>(member))
+      if (!heaviest || cost.getFlops() > cast<CostOpInterface>(heaviest).getFlops())
+        heaviest = &member;
+  return heaviest ? cast<CostOpInterface>(heaviest).getCostClass() : StringRef("elementwise");
+}

@@ -1,0 +1,63 @@
+//===- Rows.h - Folding one row of elements ---------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_OPS_ROWS_H
+#define SLUICE_DATAFLOW_OPS_ROWS_H
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace sluice::dataflow {
+
+/// Folds `length` elements: whole vectors first, their lanes in order, then
+/// what is left. The order depends on the length and the lanes alone.
+struct RowReducer {
+  KernelEmitter &kernel;
+  int64_t length;
+  int64_t lanes; ///< 1: scalars only.
+
+  int64_t whole() const { return lanes > 1 ? length / lanes * lanes : 0; }
+
+  mlir::Value run(mlir::Type scalar, llvm::function_ref<mlir::Value(mlir::Type)> initial,
+                  llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                  llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    mlir::Value acc;
+    if (whole() > 0) {
+      auto vector = mlir::VectorType::get({lanes}, scalar);
+      mlir::Value wide = kernel.reduce(kernel.index(0), kernel.index(whole()), lanes, initial(vector),
+                                       [&](mlir::Value i, mlir::ValueRange sums) {
+                                         return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, lanes))};
+                                       })[0];
+      // Halves onto halves: log2(lanes) steps.
+      for (int64_t width = lanes; width > 1; width /= 2) {
+        mlir::Value low = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {0}, {width / 2}, {1});
+        mlir::Value high = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {width / 2}, {width / 2}, {1});
+        wide = join(low, high);
+      }
+      acc = mlir::vector::ExtractOp::create(b, loc, wide, 0);
+    } else {
+      acc = initial(scalar);
+    }
+    if (whole() == length)
+      return acc;
+    return kernel.reduce(kernel.index(whole()), kernel.index(length), 1, acc,
+                         [&](mlir::Value i, mlir::ValueRange sums) {
+                           return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, 1))};
+                         })[0];
+  }
+
+  /// Calls fn(i, count) for every element: runs of `lanes`, then one by one.
+  void forEach(llvm::function_ref<void(mlir::Value, int64_t)> fn) const {
+    if (whole() > 0)
+      kernel.loop(0, whole(), lanes, [&](mlir::Value i) { fn(i, lanes); });
+    kernel.loop(whole(), length, 1, [&](mlir::Value i) { fn(i, 1); });
+  }
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_OPS_ROWS_H

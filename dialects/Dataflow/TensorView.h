@@ -1,0 +1,42 @@
+//===- TensorView.h - Host data of a tensor type ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_TENSORVIEW_H
+#define SLUICE_DATAFLOW_TENSORVIEW_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeRange.h"
+
+namespace sluice::dataflow {
+
+/// Dense row-major data, not owned. i1 takes a byte an element.
+struct TensorView {
+  mlir::RankedTensorType type;
+  const char *data = nullptr;
+};
+struct MutableTensorView {
+  mlir::RankedTensorType type;
+  char *data = nullptr;
+};
+
+/// Bytes an element takes in memory: i1 takes one.
+int64_t elementBytes(mlir::Type elementType);
+/// Of a static type, unaligned; saturating.
+int64_t tensorBytes(mlir::Type tensorType);
+int64_t elementCount(mlir::Type tensorType);
+
+/// The type element values are computed in: f16 and bf16 as f32, unsigned
+/// integers as signless of the same width.
+mlir::Type computeType(mlir::Type elementType);
+/// uiN or i1: zero-extends, compares unsigned.
+bool isUnsignedElement(mlir::Type elementType);
+
+namespace detail {
+int64_t totalElements(mlir::TypeRange types);
+int64_t totalBytes(mlir::TypeRange types);
+} // namespace detail
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_TENSORVIEW_H
