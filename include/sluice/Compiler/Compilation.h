@@ -1,0 +1,109 @@
+//===- Compilation.h - A model on its way through the phases ----*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_COMPILATION_H
+#define SLUICE_COMPILER_COMPILATION_H
+
+#include "sluice/Machine/Machine.h"
+#include "sluice/Onnx/Dimensions.h"
+#include "sluice/Search/Search.h"
+#include "sluice/Support/Error.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+} // namespace mlir
+
+namespace sluice {
+
+/// The phases of `--compile-to` and `--dump-phases`, in order.
+enum class Phase { Import, Simplify, Fuse, Place, Schedule, Exec, Codegen, Link };
+const std::vector<std::string> &phaseNames();
+Expected<Phase> parsePhase(std::string_view name);
+
+/// The one options record every tool uses. Each field's default serves.
+struct CompilerOptions {
+  /// A preset's name or a machine file.
+  std::string machine = "host";
+  /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
+  std::vector<std::string> memory;
+  int64_t searchTimeNs = 5'000'000'000;
+  /// 0: the clock decides.
+  int64_t searchEvaluations = 0;
+  uint64_t seed = 0;
+  /// Of the search and of code generation; 0: one a core. Never changes a result.
+  int threads = 0;
+  /// Solver by step: "place", "search". Absent: the default.
+  std::map<std::string, std::string> solvers;
+  /// "native", "x86-64-v3"... with or without "cpu:".
+  std::string target = "native";
+  DimBindings dims;
+  /// Directory for each phase's IR; empty: none.
+  std::string dumpPhases;
+  /// A plan file to follow instead of searching; empty: search.
+  std::string planFile;
+  /// A profile whose times replace the analytic ones; empty: none.
+  std::string profileFile;
+  /// Where to write the planning problem; empty: nowhere.
+  std::string dumpProblem;
+  const std::atomic<bool> *interrupt = nullptr;
+  std::function<void(const SearchProgress &)> progress;
+};
+
+/// "place=heft,search=odswap" -> the options' map. Fails naming an unknown step
+/// or solver and listing what there is.
+Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text);
+
+/// A model's input or output.
+struct ModelPort {
+  std::string name;
+  int32_t elementType = 0; ///< ONNX's number.
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+};
+
+class Compilation {
+public:
+  /// Opens and imports the model, and reads the machine. Fails with a
+  /// diagnostic; nothing is written.
+  static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
+  ~Compilation();
+
+  /// Runs every phase not yet run, up to `last`. Link is reached through link().
+  Status run(Phase last);
+  /// Runs what is left and writes the artifact directory: model.so,
+  /// parameters.bin, manifest.json, model.h, plan.json. Nothing half-written.
+  Status link(const std::string &directory);
+
+  const CompilerOptions &options() const;
+  mlir::ModuleOp module();
+  const Machine &machine() const;
+  std::string name() const;
+  std::vector<ModelPort> inputs() const;
+  std::vector<ModelPort> outputs() const;
+
+  // From Fuse on.
+  const Graph &graph() const;
+  const CostTable &costs() const;
+
+  // From Schedule on.
+  const SearchProblem &problem() const;
+  const SearchResult &result() const;
+
+private:
+  Compilation();
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_COMPILATION_H
