@@ -24,11 +24,11 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
                                const Schedule &placementOrder)
     : graph(graph), machine(machine), costs(costs), capacityBytes(std::move(capacityBytes)),
       devices(std::move(placement)) {
-  std::pair<const char *, Schedule> all[] = {{"model", modelOrder(graph)},
-                                             {"depth-first", depthFirstOrder(graph)},
+  std::pair<const char *, Schedule> all[] = {{"placement", placementOrder},
+                                             {"model", modelOrder(graph)},
                                              {"memory-aware", memoryAwareOrder(graph)},
-                                             {"critical-path", criticalPathOrder(graph, costs, devices)},
-                                             {"placement", placementOrder}};
+                                             {"depth-first", depthFirstOrder(graph)},
+                                             {"critical-path", criticalPathOrder(graph, costs, devices)}};
   for (auto &[name, order] : all)
     if (order.size() == graph.numOperators() &&
         std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))
@@ -48,16 +48,20 @@ SwapProblem CandidateSpace::problemFor(const Schedule &order) const {
 std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
   static constexpr std::pair<const char *, EvictionPolicy> kPolicies[] = {
       {"cost-aware", EvictionPolicy::CostAware},
-      {"belady", EvictionPolicy::Belady},
       {"earliest-available", EvictionPolicy::EarliestAvailable},
+      {"belady", EvictionPolicy::Belady},
       {"lru", EvictionPolicy::LeastRecentlyUsed}};
   std::vector<NamedCandidate> seeds;
-  for (const auto &[policyName, policy] : kPolicies)
-    for (const auto &[orderName, order] : starts) {
+  // Along diagonals: a budget that ends early has seen the likely ones of both.
+  for (size_t sum = 0; sum + 1 < starts.size() + std::size(kPolicies); ++sum)
+    for (size_t i = 0; i < starts.size() && i <= sum; ++i) {
+      if (sum - i >= std::size(kPolicies))
+        continue;
+      const auto &[policyName, policy] = kPolicies[sum - i];
       Candidate candidate;
-      candidate.order = order;
+      candidate.order = starts[i].second;
       candidate.offsets.eviction = policy;
-      seeds.push_back({concat("offsets/", policyName, "/", orderName), std::move(candidate)});
+      seeds.push_back({concat("offsets/", policyName, "/", starts[i].first), std::move(candidate)});
     }
   return seeds;
 }

@@ -47,10 +47,11 @@ public:
 
   const std::vector<DeviceId> &placement() const { return devices; }
   SwapProblem problemFor(const Schedule &order) const;
-  /// Distinct orders with their names, the model's first.
+  /// Distinct orders with their names, the most promising first: the
+  /// placement's, the model's, memory-aware, depth-first, critical-path.
   const std::vector<std::pair<std::string, Schedule>> &orders() const { return starts; }
 
-  /// Every order with every eviction policy; the default policy's first.
+  /// Every order with every eviction policy, the likely ones first.
   std::vector<NamedCandidate> offsetSeeds() const;
   /// Every order with each of three pools: one class, powers of two, one class
   /// a size. Pools that the capacity cannot hold are left out.

@@ -155,6 +155,7 @@ private:
       names = placementSolverNames();
       std::erase_if(names, [](const std::string &name) { return name == "best" || name == "exhaustive"; });
     }
+    const bool shared = machine.computeDevices().size() > 1;
     struct Option {
       std::string name;
       std::unique_ptr<CandidateSpace> space;
@@ -168,7 +169,8 @@ private:
       bool known = std::any_of(options.begin(), options.end(),
                                [&](const Option &option) { return option.space->placement() == solution->placement; });
       if (!known)
-        options.push_back({name, spaceFor(solution->placement, solution->order), solution->order});
+        options.push_back(
+            {name, spaceFor(solution->placement, shared ? solution->order : Schedule()), solution->order});
     }
     if (options.size() == 1) {
       space = std::move(options.front().space);
@@ -208,13 +210,17 @@ private:
   // Unlimited memory
   //===--------------------------------------------------------------------===//
 
-  /// Plans every order as if memory were unlimited.
+  /// Plans as if memory were unlimited: every order where devices share the
+  /// work; on one device, where orders hardly matter, the first, and those whose
+  /// live bytes promise a plan that fits.
   void measure() {
     const auto &orders = space->orders();
+    const bool all = machine.computeDevices().size() > 1;
     ideals.resize(orders.size());
     parallelFor(threads, orders.size(), [&](size_t i) {
-      if (i == 0 || !budget.mustStop())
-        ideals[i] = outcomeOf(*space, planIdeal(space->problemFor(orders[i].second)));
+      const SwapProblem problem = space->problemFor(orders[i].second);
+      if (i == 0 || (!budget.mustStop() && (all || fits(livenessPeakBytes(problem)))))
+        ideals[i] = outcomeOf(*space, planIdeal(problem));
     });
     size_t best = 0;
     for (size_t i = 0; i < ideals.size(); ++i) {
@@ -224,6 +230,10 @@ private:
     }
     result.idealNs = ideals[best].makespanNs;
     addBaseline("ideal", ideals[best]);
+  }
+
+  bool fits(const std::vector<int64_t> &bytes) const {
+    return std::equal(bytes.begin(), bytes.end(), capacities.begin(), std::less_equal<>());
   }
 
   /// Offers the fastest ideal plan that fits. True if nothing else need be tried:

@@ -72,7 +72,9 @@ struct Baseline {
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
-  /// Best simulated makespan with unlimited memory, over the greedy orders.
+  /// Best simulated makespan of planIdeal over the greedy orders; on one device,
+  /// of the first and of those that fit. A reference, not a bound: another order
+  /// may do better.
   int64_t idealNs = 0;
   /// No plan of this problem is faster: of this placement if it was given,
   /// else of any.
