@@ -61,7 +61,8 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   const Arena &arena = state.arena(request.memory);
   for (uint32_t id : request.pinned)
     for (size_t c = 0; c < classes.size(); ++c)
-      if (state.residency(id).bytes > 0 && firstOf[c] < firstOf[c + 1] && state.residency(id).offset >= objects[firstOf[c]].offset &&
+      if (state.residency(id).bytes > 0 && firstOf[c] < firstOf[c + 1] &&
+          state.residency(id).offset >= objects[firstOf[c]].offset &&
           state.residency(id).offset <= objects[firstOf[c + 1] - 1].offset) {
         int64_t nth = (state.residency(id).offset - objects[firstOf[c]].offset) / classes[c].bytes;
         objects[firstOf[c] + static_cast<size_t>(nth)].takenAt = request.position;

@@ -46,17 +46,18 @@ private:
   };
   void weighExtents(const StepPlanner &state, const PlaceRequest &request);
   Score score(double sum, double worst, int64_t overhang, const Want &want) const;
-  void searchGap(const Arena &arena, Gap gap, const Want &want, Score &best, int64_t &bestOffset);
+  void searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want, Score &best,
+                 int64_t &bestOffset);
   bool placeByWindows(const StepPlanner &state, PlaceRequest &request);
   bool placeByFirstFit(const StepPlanner &state, PlaceRequest &request);
   std::vector<Gap> gapsBetween(const StepPlanner &state, const PlaceRequest &request) const;
 
   const SwapParams &params;
   int64_t base;
-  // Per extent: the additive and the decisive part of evicting it.
-  std::vector<double> key, sums;
-  std::vector<double> weightAt; ///< Of a copy so many operators ahead.
-  std::vector<uint32_t> window;
+  // Of evicting an extent's occupant: the decisive part, the additive one, and
+  // prefix sums of that.
+  std::vector<double> key, costs, sums;
+  std::vector<double> weightAt;       ///< Of a copy so many operators ahead.
   double computeNs = 0, swapInNs = 0; ///< Until when these streams are busy.
   double copyNs = 0;                  ///< Copying in the tensor in question.
 };

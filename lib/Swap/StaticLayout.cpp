@@ -10,6 +10,50 @@
 using namespace sluice;
 using namespace sluice::swap;
 
+std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays) {
+  const SwapProblem &problem = index.problem;
+  if (memory == 0 || index.numPositions == 0)
+    return stays;
+  std::vector<int64_t> startNs(index.numPositions + 1, 0);
+  for (size_t p = 0; p < index.numPositions; ++p) {
+    OperatorId op = index.opAt(p);
+    bool here = index.memoryAt[p] == memory;
+    startNs[p + 1] = startNs[p] + (here ? problem.costs.timeNs(op, problem.placement[op.index()]) : 0);
+  }
+  auto copyNs = [&](TensorId t) {
+    return transferTimeNs(problem.machine.link(index.link(0, memory)), problem.graph.tensor(t).bytes);
+  };
+  // The position that runs at a time.
+  auto positionAt = [&](int64_t timeNs) {
+    auto after = std::upper_bound(startNs.begin(), startNs.end() - 1, timeNs);
+    return static_cast<uint32_t>(std::max<std::ptrdiff_t>(after - startNs.begin() - 1, 0));
+  };
+  std::vector<uint32_t> out, in;
+  for (uint32_t i = 0; i < stays.size(); ++i) {
+    TensorId t = stays[i].tensor;
+    if (!t.valid() || index.isParameter(t))
+      continue;
+    OperatorId producer = problem.graph.tensor(t).producer;
+    if (!producer.valid() || index.memoryAt[index.positionOf[producer.index()]] != memory)
+      in.push_back(i);
+    else if (index.hasHome[t.index()] || index.pushToHost[t.index()])
+      out.push_back(i);
+  }
+  std::stable_sort(out.begin(), out.end(), [&](uint32_t i, uint32_t j) { return stays[i].first < stays[j].first; });
+  int64_t busyNs = 0;
+  for (uint32_t i : out) {
+    busyNs = std::max(busyNs, startNs[stays[i].first + 1]) + copyNs(stays[i].tensor);
+    stays[i].last = std::max(stays[i].last, positionAt(busyNs - 1));
+  }
+  std::stable_sort(in.begin(), in.end(), [&](uint32_t i, uint32_t j) { return stays[i].first > stays[j].first; });
+  busyNs = startNs.back();
+  for (uint32_t i : in) {
+    busyNs = std::min(busyNs, startNs[stays[i].first]) - copyNs(stays[i].tensor);
+    stays[i].first = std::min(stays[i].first, positionAt(std::max<int64_t>(busyNs, 0)));
+  }
+  return stays;
+}
+
 namespace {
 struct Placed {
   int64_t offset, end;

@@ -9,6 +9,10 @@
 
 namespace sluice::swap {
 
+/// Stays lengthened by the time copies in and out are expected to take when
+/// operators run without a pause, so that no address waits for a copy.
+std::vector<Stay> timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays);
+
 struct StaticLayout {
   std::vector<int64_t> offsets; ///< Per stay.
   int64_t peakBytes = 0;

@@ -93,9 +93,7 @@ public:
   /// more: in the next step; kNever: none.
   uint32_t nextUse(TensorId t, uint32_t memory) const;
   /// Evicting this takes a copy out.
-  bool mustSave(uint32_t residency) const {
-    return info[residency].written && isLastCopy(plan.residencies[residency]);
-  }
+  bool mustSave(uint32_t residency) const { return info[residency].written && isLastCopy(plan.residencies[residency]); }
   /// When all that touched it is done.
   int64_t lastTouchNs(uint32_t residency) const { return info[residency].lastTouchNs; }
   /// When its range could be free.
@@ -116,7 +114,7 @@ private:
   };
   struct Info {
     bool live = false;
-    bool written = false;    ///< An operator made the data: no home has it yet.
+    bool written = false; ///< An operator made the data: no home has it yet.
     uint32_t nextUse = kNever;
     int64_t copyNs = 0;
     uint32_t writer = kNobody; ///< Command; kNobody for initial ones.

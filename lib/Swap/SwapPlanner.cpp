@@ -28,11 +28,18 @@ static Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::stri
   return plan;
 }
 
-/// Packs a memory for which nothing is ever evicted; nullopt where the packing
-/// exceeds the capacity.
-static std::unique_ptr<Placer> fixedPlacer(const ProblemIndex &index, uint32_t memory, std::span<const Stay> stays,
-                                           int64_t capacityBytes, std::vector<Kept> &kept) {
-  StaticLayout layout = packStays(index, stays, capacityBytes);
+/// Packs a memory from which nothing is ever evicted; null where that exceeds
+/// the capacity.
+static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, uint32_t memory,
+                                                const std::vector<Stay> &stays, int64_t capacityBytes,
+                                                std::vector<Kept> &kept) {
+  StaticLayout layout;
+  layout.peakBytes = std::numeric_limits<int64_t>::max();
+  std::vector<Stay> timed = timedStays(index, memory, stays);
+  if (peakOfStays(index, timed).first <= capacityBytes)
+    layout = packStays(index, timed, capacityBytes);
+  if (layout.peakBytes > capacityBytes)
+    layout = packStays(index, stays, capacityBytes);
   if (layout.peakBytes > capacityBytes)
     return nullptr;
   std::vector<int64_t> offsets(index.bytes.size(), 0), workspaceOffsets(index.numPositions, 0);
@@ -84,15 +91,22 @@ static Status checkWorkingSets(const SwapProblem &problem) {
   return {};
 }
 
-/// Walks until the parameters in place at the end are those of the start, or
-/// `passes` are over; the best walk by its estimated makespan. `always` are
-/// kept in every pass.
-static Expected<Plan> steadyState(const ProblemIndex &index, const StepOptions &options,
-                                  const std::vector<Kept> &always, int passes,
-                                  const std::function<Placers()> &makePlacers) {
+namespace {
+/// A plan and what it is judged by: nanoseconds, then bytes copied.
+struct Candidate {
+  Plan plan;
+  std::pair<int64_t, int64_t> cost;
+};
+} // namespace
+
+/// Walks until the parameters in place at the end are those of the start, until
+/// a walk is no better than those before, or `passes` are over; the best walk by
+/// its estimated makespan. `always` are in place in every pass.
+static Expected<Candidate> steadyState(const ProblemIndex &index, const StepOptions &options,
+                                       const std::vector<Kept> &always, int passes,
+                                       const std::function<Placers()> &makePlacers) {
   std::vector<Kept> initial = always;
-  Plan best;
-  std::pair<int64_t, int64_t> bestCost; // Nanoseconds, then bytes copied.
+  Candidate best;
   for (int pass = 0; pass < std::max(passes, 1); ++pass) {
     Placers owned = makePlacers();
     std::vector<Placer *> placers;
@@ -106,15 +120,61 @@ static Expected<Plan> steadyState(const ProblemIndex &index, const StepOptions &
     }
     std::vector<Kept> next = pass == 0 ? planner.residentAtEnd() : planner.survivors();
     std::pair cost(planner.makespanNs(), planner.bytesCopied());
-    if (pass == 0 || cost < bestCost) {
-      bestCost = cost;
-      best = planner.takePlan();
-    }
+    if (pass > 0 && cost >= best.cost)
+      break;
+    best = {planner.takePlan(), cost};
     if (next == initial)
       break;
     initial = std::move(next);
   }
   return best;
+}
+
+/// Parameters that stay for good, spread evenly over the order, of as many bytes
+/// as leave room for the activations and `depth` of the largest parameters.
+/// Empty where there is no such room.
+static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, uint32_t memory, std::span<const Stay> stays,
+                                              int64_t capacityBytes, int depth) {
+  std::vector<Stay> activations, parameters;
+  int64_t total = 0, largest = 0;
+  for (const Stay &stay : stays) {
+    bool parameter = stay.tensor.valid() && index.isParameter(stay.tensor);
+    (parameter ? parameters : activations).push_back(stay);
+    if (parameter) {
+      total += stay.bytes;
+      largest = std::max(largest, stay.bytes);
+    }
+  }
+  int64_t budget = capacityBytes - peakOfStays(index, activations).first - saturatingMul(largest, std::max(depth, 0));
+  if (depth <= 0 || budget <= 0 || total == 0)
+    return {};
+  std::stable_sort(parameters.begin(), parameters.end(), [&](const Stay &a, const Stay &b) {
+    return index.uses(index.spot(a.tensor, memory)).front() < index.uses(index.spot(b.tensor, memory)).front();
+  });
+  std::vector<TensorId> pinned;
+  std::vector<uint8_t> isPinned(index.bytes.size(), 0);
+  double share = std::min(1.0, static_cast<double>(budget) / static_cast<double>(total)), due = 0;
+  int64_t taken = 0;
+  for (const Stay &stay : parameters) {
+    due += share * static_cast<double>(stay.bytes);
+    if (static_cast<double>(taken + stay.bytes) > due + 0.5 * static_cast<double>(stay.bytes) ||
+        taken + stay.bytes > budget)
+      continue;
+    taken += stay.bytes;
+    pinned.push_back(stay.tensor);
+    isPinned[stay.tensor.index()] = 1;
+  }
+  // Each operator must fit above them with what it reads beside them.
+  for (uint32_t p = 0; p < index.numPositions; ++p) {
+    if (index.memoryAt[p] != memory)
+      continue;
+    int64_t needed = index.problem.graph.workingSetBytes(index.opAt(p));
+    for (TensorId t : index.operatorAt(p).inputs)
+      needed -= isPinned[t.index()] ? index.bytes[t.index()] : 0;
+    if (needed > capacityBytes - taken)
+      return {};
+  }
+  return pinned;
 }
 
 Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
@@ -128,36 +188,52 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
 
   // Memories in which all fits are packed; where the liveness peak fits and the
   // packing does not, parameters take the bottom and the rest moves above them.
-  std::vector<Kept> always;
-  std::vector<std::unique_ptr<Placer>> packed(index.numMemories);
+  std::vector<Kept> always, streaming;
+  std::vector<std::unique_ptr<FixedPlacer>> packed(index.numMemories);
   std::vector<int64_t> base(index.numMemories, 0);
+  std::vector<int64_t> streamingBase(index.numMemories, 0);
+  bool streams = false;
+  auto stack = [](std::vector<Kept> &kept, int64_t &top, TensorId t, uint32_t memory, int64_t bytes) {
+    kept.push_back({t, memory, top, bytes});
+    top += bytes;
+  };
   for (uint32_t m = 1; m < index.numMemories; ++m) {
     int64_t capacity = problem.capacityBytes[m] / kArenaAlignment * kArenaAlignment;
     std::vector<Stay> stays = unlimitedStays(index, m);
-    if (peakOfStays(index, stays).first > capacity)
+    if (peakOfStays(index, stays).first > capacity) {
+      for (TensorId t : pinnedParameters(index, m, stays, capacity, params.streamDepth)) {
+        stack(streaming, streamingBase[m], t, m, index.bytes[t.index()]);
+        streams = true;
+      }
       continue;
+    }
     packed[m] = fixedPlacer(index, m, stays, capacity, always);
     if (packed[m])
       continue;
     for (const Stay &stay : stays)
-      if (stay.tensor.valid() && index.isParameter(stay.tensor)) {
-        always.push_back({stay.tensor, m, base[m], stay.bytes});
-        base[m] += stay.bytes;
-      }
+      if (stay.tensor.valid() && index.isParameter(stay.tensor))
+        stack(always, base[m], stay.tensor, m, stay.bytes);
+    streamingBase[m] = base[m];
   }
-  auto makePlacers = [&] {
+  auto placersAbove = [&](const std::vector<int64_t> &bases) {
     Placers placers(index.numMemories);
     for (uint32_t m = 1; m < index.numMemories; ++m)
       if (packed[m])
-        placers[m] = std::make_unique<FixedPlacer>(static_cast<const FixedPlacer &>(*packed[m]));
+        placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
       else
-        placers[m] = std::make_unique<WindowPlacer>(params, base[m]);
+        placers[m] = std::make_unique<WindowPlacer>(params, bases[m]);
     return placers;
   };
-  Expected<Plan> plan = steadyState(index, options, always, params.passes, makePlacers);
-  if (!plan)
-    return plan;
-  return validated(problem, std::move(*plan), "swap=offsets");
+  Expected<Candidate> best = steadyState(index, options, always, params.passes, [&] { return placersAbove(base); });
+  if (!best)
+    return propagate(best);
+  if (streams && params.passes > 1) {
+    streaming.insert(streaming.end(), always.begin(), always.end());
+    Expected<Candidate> other = steadyState(index, options, streaming, 1, [&] { return placersAbove(streamingBase); });
+    if (other && other->cost < best->cost)
+      best = std::move(other);
+  }
+  return validated(problem, std::move(best->plan), "swap=offsets");
 }
 
 Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params) {
@@ -200,10 +276,10 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       placers[m] = std::make_unique<PoolPlacer>(pool[m], params);
     return placers;
   };
-  Expected<Plan> plan = steadyState(index, options, {}, params.passes, makePlacers);
-  if (!plan)
-    return plan;
-  return validated(problem, std::move(*plan), "swap=pool");
+  Expected<Candidate> best = steadyState(index, options, {}, params.passes, makePlacers);
+  if (!best)
+    return propagate(best);
+  return validated(problem, std::move(best->plan), "swap=pool");
 }
 
 std::vector<int64_t> sluice::tensorSizes(const SwapProblem &problem, MemoryId memory) {
@@ -262,10 +338,10 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
       placers[m] = std::make_unique<LruPlacer>();
     return placers;
   };
-  Expected<Plan> plan = steadyState(index, options, {}, 2, makePlacers);
-  if (!plan)
-    return plan;
-  return validated(problem, std::move(*plan), "swap=odswap");
+  Expected<Candidate> best = steadyState(index, options, {}, 2, makePlacers);
+  if (!best)
+    return propagate(best);
+  return validated(problem, std::move(best->plan), "swap=odswap");
 }
 
 Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {

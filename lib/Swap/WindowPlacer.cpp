@@ -19,6 +19,7 @@ void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &re
     for (size_t distance = 0; distance < horizon; ++distance)
       weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -params.distanceExponent));
   key.assign(count, 0.0);
+  costs.resize(count);
   sums.resize(count + 1);
   sums[0] = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -52,6 +53,7 @@ void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &re
       if (params.eviction != EvictionPolicy::CostAware && live)
         cost = static_cast<double>(extents[i].end - extents[i].offset);
     }
+    costs[i] = cost;
     sums[i + 1] = sums[i] + cost;
   }
   computeNs = static_cast<double>(state.computeClockNs(request.position));
@@ -72,53 +74,45 @@ WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overha
   return {total, static_cast<double>(overhang)};
 }
 
-void WindowPlacer::searchGap(const Arena &arena, Gap gap, const Want &want, Score &best, int64_t &bestOffset) {
+void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want,
+                             Score &best, int64_t &bestOffset) {
   if (gap.end - gap.begin < want.bytes)
     return;
+  const Arena &arena = state.arena(request.memory);
   const std::vector<Extent> &extents = arena.extents();
   size_t begin = arena.find(gap.begin), end = arena.find(gap.end - 1) + 1;
-
-  // `window` holds the extents of [first, last) with falling keys: its front
-  // has the largest.
-  size_t front = 0, last = begin;
-  auto push = [&](size_t i) {
-    while (window.size() > front && key[window.back()] <= key[i])
-      window.pop_back();
-    window.push_back(static_cast<uint32_t>(i));
+  auto consider = [&](size_t first) {
+    int64_t from = std::max(gap.begin, extents[first].offset);
+    if (from + want.bytes > gap.end)
+      return;
+    // Of all that start here, the shortest window displaces least.
+    size_t last = first + 1;
+    while (last < end && extents[last].offset < from + want.bytes)
+      ++last;
+    double sum = sums[last] - sums[first], worst = key[first];
+    int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - want.bytes;
+    Score candidate = score(sum, worst, overhang, want);
+    // More extents only make it worse.
+    for (size_t i = first + 1; i < last && (bestOffset < 0 || candidate < best); ++i)
+      if (key[i] > worst) {
+        worst = key[i];
+        candidate = score(sum, worst, overhang, want);
+      }
+    if (bestOffset >= 0 && !(candidate < best))
+      return;
+    best = candidate;
+    // What is left over should join free memory.
+    bool leftFree = first > begin && !state.live(extents[first - 1].occupant);
+    bool rightFree = last < end && !state.live(extents[last].occupant);
+    bestOffset = leftFree && !rightFree ? from + overhang : from;
   };
-  auto consider = [&](size_t first, int64_t offset) {
-    while (window[front] < first)
-      ++front;
-    int64_t from = std::max(gap.begin, extents[first].offset), to = std::min(gap.end, extents[last - 1].end);
-    Score candidate = score(sums[last] - sums[first], key[window[front]], to - from - want.bytes, want);
-    if (bestOffset < 0 || candidate < best) {
-      best = candidate;
-      bestOffset = offset;
-    }
-  };
-  // Windows that start with an extent.
-  window.clear();
-  for (size_t first = begin; first < end; ++first) {
-    int64_t offset = std::max(gap.begin, extents[first].offset);
-    if (offset + want.bytes > gap.end)
-      break;
-    for (; last < end && extents[last].offset < offset + want.bytes; ++last)
-      push(last);
-    consider(first, offset);
-  }
-  // Windows that end with one.
-  window.clear();
-  front = 0;
-  size_t first = begin;
-  for (last = begin; last < end;) {
-    push(last++);
-    int64_t offset = std::min(gap.end, extents[last - 1].end) - want.bytes;
-    if (offset < gap.begin)
-      continue;
-    while (extents[first].end <= offset)
-      ++first;
-    consider(first, offset);
-  }
+  // A window costs at least what its first extent does: the cheapest first, and
+  // most others need no look.
+  const double *least = params.eviction == EvictionPolicy::CostAware ? costs.data() : key.data();
+  consider(static_cast<size_t>(std::min_element(least + begin, least + end) - least));
+  for (size_t first = begin; first < end; ++first)
+    if (bestOffset < 0 || least[first] <= best.primary)
+      consider(first);
 }
 
 std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const PlaceRequest &request) const {
@@ -142,7 +136,6 @@ std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const Place
 }
 
 bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
-  const Arena &arena = state.arena(request.memory);
   std::vector<Gap> gaps = gapsBetween(state, request);
   for (Want &want : request.wants) {
     want.takes = want.bytes;
@@ -152,7 +145,7 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
     Score best{0, 0};
     want.offset = -1;
     for (Gap gap : gaps)
-      searchGap(arena, gap, want, best, want.offset);
+      searchGap(state, request, gap, want, best, want.offset);
     if (want.offset < 0)
       return false;
     for (size_t g = 0; g < gaps.size(); ++g) {

@@ -40,6 +40,10 @@ struct SwapParams {
   /// Passes towards a steady state, at least 1; one means that every step
   /// starts with no parameter in place.
   int passes = 3;
+  /// Where activations fit beside some parameters, a plan is also tried that
+  /// keeps those for good and streams the others through room for so many of
+  /// the largest; the better one wins. Zero: not tried.
+  int streamDepth = 4;
 };
 
 /// Addresses chosen freely. Succeeds whenever every accelerator memory has at
