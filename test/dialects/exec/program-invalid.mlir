@@ -1,0 +1,650 @@
+// RUN: sluice-opt %s -verify-diagnostics -split-input-file
+
+// One program a constraint of the dialect's description, each broken in one way.
+
+// C1: two steps.
+// expected-error @+1 {{C1: needs a memory, one step and at most one init}}
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+// C1: a foreign operation in a body.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C1: only slots and commands stand in a program's bodies}}
+    %0 = "builtin.unrealized_conversion_cast"() : () -> i32
+  }
+}
+
+// -----
+
+// C2: an undeclared stream.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C2: stream 'nowhere' is not declared}}
+    %e = exec.launch @k "op" reads() writes(%x) on @nowhere
+  }
+}
+
+// -----
+
+// C2: an undeclared memory.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C2: memory 'accel1' is not declared}}
+    %x = exec.slot @accel1 at 0 bytes 64 tensor "x"
+  }
+}
+
+// -----
+
+// C2: an undeclared link.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C2: link 'wire' is not declared}}
+    %e = exec.swap_in %w to %x bytes 64 via @wire on @in
+  }
+}
+
+// -----
+
+// C2: a name declared twice.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  // expected-error @+1 {{C2: declares a name that another one has}}
+  exec.memory @accel0
+  exec.step {
+  }
+}
+
+// -----
+
+// C3: an arena beyond its memory's capacity.
+exec.program @p parameters 0 state 0 {
+  // expected-error @+1 {{C3: arena of 512 bytes does not fit in the memory's capacity}}
+  exec.memory @host arena 512 capacity 256
+  exec.step {
+  }
+}
+
+// -----
+
+// C3: a link faster both ways than twice one way.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.memory @accel1
+  // expected-error @+1 {{C3: rate must be positive, duplex in [rate, 2 x rate]}}
+  exec.link @l joins @accel0, @accel1 rate 1.0 duplex 3.0 latency 0
+  exec.step {
+  }
+}
+
+// -----
+
+// C3: an output of unknown shape.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  // expected-error @+1 {{C3: needs a static shape}}
+  exec.output "y" : tensor<?xf32>
+  exec.step {
+  }
+}
+
+// -----
+
+// C4: a slot that ends outside its arena.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C4: bytes [448, 448 + 128)}}
+    %x = exec.slot @accel0 at 448 bytes 128 tensor "x"
+  }
+}
+
+// -----
+
+// C4: a slot at an odd place.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C4: bytes [32, 32 + 64)}}
+    %x = exec.slot @accel0 at 32 bytes 64 tensor "x"
+  }
+}
+
+// -----
+
+// C5: a parameter outside the file.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C5: bytes [192, 192 + 128) are not within the parameter file's 256}}
+    %w = exec.home parameter 192 bytes 128 tensor "w"
+  }
+}
+
+// -----
+
+// C5: an input that is not declared.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C5: input 0 is not declared}}
+    %x = exec.home input 0 bytes 64 tensor "x"
+  }
+}
+
+// -----
+
+// C5: an input of another size.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.input "x" : tensor<16xf32>
+  exec.step {
+    // expected-error @+1 {{C5: input 0 has 64 bytes, not 128}}
+    %x = exec.home input 0 bytes 128 tensor "x"
+  }
+}
+
+// -----
+
+// C6: a slot written twice.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    // expected-error @+1 {{C6: writes 'x', which another command has written}}
+    %e1 = exec.launch @k "b" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+// C6: a resident slot written.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
+    // expected-error @+1 {{C6: writes 'w', which is resident, a parameter or an input}}
+    %e0 = exec.launch @k "a" reads() writes(%w) on @run
+  }
+}
+
+// -----
+
+// C7: a slot read before any write.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    // expected-error @+1 {{C7: reads 'x', which no command before has written}}
+    %e0 = exec.launch @k "a" reads(%x) writes(%y) on @run
+  }
+}
+
+// -----
+
+// C7: a read that does not wait for the copy.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    %e0 = exec.swap_in %w to %x bytes 64 via @bus on @in
+    // expected-error @+1 {{C7: reads 'w', whose write does not happen before; wait for its event}}
+    %e1 = exec.launch @k "a" reads(%x) writes(%y) on @run
+  }
+}
+
+// -----
+
+// C7: a read of bytes that hold another tensor now.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %y = exec.slot @accel0 at 0 bytes 64 tensor "y"
+    %z = exec.slot @accel0 at 64 bytes 64 tensor "z"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    %e1 = exec.launch @k "b" reads() writes(%y) on @run
+    // expected-error @+1 {{C7: reads 'x', which has been overwritten}}
+    %e2 = exec.launch @k "c" reads(%x) writes(%z) on @run
+  }
+}
+
+// -----
+
+// C8: a launch on a stream for copies.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C8: stream 'in' does not compute}}
+    %e0 = exec.launch @k "a" reads() writes(%x) on @in
+  }
+}
+
+// -----
+
+// C8: an accelerator that reads host memory.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C8: 'w' is not in memory 'accel0' of the stream's device}}
+    %e0 = exec.launch @k "a" reads(%w) writes(%x) on @run
+  }
+}
+
+// -----
+
+// C9: a copy that changes the tensor.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C9: copies 'w' to a slot of 'x'}}
+    %e0 = exec.swap_in %w to %x bytes 64 via @bus on @in
+  }
+}
+
+// -----
+
+// C9: more bytes than the slots have.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C9: copies 65 bytes, more than its slots have}}
+    %e0 = exec.swap_in %w to %x bytes 65 via @bus on @in
+  }
+}
+
+// -----
+
+// C9: a swap in that goes out.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %h = exec.slot @host at 0 bytes 64 tensor "x"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    // expected-error @+1 {{C9: swap_in comes from the host's memory}}
+    %e1 = exec.swap_in %x to %h bytes 64 via @bus on @in wait(%e0)
+  }
+}
+
+// -----
+
+// C9: a swap in on the out stream.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C9: stream 'out' is not of the device that the copy goes to}}
+    %e0 = exec.swap_in %w to %x bytes 64 via @bus on @out
+  }
+}
+
+// -----
+
+// C9: a link between other memories.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.memory @accel1
+  exec.link @other joins @host, @accel1 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C9: link 'other' does not join memories 'host' and 'accel0'}}
+    %e0 = exec.swap_in %w to %x bytes 64 via @other on @in
+  }
+}
+
+// -----
+
+// C10: a copy over bytes that a launch may still read.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run
+    // expected-error @+1 {{C10: writes 'w' over 'x', which a command that need not be done still uses; wait for its event}}
+    %e2 = exec.swap_in %w to %w_0 bytes 64 via @bus on @in wait(%e0)
+  }
+}
+
+// -----
+
+// C10: two resident tensors in one place.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %v = exec.slot @accel0 at 0 bytes 128 tensor "v" resident
+    // expected-error @+1 {{C10: resident 'w' overlaps resident 'v'}}
+    %w = exec.slot @accel0 at 64 bytes 64 tensor "w" resident
+  }
+}
+
+// -----
+
+// C11: two results in one place.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 128 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    // expected-error @+1 {{C11: writes 'x' and 'y' to the same bytes}}
+    %e0 = exec.launch @k "a" reads() writes(%x, %y) on @run
+  }
+}
+
+// -----
+
+// C11: a result over part of an operand.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 128 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 128 tensor "y"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    // expected-error @+1 {{C11: writes 'y' over part of 'x', which it reads}}
+    %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run
+  }
+}
+
+// -----
+
+// C12: a wait within a stream.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run
+    // expected-error @+1 {{C12: waits for a command of its own stream}}
+    %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run wait(%e0)
+  }
+}
+
+// -----
+
+// C13: an output that is never written.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.output "y" : tensor<16xf32>
+  // expected-error @+1 {{C13: output 0 'y' is never written}}
+  exec.step {
+  }
+}
+
+// -----
+
+// C14: a resident tensor that init does not load.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    // expected-error @+1 {{C14: 'w' is resident, and init does not load it}}
+    %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
+  }
+}
+
+// -----
+
+// C14: a resident tensor whose place is lost.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.init {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    %e = exec.swap_in %w to %w_0 bytes 64 via @bus on @in
+  }
+  exec.step {
+    // expected-error @+1 {{C14: 'w' is resident, and 'x' is in its place when the step ends}}
+    %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %e = exec.launch @k "a" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+// C15: a launch in init.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.init {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C15: init holds copies alone}}
+    %e = exec.launch @k "a" reads() writes(%x) on @run
+  }
+  exec.step {
+  }
+}
