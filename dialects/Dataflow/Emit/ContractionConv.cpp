@@ -220,7 +220,7 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
   int64_t count = values.size();
   for (int64_t i = count; i < count * chains; ++i)
     values.push_back(ir.zero(tile.lanes));
-  int64_t unroll = reductionUnroll((to - from) * tile.vectors);
+  int64_t unroll = reductionUnroll((to - from) * tile.vectors, depth);
   values = emitReduction(ir, depth, unroll, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
     Value a = ir.at(source, k, input.elementType);
     Value w = ir.at(taps, ir.mul(k, block), weights.elementType);

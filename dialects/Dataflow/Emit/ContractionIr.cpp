@@ -127,7 +127,11 @@ Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators v
   return values;
 }
 
-int64_t reductionUnroll(int64_t accumulators) { return accumulators >= 20 ? 1 : accumulators >= 10 ? 2 : 4; }
+int64_t reductionUnroll(int64_t accumulators, int64_t count) {
+  if (count <= 4 && count * accumulators <= 64)
+    return count;
+  return accumulators >= 20 ? 1 : accumulators >= 10 ? 2 : 4;
+}
 
 int64_t reductionChains(const RegisterTile &tile, int64_t count) {
   int64_t accumulators = tile.rows * tile.vectors;

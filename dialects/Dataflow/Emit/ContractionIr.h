@@ -76,9 +76,9 @@ public:
 using ReductionStep = llvm::function_ref<void(Value i, int64_t u, llvm::MutableArrayRef<Value> values)>;
 Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step);
 
-/// Steps to unroll for a tile of so many accumulators, so that the loop's own instructions do not count. Larger tiles
-/// gain nothing (measured), and code takes time to compile.
-int64_t reductionUnroll(int64_t accumulators);
+/// Of `count` steps, how many to unroll for a tile of so many accumulators: all of a few small ones, else enough that
+/// the loop's own instructions do not count. Larger tiles gain nothing (measured), and code takes time to compile.
+int64_t reductionUnroll(int64_t accumulators, int64_t count);
 
 /// How many partial sums take turns with a tile so small that one would wait for the adder's latency; at most four.
 int64_t reductionChains(const RegisterTile &tile, int64_t count);

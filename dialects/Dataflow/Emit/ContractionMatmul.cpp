@@ -138,7 +138,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
       }
     }
   };
-  int64_t unroll = reductionUnroll(count);
+  int64_t unroll = reductionUnroll(count, spec.k);
   if (blocking.depthBlocks == 1) {
     values = emitReduction(ir, spec.k, unroll, std::move(values), step);
   } else {
