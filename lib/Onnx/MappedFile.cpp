@@ -59,6 +59,8 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
     return refuse("is an absolute path");
   if (location.find('\0') != std::string_view::npos || location.size() > 4096)
     return refuse("is not a file name");
+  if (concat("/", location, "/").find("/../") != std::string::npos)
+    return refuse("leads out of the model's directory");
 
   FileHandle directory;
   int at = root.get();
@@ -66,8 +68,6 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
     size_t slash = location.find('/');
     std::string component(location.substr(0, slash));
     bool last = slash == std::string_view::npos;
-    if (component == "..")
-      return refuse("leads out of the model's directory");
     if (component.empty() || component == ".") {
       if (last)
         return refuse("is not a file");

@@ -187,7 +187,7 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
   return values;
 }
 
-Expected<NamedTensor> readTensorFile(const std::string &path) {
+Expected<HostTensor> readTensorFile(const std::string &path) {
   Expected<OpenedFile> file = openRegularFile(path);
   if (!file)
     return propagate(file);
@@ -202,7 +202,10 @@ Expected<NamedTensor> readTensorFile(const std::string &path) {
   Expected<TensorData> data = inlineTensorData(*proto, proto);
   if (!data)
     return makeError(data.error().code, data.error().message, ", in '", path, "'");
-  return NamedTensor{proto->name(), std::move(*data)};
+  Expected<ElementType> type = elementTypeFromOnnx(data->elementType);
+  if (!type)
+    return makeError(type.error().code, type.error().message, ", in '", path, "'");
+  return HostTensor{proto->name(), *type, data->dims, {data->bytes.begin(), data->bytes.end()}};
 }
 
 } // namespace sluice

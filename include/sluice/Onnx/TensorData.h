@@ -11,6 +11,7 @@
 #define SLUICE_ONNX_TENSORDATA_H
 
 #include "sluice/Support/Error.h"
+#include "sluice/TensorIO/HostTensor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -86,13 +87,8 @@ Expected<TensorData> inlineTensorData(const ::onnx::TensorProto &tensor, std::sh
 /// The integers of an INT32, INT64, or smaller integer or bool tensor.
 Expected<std::vector<int64_t>> integersOf(const TensorData &tensor);
 
-/// A tensor read from a file of its own, as the ONNX backend tests keep them.
-struct NamedTensor {
-  std::string name;
-  TensorData data;
-};
-/// Reads a .pb file that holds one TensorProto without external data.
-Expected<NamedTensor> readTensorFile(const std::string &path);
+/// Reads a .pb file that holds one TensorProto without external data, as the ONNX backend tests keep them.
+Expected<HostTensor> readTensorFile(const std::string &path);
 
 } // namespace sluice
 

@@ -1,0 +1,86 @@
+//===- DimensionsTest.cpp - Binding symbolic dimensions -------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Models.h"
+
+#include "sluice/Onnx/Dimensions.h"
+
+using namespace sluice;
+using namespace sluice::test;
+using Catch::Matchers::Contains;
+
+namespace {
+/// Inputs a[batch, 3], b[batch, length], c[?] and d without a shape.
+ModelFile fourInputs() {
+  ::onnx::ModelProto proto = reluModel();
+  auto *graph = proto.mutable_graph();
+  graph->clear_input();
+  auto add = [&](const std::string &name) {
+    auto *input = graph->add_input();
+    input->set_name(name);
+    input->mutable_type()->mutable_tensor_type()->set_elem_type(onnxtype::Float);
+    return input->mutable_type()->mutable_tensor_type();
+  };
+  auto *a = add("a")->mutable_shape();
+  a->add_dim()->set_dim_param("batch");
+  a->add_dim()->set_dim_value(3);
+  auto *b = add("b")->mutable_shape();
+  b->add_dim()->set_dim_param("batch");
+  b->add_dim()->set_dim_param("length");
+  add("c")->mutable_shape()->add_dim();
+  add("d");
+  graph->mutable_node(0)->set_input(0, "a");
+  return *openProto(proto);
+}
+} // namespace
+
+TEST_CASE("Symbols are listed in order of first use", "[onnx]") {
+  std::vector<SymbolUse> uses = symbolicDims(fourInputs());
+  REQUIRE(uses.size() == 3);
+  CHECK(uses[0].symbol == "batch");
+  CHECK(uses[0].input == "a");
+  CHECK(uses[1].symbol == "length");
+  CHECK(uses[2].symbol == "c.0");
+}
+
+TEST_CASE("Options and data bind dimensions", "[onnx]") {
+  DimBindings bindings;
+  bindings.values = {{"batch", 8}, {"c.0", 5}};
+  bindings.inputShapes = {{"b", {8, 7}}, {"d", {2, 2}}};
+  Expected<BoundInputs> bound = bindDims(fourInputs(), bindings);
+  REQUIRE(bound);
+  CHECK(bound->shapes == std::vector<std::vector<int64_t>>{{8, 3}, {8, 7}, {5}, {2, 2}});
+  CHECK(bound->symbols.at("length") == 7);
+}
+
+TEST_CASE("Bindings that do not fit are named", "[onnx]") {
+  ModelFile model = fourInputs();
+  DimBindings bindings;
+  bindings.inputShapes["d"] = {1};
+  CHECK_THAT(messageOf(bindDims(model, bindings)),
+             Contains("'batch' (dimension 0 of input 'a'), 'length' (dimension 1 of input 'b'), 'c.0'"));
+  bindings.values = {{"bath", 8}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'bath', it has 'batch', 'length'"));
+  bindings.values = {{"batch", 8}};
+  bindings.inputShapes["b"] = {4, 7};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("'batch' is 8 by the option and 4 by"));
+  bindings.inputShapes = {{"a", {8, 4}}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("size 4 in dimension 1, the model declares 3"));
+  bindings.inputShapes = {{"a", {8}}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has 1 dimensions, the model declares 2"));
+  bindings.inputShapes = {{"e", {8}}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("no input 'e'"));
+  bindings = {};
+  bindings.values = {{"batch", 8}, {"length", 1}, {"c.0", 1}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("input 'd' declares no shape"));
+  bindings.inputShapes = {{"d", {int64_t(1) << 40, int64_t(1) << 40}}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("more elements than 64 bits"));
+}
+
+TEST_CASE("Bindings on the command line parse", "[onnx]") {
+  CHECK(*parseDimBinding("batch=8") == std::pair<std::string, int64_t>("batch", 8));
+  CHECK(*parseDimBinding("a=b=8") == std::pair<std::string, int64_t>("a=b", 8));
+  for (const char *bad : {"batch", "=8", "batch=", "batch=-1", "batch=x", "batch=99999999999999999999"})
+    CHECK_FALSE(parseDimBinding(bad));
+}
