@@ -8,6 +8,7 @@
 #include "sluice/Support/Json.h"
 
 #include <catch2/catch.hpp>
+#include <dlfcn.h>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -120,6 +121,13 @@ TEST_CASE("a program compiled for the host computes its model", "[codegen]") {
   CHECK(model->init == nullptr);
   CHECK(model->planned_bytes_in == 0);
   checkNumbers(session);
+
+  void *library = dlopen((directory.path + "/model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library);
+  CHECK(dlsym(library, "sluice_model_get"));
+  for (const char *hidden : {"add", "square_sum", "sluice.step", "sluice.model"})
+    CHECK(!dlsym(library, hidden));
+  dlclose(library);
 }
 
 TEST_CASE("a program compiled for an accelerator computes its model and moves what was planned", "[codegen]") {
