@@ -5,7 +5,6 @@
 
 #include "Candidate.h"
 
-#include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -112,8 +111,6 @@ Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
   }
   return planSwapPool(problem, layout);
 }
-
-int64_t CandidateSpace::makespanNs(const Plan &plan) const { return simulate(graph, machine, costs, plan).makespanNs; }
 
 /// Lowers counts to the capacity, but not below what some operator needs; false
 /// where that is too much.

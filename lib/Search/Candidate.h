@@ -58,8 +58,6 @@ public:
   std::vector<NamedCandidate> poolSeeds() const;
 
   Expected<Plan> plan(const Candidate &candidate) const;
-  /// Simulated nanoseconds of a plan.
-  int64_t makespanNs(const Plan &plan) const;
 
   /// Two orders x two allocations (SwapAdvisor, section 5.2).
   std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng) const;

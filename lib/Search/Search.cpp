@@ -8,11 +8,13 @@
 #include "Candidate.h"
 #include "sluice/Optimize/Genetic.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -57,11 +59,7 @@ public:
       return propagate(status);
     if (Status status = choosePlacement(); !status)
       return propagate(status);
-    measure();
-    report(bestNs);
-    if (params.solver == "ideal")
-      tryIdeal(/*required=*/true);
-    else if (!tryIdeal(/*required=*/false))
+    if (!planIdeals())
       search();
     return finish();
   }
@@ -70,39 +68,71 @@ private:
   static constexpr int64_t kLongestTimeNs = int64_t(1) << 60;
 
   struct Outcome {
-    std::optional<Plan> plan;
     int64_t makespanNs = kInfeasibleObjective;
-    Error error;
+    Error error; ///< Why there is no plan.
     bool made = false;
   };
 
-  Outcome outcomeOf(const CandidateSpace &where, Expected<Plan> plan) const {
-    Outcome outcome;
-    outcome.made = true;
-    if (plan) {
-      outcome.makespanNs = where.makespanNs(*plan);
-      outcome.plan = std::move(*plan);
-    } else {
-      outcome.error = std::move(plan.error());
+  /// Plans made side by side. Only the best is kept: those of a large graph take
+  /// hundreds of megabytes each. Ties go to the first, whoever ends first.
+  struct Wave {
+    std::vector<Outcome> outcomes;
+    std::optional<Plan> plan;
+    size_t best = 0;
+    int64_t bestNs = kInfeasibleObjective;
+  };
+
+  template <typename Make>
+  Wave runWave(size_t count, bool firstAlways, Make make) const {
+    Wave wave;
+    wave.outcomes.resize(count);
+    std::mutex mutex;
+    parallelFor(threads, count, [&](size_t i) {
+      if (!(firstAlways && i == 0) && budget.mustStop())
+        return;
+      Outcome &outcome = wave.outcomes[i];
+      Expected<Plan> plan = make(i);
+      outcome.made = true;
+      if (!plan) {
+        outcome.error = std::move(plan.error());
+        return;
+      }
+      outcome.makespanNs = simulate(graph, machine, costs, *plan).makespanNs;
+      std::lock_guard<std::mutex> lock(mutex);
+      if (std::pair(outcome.makespanNs, i) < std::pair(wave.bestNs, wave.best)) {
+        wave.best = i;
+        wave.bestNs = outcome.makespanNs;
+        wave.plan = std::move(*plan);
+      }
+    });
+    return wave;
+  }
+
+  /// Counts a wave's plans; true if all of them were made.
+  bool count(const Wave &wave) {
+    bool complete = true;
+    for (const Outcome &outcome : wave.outcomes) {
+      result.evaluations += outcome.made;
+      complete &= outcome.made;
     }
-    return outcome;
+    return complete;
   }
 
   bool mayContinue() const { return !budget.mustStop() && result.evaluations < limit && bestNs > result.lowerBoundNs; }
 
   /// Keeps the best.
-  void offer(Outcome outcome, const std::string &name) {
-    if (!outcome.plan || outcome.makespanNs >= bestNs)
+  void offer(Wave &wave, const std::string &name) {
+    if (!wave.plan || wave.bestNs >= bestNs)
       return;
-    bestNs = outcome.makespanNs;
-    result.plan = std::move(*outcome.plan);
+    bestNs = wave.bestNs;
+    result.plan = std::move(*wave.plan);
     result.plan.solver = name;
     report(bestNs);
   }
 
   void addBaseline(std::string name, const Outcome &outcome) {
     Baseline baseline{std::move(name), std::nullopt, outcome.error.message};
-    if (outcome.plan)
+    if (outcome.makespanNs != kInfeasibleObjective)
       baseline.makespanNs = outcome.makespanNs;
     result.baselines.push_back(std::move(baseline));
   }
@@ -181,28 +211,19 @@ private:
       return {};
     }
 
-    std::vector<Outcome> outcomes(options.size());
-    parallelFor(threads, options.size(), [&](size_t i) {
-      if (i > 0 && budget.mustStop())
-        return;
+    Wave wave = runWave(options.size(), /*firstAlways=*/true, [&](size_t i) {
       Candidate candidate;
       candidate.order = options[i].order;
-      outcomes[i] = outcomeOf(*options[i].space, options[i].space->plan(candidate));
+      return options[i].space->plan(candidate);
     });
-    size_t chosen = 0;
-    for (size_t i = 0; i < outcomes.size(); ++i) {
-      stopped |= !outcomes[i].made;
-      if (!outcomes[i].made)
-        continue;
-      ++result.evaluations;
-      addBaseline("place=" + options[i].name, outcomes[i]);
-      if (outcomes[i].makespanNs < outcomes[chosen].makespanNs)
-        chosen = i;
-    }
-    space = std::move(options[chosen].space);
+    stopped |= !count(wave);
+    for (size_t i = 0; i < options.size(); ++i)
+      if (wave.outcomes[i].made)
+        addBaseline("place=" + options[i].name, wave.outcomes[i]);
+    space = std::move(options[wave.best].space);
     // The other solvers are measured by what they find themselves.
     if (params.solver == "default" || params.solver == "greedy")
-      offer(std::move(outcomes[chosen]), "place=" + options[chosen].name);
+      offer(wave, "place=" + options[wave.best].name);
     return {};
   }
 
@@ -211,65 +232,44 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Plans as if memory were unlimited: every order where devices share the
-  /// work; on one device, where orders hardly matter, the first, and those whose
-  /// live bytes promise a plan that fits.
-  void measure() {
+  /// work; on one device, where orders hardly matter, those whose live bytes
+  /// promise a plan that fits, or the first. True if nothing else need be tried:
+  /// the fastest of them fits.
+  bool planIdeals() {
     const auto &orders = space->orders();
-    const bool all = machine.computeDevices().size() > 1;
-    ideals.resize(orders.size());
-    parallelFor(threads, orders.size(), [&](size_t i) {
-      const SwapProblem problem = space->problemFor(orders[i].second);
-      if (i == 0 || (!budget.mustStop() && (all || fits(livenessPeakBytes(problem)))))
-        ideals[i] = outcomeOf(*space, planIdeal(problem));
-    });
-    size_t best = 0;
-    for (size_t i = 0; i < ideals.size(); ++i) {
-      result.evaluations += ideals[i].made;
-      if (ideals[i].makespanNs < ideals[best].makespanNs)
-        best = i;
+    std::vector<size_t> chosen;
+    for (size_t i = 0; i < orders.size(); ++i)
+      if (machine.computeDevices().size() > 1 || fits(livenessPeakBytes(space->problemFor(orders[i].second))))
+        chosen.push_back(i);
+    if (chosen.empty())
+      chosen.push_back(0);
+    Wave wave = runWave(chosen.size(), /*firstAlways=*/true,
+                        [&](size_t i) { return planIdeal(space->problemFor(orders[chosen[i]].second)); });
+    count(wave);
+    result.idealNs = wave.bestNs;
+    addBaseline("ideal", wave.outcomes[wave.best]);
+    report(bestNs);
+    if (wave.plan && fits(wave.plan->arenaBytes)) {
+      offer(wave, "ideal/" + orders[chosen[wave.best]].first);
+      return true;
     }
-    result.idealNs = ideals[best].makespanNs;
-    addBaseline("ideal", ideals[best]);
+    if (params.solver != "ideal")
+      return false;
+    if (!wave.plan) {
+      firstError = wave.outcomes[wave.best].error;
+      return true;
+    }
+    for (size_t m = 0; m < capacities.size(); ++m)
+      if (int64_t needed = wave.plan->arenaBytes[m]; needed > capacities[m])
+        firstError = Error{ErrorCode::Infeasible,
+                           concat("solver 'ideal' needs ", formatBytes(needed), " (", needed, " bytes) of memory '",
+                                  machine.memories[m].name, "', which has ", capacities[m], ", use solver 'default'"),
+                           {}};
+    return true;
   }
 
   bool fits(const std::vector<int64_t> &bytes) const {
     return std::equal(bytes.begin(), bytes.end(), capacities.begin(), std::less_equal<>());
-  }
-
-  /// Offers the fastest ideal plan that fits. True if nothing else need be tried:
-  /// it is as fast as any ideal one.
-  bool tryIdeal(bool required) {
-    size_t best = ideals.size(), nearest = 0;
-    std::vector<int64_t> excess(ideals.size());
-    for (size_t i = 0; i < ideals.size(); ++i) {
-      if (!ideals[i].plan)
-        continue;
-      for (size_t m = 0; m < capacities.size(); ++m)
-        excess[i] = std::max(excess[i], ideals[i].plan->arenaBytes[m] - capacities[m]);
-      if (excess[i] <= 0 && (best == ideals.size() || ideals[i].makespanNs < ideals[best].makespanNs))
-        best = i;
-      if (excess[i] < excess[nearest])
-        nearest = i;
-    }
-    if (best < ideals.size()) {
-      bool done = ideals[best].makespanNs <= result.idealNs;
-      if (done || required || params.solver == "greedy" || params.solver == "default")
-        offer(std::move(ideals[best]), "ideal/" + space->orders()[best].first);
-      return done;
-    }
-    if (required && !ideals[nearest].plan) {
-      firstError = ideals[nearest].error;
-    } else if (required) {
-      const Plan &plan = *ideals[nearest].plan;
-      for (size_t m = 0; m < capacities.size(); ++m)
-        if (plan.arenaBytes[m] > capacities[m])
-          firstError = Error{ErrorCode::Infeasible,
-                             concat("solver 'ideal' needs ", formatBytes(plan.arenaBytes[m]), " (", plan.arenaBytes[m],
-                                    " bytes) of memory '", machine.memories[m].name, "', which has ", capacities[m],
-                                    ", use solver 'default'"),
-                             {}};
-    }
-    return false;
   }
 
   //===--------------------------------------------------------------------===//
@@ -311,12 +311,13 @@ private:
   }
 
   void planOnDemand() {
-    Outcome outcome = outcomeOf(*space, planOdSwap(space->problemFor(space->orders().front().second)));
-    ++result.evaluations;
-    addBaseline("odswap", outcome);
-    if (params.solver == "odswap" && !outcome.plan)
-      firstError = outcome.error;
-    offer(std::move(outcome), "odswap");
+    Wave wave = runWave(1, /*firstAlways=*/true,
+                        [&](size_t) { return planOdSwap(space->problemFor(space->orders().front().second)); });
+    count(wave);
+    addBaseline("odswap", wave.outcomes[0]);
+    if (params.solver == "odswap" && !wave.plan)
+      firstError = wave.outcomes[0].error;
+    offer(wave, "odswap");
   }
 
   /// Plans the seeds the budget allows, the first in any case, in waves so that
@@ -325,25 +326,23 @@ private:
     for (size_t first = 0; first < seeds.size(); first += kNeighbours) {
       if (first > 0 && !mayContinue())
         break;
-      size_t count = std::min(kNeighbours, seeds.size() - first);
-      count = std::min<size_t>(count, static_cast<size_t>(std::max<int64_t>(1, limit - result.evaluations)));
-      std::vector<Outcome> outcomes(count);
-      parallelFor(threads, count, [&](size_t i) {
-        if (first + i == 0 || !budget.mustStop())
-          outcomes[i] = outcomeOf(*space, space->plan(seeds[first + i].genes));
-      });
-      for (size_t i = 0; i < count; ++i) {
-        if (!outcomes[i].made)
-          continue;
-        ++result.evaluations;
+      int64_t size = std::min<int64_t>(kNeighbours, static_cast<int64_t>(seeds.size() - first));
+      size = std::min(size, std::max<int64_t>(1, limit - result.evaluations));
+      Wave wave = runWave(static_cast<size_t>(size), /*firstAlways=*/first == 0,
+                          [&](size_t i) { return space->plan(seeds[first + i].genes); });
+      count(wave);
+      for (size_t i = 0; i < wave.outcomes.size(); ++i) {
+        const Outcome &outcome = wave.outcomes[i];
         const NamedCandidate &seed = seeds[first + i];
-        addBaseline(seed.name, outcomes[i]);
-        if (!outcomes[i].plan && !firstError)
-          firstError = outcomes[i].error;
-        if (outcomes[i].plan)
-          scored.push_back({seed.genes, outcomes[i].makespanNs});
-        offer(std::move(outcomes[i]), seed.name);
+        if (!outcome.made)
+          continue;
+        addBaseline(seed.name, outcome);
+        if (outcome.makespanNs != kInfeasibleObjective)
+          scored.push_back({seed.genes, outcome.makespanNs});
+        else if (!firstError)
+          firstError = outcome.error;
       }
+      offer(wave, seeds[first + wave.best].name);
     }
     stopped |= budget.mustStop();
     std::stable_sort(scored.begin(), scored.end(),
@@ -354,7 +353,10 @@ private:
     if (!mayContinue() || evaluations <= result.evaluations)
       return;
     GeneticProblem<Candidate> problem;
-    problem.evaluate = [&](const Candidate &candidate) { return outcomeOf(*space, space->plan(candidate)).makespanNs; };
+    problem.evaluate = [&](const Candidate &candidate) {
+      Expected<Plan> plan = space->plan(candidate);
+      return plan ? simulate(graph, machine, costs, *plan).makespanNs : kInfeasibleObjective;
+    };
     problem.crossover = [&](const Candidate &mother, const Candidate &father, Rng &rng) {
       return space->crossover(mother, father, rng);
     };
@@ -379,8 +381,10 @@ private:
     result.evaluations = before + bred.evaluations;
     stopped |= bred.stoppedByClock;
     champion = {bred.best, bred.objective};
-    if (bred.objective < bestNs)
-      offer(outcomeOf(*space, space->plan(bred.best)), "genetic");
+    if (bred.objective < bestNs) {
+      Wave wave = runWave(1, /*firstAlways=*/true, [&](size_t) { return space->plan(bred.best); });
+      offer(wave, "genetic");
+    }
   }
 
   /// Steepest descent over batches of random neighbours.
@@ -390,31 +394,22 @@ private:
     const Rng root = Rng(params.seed).fork(1);
     int64_t sinceBetter = 0;
     for (uint64_t batch = 0; mayContinue() && sinceBetter < kStallEvaluations; ++batch) {
-      size_t count = static_cast<size_t>(std::min<int64_t>(kNeighbours, limit - result.evaluations));
-      std::vector<Candidate> neighbours(count, champion.genes);
-      std::vector<Outcome> outcomes(count);
-      parallelFor(threads, count, [&](size_t i) {
-        if (budget.mustStop())
-          return;
+      const int64_t size = std::min<int64_t>(kNeighbours, limit - result.evaluations);
+      std::vector<Candidate> neighbours(static_cast<size_t>(size), champion.genes);
+      Wave wave = runWave(neighbours.size(), /*firstAlways=*/false, [&](size_t i) {
         Rng rng = root.fork(batch).fork(i);
         space->mutate(neighbours[i], Mutation::Small, rng);
-        outcomes[i] = outcomeOf(*space, space->plan(neighbours[i]));
+        return space->plan(neighbours[i]);
       });
-      size_t best = count;
-      for (size_t i = 0; i < count; ++i) {
-        result.evaluations += outcomes[i].made;
-        // Equals are taken too: the search drifts along plateaus.
-        if (outcomes[i].makespanNs <= *champion.objective &&
-            (best == count || outcomes[i].makespanNs < outcomes[best].makespanNs))
-          best = i;
-      }
-      sinceBetter += static_cast<int64_t>(count);
-      if (best == count)
+      count(wave);
+      sinceBetter += size;
+      // Equals are taken too: the search drifts along plateaus.
+      if (!wave.plan || wave.bestNs > *champion.objective)
         continue;
-      if (outcomes[best].makespanNs < *champion.objective)
+      if (wave.bestNs < *champion.objective)
         sinceBetter = 0;
-      champion = {std::move(neighbours[best]), outcomes[best].makespanNs};
-      offer(std::move(outcomes[best]), "local-search");
+      champion = {std::move(neighbours[wave.best]), wave.bestNs};
+      offer(wave, "local-search");
     }
     stopped |= budget.mustStop();
   }
@@ -457,7 +452,6 @@ private:
   Budget budget;
 
   std::unique_ptr<CandidateSpace> space;
-  std::vector<Outcome> ideals; ///< Per order of the space.
   std::vector<GeneticSeed<Candidate>> scored;
   GeneticSeed<Candidate> champion;
   int64_t bestNs = kInfeasibleObjective;
