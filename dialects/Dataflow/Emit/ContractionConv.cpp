@@ -13,6 +13,8 @@
 
 #include "dialects/Dataflow/Emit/ContractionIr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/Sequence.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -92,18 +94,18 @@ class ConvEmitter {
 public:
   ConvEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
               SinkFn sink)
-      : ir(ir), spec(spec), input(input), weights(weights), sink(sink),
-        tile(chooseTile(spec.outW, spec.groupOutC(), 32, target)), block(tile.block()),
-        blocks((spec.groupOutC() + block - 1) / block), lastBlock(spec.groupOutC() - (blocks - 1) * block),
-        rowBlock(convRowBlock(spec)), rowBlocks((spec.outH + rowBlock - 1) / rowBlock),
-        tapSize(spec.groupInC() * block),
+      : ir(ir), spec(spec), input(input), weights(weights), sink(sink), together(convGroupsTogether(spec, target)),
+        tile(chooseTile(spec.outW, spec.groupOutC() * together, 32, target)), block(tile.block()),
+        blocks((spec.groupOutC() * together + block - 1) / block),
+        lastBlock(spec.groupOutC() * together - (blocks - 1) * block), rowBlock(convRowBlock(spec)),
+        rowBlocks((spec.outH + rowBlock - 1) / rowBlock), weightBlock(convOutputBlock(spec, target)),
+        tapSize(spec.groupInC() * weightBlock), blockSize(spec.kernelH * spec.kernelW * tapSize),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)) {}
 
   void emit(Value begin, Value end);
 
 private:
   void emitRow(Value row);
-  void emitRun(const ColumnRun &run);
   void emitTile(const ColumnRun &run, Value column);
   void emitColumns(int64_t begin, int64_t end);
   /// Sums the taps of one kernel row; `source` is the pixel tap 0 of the tile's column 0 reads, `taps` its weights.
@@ -111,6 +113,8 @@ private:
   /// Sums `depth` consecutive input values of the columns [from, to).
   Accumulators emitDepth(int64_t depth, Value source, Value taps, int64_t from, int64_t to, int64_t chains,
                          Accumulators values);
+  /// The same for one tap of groups together.
+  Accumulators emitGroups(Value source, Value taps, int64_t from, int64_t to, Accumulators values);
   Accumulators sumChains(Accumulators values, int64_t count, int64_t chains);
   void emitSink(ArrayRef<Value> values, int64_t columns, Value column);
   Value pixelOffset(Value row, Value column) { return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC); }
@@ -119,10 +123,13 @@ private:
   const ConvSpec &spec;
   const Source &input, &weights;
   SinkFn sink;
+  int64_t together; ///< Groups computed as one.
   RegisterTile tile;
-  int64_t block, blocks, lastBlock; ///< Output channels of a block; blocks of a group; valid channels of its last one.
+  /// Output channels of a tile; tiles of a group or of those together; valid channels of the last one.
+  int64_t block, blocks, lastBlock;
   int64_t rowBlock, rowBlocks;
-  int64_t tapSize; ///< Weights of one tap of a block.
+  int64_t weightBlock;        ///< Output channels of a block of weights: of a tile, or of one of the groups together.
+  int64_t tapSize, blockSize; ///< Weights of one tap, and of all taps, of a block.
   bool inlineSink;
 
   Value sinkScratch; ///< [tile.rows][block], unless the sink is inline.
@@ -136,12 +143,13 @@ void ConvEmitter::emit(Value begin, Value end) {
     sinkScratch = ir.scratch(tile.rows * block);
   ir.loop(begin, end, 1, [&](Value item) {
     blockIndex = ir.rem(item, blocks);
-    Value filters = ir.rem(item, blocks * spec.groups);
-    Value group = ir.div(filters, blocks);
-    Value rest = ir.div(item, blocks * spec.groups);
+    int64_t tiles = blocks * (spec.groups / together);
+    Value filters = ir.rem(item, tiles);
+    Value group = ir.mul(ir.div(filters, blocks), together);
+    Value rest = ir.div(item, tiles);
     image = ir.div(rest, rowBlocks);
     channel = ir.add(ir.mul(group, spec.groupOutC()), ir.mul(blockIndex, block));
-    blockWeights = ir.at(weights.pointer, ir.mul(filters, spec.kernelH * spec.kernelW * tapSize), weights.elementType);
+    blockWeights = ir.at(weights.pointer, ir.mul(filters, together * blockSize), weights.elementType);
     imageBase =
         ir.at(input.pointer, ir.add(ir.mul(image, spec.inH * spec.inW * spec.inC), ir.mul(group, spec.groupInC())),
               input.elementType);
@@ -217,6 +225,8 @@ Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Valu
 
 Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int64_t from, int64_t to, int64_t chains,
                                     Accumulators values) {
+  if (together > 1)
+    return emitGroups(source, taps, from, to, std::move(values));
   int64_t count = values.size();
   for (int64_t i = count; i < count * chains; ++i)
     values.push_back(ir.zero(tile.lanes));
@@ -237,6 +247,36 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
     }
   });
   return sumChains(std::move(values), count, chains);
+}
+
+Accumulators ConvEmitter::emitGroups(Value source, Value taps, int64_t from, int64_t to, Accumulators values) {
+  int64_t depth = spec.groupInC();
+  SmallVector<Value> vectors;
+  for (int64_t k = 0; k < depth; ++k) {
+    SmallVector<Value> parts;
+    for (int64_t group = 0; group < together; ++group)
+      parts.push_back(
+          ir.load(weights, ir.at(taps, group * blockSize + k * weightBlock, weights.elementType), weightBlock));
+    for (int64_t lanes = weightBlock; parts.size() > 1; lanes *= 2) {
+      for (size_t i = 0; i < parts.size() / 2; ++i)
+        parts[i] = vector::ShuffleOp::create(ir.b, ir.loc, parts[2 * i], parts[2 * i + 1],
+                                             llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
+      parts.truncate(parts.size() / 2);
+    }
+    vectors.push_back(parts[0]);
+  }
+  for (int64_t column = from; column < to; ++column) {
+    Value pixel = ir.load(input, ir.at(source, column * spec.strideW * spec.inC, input.elementType), tile.lanes);
+    for (int64_t k = 0; k < depth; ++k) {
+      // Every lane reads input k of its own group.
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = 0; lane < tile.lanes; ++lane)
+        lanes.push_back(lane / depth * depth + k);
+      Value wide = vector::ShuffleOp::create(ir.b, ir.loc, pixel, pixel, lanes);
+      values[column] = ir.multiplyAdd(wide, vectors[k], values[column]);
+    }
+  }
+  return values;
 }
 
 Accumulators ConvEmitter::sumChains(Accumulators values, int64_t count, int64_t chains) {

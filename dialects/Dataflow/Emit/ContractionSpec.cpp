@@ -90,6 +90,14 @@ int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target) {
   return chooseTile(1, spec.groupOutC(), 32, target).block();
 }
 
+int64_t convGroupsTogether(const ConvSpec &spec, const VectorTarget &target) {
+  int64_t channels = spec.groupOutC();
+  if (isDepthwise(spec) || channels != spec.groupInC() || channels >= target.lanesF32 ||
+      !std::has_single_bit(static_cast<uint64_t>(channels)) || spec.groups % (target.lanesF32 / channels))
+    return 1;
+  return target.lanesF32 / channels;
+}
+
 int64_t convRowBlock(const ConvSpec &spec) {
   constexpr int64_t pixelsWanted = 96;
   if (isDepthwise(spec))
@@ -103,7 +111,7 @@ int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target) {
     return parallelExtent(pointwiseMatmul(spec), target);
   if (isDepthwise(spec))
     return spec.batch * spec.outH;
-  return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * spec.groups *
+  return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * (spec.groups / convGroupsTogether(spec, target)) *
          ceilDiv(spec.groupOutC(), convOutputBlock(spec, target));
 }
 

@@ -93,9 +93,12 @@ MatmulSpec pointwiseMatmul(const ConvSpec &spec);
 
 /// Output channels of a weight block: a power of two. Channels of a group are padded up to it with zeros.
 int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target);
+/// Groups whose channels fill one vector together: more than 1 where each has as many outputs as inputs, a power of two
+/// of them below the lanes.
+int64_t convGroupsTogether(const ConvSpec &spec, const VectorTarget &target);
 /// Output rows of a work item: enough pixels to reuse a block of weights from the cache.
 int64_t convRowBlock(const ConvSpec &spec);
-/// Work items: batch x row blocks x groups x channel blocks, channels innermost.
+/// Work items: batch x row blocks x groups (those that go together count once) x channel blocks, channels innermost.
 int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target);
 /// Elements of packed weights.
 int64_t packedConvWeightsSize(const ConvSpec &spec, const VectorTarget &target);

@@ -126,6 +126,20 @@ TEST_CASE("convolution equals the reference", "[emit]") {
   check(convOf(2, 3, 37, 11, 1, 5));
 }
 
+TEST_CASE("small groups share vectors", "[emit]") {
+  for (auto [channels, target] : {std::pair{4, avx512}, {8, avx512}, {2, avx512}, {4, avx2}, {2, sse2}}) {
+    ConvSpec spec = convOf(32, 32, 17, 3, 1, 1, 1, 32 / channels);
+    CAPTURE(channels, target.lanesF32);
+    REQUIRE(convGroupsTogether(spec, target) == target.lanesF32 / channels);
+    checkConv(spec, target);
+    spec = convOf(32, 32, 19, 3, 2, 2, 2, 32 / channels);
+    spec.sinkStyle = SinkStyle::Looped;
+    checkConv(spec, target);
+  }
+  CHECK(convGroupsTogether(convOf(12, 12, 8, 3, 1, 1, 1, 3), avx512) == 1);
+  CHECK(convGroupsTogether(convOf(32, 64, 8, 3, 1, 1, 1, 8), avx512) == 1);
+}
+
 TEST_CASE("long kernels clip their taps column by column", "[emit]") {
   ConvSpec spec = convOf(4, 16, 70, 1, 1, 0);
   spec.inH = spec.outH = 1;
