@@ -32,7 +32,8 @@ def Exec_Dialect : Dialect {
     The verifier proves, with vector clocks over the streams:
 
     - C1: a program has one step and at most one init, and a memory; the first
-      memory is the host's, where homes are.
+      memory is the host's, where homes are. A body holds slots and commands,
+      which use what the same body defines.
     - C2: every memory, device, link and stream named is declared, once. Each
       kind has its own names: a device is often called as its memory.
     - C3: declarations make sense: an arena within its memory's capacity, rates

@@ -379,6 +379,10 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
 }
 
 LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
+  // Dominance is verified after us.
+  for (Value operand : op->getOperands())
+    if (!slotIds.contains(operand) && !events.contains(operand))
+      return op->emitOpError("C1: uses a value that no slot, and no command before it, defines in this body");
   std::optional<uint32_t> stream = known.find(known.streamIds, op.getStreamRef());
   if (!stream)
     return op->emitOpError() << "C2: stream '" << op.getStreamRef().getValue() << "' is not declared";
@@ -424,6 +428,8 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
 }
 
 LogicalResult BodyVerifier::run(Region &body) {
+  if (body.front().getNumArguments() != 0)
+    return body.getParentOp()->emitOpError("C1: a body takes no arguments");
   owners.resize(known.memories.size() + 1 + known.outputs.size());
   lastOnStream.assign(known.streams.size(), -1);
   // Resident bytes are taken before the first command, wherever they are named.

@@ -37,6 +37,45 @@ exec.program @p parameters 256 state 64 {
 
 // -----
 
+// C1: an event before its command.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
+    // expected-error @+1 {{C1: uses a value that no slot, and no command before it, defines in this body}}
+    %e0 = exec.launch @k "a" reads() writes(%x) on @run wait(%e1)
+    %e1 = exec.launch @k "b" reads() writes(%y) on @run
+  }
+}
+
+// -----
+
+// C1: a body with arguments.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel0
+  exec.stream @in in of @accel0
+  exec.stream @out out of @accel0
+  // expected-error @+1 {{C1: a body takes no arguments}}
+  exec.step {
+  ^bb0(%e0: !exec.event):
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %e1 = exec.launch @k "a" reads() writes(%x) on @run wait(%e0)
+  }
+}
+
+// -----
+
 // C2: an undeclared stream.
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
