@@ -110,6 +110,8 @@ private:
   void emitColumns(int64_t begin, int64_t end);
   /// Sums the taps of one kernel row; `source` is the pixel tap 0 of the tile's column 0 reads, `taps` its weights.
   Accumulators emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values);
+  /// Sums `count` neighbouring taps that all columns of the tile have.
+  Accumulators emitTaps(int64_t count, Value source, Value taps, int64_t columns, Accumulators values);
   /// Sums `depth` consecutive input values of the columns [from, to).
   Accumulators emitDepth(int64_t depth, Value source, Value taps, int64_t from, int64_t to, int64_t chains,
                          Accumulators values);
@@ -194,32 +196,32 @@ void ConvEmitter::emitTile(const ColumnRun &run, Value column) {
 }
 
 Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values) {
+  for (int64_t kw = 0, next; kw < spec.kernelW; kw = next) {
+    auto isWhole = [&](int64_t tap) { return run.from[tap] == 0 && run.to[tap] == run.columns; };
+    next = kw + 1;
+    while (isWhole(kw) && next < spec.kernelW && isWhole(next))
+      ++next;
+    Value first = ir.at(source, kw * spec.dilationW * spec.inC, input.elementType);
+    Value weight = ir.at(taps, kw * tapSize, weights.elementType);
+    if (isWhole(kw))
+      values = emitTaps(next - kw, first, weight, run.columns, std::move(values));
+    else if (run.from[kw] < run.to[kw])
+      values = emitDepth(spec.groupInC(), first, weight, run.from[kw], run.to[kw], 1, std::move(values));
+  }
+  return values;
+}
+
+Accumulators ConvEmitter::emitTaps(int64_t count, Value source, Value taps, int64_t columns, Accumulators values) {
   int64_t depth = spec.groupInC();
   RegisterTile shape = tile;
-  shape.rows = run.columns;
+  shape.rows = columns;
   // Neighbouring taps of one group and dilation 1 are one run of consecutive input values.
-  bool consecutive = spec.dilationW == 1 && spec.groups == 1;
-  if (!run.inside()) {
-    for (int64_t kw = 0, next; kw < spec.kernelW; kw = next) {
-      auto isWhole = [&](int64_t tap) { return run.from[tap] == 0 && run.to[tap] == run.columns; };
-      next = kw + 1;
-      while (consecutive && isWhole(kw) && next < spec.kernelW && isWhole(next))
-        ++next;
-      if (run.from[kw] < run.to[kw])
-        values =
-            emitDepth((next - kw) * depth, ir.at(source, kw * spec.dilationW * spec.inC, input.elementType),
-                      ir.at(taps, kw * tapSize, weights.elementType), run.from[kw], run.to[kw], 1, std::move(values));
-    }
-    return values;
-  }
-  if (spec.kernelW == 1 || consecutive) {
-    int64_t chains = reductionChains(shape, spec.kernelW * depth);
-    return emitDepth(spec.kernelW * depth, source, taps, 0, run.columns, chains, std::move(values));
-  }
-  return ir.loop(ir.constant(0), ir.constant(spec.kernelW), 1, values, [&](Value kw, ValueRange sums) {
+  if (count == 1 || (spec.dilationW == 1 && spec.groups == 1))
+    return emitDepth(count * depth, source, taps, 0, columns, reductionChains(shape, count * depth), std::move(values));
+  return ir.loop(ir.constant(0), ir.constant(count), 1, values, [&](Value kw, ValueRange sums) {
     return emitDepth(depth, ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType),
-                     ir.at(taps, ir.mul(kw, tapSize), weights.elementType), 0, run.columns,
-                     reductionChains(shape, depth), Accumulators(sums));
+                     ir.at(taps, ir.mul(kw, tapSize), weights.elementType), 0, columns, reductionChains(shape, depth),
+                     Accumulators(sums));
   });
 }
 
