@@ -28,6 +28,24 @@ static Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::stri
   return plan;
 }
 
+/// The placer of a layout of a memory's stays; its parameters join `kept`.
+static std::unique_ptr<FixedPlacer> placeStays(const ProblemIndex &index, uint32_t memory,
+                                               const std::vector<Stay> &stays, const StaticLayout &layout,
+                                               std::vector<Kept> &kept) {
+  std::vector<int64_t> offsets(index.bytes.size(), 0), workspaceOffsets(index.numPositions, 0);
+  for (size_t i = 0; i < stays.size(); ++i) {
+    const Stay &stay = stays[i];
+    if (!stay.tensor.valid()) {
+      workspaceOffsets[stay.first] = layout.offsets[i];
+      continue;
+    }
+    offsets[stay.tensor.index()] = layout.offsets[i];
+    if (index.isParameter(stay.tensor))
+      kept.push_back({stay.tensor, memory, layout.offsets[i], stay.bytes});
+  }
+  return std::make_unique<FixedPlacer>(std::move(offsets), std::move(workspaceOffsets));
+}
+
 /// Packs a memory from which nothing is ever evicted; null where that exceeds
 /// the capacity.
 static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, uint32_t memory,
@@ -42,18 +60,7 @@ static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, uint3
     layout = packStays(index, stays, capacityBytes);
   if (layout.peakBytes > capacityBytes)
     return nullptr;
-  std::vector<int64_t> offsets(index.bytes.size(), 0), workspaceOffsets(index.numPositions, 0);
-  for (size_t i = 0; i < stays.size(); ++i) {
-    const Stay &stay = stays[i];
-    if (!stay.tensor.valid()) {
-      workspaceOffsets[stay.first] = layout.offsets[i];
-      continue;
-    }
-    offsets[stay.tensor.index()] = layout.offsets[i];
-    if (index.isParameter(stay.tensor))
-      kept.push_back({stay.tensor, memory, layout.offsets[i], stay.bytes});
-  }
-  return std::make_unique<FixedPlacer>(std::move(offsets), std::move(workspaceOffsets));
+  return placeStays(index, memory, stays, layout, kept);
 }
 
 /// Where only the host computes, its arena is packed as a whole.
@@ -347,8 +354,36 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
 Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
   SwapProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine.memories.size(), int64_t(1) << 62);
-  Expected<Plan> plan = planSwapOffsets(unlimited);
-  if (plan)
-    plan->solver = "swap=ideal";
-  return plan;
+  if (Status status = check(unlimited); !status)
+    return propagate(status);
+  ProblemIndex index(unlimited);
+  StepOptions options;
+  packHost(index, options);
+  // Packed tightly where that delays nothing; else no address is used twice.
+  Candidate best;
+  for (bool reuse : {true, false}) {
+    std::vector<Kept> always;
+    std::vector<std::unique_ptr<FixedPlacer>> packed(index.numMemories);
+    for (uint32_t m = 1; m < index.numMemories; ++m) {
+      std::vector<Stay> stays = unlimitedStays(index, m);
+      std::vector<Stay> apart = reuse ? timedStays(index, m, stays) : stays;
+      for (Stay &stay : apart)
+        if (!reuse) {
+          stay.first = 0;
+          stay.last = static_cast<uint32_t>(index.numPositions) - 1;
+        }
+      packed[m] = placeStays(index, m, stays, packStays(index, apart, unlimited.capacityBytes[m]), always);
+    }
+    Expected<Candidate> candidate = steadyState(index, options, always, 1, [&] {
+      Placers placers(index.numMemories);
+      for (uint32_t m = 1; m < index.numMemories; ++m)
+        placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
+      return placers;
+    });
+    if (!candidate)
+      return propagate(candidate);
+    if (reuse || candidate->cost < best.cost)
+      best = std::move(*candidate);
+  }
+  return validated(unlimited, std::move(best.plan), "swap=ideal");
 }

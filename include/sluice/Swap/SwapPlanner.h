@@ -34,7 +34,7 @@ struct SwapParams {
   /// CostAware: nanoseconds of copying that one of waiting for a range weighs.
   double stallWeight = 1.0;
   /// CostAware: nanoseconds of copying that one of an idle swap-in link weighs.
-  double idleWeight = 0.25;
+  double idleWeight = 1.0;
   /// CostAware: a copy that lies d operators ahead weighs d to minus this.
   double distanceExponent = 0.5;
   /// Passes towards a steady state, at least 1; one means that every step
@@ -93,7 +93,9 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
 /// Infeasible also by fragmentation, and says so.
 Expected<Plan> planOdSwap(const SwapProblem &problem);
 
-/// Unlimited memory: the capacities are ignored, nothing is ever evicted.
+/// Unlimited memory: the capacities are ignored, nothing is ever evicted, every
+/// parameter is in place when a step starts. Arenas are packed close to
+/// livenessPeakBytes where that delays nothing.
 Expected<Plan> planIdeal(const SwapProblem &problem);
 
 } // namespace sluice
