@@ -122,6 +122,10 @@ TEST_CASE("a program compiled for the host computes its model", "[codegen]") {
   CHECK(model->planned_bytes_in == 0);
   checkNumbers(session);
 
+  auto header = readFile(directory.path + "/model.h");
+  REQUIRE(header);
+  CHECK_THAT(*header, Catch::Contains("/* \"x\": f32[4,16] */\n#define SLUICE_HOST_MODEL_INPUT_X 0\n"));
+
   void *library = dlopen((directory.path + "/model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library);
   CHECK(dlsym(library, "sluice_model_get"));

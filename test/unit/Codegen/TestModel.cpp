@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "TestModel.h"
 
-#include "passes/ExecToLLVM/Passes.h"
-#include "sluice/Codegen/Artifact.h"
+#include "dialects/Exec/Exec.h"
+#include "sluice/Codegen/CompileProgram.h"
 #include "sluice/Codegen/KernelLowering.h"
 
 #include "mlir/Parser/Parser.h"
@@ -52,16 +52,7 @@ void compileTo(const std::string &directory, ModuleOp module, const std::vector<
   need(writer->append(std::as_bytes(std::span(parameters))));
   auto summary = writer->finish();
   need(summary);
-  ManifestInfo manifest{"test", target->required, *summary};
-  need(writeManifest(directory, manifest));
-
-  need(lowerKernelsToLLVM(module));
-  ExecToLLVMPassOptions options{compilerVersion(), target->required, summary->hash};
-  for (auto program : llvm::make_early_inc_range(module.getOps<exec::ProgramOp>()))
-    REQUIRE(succeeded(lowerExecToLLVM(program, options)));
-  auto objects = emitObjects(module, *target, params);
-  need(objects);
-  need(linkSharedLibrary(*objects, directory + "/" + kModelFile));
+  need(compileProgram(module, *target, *summary, directory, params));
 }
 
 std::string elementwiseKernel(const std::string &name, const std::string &type, int64_t count,
