@@ -36,6 +36,7 @@ public:
   void operator()(const void *a, const void *b, void *c, int64_t begin, int64_t end) const {
     function(a, b, c, begin, end);
   }
+  /// Processor time of lowering, optimizing and generating code.
   double compileMs() const { return milliseconds; }
   /// Writes the object file, to read its assembly.
   void dumpObject(const std::string &path) const;

@@ -31,7 +31,8 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
   // A panel is reused by every tile of a row block: some 100 rows hide what reading it costs, fewer where there would
   // be too few work items.
   constexpr int64_t minRows = 64, maxRows = 144, itemsWanted = 32;
-  int64_t rows = std::clamp(spec.m * blocking.panels / itemsWanted, minRows, maxRows);
+  int64_t rowsInL2 = target.l2Bytes / 2 / (spec.k * elementBytes);
+  int64_t rows = std::clamp(std::min(spec.m * blocking.panels / itemsWanted, rowsInL2), minRows, maxRows);
   blocking.rowBlocks = ceilDiv(spec.m, rows);
   blocking.rowBlock = ceilDiv(ceilDiv(spec.m, blocking.rowBlocks), tile.rows) * tile.rows;
   blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
