@@ -1,0 +1,67 @@
+//===- PlanFile.h - A plan with all that it was made from -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What `sluice plan -o` writes, `sluice compile` keeps beside the artifact,
+// `--plan` follows and `sluice report` shows: one JSON file,
+//
+//   { schema, problem: see ProblemJson.h, plan: see PlanJson.h,
+//     summary: { makespanNs, idealNs, lowerBoundNs, bytesSwappedIn,
+//                bytesSwappedOut, evaluations, memories: {name: {capacityBytes,
+//                minimumBytes, peakBytes, arenaBytes}},
+//                baselines: [{name, makespanNs} or {name, infeasible}] } }
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_PLANFILE_H
+#define SLUICE_COMPILER_PLANFILE_H
+
+#include "sluice/Plan/Plan.h"
+#include "sluice/Search/ProblemJson.h"
+#include "sluice/Search/Search.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+inline constexpr int kPlanFileSchema = 1;
+
+/// What a search found out beside the plan.
+struct PlanSummary {
+  int64_t makespanNs = 0;
+  int64_t idealNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t evaluations = 0;
+  std::vector<int64_t> minimumBytes; ///< Per memory.
+  std::vector<int64_t> peakBytes;    ///< Per memory.
+  std::vector<Baseline> baselines;
+};
+
+struct PlanFile {
+  ProblemFile problem;
+  Plan plan;
+  PlanSummary summary;
+};
+
+PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result);
+
+/// The summary alone, as programs read it from `sluice plan --format=json`.
+Json summaryToJson(const PlanFile &file);
+Json planFileToJson(const PlanFile &file);
+/// Fails naming the path of the first thing wrong. The plan passes validatePlan
+/// and keeps the problem's capacities; its makespan is simulated anew.
+Expected<PlanFile> planFileFromJson(const JsonReader &reader);
+
+/// Written beside, then renamed.
+Status writePlanFile(const std::string &path, const PlanFile &file);
+Expected<PlanFile> readPlanFile(const std::string &path);
+
+/// A saved plan for a model imported anew: operators and tensors are found by
+/// name in `problem`'s graph, and the plan must be valid there and keep its
+/// capacities. Ideal, bounds and baselines are the file's.
+Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_PLANFILE_H

@@ -1,0 +1,246 @@
+//===- PlanFile.cpp -------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/PlanFile.h"
+
+#include "sluice/Plan/PlanJson.h"
+#include "sluice/Simulator/Simulator.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result) {
+  PlanFile file;
+  file.problem = {*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};
+  file.plan = result.plan;
+  PlanSummary &summary = file.summary;
+  summary.makespanNs = result.makespanNs;
+  summary.idealNs = result.idealNs;
+  summary.lowerBoundNs = result.lowerBoundNs;
+  summary.evaluations = result.evaluations;
+  for (const MinimumBytes &minimum : result.minimumBytes)
+    summary.minimumBytes.push_back(minimum.bytes);
+  summary.peakBytes = result.peakBytes;
+  summary.baselines = result.baselines;
+  return file;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Json summaryToJson(const PlanFile &file) {
+  const PlanSummary &summary = file.summary;
+  Json json;
+  json["makespanNs"] = summary.makespanNs;
+  json["idealNs"] = summary.idealNs;
+  json["lowerBoundNs"] = summary.lowerBoundNs;
+  json["bytesSwappedIn"] = file.plan.bytesSwappedIn(file.problem.graph);
+  json["bytesSwappedOut"] = file.plan.bytesSwappedOut(file.problem.graph);
+  json["evaluations"] = summary.evaluations;
+  json["memories"] = Json::object();
+  for (size_t m = 0; m < file.problem.machine.memories.size(); ++m) {
+    Json &memory = json["memories"][file.problem.machine.memories[m].name];
+    memory["capacityBytes"] = file.problem.capacities[m];
+    memory["minimumBytes"] = summary.minimumBytes[m];
+    memory["peakBytes"] = summary.peakBytes[m];
+    memory["arenaBytes"] = file.plan.arenaBytes[m];
+  }
+  json["baselines"] = Json::array();
+  for (const Baseline &baseline : summary.baselines) {
+    Json entry;
+    entry["name"] = baseline.name;
+    if (baseline.makespanNs)
+      entry["makespanNs"] = *baseline.makespanNs;
+    else
+      entry["infeasible"] = baseline.reason;
+    json["baselines"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json planFileToJson(const PlanFile &file) {
+  Json json;
+  json["schema"] = kPlanFileSchema;
+  json["problem"] = problemToJson(file.problem);
+  json["plan"] = planToJson(file.problem.graph, file.problem.machine, file.plan);
+  json["summary"] = summaryToJson(file);
+  return json;
+}
+
+Status writePlanFile(const std::string &path, const PlanFile &file) {
+  // A model's names need not be UTF-8; JSON's are.
+  const auto replace = Json::error_handler_t::replace;
+  return writeFileAtomically(path, planFileToJson(file).dump(1, ' ', false, replace) + "\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// An integer member that is not negative.
+static Status readAmount(int64_t &target, const JsonReader &reader, std::string_view key) {
+  Expected<int64_t> value = reader.integer(key);
+  if (!value)
+    return propagate(value);
+  if (*value < 0)
+    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is negative, at '", reader.where(),
+                     "', correct the plan");
+  target = *value;
+  return {};
+}
+
+static Status readMemories(PlanSummary &summary, const Machine &machine, const JsonReader &reader) {
+  summary.minimumBytes.assign(machine.memories.size(), 0);
+  summary.peakBytes.assign(machine.memories.size(), 0);
+  for (size_t m = 0; m < machine.memories.size(); ++m) {
+    Expected<JsonReader> memory = reader.member(machine.memories[m].name);
+    if (!memory)
+      return propagate(memory);
+    Status status = readAmount(summary.minimumBytes[m], *memory, "minimumBytes").and_then([&] {
+      return readAmount(summary.peakBytes[m], *memory, "peakBytes");
+    });
+    if (!status)
+      return status;
+  }
+  return {};
+}
+
+static Status readBaselines(PlanSummary &summary, const JsonReader &reader) {
+  Expected<std::vector<JsonReader>> entries = reader.elements();
+  if (!entries)
+    return propagate(entries);
+  for (const JsonReader &entry : *entries) {
+    Expected<std::string> name = entry.string("name");
+    if (!name)
+      return propagate(name);
+    Baseline baseline;
+    baseline.name = *name;
+    if (entry.has("makespanNs")) {
+      int64_t makespanNs = 0;
+      if (Status status = readAmount(makespanNs, entry, "makespanNs"); !status)
+        return status;
+      baseline.makespanNs = makespanNs;
+    } else {
+      Expected<std::string> reason = entry.string("infeasible");
+      if (!reason)
+        return propagate(reason);
+      baseline.reason = *reason;
+    }
+    summary.baselines.push_back(std::move(baseline));
+  }
+  return {};
+}
+
+static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
+  PlanSummary summary;
+  Expected<JsonReader> memories = reader.member("memories");
+  if (!memories)
+    return propagate(memories);
+  Expected<JsonReader> baselines = reader.member("baselines");
+  if (!baselines)
+    return propagate(baselines);
+  Status status = readAmount(summary.idealNs, reader, "idealNs")
+                      .and_then([&] { return readAmount(summary.lowerBoundNs, reader, "lowerBoundNs"); })
+                      .and_then([&] { return readAmount(summary.evaluations, reader, "evaluations"); })
+                      .and_then([&] { return readMemories(summary, machine, *memories); })
+                      .and_then([&] { return readBaselines(summary, *baselines); });
+  if (!status)
+    return propagate(status);
+  return summary;
+}
+
+/// The file's members, of a schema this version reads.
+static Status checkSchema(const JsonReader &reader) {
+  if (Status status = reader.onlyKeys({"schema", "problem", "plan", "summary"}); !status)
+    return status;
+  Expected<int64_t> schema = reader.integer("schema");
+  if (!schema)
+    return propagate(schema);
+  if (*schema < 1 || *schema > kPlanFileSchema)
+    return makeError(ErrorCode::Unsupported, "plan file schema ", *schema, " is not known, at '", reader.where(),
+                     "', this version reads 1 to ", kPlanFileSchema);
+  return {};
+}
+
+/// The plan of a file, valid for this graph and machine and within capacities.
+static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const std::vector<int64_t> &capacities,
+                               const JsonReader &reader) {
+  Expected<JsonReader> member = reader.member("plan");
+  if (!member)
+    return propagate(member);
+  Expected<Plan> plan = planFromJson(graph, machine, *member);
+  if (!plan)
+    return propagate(plan);
+  // What a file says is the user's to correct, whatever the validator calls it.
+  if (Status status = validatePlan(graph, machine, *plan); !status)
+    return makeError(ErrorCode::InvalidInput, status.error().message, ", in '", reader.where(),
+                     "', make the plan anew");
+  for (size_t m = 0; m < capacities.size(); ++m)
+    if (plan->arenaBytes[m] > capacities[m])
+      return makeError(ErrorCode::Infeasible, "the plan takes ", plan->arenaBytes[m], " bytes of memory '",
+                       machine.memories[m].name, "' of ", capacities[m], ", in '", reader.where(),
+                       "', give more memory or plan anew");
+  return plan;
+}
+
+Expected<PlanFile> planFileFromJson(const JsonReader &reader) {
+  if (Status status = checkSchema(reader); !status)
+    return propagate(status);
+  PlanFile file;
+  Expected<ProblemFile> problem = reader.member("problem").and_then(problemFromJson);
+  if (!problem)
+    return propagate(problem);
+  file.problem = std::move(*problem);
+  const ProblemFile &given = file.problem;
+  Expected<Plan> plan = readPlan(given.graph, given.machine, given.capacities, reader);
+  if (!plan)
+    return propagate(plan);
+  file.plan = std::move(*plan);
+  Expected<PlanSummary> summary = reader.member("summary").and_then(
+      [&](const JsonReader &member) { return summaryFromJson(given.machine, member); });
+  if (!summary)
+    return propagate(summary);
+  file.summary = std::move(*summary);
+  file.summary.makespanNs = simulate(given.graph, given.machine, given.costs, file.plan).makespanNs;
+  return file;
+}
+
+Expected<PlanFile> readPlanFile(const std::string &path) {
+  Expected<Json> json = readJsonFile(path);
+  if (!json)
+    return propagate(json);
+  return planFileFromJson(JsonReader(*json, path));
+}
+
+Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path) {
+  Expected<Json> json = readJsonFile(path);
+  if (!json)
+    return propagate(json);
+  JsonReader reader(*json, path);
+  if (Status status = checkSchema(reader); !status)
+    return propagate(status);
+  Expected<Plan> plan = readPlan(*problem.graph, *problem.machine, problem.capacityBytes, reader);
+  if (!plan)
+    return propagate(plan);
+  Expected<PlanSummary> summary = reader.member("summary").and_then(
+      [&](const JsonReader &member) { return summaryFromJson(*problem.machine, member); });
+  if (!summary)
+    return propagate(summary);
+  SearchResult result;
+  result.makespanNs = simulate(*problem.graph, *problem.machine, *problem.costs, *plan).makespanNs;
+  result.plan = std::move(*plan);
+  result.idealNs = summary->idealNs;
+  result.lowerBoundNs = summary->lowerBoundNs;
+  for (int64_t bytes : summary->minimumBytes)
+    result.minimumBytes.push_back({bytes, OperatorId()});
+  result.peakBytes = std::move(summary->peakBytes);
+  result.baselines = std::move(summary->baselines);
+  result.evaluations = summary->evaluations;
+  return result;
+}
+
+} // namespace sluice
