@@ -265,6 +265,22 @@ FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shap
   return result;
 }
 
+bool isConstantExpression(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op)
+      return false;
+    if (isa<ConstantOp>(op) || !seen.insert(op).second)
+      continue;
+    if (!isa<EvaluateOpInterface>(op))
+      return false;
+    llvm::append_range(open, op->getOperands());
+  }
+  return true;
+}
+
 ConstantExpressions::ConstantExpressions(Block &block) {
   // In order, so that contains() never recurses deeper than operators built since.
   for (Operation &op : block)

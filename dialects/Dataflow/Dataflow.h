@@ -63,8 +63,11 @@ std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
 /// numpy's result shape; fails where extents do not agree.
 llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
-/// Values that are constant, or follow from constants alone through operators
-/// that can evaluate themselves: parameters, once packed at link.
+/// True where the value is constant, or follows from constants alone through
+/// operators that can evaluate themselves. Looks at all the value follows from.
+bool isConstantExpression(mlir::Value value);
+
+/// The same, remembered, for a block that does not change meanwhile.
 class ConstantExpressions {
 public:
   /// Looks at the operators of `block`, in order.

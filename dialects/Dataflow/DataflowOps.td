@@ -337,7 +337,7 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
   let hasVerifier = 1;
 }
 
-def LrnOp : Dataflow_InferredOp<"lrn", [HeavyElementalMethods, CostOf<["getFlops"]>]> {
+def LrnOp : Dataflow_InferredOp<"lrn", [HeavyElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Local response normalisation across channels";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);

@@ -239,6 +239,7 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
     SmallVector<Value, 2> vectors;
     for (int64_t v = 0; v < tile.vectors; ++v)
       vectors.push_back(ir.load(weights, ir.at(w, u * block + v * tile.lanes, weights.elementType), tile.lanes));
+    ir.prefetch(w, (u + prefetchSteps) * block, block, weights.elementType);
     for (int64_t column = from; column < to; ++column) {
       Value scalar = ir.load(input, ir.at(a, column * spec.strideW * spec.inC + u, input.elementType), 1);
       Value wide = ir.broadcast(scalar, tile.lanes);

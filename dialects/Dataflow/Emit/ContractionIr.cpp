@@ -65,6 +65,11 @@ Value Ir::load(const Source &source, Value pointer, int64_t lanes) {
       LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer, alignmentOf(source.elementType));
   return source.elementType == elementType ? value : Value(arith::ExtFOp::create(b, loc, vectorOf(lanes), value));
 }
+void Ir::prefetch(Value pointer, int64_t offset, int64_t count, Type type) {
+  int64_t line = std::max<int64_t>(512 / static_cast<int64_t>(type.getIntOrFloatBitWidth()), 1);
+  for (int64_t i = 0; i < count; i += line)
+    LLVM::Prefetch::create(b, loc, at(pointer, offset + i, type), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
 Value Ir::broadcast(Value scalar, int64_t lanes) {
   return lanes == 1 ? scalar : Value(vector::BroadcastOp::create(b, loc, vectorOf(lanes), scalar));
 }

@@ -128,6 +128,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     for (int64_t v = 0; v < tile.vectors; ++v)
       weights.push_back(
           ir.load(panelSource, ir.at(w, u * panel + v * tile.lanes, panelSource.elementType), tile.lanes));
+    ir.prefetch(w, (u + prefetchSteps) * panel, panel, panelSource.elementType);
     int64_t chain = u % chains * count;
     for (int64_t r = 0; r < rows; ++r) {
       Value scalar = ir.load(lhs, ir.at(a, r * strideM + u * strideK, lhs.elementType), 1);

@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Packing.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -149,40 +150,51 @@ static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShap
   });
 }
 
+static MatmulShape shapeOfMatmul(MatmulOp op) {
+  return *matmulShape(std::nullopt, typeOf(op.getLhs()), typeOf(op.getRhs()), op.getTransposeLhs(),
+                      op.getTransposeRhs(), op.getPackedN());
+}
+
+bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
+  MatmulShape shape = shapeOfMatmul(op);
+  int64_t batches = product(shape.batch);
+  return batches > 1 && !op.getTransposeLhs() && product(shapeOf(op.getLhs()).drop_back(2)) == batches &&
+         product(shapeOf(op.getRhs()).drop_back(op.getPackedN() ? 3 : 2)) == 1;
+}
+
+emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
+  MatmulShape shape = shapeOfMatmul(op);
+  emit::MatmulSpec spec;
+  spec.m = isFlatMatmul(op) ? shape.m * product(shape.batch) : shape.m;
+  spec.n = shape.n;
+  spec.k = shape.k;
+  spec.lda = shapeOf(op.getLhs()).back();
+  spec.ldb = shapeOf(op.getRhs()).back();
+  spec.transposeA = op.getTransposeLhs();
+  spec.transposeB = op.getTransposeRhs();
+  spec.packedB = op.getPackedN().has_value();
+  spec.elementBits = op.getType().getElementType().isF64() ? 64 : 32;
+  return spec;
+}
+
 void MatmulOp::emitKernel(KernelEmitter &kernel) {
   auto lhs = typeOf(getLhs()), rhs = typeOf(getRhs());
-  MatmulShape shape =
-      *matmulShape(std::nullopt, lhs, rhs, getTransposeLhs(), getTransposeRhs(), getPackedN());
+  MatmulShape shape = shapeOfMatmul(*this);
   Type element = getType().getElementType();
-  int64_t batches = product(shape.batch);
   if (elementCount(getType()) == 0)
     return;
   if (!isa<FloatType>(element) || shape.k == 0) {
     emitPlainMatmul(*this, kernel, shape);
     return;
   }
-  emit::MatmulSpec spec;
-  spec.m = shape.m;
-  spec.n = shape.n;
-  spec.k = shape.k;
-  spec.lda = lhs.getShape().back();
-  spec.ldb = rhs.getShape().back();
-  spec.transposeA = getTransposeLhs();
-  spec.transposeB = getTransposeRhs();
-  spec.packedB = getPackedN().has_value();
-  spec.elementBits = element.isF64() ? 64 : 32;
+  emit::MatmulSpec spec = describeMatmul(*this);
   spec.sinkStyle = kernel.sinkStyle();
-
+  bool isFlat = isFlatMatmul(*this);
+  int64_t batches = isFlat ? 1 : product(shape.batch);
   ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
   ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(spec.packedB ? 3 : 2);
   int64_t lhsMatrix = product(lhs.getShape().take_back(2));
   int64_t rhsMatrix = product(rhs.getShape().take_back(spec.packedB ? 3 : 2));
-  // One right-hand side for all rows of the batch: a single taller product.
-  bool isFlat = product(rhsBatch) == 1 && !spec.transposeA && product(lhsBatch) == batches && batches > 1;
-  if (isFlat) {
-    spec.m *= batches;
-    batches = 1;
-  }
   int64_t perBatch = emit::parallelExtent(spec, kernel.target());
   kernel.parallel(batches * perBatch, grainFor(getFlops(), batches * perBatch), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
@@ -294,18 +306,19 @@ int64_t ConvOp::getFlops() {
   return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
 }
 
-/// The convolution as the image emitter describes it. Needs channels_last.
-static emit::ConvSpec convSpec(ConvOp op) {
+emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
   ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  bool last = op.getLayout() == Layout::channels_last;
+  size_t height = last ? 1 : 2, channel = last ? 3 : 1;
   SmallVector<int64_t> kernel = op.getKernelShape();
   emit::ConvSpec spec;
   spec.batch = in[0];
-  spec.inH = in[1];
-  spec.inW = in[2];
-  spec.inC = in[3];
-  spec.outH = out[1];
-  spec.outW = out[2];
-  spec.outC = out[3];
+  spec.inH = in[height];
+  spec.inW = in[height + 1];
+  spec.inC = in[channel];
+  spec.outH = out[height];
+  spec.outW = out[height + 1];
+  spec.outC = out[channel];
   spec.kernelH = kernel[0];
   spec.kernelW = kernel[1];
   spec.strideH = op.getStrides()[0];
@@ -381,7 +394,7 @@ void ConvOp::emitKernel(KernelEmitter &kernel) {
     emitPlainConv(*this, kernel);
     return;
   }
-  emit::ConvSpec spec = convSpec(*this);
+  emit::ConvSpec spec = describeConv(*this);
   spec.sinkStyle = kernel.sinkStyle();
   Type element = getType().getElementType();
   int64_t extent = emit::parallelExtent(spec, kernel.target());

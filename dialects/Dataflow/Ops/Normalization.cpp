@@ -303,6 +303,12 @@ LogicalResult LrnOp::verify() { return success(); }
 int64_t LrnOp::getFlops() { return elementCount(getType()) * (2 * static_cast<int64_t>(getSize()) + 16); }
 bool LrnOp::isCheapElement() { return false; }
 
+FailureOr<Operation *> LrnOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
+  int64_t axis = llvm::find(permutation, static_cast<int64_t>(getChannelAxis())) - permutation.begin();
+  return LrnOp::create(builder, getLoc(), operands[0], getSize(), getAlpha(), getBeta(), getBias(), axis)
+      .getOperation();
+}
+
 Value LrnOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();

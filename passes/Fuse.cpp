@@ -1,0 +1,201 @@
+//===- Fuse.cpp - Operators that run as one kernel ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace sluice {
+#define GEN_PASS_DEF_FUSEPASS
+#include "passes/Passes.h.inc"
+} // namespace sluice
+
+namespace {
+
+/// Kernels beyond this size gain nothing and compile slowly.
+constexpr size_t kMaxMembers = 48;
+
+/// A future kernel: members in program order, the last one's result is what
+/// leaves it.
+struct Group {
+  SmallVector<Operation *> members;
+  Operation *anchor = nullptr;
+  bool isElementwise = true; ///< All members but the anchor.
+};
+
+class Grouping {
+public:
+  explicit Grouping(Block &block) : constants(block) {
+    for (Operation &op : block.without_terminator())
+      if (isScheduled(&op))
+        place(&op);
+  }
+
+  /// Groups of more than one member.
+  SmallVector<Group *> fused() {
+    SmallVector<Group *> result;
+    for (std::unique_ptr<Group> &group : groups)
+      if (group && group->members.size() > 1)
+        result.push_back(group.get());
+    return result;
+  }
+
+private:
+  /// Runs as (part of) a kernel: is no parameter, and moves data.
+  bool isScheduled(Operation *op) {
+    return !isa<ReshapeOp, ConstantOp>(op) && op->getNumResults() > 0 && !constants.contains(op->getResult(0));
+  }
+
+  void place(Operation *op) {
+    auto owned = std::make_unique<Group>();
+    Group *group = owned.get();
+    group->members.push_back(op);
+    if (isa<KernelOpInterface>(op))
+      group->anchor = op;
+    else
+      group->isElementwise = isa<ElementwiseOpInterface>(op);
+    groups.push_back(std::move(owned));
+    groupOf[op] = group;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || !groupOf.count(producer) || !operand.hasOneUse() || producer->getNumResults() != 1)
+        continue;
+      Group *from = groupOf[producer];
+      if (from != group && canJoin(*from, *group, op, i, operand))
+        join(from, group);
+    }
+  }
+
+  static bool canJoin(const Group &from, const Group &to, Operation *consumer, unsigned index, Value value) {
+    if (from.members.size() + to.members.size() > kMaxMembers)
+      return false;
+    if (isa<ElementwiseOpInterface>(consumer)) {
+      // One element of the consumer reads one of the value.
+      if (cast<RankedTensorType>(value.getType()).getShape() !=
+          cast<RankedTensorType>(consumer->getResult(0).getType()).getShape())
+        return false;
+      if (from.anchor && to.anchor)
+        return false;
+      if (from.anchor && !cast<KernelOpInterface>(from.anchor).allowsEpilogue())
+        return false;
+      // An epilogue runs on vectors: only element-wise members have that form.
+      if ((from.anchor || to.anchor) && !(from.isElementwise && to.isElementwise))
+        return false;
+      return true;
+    }
+    if (auto kernel = dyn_cast<KernelOpInterface>(consumer))
+      return !from.anchor && from.isElementwise && kernel.allowsPrologue(index);
+    return false;
+  }
+
+  void join(Group *from, Group *to) {
+    SmallVector<Operation *> merged;
+    std::merge(from->members.begin(), from->members.end(), to->members.begin(), to->members.end(),
+               std::back_inserter(merged), [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
+    to->members = std::move(merged);
+    to->isElementwise &= from->isElementwise;
+    if (from->anchor)
+      to->anchor = from->anchor;
+    for (Operation *op : from->members)
+      groupOf[op] = to;
+    llvm::find_if(groups, [&](auto &group) { return group.get() == from; })->reset();
+  }
+
+  ConstantExpressions constants;
+  std::vector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<Operation *, Group *> groupOf;
+};
+
+bool isSplat(Value value) {
+  auto dense = dyn_cast_if_present<DenseElementsAttr>(getConstant(value));
+  return dense && dense.isSplat();
+}
+
+/// Moves a group's members into one fused operator at the last one's place.
+void outline(const Group &group) {
+  Operation *last = group.members.back();
+  llvm::SmallPtrSet<Operation *, 16> members(group.members.begin(), group.members.end());
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Operation *> splats;
+  for (Operation *op : group.members)
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && members.contains(producer))
+        continue;
+      // Contractions read their operands from memory.
+      if (op != group.anchor && isSplat(operand))
+        splats.insert(producer);
+      else
+        inputs.insert(operand);
+    }
+  OpBuilder b(last);
+  SmallVector<Location> locations;
+  for (Operation *op : group.members)
+    locations.push_back(op->getLoc());
+  auto fused = FusedOp::create(b, FusedLoc::get(b.getContext(), locations), last->getResultTypes(),
+                               inputs.getArrayRef());
+  Block *body = b.createBlock(&fused.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  b.setInsertionPointToStart(body);
+  for (Operation *op : splats)
+    b.clone(*op, mapping);
+  for (Operation *op : group.members) {
+    // An operand may be both: a splat here, an argument of the anchor there.
+    IRMapping own = mapping;
+    for (Value operand : op->getOperands())
+      if (op != group.anchor && isSplat(operand) && inputs.contains(operand))
+        own.map(operand, b.clone(*operand.getDefiningOp())->getResult(0));
+    Operation *copy = b.clone(*op, own);
+    mapping.map(op->getResults(), copy->getResults());
+  }
+  YieldOp::create(b, last->getLoc(), ValueRange{mapping.lookup(last->getResult(0))});
+  last->getResult(0).replaceAllUsesWith(fused.getResult(0));
+  for (Operation *op : llvm::reverse(group.members))
+    op->erase();
+}
+
+struct Fuse : sluice::impl::FusePassBase<Fuse> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    copyResults(block);
+    {
+      Grouping grouping(block);
+      for (Group *group : grouping.fused())
+        outline(*group);
+    }
+    // Constants that only groups read are theirs now.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isa<ConstantOp>(op) && op.use_empty())
+        op.erase();
+  }
+
+  /// Gives every result of the function an operator of its own that writes it.
+  static void copyResults(Block &block) {
+    ConstantExpressions constants(block);
+    Operation *terminator = block.getTerminator();
+    OpBuilder b(terminator);
+    llvm::SmallPtrSet<Value, 8> taken;
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      // The value whose memory it is: reshapes move nothing.
+      Value root = operand.get();
+      while (auto reshape = root.getDefiningOp<ReshapeOp>()) {
+        if (constants.contains(root))
+          break;
+        root = reshape.getInput();
+      }
+      if (!isa<BlockArgument>(root) && !constants.contains(root) && taken.insert(root).second)
+        continue;
+      operand.set(CopyOp::create(b, operand.get().getLoc(), operand.get()));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,22 @@
+//===- Passes.h - Passes over the dataflow dialect --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_PASSES_H
+#define SLUICE_PASSES_PASSES_H
+
+#include "dialects/Dataflow/Dataflow.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace sluice {
+
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_PASSES_H

@@ -1,0 +1,166 @@
+//===- Simplify.cpp - Inference-time simplification -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace sluice {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "passes/Passes.h.inc"
+} // namespace sluice
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// `value` under another shape of as many elements.
+static Value reshape(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
+  return b.createOrFold<ReshapeOp>(loc, RankedTensorType::get(shape, typeOf(value).getElementType()), value);
+}
+
+static Value binary(OpBuilder &b, Location loc, BinaryKind kind, Value lhs, Value rhs) {
+  return b.createOrFold<BinaryOp>(loc, lhs, rhs, kind);
+}
+
+namespace {
+
+/// y = x * (scale / sqrt(variance + epsilon)) + (bias - mean * that).
+struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BatchNormOp op, PatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto input = typeOf(op.getInput());
+    auto channel = typeOf(op.getScale());
+    double value = op.getEpsilon().convertToDouble();
+    auto element = cast<FloatType>(channel.getElementType());
+    APFloat rounded(value);
+    bool loses;
+    rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+    Value epsilon = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({1}, element), rounded));
+    Value deviation = b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, op.getVariance(), epsilon),
+                                              UnaryKind::sqrt);
+    Value scale = binary(b, loc, BinaryKind::div, op.getScale(), deviation);
+    Value shift =
+        binary(b, loc, BinaryKind::sub, op.getBias(), binary(b, loc, BinaryKind::mul, op.getMean(), scale));
+    SmallVector<int64_t> shape(input.getRank(), 1);
+    shape[1] = channel.getDimSize(0);
+    Value scaled = binary(b, loc, BinaryKind::mul, op.getInput(), reshape(b, loc, scale, shape));
+    b.replaceOpWithNewOp<BinaryOp>(op, scaled, reshape(b, loc, shift, shape), BinaryKind::add);
+    return success();
+  }
+};
+
+/// A constant operand that is one number, or one a channel of dimension
+/// `channelFromEnd` counted from the last: its elements as a vector of
+/// [channels] or [1]; null otherwise.
+Value perChannel(OpBuilder &b, Value factor, RankedTensorType result, int64_t channelFromEnd) {
+  auto type = typeOf(factor);
+  int64_t count = elementCount(type);
+  if (count == 1)
+    return reshape(b, factor.getLoc(), factor, {1});
+  int64_t position = type.getRank() - 1 - channelFromEnd;
+  int64_t channels = result.getDimSize(result.getRank() - 1 - channelFromEnd);
+  if (position < 0 || count != channels || type.getDimSize(position) != channels)
+    return Value();
+  return reshape(b, factor.getLoc(), factor, {channels});
+}
+
+/// conv(x, W) * c -> conv(x, W * c), for c constant per output channel.
+struct FoldScaleIntoConv : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &b) const override {
+    if (op.getKind() != BinaryKind::mul)
+      return failure();
+    auto conv = op.getLhs().getDefiningOp<ConvOp>();
+    Value factor = op.getRhs();
+    if (!conv) {
+      conv = op.getRhs().getDefiningOp<ConvOp>();
+      factor = op.getLhs();
+    }
+    if (!conv || !conv->hasOneUse() || conv.getPackedChannels() || conv.getLayout() != Layout::channels_first ||
+        !isConstantExpression(factor) || !isConstantExpression(conv.getWeight()) || op.getType() != conv.getType())
+      return failure();
+    auto weight = typeOf(conv.getWeight());
+    Value scale = perChannel(b, factor, conv.getType(), conv.getType().getRank() - 2);
+    if (!scale)
+      return failure();
+    SmallVector<int64_t> shape(weight.getRank(), 1);
+    shape[0] = typeOf(scale).getDimSize(0);
+    Value scaled = binary(b, op.getLoc(), BinaryKind::mul, conv.getWeight(), reshape(b, op.getLoc(), scale, shape));
+    b.replaceOpWithNewOp<ConvOp>(op, conv.getInput(), scaled, conv.getStrides(), conv.getPads(), conv.getDilations(),
+                                 conv.getGroups(), Layout::channels_first, IntegerAttr(), DenseI64ArrayAttr());
+    return success();
+  }
+};
+
+/// matmul(x, W) * c -> matmul(x, W * c), for c constant per column.
+struct FoldScaleIntoMatmul : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &b) const override {
+    auto matmul = op.getLhs().getDefiningOp<MatmulOp>();
+    if (op.getKind() != BinaryKind::mul || !matmul || !matmul->hasOneUse() || matmul.getPackedN() ||
+        !isConstantExpression(op.getRhs()) || !isConstantExpression(matmul.getRhs()) || op.getType() != matmul.getType())
+      return failure();
+    Value scale = perChannel(b, op.getRhs(), matmul.getType(), 0);
+    if (!scale)
+      return failure();
+    Value column = matmul.getTransposeRhs() ? reshape(b, op.getLoc(), scale, {elementCount(scale.getType()), 1}) : scale;
+    Value scaled = binary(b, op.getLoc(), BinaryKind::mul, matmul.getRhs(), column);
+    b.replaceOpWithNewOp<MatmulOp>(op, matmul.getLhs(), scaled, matmul.getTransposeLhsAttr(),
+                                   matmul.getTransposeRhsAttr(), IntegerAttr());
+    return success();
+  }
+};
+
+/// (y + b) * c -> y * c + b * c, where y is a contraction that c can fold into.
+struct DistributeScale : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &b) const override {
+    auto sum = op.getLhs().getDefiningOp<BinaryOp>();
+    if (op.getKind() != BinaryKind::mul || !sum || sum.getKind() != BinaryKind::add || !sum->hasOneUse() ||
+        !isa<FloatType>(op.getType().getElementType()))
+      return failure();
+    auto *producer = sum.getLhs().getDefiningOp();
+    if (!producer || !isa<ConvOp, MatmulOp>(producer) || !producer->hasOneUse() || !isConstantExpression(op.getRhs()) ||
+        !isConstantExpression(sum.getRhs()) || op.getType() != producer->getResult(0).getType())
+      return failure();
+    Value scaled = binary(b, op.getLoc(), BinaryKind::mul, sum.getLhs(), op.getRhs());
+    Value shift = binary(b, op.getLoc(), BinaryKind::mul, sum.getRhs(), op.getRhs());
+    b.replaceOpWithNewOp<BinaryOp>(op, scaled, shift, BinaryKind::add);
+    return success();
+  }
+};
+
+struct Simplify : sluice::impl::SimplifyPassBase<Simplify> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    patterns.add<DecomposeBatchNorm, FoldScaleIntoConv, FoldScaleIntoMatmul, DistributeScale>(context);
+    for (auto *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName name : context->getRegisteredOperationsByDialect("dataflow"))
+      name.getCanonicalizationPatterns(patterns, context);
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(true);
+    if (failed(applyPatternsGreedily(function, std::move(patterns), config)))
+      return signalPassFailure();
+    OpPassManager cse("func.func");
+    cse.addPass(createCSEPass());
+    if (failed(runPipeline(cse, function)))
+      signalPassFailure();
+  }
+};
+} // namespace
