@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/ObjectEmission.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -123,10 +124,16 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
   std::vector<llvm::SmallVector<char, 0>> parts;
   {
     llvm::LLVMContext context;
+    std::string problem;
+    mlir::ScopedDiagnosticHandler capture(source.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      if (problem.empty())
+        problem = diagnostic.str();
+      return mlir::success();
+    });
     std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
     if (!module)
-      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect, lower its kernels and its "
-                                            "program before emitting it");
+      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect: ", problem,
+                       ", lower its kernels and its program before emitting it");
     module->setTargetTriple(llvm::Triple(target.triple));
     module->setDataLayout((*machine)->createDataLayout());
     finishModule(*module, target);

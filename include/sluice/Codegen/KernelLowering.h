@@ -28,7 +28,7 @@ void registerCodegenDialects(mlir::DialectRegistry &registry);
 /// Math on f32, f16 and bf16 becomes polynomials of a few ulp where those
 /// vectorize and hold over the whole range (exp, log, tanh, erf...); the rest,
 /// and f64, become LLVM intrinsics or calls of libm. f16 and bf16 are computed
-/// in f32. Fails with the first diagnostic.
+/// in f32. An exp beyond f32's range stays finite, at its edge. Fails with the first diagnostic.
 Status lowerKernelsToLLVM(mlir::ModuleOp module);
 
 } // namespace sluice

@@ -211,6 +211,16 @@ func.func @kernel(%env: !llvm.ptr, %args: !llvm.ptr) -> i32 {
   CHECK(module->lookupSymbol<mlir::LLVM::LLVMFuncOp>("kernel").getLinkage() == mlir::LLVM::Linkage::External);
 }
 
+TEST_CASE("a module that is not lowered is not emitted", "[codegen]") {
+  auto context = makeContext();
+  auto module = parse(*context, "func.func @f() { return }");
+  auto target = resolveTarget("x86-64-v3");
+  REQUIRE(target);
+  auto objects = emitObjects(*module, *target);
+  REQUIRE(!objects);
+  CHECK_THAT(objects.error().message, Catch::Contains("not wholly in the LLVM dialect: "));
+}
+
 TEST_CASE("what cannot be lowered is an error, not a crash", "[codegen]") {
   auto context = makeContext();
   auto module = parse(*context, R"(
