@@ -10,5 +10,5 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
-  return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }
