@@ -10,6 +10,8 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -204,9 +206,11 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   auto isConstant = [](const ::onnx::NodeProto &node) {
     return node.op_type() == "Constant" && node.domain().empty() && node.input_size() == 0;
   };
+  std::vector<int> inFileOrder(graph.node_size());
+  std::iota(inFileOrder.begin(), inFileOrder.end(), 0);
   for (bool constants : {true, false})
-    for (const ::onnx::NodeProto &node : graph.node())
-      if (isConstant(node) == constants) {
+    for (int index : constants ? inFileOrder : model.nodeOrder())
+      if (const ::onnx::NodeProto &node = graph.node(index); isConstant(node) == constants) {
         builder.setInsertionPointToEnd(block);
         if (Status status = importNode(node); !status)
           return propagate(status);

@@ -146,7 +146,8 @@ SmallVector<Value> Builder::create(StringRef name, ValueRange operands, ArrayRef
     return refuse("its operands do not fit together");
   }
   SmallVector<Value> results;
-  if (succeeded(builder.tryFold(op, results))) {
+  // Folded without results means changed in place.
+  if (succeeded(builder.tryFold(op, results)) && !results.empty()) {
     op->erase();
     return results;
   }
@@ -330,7 +331,7 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
     return SmallVector<double>(integers->begin(), integers->end());
   }
   auto type = RankedTensorType::get(shapeOf(inputs[index]), constant.getElementType());
-  std::vector<char> bytes(tensorBytes(type));
+  std::vector<char> bytes(dataflow::tensorBytes(type));
   if (failed(copyConstant(constant, bytes.data())))
     return unsupported("the data of its " + what + " is not there");
   SmallVector<double> values;

@@ -36,40 +36,79 @@ struct Scope {
 
 using Producers = std::unordered_map<std::string_view, int>;
 
-/// Why `start` may not come before what it reads: a cycle through it, or just a wrong order.
-Status disorder(const ::onnx::GraphProto &graph, const Producers &producers, int start, const std::string &value) {
-  // Depth-first along producers; `parent` leads from a node back to the one that reads it.
-  std::unordered_map<int, int> parent{{start, -1}};
-  std::vector<int> stack{start};
-  while (!stack.empty()) {
-    int at = stack.back();
-    stack.pop_back();
-    for (const std::string &input : graph.node(at).input()) {
-      auto producer = producers.find(input);
-      if (producer == producers.end())
+/// Every name a node reads, those its subgraphs read included.
+void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names) {
+  names.insert(names.end(), node.input().begin(), node.input().end());
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    auto inside = [&](const ::onnx::GraphProto &graph) {
+      for (const ::onnx::NodeProto &inner : graph.node())
+        collectReads(inner, names);
+      for (const ::onnx::ValueInfoProto &output : graph.output())
+        names.push_back(output.name());
+    };
+    if (attribute.has_g())
+      inside(attribute.g());
+    for (const ::onnx::GraphProto &graph : attribute.graphs())
+      inside(graph);
+  }
+}
+
+/// Nodes with producers before consumers, otherwise as they stand; fails on a cycle, naming its nodes.
+Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Producers &producers) {
+  enum class Mark : uint8_t { New, Open, Done };
+  struct Visit {
+    int node;
+    std::vector<int> before;
+    size_t next = 0;
+  };
+  std::vector<Mark> marks(graph.node_size(), Mark::New);
+  std::vector<int> order;
+  std::vector<Visit> stack;
+  auto open = [&](int node) {
+    marks[node] = Mark::Open;
+    std::vector<std::string_view> reads;
+    collectReads(graph.node(node), reads);
+    Visit visit{node, {}};
+    for (std::string_view name : reads)
+      if (auto producer = producers.find(name); producer != producers.end())
+        visit.before.push_back(producer->second);
+    stack.push_back(std::move(visit));
+  };
+  for (int root = 0; root < graph.node_size(); ++root) {
+    if (marks[root] == Mark::New)
+      open(root);
+    while (!stack.empty()) {
+      Visit &top = stack.back();
+      if (top.next == top.before.size()) {
+        marks[top.node] = Mark::Done;
+        order.push_back(top.node);
+        stack.pop_back();
         continue;
-      if (producer->second == start) {
-        std::string cycle = describeNode(graph, start);
-        int shown = 0;
-        for (int node = at; node != -1; node = parent[node])
-          if (++shown <= 8 || parent[node] == -1)
-            cycle += concat(shown > 8 ? " -> ... -> " : " -> ", describeNode(graph, node));
+      }
+      int producer = top.before[top.next++];
+      if (marks[producer] == Mark::New) {
+        open(producer);
+      } else if (marks[producer] == Mark::Open) {
+        // The stack reads towards producers; data flows the other way.
+        std::string cycle = describeNode(graph, producer);
+        for (size_t shown = 0, i = stack.size(); i-- > 0 && shown <= 8; ++shown) {
+          cycle += concat(" -> ", shown == 8 ? std::string("...") : describeNode(graph, stack[i].node));
+          if (stack[i].node == producer)
+            break;
+        }
         return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
       }
-      if (parent.emplace(producer->second, at).second)
-        stack.push_back(producer->second);
     }
   }
-  return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, start), " reads '", value,
-                   "' before node ", describeNode(graph, producers.at(value)),
-                   " produces it, sort the model's nodes topologically");
+  return order;
 }
 
 class StructureChecker {
 public:
   explicit StructureChecker(const CheckTensor &checkTensor) : checkTensor(checkTensor) {}
 
-  Status checkGraph(const ::onnx::GraphProto &graph, const Scope *outer);
+  /// Fails, or gives the order in which the nodes may run.
+  Expected<std::vector<int>> checkGraph(const ::onnx::GraphProto &graph, const Scope *outer);
   Status checkAttributes(const ::onnx::NodeProto &node, const std::string &described, const Scope *scope);
 
 private:
@@ -116,16 +155,16 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
     if (Status status = checkTensors(attribute); !status)
       return status;
     if (attribute.has_g())
-      if (Status status = checkGraph(attribute.g(), scope); !status)
-        return status;
+      if (auto order = checkGraph(attribute.g(), scope); !order)
+        return propagate(order);
     for (const ::onnx::GraphProto &graph : attribute.graphs())
-      if (Status status = checkGraph(graph, scope); !status)
-        return status;
+      if (auto order = checkGraph(graph, scope); !order)
+        return propagate(order);
   }
   return {};
 }
 
-Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
+Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
   Scope scope{outer, {}};
   auto twice = [](std::string_view what, std::string_view name) {
     return makeError(ErrorCode::InvalidInput, "the ", what, " '", name, "' is defined twice, give each a name of its own");
@@ -144,13 +183,13 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
     if (!initializers.insert(initializer.name()).second)
       return twice("initializer", initializer.name());
     if (Status status = checkTensor(initializer); !status)
-      return status;
+      return propagate(status);
   }
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
     if (!initializers.insert(sparse.values().name()).second)
       return twice("initializer", sparse.values().name());
     if (Status status = checkSparse(sparse); !status)
-      return status;
+      return propagate(status);
   }
   scope.names.insert(initializers.begin(), initializers.end());
 
@@ -174,20 +213,21 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
     if (node.op_type() == "Constant" && node.input_size() == 0)
       scope.names.insert(node.output().begin(), node.output().end());
 
-  for (int i = 0; i < graph.node_size(); ++i) {
+  Expected<std::vector<int>> order = sortNodes(graph, producers);
+  if (!order)
+    return order;
+  for (int i : *order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " names no operator");
     for (const std::string &input : node.input()) {
       if (input.empty() || scope.has(input))
         continue;
-      if (producers.count(input))
-        return disorder(graph, producers, i, input);
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", input,
                        "', which nothing defines");
     }
     if (Status status = checkAttributes(node, describeNode(graph, i), &scope); !status)
-      return status;
+      return propagate(status);
     for (const std::string &output : node.output())
       if (!output.empty())
         scope.names.insert(output);
@@ -201,25 +241,26 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());
   }
-  return {};
+  return order;
 }
 
 } // namespace
 
-Status checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
+Expected<std::vector<int>> checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
   StructureChecker checker(checkTensor);
-  if (Status status = checker.checkGraph(model.graph(), nullptr); !status)
-    return status;
+  Expected<std::vector<int>> order = checker.checkGraph(model.graph(), nullptr);
+  if (!order)
+    return order;
   for (const ::onnx::FunctionProto &function : model.functions()) {
     Scope scope;
     scope.names.insert(function.input().begin(), function.input().end());
     for (const ::onnx::NodeProto &node : function.node()) {
       if (Status status = checker.checkAttributes(node, concat("'", node.name(), "'"), &scope); !status)
-        return status;
+        return propagate(status);
       scope.names.insert(node.output().begin(), node.output().end());
     }
   }
-  return {};
+  return order;
 }
 
 } // namespace sluice
