@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -33,6 +34,9 @@ constexpr size_t kNeighbours = 16;
 constexpr int64_t kStallEvaluations = 3000;
 /// Of what is left after the greedy plans, the genetic search's share.
 constexpr double kGeneticShare = 0.6;
+/// Of the whole budget, what moving operators between devices may take.
+constexpr double kPlacementShare = 0.3;
+constexpr int64_t kPlacementStall = 1000;
 
 /// One search on one placement, or on several until one is chosen.
 class Searcher {
@@ -220,11 +224,94 @@ private:
     for (size_t i = 0; i < options.size(); ++i)
       if (wave.outcomes[i].made)
         addBaseline("place=" + options[i].name, wave.outcomes[i]);
+    const Option &best = options[wave.best];
     space = std::move(options[wave.best].space);
     // The other solvers are measured by what they find themselves.
     if (params.solver == "default" || params.solver == "greedy")
-      offer(wave, "place=" + options[wave.best].name);
+      offer(wave, "place=" + best.name);
+    if (params.solver == "default" && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
+      improvePlacement(best.order, wave.bestNs);
     return {};
+  }
+
+  /// Operators that move together: a colocation colour, or one operator; empty
+  /// where a pin holds them.
+  std::vector<std::vector<OperatorId>> movableUnits(std::vector<uint32_t> &unitOf) const {
+    std::vector<std::vector<OperatorId>> units;
+    std::map<int32_t, uint32_t> unitOfColour;
+    unitOf.resize(graph.numOperators());
+    for (uint32_t i = 0; i < unitOf.size(); ++i) {
+      const int32_t colour = graph.op(OperatorId(i)).colocation;
+      uint32_t unit = static_cast<uint32_t>(units.size());
+      if (colour >= 0)
+        unit = unitOfColour.emplace(colour, unit).first->second;
+      if (unit == units.size())
+        units.emplace_back();
+      unitOf[i] = unit;
+      units[unit].push_back(OperatorId(i));
+    }
+    for (uint32_t i = 0; i < given.size(); ++i)
+      if (given[i].valid())
+        units[unitOf[i]].clear();
+    return units;
+  }
+
+  /// Moves random runs of dependent operators to other devices while that makes
+  /// the plan faster: the classical model behind the solvers knows no contention.
+  void improvePlacement(const Schedule &order, int64_t currentNs) {
+    std::vector<uint32_t> unitOf;
+    const std::vector<std::vector<OperatorId>> units = movableUnits(unitOf);
+    const std::vector<DeviceId> devices = machine.computeDevices();
+    std::vector<DeviceId> current = space->placement();
+    auto vary = [&](std::vector<DeviceId> &placement, Rng &rng) {
+      OperatorId op(static_cast<uint32_t>(rng.below(placement.size())));
+      const DeviceId device = devices[rng.below(devices.size())];
+      for (uint64_t left = uint64_t(1) << rng.below(7); left > 0; --left) {
+        for (OperatorId member : units[unitOf[op.index()]])
+          placement[member.index()] = device;
+        std::vector<OperatorId> next = graph.successors(op);
+        if (next.empty())
+          break;
+        op = next[rng.below(next.size())];
+      }
+    };
+    const int64_t most = limit == std::numeric_limits<int64_t>::max()
+                             ? limit
+                             : static_cast<int64_t>(static_cast<double>(limit) * kPlacementShare);
+    Budget share{most, std::nullopt, nullptr};
+    if (budget.deadline)
+      share.deadline =
+          begin + std::chrono::duration_cast<Clock::duration>((*budget.deadline - begin) * kPlacementShare);
+    const Rng root = Rng(params.seed).fork(2);
+    bool moved = false;
+    int64_t sinceBetter = 0;
+    for (uint64_t batch = 0; mayContinue() && sinceBetter < kPlacementStall; ++batch) {
+      if (share.late() || result.evaluations + static_cast<int64_t>(kNeighbours) > share.evaluations) {
+        stopped |= share.late();
+        break;
+      }
+      std::vector<std::vector<DeviceId>> neighbours(kNeighbours, current);
+      Wave wave = runWave(kNeighbours, /*firstAlways=*/false, [&](size_t i) {
+        Rng rng = root.fork(batch).fork(i);
+        vary(neighbours[i], rng);
+        return planSwapOffsets({graph, machine, costs, neighbours[i], order, capacities});
+      });
+      count(wave);
+      sinceBetter += static_cast<int64_t>(kNeighbours);
+      if (!wave.plan || wave.bestNs >= currentNs)
+        continue;
+      sinceBetter = 0;
+      moved = true;
+      currentNs = wave.bestNs;
+      current = std::move(neighbours[wave.best]);
+      offer(wave, "place=local-search");
+    }
+    if (!moved)
+      return;
+    space = spaceFor(current, order);
+    Outcome outcome;
+    outcome.makespanNs = currentNs;
+    addBaseline("place=local-search", outcome);
   }
 
   //===--------------------------------------------------------------------===//

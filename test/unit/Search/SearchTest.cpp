@@ -147,6 +147,18 @@ TEST_CASE("an open placement is decided, pins are kept", "[search]") {
       CHECK(result.makespanNs <= *entry.makespanNs);
 }
 
+TEST_CASE("moving operators under the simulator improves on the placement solvers", "[search]") {
+  int improved = 0;
+  for (uint64_t seed = 70; seed < 76; ++seed) {
+    Instance instance = randomInstance(seed, 30, 2);
+    SearchProblem problem = instance.problem(2);
+    SearchResult result = solve(problem, evaluations(1000));
+    for (const Baseline &entry : result.baselines)
+      improved += entry.name == "place=local-search";
+  }
+  CHECK(improved >= 3);
+}
+
 TEST_CASE("too little memory is refused by name", "[search]") {
   Instance instance = randomInstance(2, 15);
   SearchProblem problem = instance.problem(0);
