@@ -59,18 +59,33 @@ LogicalResult gelu(NodeContext &node) {
   return node.result(node.unary(approximate == "tanh" ? UnaryKind::gelu_tanh : UnaryKind::gelu, node.input(0)));
 }
 
+/// The second operand, aligned as numpy broadcasts. Before opset 7 its dimensions are a run of the first operand's that
+/// begins at the attribute `axis`, or ends with the last.
+Value second(NodeContext &node) {
+  Value lhs = node.input(0), rhs = node.input(1);
+  if (node.opset >= 7 || !node.find("axis"))
+    return rhs;
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(lhs));
+  if (failed(axis))
+    return {};
+  Dims dims(shapeOf(rhs));
+  while (*axis + static_cast<int64_t>(dims.size()) < rankOf(lhs))
+    dims.push_back(1);
+  return node.reshape(rhs, dims);
+}
+
 template <BinaryKind kind>
 LogicalResult binary(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  return node.result(node.binary(kind, node.input(0), node.input(1)));
+  return node.result(node.binary(kind, node.input(0), second(node)));
 }
 
 template <ComparePredicate predicate>
 LogicalResult compare(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  return node.result(node.compare(predicate, node.input(0), node.input(1)));
+  return node.result(node.compare(predicate, node.input(0), second(node)));
 }
 
 LogicalResult mod(NodeContext &node) {
@@ -94,7 +109,9 @@ LogicalResult pow(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   // The result has the base's type; the exponent may have any.
-  Value base = node.input(0), exponent = node.input(1);
+  Value base = node.input(0), exponent = second(node);
+  if (!exponent)
+    return node.result({});
   Type type = elementTypeOf(base);
   if (isa<IntegerType>(type) && isa<FloatType>(elementTypeOf(exponent))) {
     Value power = node.binary(BinaryKind::pow, node.cast(base, elementTypeOf(exponent)), exponent);
@@ -106,7 +123,14 @@ LogicalResult pow(NodeContext &node) {
 LogicalResult prelu(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  Value result = node.binary(BinaryKind::prelu, node.input(0), node.input(1));
+  Value slope = node.input(1);
+  // Before opset 7 a slope is one number, or one per channel.
+  if (node.opset < 7 && rankOf(slope) == 1 && rankOf(node.input(0)) > 1 && shapeOf(slope)[0] != 1) {
+    Dims dims(rankOf(node.input(0)) - 1, 1);
+    dims[0] = shapeOf(slope)[0];
+    slope = node.reshape(slope, dims);
+  }
+  Value result = node.binary(BinaryKind::prelu, node.input(0), slope);
   if (result && shapeOf(result) != shapeOf(node.input(0)))
     return node.invalid("its slope does not broadcast to its input");
   return node.result(result);
@@ -186,6 +210,8 @@ LogicalResult identity(NodeContext &node) {
 LogicalResult dropout(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  if (node.opset < 7 && node.integerOr("is_test", 0) == 0)
+    return node.unsupported("it is in training mode");
   if (node.has(2)) {
     FailureOr<Dims> training = node.constantIntegers(2, "training mode");
     if (failed(training))
@@ -228,12 +254,12 @@ LogicalResult imageScaler(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"", "Abs", 6, unary<UnaryKind::abs>},
-    {"", "Neg", 6, unary<UnaryKind::neg>},
-    {"", "Exp", 6, unary<UnaryKind::exp>},
-    {"", "Log", 6, unary<UnaryKind::log>},
-    {"", "Sqrt", 6, unary<UnaryKind::sqrt>},
-    {"", "Reciprocal", 6, unary<UnaryKind::reciprocal>},
+    {"", "Abs", 1, unary<UnaryKind::abs>},
+    {"", "Neg", 1, unary<UnaryKind::neg>},
+    {"", "Exp", 1, unary<UnaryKind::exp>},
+    {"", "Log", 1, unary<UnaryKind::log>},
+    {"", "Sqrt", 1, unary<UnaryKind::sqrt>},
+    {"", "Reciprocal", 1, unary<UnaryKind::reciprocal>},
     {"", "Sin", 7, unary<UnaryKind::sin>},
     {"", "Cos", 7, unary<UnaryKind::cos>},
     {"", "Tan", 7, unary<UnaryKind::tan>},
@@ -242,15 +268,15 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Atan", 7, unary<UnaryKind::atan>},
     {"", "Sinh", 9, unary<UnaryKind::sinh>},
     {"", "Cosh", 9, unary<UnaryKind::cosh>},
-    {"", "Tanh", 6, unary<UnaryKind::tanh>},
+    {"", "Tanh", 1, unary<UnaryKind::tanh>},
     {"", "Asinh", 9, unary<UnaryKind::asinh>},
     {"", "Acosh", 9, unary<UnaryKind::acosh>},
     {"", "Atanh", 9, unary<UnaryKind::atanh>},
     {"", "Erf", 9, unary<UnaryKind::erf>},
-    {"", "Sigmoid", 6, unary<UnaryKind::sigmoid>},
-    {"", "Relu", 6, unary<UnaryKind::relu>},
-    {"", "LeakyRelu", 6, leakyRelu},
-    {"", "Elu", 6, elu},
+    {"", "Sigmoid", 1, unary<UnaryKind::sigmoid>},
+    {"", "Relu", 1, unary<UnaryKind::relu>},
+    {"", "LeakyRelu", 1, leakyRelu},
+    {"", "Elu", 1, elu},
     {"", "Selu", 6, selu},
     {"", "Celu", 12, celu},
     {"", "ThresholdedRelu", 10, thresholdedRelu},
@@ -263,44 +289,44 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Mish", 18, unary<UnaryKind::mish>},
     {"", "Swish", 24, swish},
     {"", "Sign", 9, unary<UnaryKind::sign>},
-    {"", "Floor", 6, unary<UnaryKind::floor>},
-    {"", "Ceil", 6, unary<UnaryKind::ceil>},
+    {"", "Floor", 1, unary<UnaryKind::floor>},
+    {"", "Ceil", 1, unary<UnaryKind::ceil>},
     {"", "Round", 11, unary<UnaryKind::round>},
     {"", "Not", 1, unary<UnaryKind::logical_not>},
     {"", "BitwiseNot", 18, unary<UnaryKind::bitwise_not>},
     {"", "IsNaN", 9, unary<UnaryKind::is_nan>},
     {"", "IsInf", 10, isInf},
     {"", "Shrink", 9, shrink},
-    {"", "Add", 7, binary<BinaryKind::add>},
-    {"", "Sub", 7, binary<BinaryKind::sub>},
-    {"", "Mul", 7, binary<BinaryKind::mul>},
-    {"", "Div", 7, binary<BinaryKind::div>},
-    {"", "Pow", 7, pow},
+    {"", "Add", 1, binary<BinaryKind::add>},
+    {"", "Sub", 1, binary<BinaryKind::sub>},
+    {"", "Mul", 1, binary<BinaryKind::mul>},
+    {"", "Div", 1, binary<BinaryKind::div>},
+    {"", "Pow", 1, pow},
     {"", "Mod", 10, mod},
-    {"", "And", 7, binary<BinaryKind::logical_and>},
-    {"", "Or", 7, binary<BinaryKind::logical_or>},
-    {"", "Xor", 7, binary<BinaryKind::logical_xor>},
+    {"", "And", 1, binary<BinaryKind::logical_and>},
+    {"", "Or", 1, binary<BinaryKind::logical_or>},
+    {"", "Xor", 1, binary<BinaryKind::logical_xor>},
     {"", "BitwiseAnd", 18, binary<BinaryKind::bitwise_and>},
     {"", "BitwiseOr", 18, binary<BinaryKind::bitwise_or>},
     {"", "BitwiseXor", 18, binary<BinaryKind::bitwise_xor>},
     {"", "BitShift", 11, bitShift},
-    {"", "PRelu", 7, prelu},
-    {"", "Equal", 7, compare<ComparePredicate::eq>},
-    {"", "Less", 7, compare<ComparePredicate::lt>},
-    {"", "Greater", 7, compare<ComparePredicate::gt>},
+    {"", "PRelu", 1, prelu},
+    {"", "Equal", 1, compare<ComparePredicate::eq>},
+    {"", "Less", 1, compare<ComparePredicate::lt>},
+    {"", "Greater", 1, compare<ComparePredicate::gt>},
     {"", "LessOrEqual", 12, compare<ComparePredicate::le>},
     {"", "GreaterOrEqual", 12, compare<ComparePredicate::ge>},
-    {"", "Max", 6, variadic<BinaryKind::max>},
-    {"", "Min", 6, variadic<BinaryKind::min>},
-    {"", "Sum", 6, variadic<BinaryKind::add>},
-    {"", "Mean", 6, mean},
+    {"", "Max", 1, variadic<BinaryKind::max>},
+    {"", "Min", 1, variadic<BinaryKind::min>},
+    {"", "Sum", 1, variadic<BinaryKind::add>},
+    {"", "Mean", 1, mean},
     {"", "Where", 9, where},
-    {"", "Clip", 6, clip6},
+    {"", "Clip", 1, clip6},
     {"", "Clip", 11, clip11},
     {"", "Cast", 6, cast},
     {"", "CastLike", 15, castLike},
     {"", "Identity", 1, identity},
-    {"", "Dropout", 7, dropout},
+    {"", "Dropout", 1, dropout},
     {"", "Affine", 1, affine},
     {"", "ImageScaler", 1, imageScaler},
 };

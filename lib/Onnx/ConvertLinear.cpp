@@ -186,7 +186,7 @@ LogicalResult einsum(NodeContext &node) {
 
 constexpr OperatorEntry kOperators[] = {
     {"", "MatMul", 1, matmul},
-    {"", "Gemm", 7, gemm},
+    {"", "Gemm", 1, gemm},
     {"", "MatMulInteger", 10, matmulInteger},
     {"", "Einsum", 12, einsum},
 };

@@ -50,7 +50,7 @@ LogicalResult hardmax(NodeContext &node) {
 LogicalResult batchNormalization(NodeContext &node) {
   if (failed(node.require(5)))
     return failure();
-  if (node.integerOr("training_mode", 0) != 0)
+  if (node.integerOr("training_mode", 0) != 0 || (node.opset < 7 && node.integerOr("is_test", 0) == 0))
     return node.unsupported("it is in training mode");
   if (node.opset < 9 && node.integerOr("spatial", 1) == 0)
     return node.unsupported("it normalises each position by itself (spatial = 0)");
@@ -203,8 +203,8 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Softmax", 1, softmax},
     {"", "LogSoftmax", 1, logSoftmax},
     {"", "Hardmax", 1, hardmax},
-    {"", "BatchNormalization", 7, batchNormalization},
-    {"", "InstanceNormalization", 6, instanceNormalization},
+    {"", "BatchNormalization", 1, batchNormalization},
+    {"", "InstanceNormalization", 1, instanceNormalization},
     {"", "LayerNormalization", 17, layerNormalization},
     {"", "RMSNormalization", 23, rmsNormalization},
     {"", "GroupNormalization", 18, groupNormalization},

@@ -77,6 +77,9 @@ LogicalResult finish(NodeContext &node, Resampling &resampling) {
   }
   if (same && resampling.coordinates != CoordinateMode::tf_crop_and_resize)
     return node.result(x);
+  bool shrinks = llvm::any_of(resampling.scales, [](double scale) { return scale < 1; });
+  if (shrinks && node.integerOr("antialias", 0) != 0)
+    return node.unsupported("it asks for antialiasing");
   OpBuilder &builder = node.mlir();
   SmallVector<NamedAttribute> attributes{
       node.attribute("mode", ResizeModeAttr::get(node.context(), *mode)),
@@ -85,7 +88,6 @@ LogicalResult finish(NodeContext &node, Resampling &resampling) {
       node.attribute("nearest", NearestModeAttr::get(node.context(), resampling.nearest)),
       node.number("cubic_coeff", node.numberOr("cubic_coeff_a", -0.75)),
       node.flag("exclude_outside", node.integerOr("exclude_outside", 0) != 0),
-      node.flag("antialias", node.integerOr("antialias", 0) != 0),
       node.number("extrapolation", node.numberOr("extrapolation_value", 0))};
   if (resampling.roi)
     attributes.push_back(node.attribute("roi", builder.getDenseF64ArrayAttr(*resampling.roi)));

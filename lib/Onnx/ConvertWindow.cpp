@@ -252,7 +252,7 @@ constexpr OperatorEntry kOperators[] = {
     {"com.microsoft", "FusedConv", 1, fusedConv},
     {"", "ConvTranspose", 1, convTranspose},
     {"", "MaxPool", 1, maxPool},
-    {"", "AveragePool", 7, averagePool},
+    {"", "AveragePool", 1, averagePool},
     {"", "LpPool", 2, lpPool},
     {"", "GlobalAveragePool", 1, globalAveragePool},
     {"", "GlobalMaxPool", 1, globalMaxPool},

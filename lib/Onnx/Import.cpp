@@ -25,6 +25,7 @@ public:
   Expected<OwningOpRef<ModuleOp>> run(const ImportOptions &options);
 
 private:
+  Status fixInputs(const BoundInputs &bound, const ImportOptions &options);
   Status declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const;
   Status importNode(const ::onnx::NodeProto &node);
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
@@ -70,6 +71,24 @@ Status GraphImporter::declareInputs(const BoundInputs &bound, SmallVectorImpl<Ty
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",
                        onnxtype::name(input.elementType), " elements, which are not supported");
     types.push_back(RankedTensorType::get(bound.shapes[i], elementType));
+  }
+  return {};
+}
+
+Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &options) {
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const DeclaredTensor &input = model.inputs()[i];
+    auto fixed = options.fixedInputs.find(input.name);
+    if (fixed == options.fixedInputs.end())
+      continue;
+    auto data = std::make_shared<HostTensor>(fixed->second);
+    if (static_cast<int32_t>(data->type) != input.elementType || data->shape != bound.shapes[i])
+      return makeError(ErrorCode::InvalidInput, "the data given for input '", input.name, "' is ",
+                       elementTypeName(data->type), " ", formatShape(data->shape), ", the model declares ",
+                       onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
+    TensorData view{input.elementType, data->shape, data->bytes, data};
+    Location location = NameLoc::get(builder.getStringAttr(input.name));
+    values[input.name] = ConstantOp::create(builder, location, constantAttribute(builder.getContext(), view, input.name));
   }
   return {};
 }
@@ -177,7 +196,10 @@ Status GraphImporter::finish(func::FuncOp function) {
 }
 
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
-  Expected<BoundInputs> bound = bindDims(model, options.dims);
+  DimBindings dims = options.dims;
+  for (const auto &[name, tensor] : options.fixedInputs)
+    dims.inputShapes[name] = tensor.shape;
+  Expected<BoundInputs> bound = bindDims(model, dims);
   if (!bound)
     return propagate(bound);
   SmallVector<Type> types;
@@ -195,6 +217,8 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
     values[model.inputs()[i].name] = block->getArgument(i);
     function.setArgAttr(i, "dataflow.name", builder.getStringAttr(model.inputs()[i].name));
   }
+  if (Status status = fixInputs(*bound, options); !status)
+    return propagate(status);
   for (const ::onnx::TensorProto &initializer : graph.initializer())
     initializers[initializer.name()] = &initializer;
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer())

@@ -36,16 +36,26 @@ struct Scope {
 
 using Producers = std::unordered_map<std::string_view, int>;
 
-/// Every name a node reads, those its subgraphs read included.
+/// Every name a node reads from its graph or an outer one: its inputs, and what its subgraphs do not define themselves.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
+  auto inside = [&](const ::onnx::GraphProto &graph) {
+    std::vector<std::string_view> reads;
+    std::unordered_set<std::string_view> own;
+    for (const ::onnx::ValueInfoProto &input : graph.input())
+      own.insert(input.name());
+    for (const ::onnx::TensorProto &initializer : graph.initializer())
+      own.insert(initializer.name());
+    for (const ::onnx::NodeProto &inner : graph.node()) {
+      collectReads(inner, reads);
+      own.insert(inner.output().begin(), inner.output().end());
+    }
+    for (const ::onnx::ValueInfoProto &output : graph.output())
+      reads.push_back(output.name());
+    std::copy_if(reads.begin(), reads.end(), std::back_inserter(names),
+                 [&](std::string_view name) { return !own.count(name); });
+  };
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
-    auto inside = [&](const ::onnx::GraphProto &graph) {
-      for (const ::onnx::NodeProto &inner : graph.node())
-        collectReads(inner, names);
-      for (const ::onnx::ValueInfoProto &output : graph.output())
-        names.push_back(output.name());
-    };
     if (attribute.has_g())
       inside(attribute.g());
     for (const ::onnx::GraphProto &graph : attribute.graphs())

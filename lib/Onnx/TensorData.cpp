@@ -29,7 +29,7 @@ constexpr Info kTypes[] = {{"undefined", 0},     {"float", 32},      {"uint8", 8
                            {"uint32", 32},       {"uint64", 64},     {"complex64", 64},    {"complex128", 128},
                            {"bfloat16", 16},     {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
                            {"float8e5m2fnuz", 8}, {"uint4", 4},      {"int4", 4},          {"float4e2m1", 4},
-                           {"float8e8m0", 8}};
+                           {"float8e8m0", 8},     {"uint2", 2},         {"int2", 2}};
 bool known(int32_t elementType) { return elementType >= 0 && elementType < static_cast<int32_t>(std::size(kTypes)); }
 } // namespace
 

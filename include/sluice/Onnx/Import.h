@@ -15,6 +15,9 @@ namespace sluice {
 
 struct ImportOptions {
   DimBindings dims;
+  /// Inputs whose data is known now, by name: the program is specialised to it. Shapes, axes and the like that are
+  /// graph inputs need this, as all shapes are static. Their arguments stay, unread.
+  std::map<std::string, HostTensor> fixedInputs;
 };
 
 /// The model's graph as `func.func @main` of the dataflow dialect: static types, inputs as arguments and outputs as

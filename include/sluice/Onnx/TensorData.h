@@ -55,6 +55,8 @@ enum Number : int32_t {
   Int4 = 22,
   Float4E2M1 = 23,
   Float8E8M0 = 24,
+  UInt2 = 25,
+  Int2 = 26,
 };
 /// "float", "int64"...; "type 99" for a number ONNX does not define.
 std::string name(int32_t elementType);
@@ -69,7 +71,7 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
 struct TensorData {
   int32_t elementType = onnxtype::Undefined;
   std::vector<int64_t> dims;
-  /// Row-major, little-endian, 4-bit types packed two a byte, low half first. Not aligned.
+  /// Row-major, little-endian, 4- and 2-bit types packed, low bits first. Not aligned.
   std::span<const std::byte> bytes;
   /// Keeps `bytes` alive.
   std::shared_ptr<const void> owner;
