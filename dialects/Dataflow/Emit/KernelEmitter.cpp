@@ -32,11 +32,19 @@ KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, ModuleOp
     : kernelOp(op), vectorTarget(target), module(module), symbol(symbol), b(op->getContext()),
       location(op->getLoc()), entryBuilder(op->getContext()) {}
 
-LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target) {
+LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
+                                  ArrayRef<unsigned> slots) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
   KernelEmitter emitter(op, target, module, symbol);
+  unsigned next = 0;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
+    next = std::max(next, emitter.argumentSlots.back() + 1);
+  }
+  for (unsigned i = 0; i <= op->getNumResults(); ++i)
+    emitter.argumentSlots.push_back(next++);
   emitter.emitBody();
   return success();
 }
@@ -227,7 +235,7 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
       continue;
     }
     Value slot = LLVM::GEPOp::create(cb, location, ptr, ptr, chunkBlock->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+                                     ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[i])});
     callArgs.push_back(LLVM::LoadOp::create(cb, location, ptr, slot));
   }
   callArgs.push_back(chunkBlock->getArgument(1));

@@ -36,9 +36,11 @@ class KernelEmitter {
 public:
   /// Emits the kernel of `op` (an operator of the dataflow dialect with static
   /// types, fused group or not) as a function named `symbol` at `module`'s end.
-  /// Arguments in order: operands, results, workspace.
+  /// Arguments in order: operands, results, workspace. Where operands share
+  /// memory, `slots` says for each which argument it is (numbered without gaps);
+  /// empty: each its own.
   static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
-                                  const VectorTarget &target);
+                                  const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {});
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location loc() const { return location; }
@@ -160,6 +162,8 @@ private:
   llvm::SmallVector<mlir::Value> pointers; ///< In the region being emitted.
   llvm::SmallVector<mlir::Type> argumentElement;
   unsigned numOperands = 0;
+  /// Position in the kernel's args of operands, results, workspace.
+  llvm::SmallVector<unsigned> argumentSlots;
   llvm::SmallVector<mlir::Value> yielded; ///< What result i stores.
   mlir::Operation *anchor = nullptr;
   llvm::DenseMap<mlir::Value, Bound> bound;

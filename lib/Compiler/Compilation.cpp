@@ -1,0 +1,425 @@
+//===- Compilation.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Compilation.h"
+
+#include "Parameters.h"
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Exec/Exec.h"
+#include "passes/Bridge/GraphBridge.h"
+#include "passes/Bridge/PlanToExec.h"
+#include "passes/Passes.h"
+#include "sluice/Codegen/CompileProgram.h"
+#include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Cost/Profile.h"
+#include "sluice/Onnx/Import.h"
+#include "sluice/Placement/Placement.h"
+#include "sluice/Search/MemoryOption.h"
+#include "sluice/Search/ProblemJson.h"
+#include "sluice/Support/Units.h"
+#include "sluice/TensorIO/ElementType.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+using namespace mlir;
+
+namespace sluice {
+
+const std::vector<std::string> &phaseNames() {
+  static const std::vector<std::string> names{"import", "simplify", "fuse",    "place",
+                                              "schedule", "exec",   "codegen", "link"};
+  return names;
+}
+
+Expected<Phase> parsePhase(std::string_view name) {
+  for (size_t i = 0; i < phaseNames().size(); ++i)
+    if (phaseNames()[i] == name)
+      return static_cast<Phase>(i);
+  std::string known;
+  for (const std::string &phase : phaseNames())
+    known += (known.empty() ? "" : ", ") + phase;
+  return makeError(ErrorCode::InvalidInput, "'", name, "' is not a phase, use one of ", known);
+}
+
+Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text) {
+  std::map<std::string, std::string> result;
+  while (!text.empty()) {
+    size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    size_t equals = part.find('=');
+    std::string step(part.substr(0, equals));
+    std::string solver(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+    std::vector<std::string> known;
+    if (step == "search")
+      known = searchSolverNames();
+    else if (step == "place")
+      known = placementSolverNames();
+    else
+      return makeError(ErrorCode::InvalidInput, "'", step, "' is not a step with solvers, option '--solver', use ",
+                       "search=NAME or place=NAME");
+    if (std::find(known.begin(), known.end(), solver) == known.end()) {
+      std::string list;
+      for (const std::string &name : known)
+        list += (list.empty() ? "" : ", ") + name;
+      return makeError(ErrorCode::InvalidInput, "'", solver, "' is not a solver of step '", step, "', use one of ",
+                       list);
+    }
+    result[step] = solver;
+  }
+  return result;
+}
+
+struct Compilation::State {
+  CompilerOptions options;
+  std::optional<ModelFile> model;
+  std::string modelName;
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+  Machine machine;
+  TargetSpec target;
+  BridgedGraph bridge;
+  CostTable costs;
+  SearchProblem problem;
+  std::optional<SearchResult> result;
+  std::vector<Value> parameterValues;
+  std::vector<int64_t> parameterOffsets; ///< Per entry of parameterValues.
+  /// The program and its kernels, from Exec on.
+  OwningOpRef<ModuleOp> program;
+  std::optional<Phase> done;
+
+  func::FuncOp main() { return *module->getOps<func::FuncOp>().begin(); }
+  emit::VectorTarget vectorTarget() const {
+    emit::VectorTarget result;
+    result.lanesF32 = target.vectorLanes(32);
+    result.registers = target.numVectorRegisters;
+    return result;
+  }
+
+  Status runPasses(llvm::function_ref<void(OpPassManager &)> add);
+  Status fuse();
+  Status buildProblem();
+  Status search();
+  Status buildProgram();
+  Status dump(Phase phase);
+  Status runPhase(Phase phase);
+};
+
+Compilation::Compilation() : state(std::make_unique<State>()) {}
+Compilation::~Compilation() = default;
+
+Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &modelPath, CompilerOptions options) {
+  std::unique_ptr<Compilation> compilation(new Compilation());
+  State &state = *compilation->state;
+  state.options = std::move(options);
+  Expected<Machine> machine = loadMachine(state.options.machine);
+  if (!machine)
+    return propagate(machine);
+  state.machine = std::move(*machine);
+  Expected<TargetSpec> target = resolveTarget(state.options.target);
+  if (!target)
+    return propagate(target);
+  state.target = std::move(*target);
+  Expected<ModelFile> model = ModelFile::open(modelPath);
+  if (!model)
+    return propagate(model);
+  state.model = std::move(*model);
+  std::string_view path = modelPath;
+  path.remove_prefix(path.find_last_of('/') == std::string_view::npos ? 0 : path.find_last_of('/') + 1);
+  state.modelName = path.substr(0, path.find_last_of('.'));
+
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
+  state.context = std::make_unique<MLIRContext>(registry);
+  state.context->loadAllAvailableDialects();
+  ImportOptions import;
+  import.dims = state.options.dims;
+  Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);
+  if (!module)
+    return propagate(module);
+  state.module = std::move(*module);
+  if (Status dumped = state.dump(Phase::Import); !dumped)
+    return propagate(dumped);
+  state.done = Phase::Import;
+  return compilation;
+}
+
+Status Compilation::State::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
+  std::string problem;
+  ScopedDiagnosticHandler capture(context.get(), [&](Diagnostic &diagnostic) {
+    if (problem.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      problem = diagnostic.str();
+      if (std::string node = nodeName(diagnostic.getLocation()); !node.empty())
+        problem += concat(", node '", node, "'");
+    }
+    return success();
+  });
+  PassManager manager(context.get());
+  add(manager.nest<func::FuncOp>());
+  if (failed(manager.run(*module)))
+    return makeError(ErrorCode::Internal, problem.empty() ? "a pass failed" : problem);
+  return {};
+}
+
+Status Compilation::State::fuse() {
+  AssignLayoutPassOptions layout;
+  layout.lanes = vectorTarget().lanesF32;
+  layout.registers = vectorTarget().registers;
+  Status status = runPasses([&](OpPassManager &manager) {
+    manager.addPass(createAssignLayoutPass(layout));
+    manager.addPass(createFusePass());
+  });
+  if (!status)
+    return status;
+  Expected<BridgedGraph> built = buildGraph(main());
+  if (!built)
+    return propagate(built);
+  bridge = std::move(*built);
+  bridge.graph.name = modelName;
+  return buildProblem();
+}
+
+Status Compilation::State::buildProblem() {
+  RooflineCostModel roofline;
+  if (options.profileFile.empty()) {
+    costs = makeCostTable(bridge.graph, machine, roofline);
+  } else {
+    Expected<Json> json = readJsonFile(options.profileFile);
+    if (!json)
+      return propagate(json);
+    Expected<Profile> profile = profileFromJson(JsonReader(*json, options.profileFile + ":"));
+    if (!profile)
+      return propagate(profile);
+    machine = withMeasuredLinks(machine, *profile);
+    costs = makeCostTable(bridge.graph, machine, ProfiledCostModel(*profile, roofline));
+  }
+  problem.graph = &bridge.graph;
+  problem.machine = &machine;
+  problem.costs = &costs;
+  for (const Memory &memory : machine.memories)
+    problem.capacityBytes.push_back(memory.capacityBytes);
+  for (const std::string &option : options.memory)
+    if (Status applied = applyMemoryOption(problem, option); !applied)
+      return applied;
+  if (!options.dumpProblem.empty()) {
+    ProblemFile file{bridge.graph, machine, costs, problem.capacityBytes, problem.placement};
+    return writeFileAtomically(options.dumpProblem, problemToJson(file).dump(1) + "\n");
+  }
+  return {};
+}
+
+/// Places and schedules together; the devices and the order become attributes.
+Status Compilation::State::search() {
+  if (!options.planFile.empty()) {
+    Expected<SearchResult> read = readPlanFor(problem, options.planFile);
+    if (!read)
+      return propagate(read);
+    result = std::move(*read);
+  } else {
+    SearchParams params;
+    if (auto it = options.solvers.find("search"); it != options.solvers.end())
+      params.solver = it->second;
+    if (auto it = options.solvers.find("place"); it != options.solvers.end())
+      params.placementSolver = it->second;
+    params.timeNs = options.searchTimeNs;
+    params.evaluations = options.searchEvaluations;
+    params.seed = options.seed;
+    params.threads = options.threads;
+    params.interrupt = options.interrupt;
+    params.progress = options.progress;
+    Expected<SearchResult> solved = solveSearch(problem, params);
+    if (!solved)
+      return propagate(solved);
+    result = std::move(*solved);
+  }
+  const Plan &plan = result->plan;
+  for (size_t i = 0; i < bridge.operators.size(); ++i)
+    bridge.operators[i]->setAttr("dataflow.device", StringAttr::get(context.get(), machine.device(plan.placement[i]).name));
+  return {};
+}
+
+static Status annotateOrder(MLIRContext *context, const BridgedGraph &bridge, const Plan &plan) {
+  int64_t position = 0;
+  for (const Command &command : plan.commands)
+    if (command.kind == CommandKind::Launch)
+      bridge.operators[command.op.index()]->setAttr(
+          "dataflow.order", IntegerAttr::get(IntegerType::get(context, 64), position++));
+  return {};
+}
+
+/// Kernels, one for each distinct operator, and the exec program.
+Status Compilation::State::buildProgram() {
+  program = ModuleOp::create(UnknownLoc::get(context.get()), modelName);
+  std::string problemText;
+  ScopedDiagnosticHandler capture(context.get(), [&](Diagnostic &diagnostic) {
+    if (problemText.empty())
+      problemText = diagnostic.str();
+    return success();
+  });
+  ExecBinding binding;
+  binding.name = modelName;
+  llvm::StringMap<std::string> symbols;
+  for (size_t i = 0; i < bridge.operators.size(); ++i) {
+    Operation *op = bridge.operators[i];
+    auto [entry, isNew] = symbols.try_emplace(kernelKey(op, bridge.operandSlots[i]));
+    if (isNew) {
+      entry->second = concat("kernel", symbols.size() - 1);
+      if (failed(dataflow::KernelEmitter::emit(op, entry->second, *program, vectorTarget(), bridge.operandSlots[i])))
+        return makeError(ErrorCode::Internal, problemText, ", operator '", bridge.graph.operators()[i].name, "'");
+    }
+    binding.kernels.push_back(entry->second);
+  }
+  // Parameters follow each other in the file, as ParameterFileWriter lays them.
+  int64_t offset = 0;
+  binding.parameterOffsets.assign(bridge.graph.numTensors(), 0);
+  for (size_t i = 0; i < bridge.graph.numTensors(); ++i) {
+    const Tensor &tensor = bridge.graph.tensors()[i];
+    if (tensor.kind != TensorKind::Parameter)
+      continue;
+    offset = alignUp(offset);
+    binding.parameterOffsets[i] = offset;
+    parameterValues.push_back(bridge.values[i]);
+    parameterOffsets.push_back(offset);
+    offset += tensor.bytes;
+  }
+  binding.parameterBytes = offset;
+  auto describe = [&](TensorId id, std::string name, Type type) {
+    return ExecBinding::Port{id, std::move(name), cast<RankedTensorType>(type)};
+  };
+  for (size_t i = 0; i < bridge.inputs.size(); ++i)
+    binding.inputs.push_back(describe(bridge.inputs[i], model->inputs()[i].name, main().getArgumentTypes()[i]));
+  for (size_t i = 0; i < bridge.outputs.size(); ++i)
+    binding.outputs.push_back(describe(bridge.outputs[i], model->outputs()[i].name, main().getResultTypes()[i]));
+  OpBuilder builder = OpBuilder::atBlockEnd(program->getBody());
+  Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, machine, result->plan, binding);
+  if (!built)
+    return propagate(built);
+  return {};
+}
+
+Status Compilation::State::dump(Phase phase) {
+  if (options.dumpPhases.empty())
+    return {};
+  if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhases))
+    return makeError(ErrorCode::Io, "cannot create directory '", options.dumpPhases, "': ", error.message());
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+  (phase >= Phase::Exec ? *program : *module)->print(out, flags);
+  auto index = static_cast<unsigned>(phase);
+  return writeFileAtomically(concat(options.dumpPhases, "/", index, "-", phaseNames()[index], ".mlir"), text + "\n");
+}
+
+Status Compilation::State::runPhase(Phase phase) {
+  switch (phase) {
+  case Phase::Import:
+  case Phase::Link:
+    return {};
+  case Phase::Simplify:
+    return runPasses([](OpPassManager &manager) { manager.addPass(createSimplifyPass()); });
+  case Phase::Fuse:
+    return fuse();
+  case Phase::Place:
+    return search();
+  case Phase::Schedule:
+    return annotateOrder(context.get(), bridge, result->plan);
+  case Phase::Exec:
+    return buildProgram();
+  case Phase::Codegen:
+    return lowerKernelsToLLVM(*program);
+  }
+  return {};
+}
+
+Status Compilation::run(Phase last) {
+  for (auto phase = static_cast<unsigned>(*state->done) + 1; phase <= static_cast<unsigned>(last); ++phase) {
+    auto next = static_cast<Phase>(phase);
+    if (Status status = state->runPhase(next); !status)
+      return status;
+    if (next != Phase::Link)
+      if (Status dumped = state->dump(next); !dumped)
+        return dumped;
+    state->done = next;
+  }
+  return {};
+}
+
+Status Compilation::link(const std::string &directory) {
+  if (Status status = run(Phase::Codegen); !status)
+    return status;
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
+                     ", choose another with -o");
+  // The manifest makes an artifact: an older one must not vouch for new files.
+  llvm::sys::fs::remove(directory + "/" + kManifestFile);
+  Expected<ParameterFileWriter> writer = ParameterFileWriter::create(directory + "/" + kParameterFile);
+  if (!writer)
+    return propagate(writer);
+  Expected<std::vector<int64_t>> offsets = writeParameters(state->parameterValues, *writer);
+  if (!offsets)
+    return propagate(offsets);
+  if (*offsets != state->parameterOffsets)
+    return makeError(ErrorCode::Internal, "parameters lie elsewhere in the file than the program reads them");
+  Expected<ParameterFileWriter::Summary> summary = writer->finish();
+  if (!summary)
+    return propagate(summary);
+  if (Status written = writePlanFile(directory + "/plan.json", makePlanFile(state->problem, *state->result)); !written)
+    return written;
+  EmissionParams emission;
+  emission.threads = state->options.threads;
+  if (Status compiled = compileProgram(*state->program, state->target, *summary, directory, emission); !compiled)
+    return compiled;
+  state->done = Phase::Link;
+  return {};
+}
+
+const CompilerOptions &Compilation::options() const { return state->options; }
+ModuleOp Compilation::module() {
+  return *state->done >= Phase::Exec ? *state->program : *state->module;
+}
+const Machine &Compilation::machine() const { return state->machine; }
+std::string Compilation::name() const { return state->modelName; }
+
+static ModelPort describePort(const std::string &name, Type type, int32_t declared) {
+  auto tensor = cast<RankedTensorType>(type);
+  ModelPort port;
+  port.name = name;
+  port.elementType = declared;
+  port.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  port.bytes = dataflow::tensorBytes(tensor);
+  return port;
+}
+
+std::vector<ModelPort> Compilation::inputs() const {
+  std::vector<ModelPort> ports;
+  for (auto [declared, type] : llvm::zip(state->model->inputs(), state->main().getArgumentTypes()))
+    ports.push_back(describePort(declared.name, type, declared.elementType));
+  return ports;
+}
+
+std::vector<ModelPort> Compilation::outputs() const {
+  std::vector<ModelPort> ports;
+  for (auto [declared, type] : llvm::zip(state->model->outputs(), state->main().getResultTypes()))
+    ports.push_back(describePort(declared.name, type, declared.elementType));
+  return ports;
+}
+
+const Graph &Compilation::graph() const { return state->bridge.graph; }
+const CostTable &Compilation::costs() const { return state->costs; }
+const SearchProblem &Compilation::problem() const { return state->problem; }
+const SearchResult &Compilation::result() const { return *state->result; }
+
+} // namespace sluice

@@ -1,0 +1,167 @@
+//===- GraphBridge.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Bridge/GraphBridge.h"
+
+#include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+using namespace dataflow;
+
+std::string nodeName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    // The first member names the group: the contraction an epilogue follows.
+    for (Location part : fused.getLocations())
+      if (std::string name = nodeName(part); !name.empty())
+        return name;
+  }
+  return "";
+}
+
+std::string kernelKey(Operation *op, ArrayRef<unsigned> slots) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto group = dyn_cast<FusedOp>(op)) {
+    // Printed alone, a group's values are numbered from its own first.
+    OpPrintingFlags flags;
+    flags.useLocalScope().elideLargeElementsAttrs();
+    AsmState state(op, flags);
+    for (Operation &member : group.getBody().front()) {
+      member.print(out, state);
+      out << "\n";
+    }
+  } else {
+    out << op->getName() << " ";
+    if (Attribute properties = op->getPropertiesAsAttribute())
+      out << properties;
+  }
+  for (auto [type, slot] : llvm::zip(op->getOperandTypes(), slots))
+    out << " " << slot << ":" << type;
+  out << " -> ";
+  llvm::interleaveComma(op->getResultTypes(), out);
+  return text;
+}
+
+static std::string typeName(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << type.getElementType() << "[";
+  llvm::interleave(type.getShape(), out, ",");
+  out << "]";
+  return text;
+}
+
+namespace {
+class Builder {
+public:
+  explicit Builder(func::FuncOp function) : block(function.getBody().front()), constants(block) {
+    result.graph.name = function.getSymName().str();
+  }
+
+  Expected<BridgedGraph> run() {
+    auto function = cast<func::FuncOp>(block.getParentOp());
+    for (BlockArgument argument : block.getArguments()) {
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
+      result.inputs.push_back(addTensor(
+          argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
+    }
+    for (Operation &op : block.without_terminator())
+      if (isScheduled(op))
+        addOperator(op);
+    for (Value value : block.getTerminator()->getOperands()) {
+      TensorId id = tensorOf(value);
+      Tensor &tensor = result.graph.mutableTensor(id);
+      if (!tensor.producer.valid() || tensor.isOutput)
+        return makeError(ErrorCode::Internal, "result '", tensor.name, "' has no operator of its own that writes it");
+      tensor.isOutput = true;
+      result.outputs.push_back(id);
+    }
+    if (Status checked = result.graph.check(); !checked)
+      return propagate(checked);
+    return std::move(result);
+  }
+
+private:
+  bool isScheduled(Operation &op) {
+    return !isa<ReshapeOp, ConstantOp>(op) && !(op.getNumResults() > 0 && constants.contains(op.getResult(0)));
+  }
+
+  TensorId addTensor(Value value, TensorKind kind, std::string name) {
+    Tensor tensor;
+    tensor.name = std::move(name);
+    tensor.kind = kind;
+    tensor.bytes = tensorBytes(value.getType());
+    tensor.type = typeName(cast<RankedTensorType>(value.getType()));
+    TensorId id = result.graph.addTensor(std::move(tensor));
+    result.values.push_back(value);
+    ids[value] = id;
+    return id;
+  }
+
+  TensorId tensorOf(Value value) {
+    // A parameter's shape is part of its expression; elsewhere a reshape is its
+    // operand.
+    while (!constants.contains(value) && value.getDefiningOp<ReshapeOp>())
+      value = value.getDefiningOp<ReshapeOp>().getInput();
+    if (auto it = ids.find(value); it != ids.end())
+      return it->second;
+    std::string name = nodeName(value.getLoc());
+    return addTensor(value, TensorKind::Parameter, unique(name.empty() ? "parameter" : name, tensorNames));
+  }
+
+  void addOperator(Operation &op) {
+    Operator entry;
+    auto cost = cast<CostOpInterface>(op);
+    entry.kind = cost.getCostClass().str();
+    std::string name = nodeName(op.getLoc());
+    entry.name = unique(name.empty() ? entry.kind : name, operatorNames);
+    std::vector<unsigned> slots;
+    for (Value operand : op.getOperands()) {
+      TensorId id = tensorOf(operand);
+      auto at = std::find(entry.inputs.begin(), entry.inputs.end(), id);
+      slots.push_back(at - entry.inputs.begin());
+      if (at == entry.inputs.end())
+        entry.inputs.push_back(id);
+    }
+    for (auto [i, value] : llvm::enumerate(op.getResults()))
+      entry.outputs.push_back(addTensor(value, TensorKind::Activation,
+                                        unique(i ? concat(entry.name, ":", i) : entry.name, tensorNames)));
+    entry.flops = cost.getFlops();
+    entry.bytesMoved = cost.getBytesMoved();
+    entry.workspaceBytes = cost.getWorkspaceBytes();
+    auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(kernelKey(&op, slots)));
+    entry.signature = llvm::toHex(digest, /*LowerCase=*/true).substr(0, 32);
+    result.graph.addOperator(std::move(entry));
+    result.operators.push_back(&op);
+    result.operandSlots.push_back(std::move(slots));
+  }
+
+  static std::string unique(std::string name, llvm::StringMap<int> &taken) {
+    int &count = taken[name];
+    if (count++ == 0)
+      return name;
+    return unique(concat(name, "#", count - 1), taken);
+  }
+
+  Block &block;
+  ConstantExpressions constants;
+  BridgedGraph result;
+  llvm::DenseMap<Value, TensorId> ids;
+  llvm::StringMap<int> operatorNames, tensorNames;
+};
+} // namespace
+
+Expected<BridgedGraph> buildGraph(func::FuncOp function) { return Builder(function).run(); }
+
+} // namespace sluice

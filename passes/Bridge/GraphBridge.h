@@ -1,0 +1,47 @@
+//===- GraphBridge.h - The dataflow dialect as a planner's graph -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_BRIDGE_GRAPHBRIDGE_H
+#define SLUICE_PASSES_BRIDGE_GRAPHBRIDGE_H
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// A function and its graph, id by id. One operator of the graph is one
+/// operator of the function that moves data: constants and what follows from
+/// them alone are parameters, a reshape is its operand under another shape.
+struct BridgedGraph {
+  Graph graph;
+  std::vector<mlir::Operation *> operators; ///< Per operator.
+  /// Per operator, per operand: the position of its tensor among the operator's
+  /// inputs. Several operands may be one tensor.
+  std::vector<std::vector<unsigned>> operandSlots;
+  /// Per tensor: the value whose data it is, reshapes looked through.
+  std::vector<mlir::Value> values;
+  std::vector<TensorId> inputs;  ///< The function's arguments.
+  std::vector<TensorId> outputs; ///< The function's results.
+};
+
+/// Needs static types, and results that operators write, each another one (the
+/// fuse pass sees to both). The graph passes check(). Operators are named after
+/// their model nodes (locations), made unique.
+Expected<BridgedGraph> buildGraph(mlir::func::FuncOp function);
+
+/// What a kernel of this operator depends on, as text: name, attributes, types,
+/// body and operand slots, without names of values and locations.
+std::string kernelKey(mlir::Operation *op, llvm::ArrayRef<unsigned> slots);
+
+/// The model node's name behind a location; empty where it has none.
+std::string nodeName(mlir::Location loc);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_BRIDGE_GRAPHBRIDGE_H
