@@ -36,8 +36,8 @@ LogicalResult constant(NodeContext &node) {
   if (name == "value_float")
     return node.result(dense(SmallVector<float>{attribute.f()}, builder.getF32Type(), true));
   if (name == "value_floats")
-    return node.result(dense(SmallVector<float>(attribute.floats().begin(), attribute.floats().end()),
-                             builder.getF32Type(), false));
+    return node.result(
+        dense(SmallVector<float>(attribute.floats().begin(), attribute.floats().end()), builder.getF32Type(), false));
   return node.unsupported("its value is given as '" + name + "'");
 }
 
@@ -90,8 +90,7 @@ LogicalResult range(NodeContext &node) {
     if (failed(start) || failed(limit) || failed(delta))
       return failure();
     int64_t span, step = delta->front();
-    if (step == 0 || step == INT64_MIN || llvm::SubOverflow(limit->front(), start->front(), span) ||
-        span == INT64_MIN)
+    if (step == 0 || step == INT64_MIN || llvm::SubOverflow(limit->front(), start->front(), span) || span == INT64_MIN)
       return node.invalid("its limits or its delta are out of range");
     if (step < 0)
       span = -span, step = -step;
@@ -129,12 +128,9 @@ LogicalResult eyeLike(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"", "Constant", 1, constant},
-    {"", "Shape", 1, shape},
-    {"", "Size", 1, size},
-    {"", "ConstantOfShape", 9, constantOfShape},
-    {"", "Range", 11, range},
-    {"", "EyeLike", 9, eyeLike},
+    {"", "Constant", 1, constant}, {"", "Shape", 1, shape},
+    {"", "Size", 1, size},         {"", "ConstantOfShape", 9, constantOfShape},
+    {"", "Range", 11, range},      {"", "EyeLike", 9, eyeLike},
 };
 
 } // namespace

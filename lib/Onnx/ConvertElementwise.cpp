@@ -32,9 +32,7 @@ LogicalResult leakyRelu(NodeContext &node) { return parametric(node, UnaryKind::
 LogicalResult elu(NodeContext &node) { return parametric(node, UnaryKind::elu, {"alpha", 1}); }
 LogicalResult celu(NodeContext &node) { return parametric(node, UnaryKind::celu, {"alpha", 1}); }
 LogicalResult swish(NodeContext &node) { return parametric(node, UnaryKind::swish, {"alpha", 1}); }
-LogicalResult thresholdedRelu(NodeContext &node) {
-  return parametric(node, UnaryKind::thresholded_relu, {"alpha", 1});
-}
+LogicalResult thresholdedRelu(NodeContext &node) { return parametric(node, UnaryKind::thresholded_relu, {"alpha", 1}); }
 LogicalResult selu(NodeContext &node) {
   return parametric(node, UnaryKind::selu, {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875});
 }

@@ -27,8 +27,7 @@ LogicalResult gatherNd(NodeContext &node) {
   int64_t least = std::min(rankOf(node.input(0)), rankOf(node.input(1)));
   if (batch < 0 || batch >= least)
     return node.invalid("its batch_dims is " + Twine(batch) + ", out of range");
-  return node.result(
-      node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));
+  return node.result(node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));
 }
 
 FailureOr<NamedAttribute> scatterKind(NodeContext &node) {

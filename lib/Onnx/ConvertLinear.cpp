@@ -71,8 +71,8 @@ LogicalResult gemm(NodeContext &node) {
     return failure();
   if (rankOf(node.input(0)) != 2 || rankOf(node.input(1)) != 2)
     return node.invalid("an operand is no matrix");
-  Value product = node.matmul(node.input(0), node.input(1), node.integerOr("transA", 0) != 0,
-                              node.integerOr("transB", 0) != 0);
+  Value product =
+      node.matmul(node.input(0), node.input(1), node.integerOr("transA", 0) != 0, node.integerOr("transB", 0) != 0);
   Type type = elementTypeOf(node.input(0));
   double alpha = node.numberOr("alpha", 1), beta = node.numberOr("beta", 1);
   if (alpha != 1)
@@ -119,7 +119,8 @@ LogicalResult einsum(NodeContext &node) {
   auto unique = [](StringRef letters) {
     std::string sorted = letters.str();
     llvm::sort(sorted);
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && llvm::all_of(letters, [](char letter) { return llvm::isAlpha(letter); });
+    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
+           llvm::all_of(letters, [](char letter) { return llvm::isAlpha(letter); });
   };
   for (auto [i, term] : llvm::enumerate(terms)) {
     if (!unique(term))
@@ -142,8 +143,7 @@ LogicalResult einsum(NodeContext &node) {
     Dims summed;
     std::string kept;
     for (auto [axis, letter] : llvm::enumerate(term)) {
-      bool elsewhere = result.find(letter) != std::string::npos ||
-                       (terms.size() == 2 && terms[1 - i].contains(letter));
+      bool elsewhere = result.find(letter) != std::string::npos || (terms.size() == 2 && terms[1 - i].contains(letter));
       if (elsewhere)
         kept += letter;
       else
@@ -163,8 +163,9 @@ LogicalResult einsum(NodeContext &node) {
 
   std::string batch, rows, columns, inner;
   for (char letter : letters[0])
-    (letters[1].find(letter) == std::string::npos ? rows : result.find(letter) == std::string::npos ? inner : batch) +=
-        letter;
+    (letters[1].find(letter) == std::string::npos ? rows
+     : result.find(letter) == std::string::npos   ? inner
+                                                  : batch) += letter;
   for (char letter : letters[1])
     if (letters[0].find(letter) == std::string::npos)
       columns += letter;

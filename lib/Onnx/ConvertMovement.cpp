@@ -75,8 +75,7 @@ LogicalResult flatten(NodeContext &node) {
     return node.invalid("axis " + Twine(axis) + " is out of range");
   if (axis < 0)
     axis += rank;
-  return node.result(
-      node.reshape(x, {product(shapeOf(x).take_front(axis)), product(shapeOf(x).drop_front(axis))}));
+  return node.result(node.reshape(x, {product(shapeOf(x).take_front(axis)), product(shapeOf(x).drop_front(axis))}));
 }
 
 LogicalResult squeeze(NodeContext &node) {
@@ -294,10 +293,8 @@ LogicalResult sliceInputs(NodeContext &node) {
 
 LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes, Value value) {
   Value x = node.input(0);
-  static const std::pair<StringRef, PadMode> kModes[] = {{"constant", PadMode::constant},
-                                                         {"reflect", PadMode::reflect},
-                                                         {"edge", PadMode::edge},
-                                                         {"wrap", PadMode::wrap}};
+  static const std::pair<StringRef, PadMode> kModes[] = {
+      {"constant", PadMode::constant}, {"reflect", PadMode::reflect}, {"edge", PadMode::edge}, {"wrap", PadMode::wrap}};
   std::string name = node.stringOr("mode", "constant");
   const auto *mode = llvm::find_if(kModes, [&](const auto &entry) { return entry.first == name; });
   if (mode == std::end(kModes))
@@ -373,8 +370,8 @@ LogicalResult crop(NodeContext &node) {
   Dims starts{(*border)[1], (*border)[0]}, ends;
   for (int i = 0; i < 2; ++i) {
     int64_t extent = shapeOf(x)[2 + i], end = 0;
-    if (llvm::SubOverflow(extent, (*border)[3 - i], end) ||
-        (scale && llvm::AddOverflow(starts[i], (*scale)[i], end)) || starts[i] < 0 || end > extent || end < starts[i])
+    if (llvm::SubOverflow(extent, (*border)[3 - i], end) || (scale && llvm::AddOverflow(starts[i], (*scale)[i], end)) ||
+        starts[i] < 0 || end > extent || end < starts[i])
       return node.invalid("its border is larger than its input");
     ends.push_back(end);
   }
@@ -408,8 +405,8 @@ LogicalResult spaceToDepth(NodeContext &node) {
   int64_t n = shapeOf(x)[0], c = shapeOf(x)[1], h = shapeOf(x)[2] / block, w = shapeOf(x)[3] / block;
   Value split = node.reshape(x, {n, c, h, block, w, block});
   bool depthFirst = node.stringOr("mode", "DCR") == "DCR";
-  Value moved = node.transpose(split, depthFirst ? ArrayRef<int64_t>{0, 3, 5, 1, 2, 4}
-                                                 : ArrayRef<int64_t>{0, 1, 3, 5, 2, 4});
+  Value moved =
+      node.transpose(split, depthFirst ? ArrayRef<int64_t>{0, 3, 5, 1, 2, 4} : ArrayRef<int64_t>{0, 1, 3, 5, 2, 4});
   return node.result(node.reshape(moved, {n, c * block * block, h, w}));
 }
 

@@ -68,8 +68,7 @@ LogicalResult batchNormalization(NodeContext &node) {
 LogicalResult instanceNormalization(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
-  return node.result(
-      node.instanceNorm(node.input(0), node.input(1), node.input(2), node.numberOr("epsilon", 1e-5)));
+  return node.result(node.instanceNorm(node.input(0), node.input(1), node.input(2), node.numberOr("epsilon", 1e-5)));
 }
 
 /// (x - mean) and 1 / sqrt(variance + epsilon) over `axes`.
@@ -152,8 +151,8 @@ LogicalResult groupNormalization(NodeContext &node) {
   // Scale and bias are per group before opset 21, per channel since.
   auto spread = [&](Value parameter) -> Value {
     if (node.opset < 21)
-      parameter = node.reshape(node.expand(node.reshape(parameter, {groups, 1}), {groups, channels / groups}),
-                               {channels});
+      parameter =
+          node.reshape(node.expand(node.reshape(parameter, {groups, 1}), {groups, channels / groups}), {channels});
     perChannel[1] = channels;
     return node.reshape(parameter, perChannel);
   };
@@ -193,10 +192,10 @@ LogicalResult lrn(NodeContext &node) {
   int64_t size = node.integerOr("size", 0);
   if (size < 1)
     return node.invalid("its size is " + Twine(size));
-  return node.result(node.create<LrnOp>({node.input(0)}, {node.integer("size", size),
-                                                          node.number("alpha", node.numberOr("alpha", 1e-4)),
-                                                          node.number("beta", node.numberOr("beta", 0.75)),
-                                                          node.number("bias", node.numberOr("bias", 1))}));
+  return node.result(node.create<LrnOp>({node.input(0)},
+                                        {node.integer("size", size), node.number("alpha", node.numberOr("alpha", 1e-4)),
+                                         node.number("beta", node.numberOr("beta", 0.75)),
+                                         node.number("bias", node.numberOr("bias", 1))}));
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -122,8 +122,7 @@ LogicalResult quantizeLinear(NodeContext &node) {
                                                                        : static_cast<int32_t>(onnxtype::UInt8));
   if (!type || !isa<IntegerType>(type))
     return node.unsupported("it quantizes to another type than integers of 8 bits and more");
-  return node.result(
-      quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
+  return node.result(quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
 }
 
 LogicalResult dynamicQuantizeLinear(NodeContext &node) {
@@ -157,8 +156,8 @@ LogicalResult qLinearConv(NodeContext &node) {
     sum = addChannelBias(node, sum, node.cast(node.input(8), wide));
   if (!sum)
     return node.result({});
-  Value scale = node.mul(alongAxis(node, node.input(1), rankOf(sum), -1),
-                         alongAxis(node, node.input(4), rankOf(sum), 1));
+  Value scale =
+      node.mul(alongAxis(node, node.input(1), rankOf(sum), -1), alongAxis(node, node.input(4), rankOf(sum), 1));
   Value y = node.mul(sum, scale);
   return node.result(quantize(node, y, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
 }
@@ -197,8 +196,8 @@ LogicalResult qLinearBinary(NodeContext &node) {
     return node.invalid("an operand is missing");
   Value lhs = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
   Value rhs = dequantize(node, node.input(3), {node.input(4), node.input(5)}, -1);
-  return node.result(quantize(node, node.binary(kind, lhs, rhs), {node.input(6), node.input(7)},
-                              elementTypeOf(node.input(0)), -1));
+  return node.result(
+      quantize(node, node.binary(kind, lhs, rhs), {node.input(6), node.input(7)}, elementTypeOf(node.input(0)), -1));
 }
 
 LogicalResult qLinearGlobalAveragePool(NodeContext &node) {

@@ -55,11 +55,10 @@ LogicalResult argReduce(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
   if (failed(axis))
     return failure();
-  return node.result(node.create<ArgReduceOp>(
-      {node.input(0)},
-      {node.integer("axis", *axis), node.flag("largest", largest),
-       node.flag("keep_dims", node.integerOr("keepdims", 1) != 0),
-       node.flag("select_last", node.integerOr("select_last_index", 0) != 0)}));
+  return node.result(node.create<ArgReduceOp>({node.input(0)},
+                                              {node.integer("axis", *axis), node.flag("largest", largest),
+                                               node.flag("keep_dims", node.integerOr("keepdims", 1) != 0),
+                                               node.flag("select_last", node.integerOr("select_last_index", 0) != 0)}));
 }
 
 LogicalResult cumSum(NodeContext &node) {
@@ -73,10 +72,9 @@ LogicalResult cumSum(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(given->front(), rankOf(node.input(0)));
   if (failed(axis))
     return failure();
-  return node.result(node.create<CumsumOp>({node.input(0)},
-                                           {node.integer("axis", *axis),
-                                            node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
-                                            node.flag("reverse", node.integerOr("reverse", 0) != 0)}));
+  return node.result(node.create<CumsumOp>(
+      {node.input(0)}, {node.integer("axis", *axis), node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
+                        node.flag("reverse", node.integerOr("reverse", 0) != 0)}));
 }
 
 LogicalResult topK(NodeContext &node, int64_t k) {
@@ -87,9 +85,8 @@ LogicalResult topK(NodeContext &node, int64_t k) {
   if (k < 0 || k > shapeOf(x)[*axis])
     return node.invalid("it asks for " + Twine(k) + " of " + Twine(shapeOf(x)[*axis]) + " elements");
   // Sorted results are a valid answer where any order is asked for.
-  SmallVector<Value> results =
-      node.createAll<TopkOp>({x}, {node.integer("k", k), node.integer("axis", *axis),
-                                   node.flag("largest", node.integerOr("largest", 1) != 0)});
+  SmallVector<Value> results = node.createAll<TopkOp>({x}, {node.integer("k", k), node.integer("axis", *axis),
+                                                            node.flag("largest", node.integerOr("largest", 1) != 0)});
   if (results.size() != 2)
     return node.result({});
   return node.results(results);

@@ -40,8 +40,8 @@ FailureOr<Windows> windowsOf(NodeContext &node, ArrayRef<int64_t> spatial, Array
   if (failed(windows))
     return failure();
   if (spatial.size() != kernel.size())
-    return node.invalid("its kernel has " + Twine(kernel.size()) + " dimensions, its input " +
-                        Twine(spatial.size()) + " spatial ones");
+    return node.invalid("its kernel has " + Twine(kernel.size()) + " dimensions, its input " + Twine(spatial.size()) +
+                        " spatial ones");
   std::string autoPad = node.stringOr("auto_pad", "NOTSET");
   bool ceilMode = node.integerOr("ceil_mode", 0) != 0;
   for (size_t i = 0; i < kernel.size(); ++i) {
@@ -133,8 +133,7 @@ LogicalResult fusedConv(NodeContext &node) {
   else if (activation == "HardSigmoid")
     x = node.unary(UnaryKind::hard_sigmoid, x, parameters[0], parameters[1]);
   else if (activation == "Clip" && x)
-    x = node.binary(BinaryKind::min,
-                    node.binary(BinaryKind::max, x, node.splat(elementTypeOf(x), parameters[0])),
+    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(elementTypeOf(x), parameters[0])),
                     node.splat(elementTypeOf(x), parameters[1]));
   else if (!activation.empty() && activation != "Identity")
     return node.unsupported("its activation is '" + activation + "'");
@@ -187,11 +186,11 @@ LogicalResult convTranspose(NodeContext &node) {
       return node.invalid("its padding leaves nothing of its result");
     result.push_back(extent);
   }
-  Value y = node.create<ConvTransposeOp>(
-      {x, weight},
-      {node.list("strides", windows->strides), node.list("pads_low", windows->padsLow),
-       node.list("dilations", windows->dilations), node.integer("groups", groups)},
-      {node.type(elementTypeOf(x), result)});
+  Value y =
+      node.create<ConvTransposeOp>({x, weight},
+                                   {node.list("strides", windows->strides), node.list("pads_low", windows->padsLow),
+                                    node.list("dilations", windows->dilations), node.integer("groups", groups)},
+                                   {node.type(elementTypeOf(x), result)});
   return node.result(addChannelBias(node, y, node.input(2)));
 }
 

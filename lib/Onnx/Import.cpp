@@ -88,7 +88,8 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
                        onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
-    values[input.name] = ConstantOp::create(builder, location, constantAttribute(builder.getContext(), view, input.name));
+    values[input.name] =
+        ConstantOp::create(builder, location, constantAttribute(builder.getContext(), view, input.name));
   }
   return {};
 }
@@ -106,9 +107,9 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   if (data)
     value = constantAttribute(builder.getContext(), *data, name);
   if (!value) {
-    unsupported.push_back(concat("initializer '", name, "': ",
-                                 data ? concat("its elements are of type ", onnxtype::name(data->elementType))
-                                      : data.error().message));
+    unsupported.push_back(concat(
+        "initializer '", name,
+        "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
     return values[name] = Value();
   }
   OpBuilder::InsertionGuard guard(builder);
@@ -151,8 +152,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
       reportUnsupported(node, converted.reason);
       return {};
     }
-    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(), "' cannot be imported: ",
-                     converted.reason);
+    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(),
+                     "' cannot be imported: ", converted.reason);
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())

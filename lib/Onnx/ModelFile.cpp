@@ -234,8 +234,8 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
     return propagate(file);
   auto size = static_cast<int64_t>((*file)->bytes().size());
   if (offset > size || needed > size - offset)
-    return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' lies at ", offset, " and has ",
-                     needed, " bytes, file '", location, "' has only ", size);
+    return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' lies at ", offset,
+                     " and has ", needed, " bytes, file '", location, "' has only ", size);
   return checkedTensorData(tensor, (*file)->bytes().subspan(offset, needed), *file);
 }
 

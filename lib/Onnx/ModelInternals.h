@@ -14,8 +14,7 @@
 namespace sluice {
 
 /// As inlineTensorData; `raw`, where given, stands for the tensor's raw_data, and `owner` keeps it alive.
-Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor,
-                                       std::optional<std::span<const std::byte>> raw,
+Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
                                        std::shared_ptr<const void> owner);
 
 /// A serialized model without the raw data of its graph's initializers, and where that data lies in the original.

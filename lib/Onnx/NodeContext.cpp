@@ -124,13 +124,13 @@ SmallVector<Value> Builder::create(StringRef name, ValueRange operands, ArrayRef
       OpaqueProperties properties(storage.data());
       operation.initOpProperties(properties, OpaqueProperties(nullptr));
       bool ok = succeeded(operation.setOpPropertiesFromAttribute(operation, properties, dictionary, emitError)) &&
-                succeeded(inference->inferReturnTypes(builder.getContext(), location, operands, dictionary,
-                                                      properties, {}, inferred));
+                succeeded(inference->inferReturnTypes(builder.getContext(), location, operands, dictionary, properties,
+                                                      {}, inferred));
       operation.destroyOpProperties(properties);
       if (!ok)
         return refuse("its operands do not fit together");
-    } else if (failed(inference->inferReturnTypes(builder.getContext(), location, operands, dictionary, OpaqueProperties(nullptr), {},
-                                                  inferred))) {
+    } else if (failed(inference->inferReturnTypes(builder.getContext(), location, operands, dictionary,
+                                                  OpaqueProperties(nullptr), {}, inferred))) {
       return refuse("its operands do not fit together");
     }
     state.addTypes(inferred);

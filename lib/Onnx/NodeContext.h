@@ -119,8 +119,8 @@ mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorDat
 
 class NodeContext : public Builder {
 public:
-  NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model,
-              const ::onnx::NodeProto &proto, llvm::ArrayRef<mlir::Value> inputs)
+  NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model, const ::onnx::NodeProto &proto,
+              llvm::ArrayRef<mlir::Value> inputs)
       : Builder(builder, location), proto(proto), opset(model.opset(proto.domain())), model(model), inputs(inputs) {}
 
   const ::onnx::NodeProto &proto;

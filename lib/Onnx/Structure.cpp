@@ -177,7 +177,8 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
 Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
   Scope scope{outer, {}};
   auto twice = [](std::string_view what, std::string_view name) {
-    return makeError(ErrorCode::InvalidInput, "the ", what, " '", name, "' is defined twice, give each a name of its own");
+    return makeError(ErrorCode::InvalidInput, "the ", what, " '", name,
+                     "' is defined twice, give each a name of its own");
   };
   for (const ::onnx::ValueInfoProto &input : graph.input()) {
     if (input.name().empty())

@@ -23,13 +23,13 @@ struct Info {
   const char *name;
   int bits;
 };
-constexpr Info kTypes[] = {{"undefined", 0},     {"float", 32},      {"uint8", 8},         {"int8", 8},
-                           {"uint16", 16},       {"int16", 16},      {"int32", 32},        {"int64", 64},
-                           {"string", 0},        {"bool", 8},        {"float16", 16},      {"double", 64},
-                           {"uint32", 32},       {"uint64", 64},     {"complex64", 64},    {"complex128", 128},
-                           {"bfloat16", 16},     {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
-                           {"float8e5m2fnuz", 8}, {"uint4", 4},      {"int4", 4},          {"float4e2m1", 4},
-                           {"float8e8m0", 8},     {"uint2", 2},         {"int2", 2}};
+constexpr Info kTypes[] = {
+    {"undefined", 0},      {"float", 32},    {"uint8", 8},        {"int8", 8},           {"uint16", 16},
+    {"int16", 16},         {"int32", 32},    {"int64", 64},       {"string", 0},         {"bool", 8},
+    {"float16", 16},       {"double", 64},   {"uint32", 32},      {"uint64", 64},        {"complex64", 64},
+    {"complex128", 128},   {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
+    {"float8e5m2fnuz", 8}, {"uint4", 4},     {"int4", 4},         {"float4e2m1", 4},     {"float8e8m0", 8},
+    {"uint2", 2},          {"int2", 2}};
 bool known(int32_t elementType) { return elementType >= 0 && elementType < static_cast<int32_t>(std::size(kTypes)); }
 } // namespace
 
@@ -105,8 +105,7 @@ std::vector<std::byte> typedBytes(const ::onnx::TensorProto &tensor) {
 
 } // namespace
 
-Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor,
-                                       std::optional<std::span<const std::byte>> raw,
+Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
                                        std::shared_ptr<const void> owner) {
   auto what = [&] { return concat("tensor '", tensor.name(), "'"); };
   int32_t type = tensor.data_type();

@@ -30,8 +30,8 @@ class TensorProto;
 
 namespace sluice {
 
-/// Opsets of the default domain this importer has tables for. Every operator of ours has an entry from 7 on; those whose
-/// older versions mean the same, or nearly, have one from then.
+/// Opsets of the default domain this importer has tables for. Every operator of ours has an entry from 7 on; those
+/// whose older versions mean the same, or nearly, have one from then.
 inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
