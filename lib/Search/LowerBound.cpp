@@ -37,7 +37,9 @@ int64_t LowerBounds::greatest() const { return std::max({computeNs, pathNs, link
 
 namespace {
 
-constexpr size_t kMaxMoments = 256;
+constexpr size_t kMaxMoments = 256, kMinMoments = 16;
+/// Operators and tensors looked at for all moments together: about a second.
+constexpr size_t kMaxVisits = 10'000'000;
 
 class Bounder {
 public:
@@ -245,7 +247,8 @@ private:
 
     const int64_t capacity = capacities[m.index()];
     Traffic extra;
-    const size_t moments = std::min(kMaxMoments, topological.size());
+    const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
+    const size_t moments = std::min(std::clamp(visits, kMinMoments, kMaxMoments), topological.size());
     for (size_t k = 0; k < moments; ++k) {
       const OperatorId v = topological[k * topological.size() / moments];
       const std::vector<Side> side = sidesOf(v);

@@ -25,8 +25,8 @@ struct LowerBounds {
 };
 
 /// `placement` has a device per operator, `capacities` bytes per memory. Looks
-/// at no more than 256 moments of the step for the link bound, so that it takes
-/// time linear in the graph.
+/// at no more than 256 moments of the step for the link bound, fewer of a large
+/// graph's, so that it takes time linear in the graph.
 LowerBounds planLowerBounds(const Graph &graph, const Machine &machine, const CostTable &costs,
                             std::span<const int64_t> capacities, std::span<const DeviceId> placement);
 
