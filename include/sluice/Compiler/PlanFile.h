@@ -26,6 +26,8 @@
 namespace sluice {
 
 inline constexpr int kPlanFileSchema = 1;
+/// The plan's name in a compiled model's directory.
+inline constexpr const char *kPlanFileName = "plan.json";
 
 /// What a search found out beside the plan.
 struct PlanSummary {

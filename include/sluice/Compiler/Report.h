@@ -1,0 +1,39 @@
+//===- Report.h - A plan as one HTML page -----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_REPORT_H
+#define SLUICE_COMPILER_REPORT_H
+
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Support/Json.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// The graph is drawn up to this many operators.
+inline constexpr size_t kReportGraphLimit = 400;
+
+/// Where an operator is drawn: layers from left to right, each below an operator
+/// it does not depend on.
+struct GraphPlace {
+  uint32_t layer = 0; ///< Longest path from a source.
+  uint32_t row = 0;   ///< Within the layer, each once.
+};
+/// Layers by longest path, rows by the barycenter rule (Sugiyama, Tagawa and
+/// Toda 1981). Needs an acyclic graph; per operator.
+std::vector<GraphPlace> layoutGraph(const Graph &graph);
+
+/// What the page shows, as data: commands with simulated times, bytes over time
+/// per memory, what is copied and why, operators, places in the drawing.
+Json reportData(const PlanFile &file);
+
+/// One page that needs nothing else: style, script and data are inside. Names
+/// are escaped; nothing of a model's text is markup.
+std::string reportHtml(const PlanFile &file);
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_REPORT_H

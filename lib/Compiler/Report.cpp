@@ -1,0 +1,138 @@
+//===- Report.cpp - A plan as one HTML page -------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Report.h"
+#include "ReportAssets.h"
+#include "sluice/Support/Units.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+/// Text as it reads in an element or an attribute.
+static std::string escapeHtml(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    switch (c) {
+    case '&':
+      escaped += "&amp;";
+      break;
+    case '<':
+      escaped += "&lt;";
+      break;
+    case '>':
+      escaped += "&gt;";
+      break;
+    case '"':
+      escaped += "&quot;";
+      break;
+    case '\'':
+      escaped += "&#39;";
+      break;
+    default:
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+/// JSON inside a script element: nothing in it can end the element.
+static std::string scriptJson(const Json &json) {
+  std::string escaped;
+  for (char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<')
+      escaped += "\\u003c";
+    else if (c == '>')
+      escaped += "\\u003e";
+    else if (c == '&')
+      escaped += "\\u0026";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+static std::string percent(int64_t part, int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%",
+                100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1)));
+  return text;
+}
+
+static std::string card(const std::string &value, const std::string &label) {
+  return concat("<div class=\"card\"><b>", escapeHtml(value), "</b><span>", escapeHtml(label), "</span></div>\n");
+}
+
+static std::string cards(const PlanFile &file) {
+  const Graph &graph = file.problem.graph;
+  const PlanSummary &summary = file.summary;
+  std::string text = "<div class=\"cards\">\n";
+  text += card(formatDuration(summary.makespanNs), "a step, planned");
+  text += card(percent(summary.idealNs, summary.makespanNs),
+               concat("of the speed without a memory limit (", formatDuration(summary.idealNs), ")"));
+  text += card(formatDuration(summary.lowerBoundNs), "no plan is faster: lower bound");
+  text += card(formatBytes(file.plan.bytesSwappedIn(graph)), "copied in a step");
+  text += card(formatBytes(file.plan.bytesSwappedOut(graph)), "copied out a step");
+  for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
+    if (file.plan.arenaBytes[m] > 0)
+      text += card(formatBytes(file.plan.arenaBytes[m]),
+                   concat("of ", file.problem.machine.memories[m].name, ", ",
+                          percent(file.plan.arenaBytes[m], summary.peakBytes[m]), " of its peak"));
+  text += card(concat(graph.numOperators()), "operators");
+  return text + "</div>\n";
+}
+
+static std::string baselineRows(const PlanSummary &summary) {
+  std::string rows = concat("<tr><td><b>this plan</b></td><td class=\"number\">", formatDuration(summary.makespanNs),
+                            "</td><td class=\"number\">100.0%</td><td></td></tr>\n");
+  for (const Baseline &baseline : summary.baselines) {
+    rows += concat("<tr><td>", escapeHtml(baseline.name), "</td><td class=\"number\">");
+    if (baseline.makespanNs)
+      rows += concat(formatDuration(*baseline.makespanNs), "</td><td class=\"number\">",
+                     percent(*baseline.makespanNs, summary.makespanNs), "</td><td></td></tr>\n");
+    else
+      rows += concat("infeasible</td><td></td><td>", escapeHtml(baseline.reason), "</td></tr>\n");
+  }
+  return rows;
+}
+
+static std::string solverLine(const PlanFile &file) {
+  return concat("machine ", file.problem.machine.name, "; ", file.plan.solver, ", seed ", file.plan.seed, ", ",
+                file.summary.evaluations, " plans", file.plan.stoppedByClock ? ", stopped by the clock" : "");
+}
+
+std::string reportHtml(const PlanFile &file) {
+  const Graph &graph = file.problem.graph;
+  const std::string title = escapeHtml(graph.name.empty() ? "model" : graph.name);
+  const std::string graphNote =
+      graph.numOperators() <= kReportGraphLimit
+          ? "Operators in layers, coloured by device; a pointer shows details."
+          : concat("Not drawn: ", graph.numOperators(), " operators, drawn up to ", kReportGraphLimit, ".");
+  return concat("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+                "script-src 'unsafe-inline'\">\n<title>",
+                title, " - sluice report</title>\n<style>\n", kReportStyle, "</style>\n</head>\n<body>\n<main>\n<h1>",
+                title, "</h1>\n<p>", escapeHtml(solverLine(file)), "</p>\n", cards(file),
+                "<section>\n<h2>Timeline</h2>\n<div class=\"tools\"><button id=\"zoom-in\">+</button>"
+                "<button id=\"zoom-out\">&minus;</button><button id=\"zoom-all\">all</button>"
+                "<span>drag to zoom, double click for all, Ctrl and wheel too</span><span id=\"legend\"></span></div>\n"
+                "<div id=\"timeline\"></div>\n</section>\n"
+                "<section>\n<h2>Memory over time</h2>\n<div id=\"memory\"></div>\n</section>\n"
+                "<section>\n<h2>Baselines</h2>\n<table>\n<thead><tr><th>plan</th><th class=\"number\">step</th>"
+                "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
+                baselineRows(file.summary),
+                "</tbody>\n</table>\n</section>\n"
+                "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
+                "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"
+                "<section>\n<h2>Graph</h2>\n<p>",
+                graphNote,
+                "</p>\n<div class=\"scroll\" id=\"graph\"></div>\n</section>\n</main>\n"
+                "<script type=\"application/json\" id=\"data\">",
+                scriptJson(reportData(file)), "</script>\n<script>\n", kReportScript, "</script>\n</body>\n</html>\n");
+}
+
+} // namespace sluice

@@ -1,0 +1,32 @@
+//===- Commands.h - The subcommands of sluice -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_COMMANDS_H
+#define SLUICE_TOOLS_SLUICE_COMMANDS_H
+
+#include "sluice/Support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+
+namespace sluice::driver {
+
+/// What a chosen subcommand does; set by its parse.
+using Action = std::function<Status()>;
+
+/// Raised by the first Ctrl-C; a second one ends the program.
+extern std::atomic<bool> interrupted;
+
+void addCompileCommand(CLI::App &app, Action &action);
+void addRunCommand(CLI::App &app, Action &action);
+void addPlanCommand(CLI::App &app, Action &action);
+void addProfileCommand(CLI::App &app, Action &action);
+void addReportCommand(CLI::App &app, Action &action);
+void addInfoCommand(CLI::App &app, Action &action);
+void addMachineCommand(CLI::App &app, Action &action);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_COMMANDS_H

@@ -1,0 +1,95 @@
+//===- CompileCommand.cpp - sluice compile --------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+#include "sluice/Support/Units.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <iostream>
+#include <memory>
+
+namespace sluice::driver {
+namespace {
+
+struct Options {
+  std::string model, output, compileTo = "link";
+  CompileOptions compile;
+};
+
+/// The IR as text, weights left out.
+std::string moduleText(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out, mlir::OpPrintingFlags().elideLargeElementsAttrs().elideLargeResourceString());
+  out << '\n';
+  return text;
+}
+
+void printSummary(const Options &options, const Compilation &compilation) {
+  const SearchResult &result = compilation.result();
+  const Graph &graph = compilation.graph();
+  std::cout << options.output << ": " << graph.numOperators() << " operators, " << formatDuration(result.makespanNs)
+            << " planned, " << formatBytes(result.plan.bytesSwappedIn(graph)) << " in and "
+            << formatBytes(result.plan.bytesSwappedOut(graph)) << " out a step";
+  for (size_t m = 0; m < result.plan.arenaBytes.size(); ++m)
+    std::cout << ", " << formatBytes(result.plan.arenaBytes[m]) << " of '" << compilation.machine().memories[m].name
+              << "'";
+  std::cout << '\n';
+}
+
+Status runCompile(const Options &options) {
+  Expected<Phase> last = parsePhase(options.compileTo);
+  if (!last)
+    return propagate(last);
+  if (*last == Phase::Link && options.output.empty())
+    return makeError(ErrorCode::InvalidInput, "no directory for the compiled model, '", options.model,
+                     "', give one with -o");
+  Expected<CompilerOptions> resolved = options.compile.resolve();
+  if (!resolved)
+    return propagate(resolved);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
+  if (!compilation)
+    return propagate(compilation);
+  if (*last == Phase::Link) {
+    if (Status status = (*compilation)->link(options.output); !status)
+      return status;
+    clearProgress();
+    printSummary(options, **compilation);
+    return {};
+  }
+  if (Status status = (*compilation)->run(*last); !status)
+    return status;
+  clearProgress();
+  const std::string text = moduleText((*compilation)->module());
+  if (!options.output.empty())
+    return writeFileAtomically(options.output, text);
+  std::cout << text;
+  return {};
+}
+
+} // namespace
+
+void addCompileCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("compile", "Compile a model into a directory that 'run' and applications open");
+  command->add_option("MODEL", options->model, "an ONNX file")->required();
+  command->add_option("-o,--output", options->output,
+                      "directory of the compiled model; file of the IR, with --compile-to");
+  std::string phases;
+  for (const std::string &name : phaseNames())
+    phases += (phases.empty() ? "" : ", ") + name;
+  command->add_option("--compile-to", options->compileTo, "stop after a phase and print its IR: " + phases)
+      ->check(CLI::IsMember(phaseNames()))
+      ->type_name("PHASE")
+      ->capture_default_str();
+  options->compile.addTo(*command);
+  command->callback([options, &action] { action = [options] { return runCompile(*options); }; });
+}
+
+} // namespace sluice::driver

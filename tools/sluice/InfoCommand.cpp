@@ -1,0 +1,151 @@
+//===- InfoCommand.cpp - sluice info --------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+#include "sluice/Onnx/Dimensions.h"
+#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <onnx/onnx_pb.h>
+
+namespace sluice::driver {
+namespace {
+
+struct Options {
+  std::string model, format = "text";
+};
+
+/// What is worth knowing of a model before anything is compiled.
+struct ModelInfo {
+  std::map<std::string, int64_t> operators; ///< By type, subgraphs included.
+  int64_t parameters = 0;                   ///< Elements of initializers.
+  int64_t parameterBytes = 0;
+};
+
+/// Nesting was bounded when the model was opened.
+void collect(const ::onnx::GraphProto &graph, ModelInfo &info) {
+  for (const ::onnx::NodeProto &node : graph.node()) {
+    const bool isOwn = node.domain().empty() || node.domain() == "ai.onnx";
+    ++info.operators[isOwn ? node.op_type() : node.domain() + "." + node.op_type()];
+    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+      if (attribute.has_g())
+        collect(attribute.g(), info);
+      for (const ::onnx::GraphProto &subgraph : attribute.graphs())
+        collect(subgraph, info);
+    }
+  }
+  for (const ::onnx::TensorProto &tensor : graph.initializer()) {
+    const std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+    Expected<int64_t> count = checkedElementCount(dims, tensor.name());
+    if (!count)
+      continue;
+    info.parameters = saturatingAdd(info.parameters, *count);
+    info.parameterBytes = saturatingAdd(info.parameterBytes, tensorByteCount(tensor.data_type(), *count));
+  }
+}
+
+std::string describe(const DeclaredTensor &tensor) {
+  if (tensor.kind != "tensor")
+    return tensor.kind;
+  std::string text = onnxtype::name(tensor.elementType);
+  if (!tensor.dims)
+    return text + " of any rank";
+  text += "[";
+  for (size_t i = 0; i < tensor.dims->size(); ++i) {
+    const DeclaredDim &dim = (*tensor.dims)[i];
+    text += (i ? "x" : "") + (dim.value >= 0 ? std::to_string(dim.value) : dim.symbol);
+  }
+  return text + "]";
+}
+
+Json portsToJson(const std::vector<DeclaredTensor> &ports) {
+  Json list = Json::array();
+  for (const DeclaredTensor &port : ports) {
+    Json entry{{"name", port.name}, {"kind", port.kind}, {"type", onnxtype::name(port.elementType)}};
+    if (port.dims) {
+      entry["shape"] = Json::array();
+      for (const DeclaredDim &dim : *port.dims)
+        entry["shape"].push_back(dim.value >= 0 ? Json(dim.value) : Json(dim.symbol));
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json infoToJson(const ModelFile &model, const ModelInfo &info) {
+  Json json;
+  json["name"] = model.graph().name();
+  json["irVersion"] = model.irVersion();
+  json["opsets"] = Json::object();
+  json["opsets"]["ai.onnx"] = model.opset("");
+  for (const DomainVersion &other : model.otherDomains())
+    json["opsets"][other.domain] = other.version;
+  json["inputs"] = portsToJson(model.inputs());
+  json["outputs"] = portsToJson(model.outputs());
+  json["symbolicDims"] = Json::array();
+  for (const SymbolUse &use : symbolicDims(model))
+    json["symbolicDims"].push_back(use.symbol);
+  json["parameters"] = info.parameters;
+  json["parameterBytes"] = info.parameterBytes;
+  json["operators"] = Json(info.operators);
+  return json;
+}
+
+void printInfo(const ModelFile &model, const ModelInfo &info) {
+  printLine("model", model.graph().name());
+  printLine("producer", concat(model.proto().producer_name(), " ", model.proto().producer_version()));
+  std::string opsets = concat("ai.onnx ", model.opset(""));
+  for (const DomainVersion &other : model.otherDomains())
+    opsets += concat(", ", other.domain, " ", other.version);
+  printLine("opsets", concat(opsets, " (IR version ", model.irVersion(), ")"));
+  for (const DeclaredTensor &input : model.inputs())
+    printLine("input", concat(input.name, ": ", describe(input)));
+  for (const DeclaredTensor &output : model.outputs())
+    printLine("output", concat(output.name, ": ", describe(output)));
+  for (const SymbolUse &use : symbolicDims(model))
+    printLine("symbolic", concat(use.symbol, ", of input '", use.input, "', axis ", use.axis, ": bind with --dim"));
+  printLine("parameters", concat(info.parameters, " in ", formatBytes(info.parameterBytes)));
+
+  std::vector<std::pair<std::string, int64_t>> histogram(info.operators.begin(), info.operators.end());
+  std::stable_sort(histogram.begin(), histogram.end(),
+                   [](const auto &a, const auto &b) { return a.second > b.second; });
+  int64_t total = 0;
+  for (const auto &[type, count] : histogram)
+    total += count;
+  printLine("operators", concat(total));
+  for (const auto &[type, count] : histogram)
+    printLine("", concat(count, " ", type));
+}
+
+Status runInfo(const Options &options) {
+  Expected<ModelFile> model = ModelFile::open(options.model);
+  if (!model)
+    return propagate(model);
+  ModelInfo info;
+  collect(model->graph(), info);
+  if (options.format == "json")
+    printJson(infoToJson(*model, info));
+  else
+    printInfo(*model, info);
+  return {};
+}
+
+} // namespace
+
+void addInfoCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("info", "Show a model's inputs, outputs, dimensions and operators");
+  command->add_option("MODEL", options->model, "an ONNX file")->required();
+  addFormatOption(*command, options->format);
+  command->callback([options, &action] { action = [options] { return runInfo(*options); }; });
+}
+
+} // namespace sluice::driver

@@ -1,0 +1,157 @@
+//===- Options.cpp - What the subcommands share ---------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Commands.h"
+#include "sluice/Placement/Placement.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace sluice::driver {
+
+static std::string joined(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+static const char *const kPlanning = "Planning", *const kGeneration = "Code generation";
+
+void CompileOptions::addTo(CLI::App &app) {
+  command = &app;
+  app.add_option("--machine", options.machine, "preset or machine file: " + joined(machinePresetNames()))
+      ->capture_default_str()
+      ->group(kPlanning);
+  app.add_option("--memory", options.memory,
+                 "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
+      ->type_name("LIMIT")
+      ->group(kPlanning);
+  auto takeTime = [this](const std::string &text) {
+    Expected<int64_t> ns = parseDuration(text);
+    if (!ns)
+      throw CLI::ValidationError("--search-time", ns.error().message);
+    options.searchTimeNs = *ns;
+  };
+  searchTime = app.add_option_function<std::string>("--search-time", takeTime, "clock limit of the search (5s)")
+                   ->type_name("TIME")
+                   ->group(kPlanning);
+  app.add_option("--search-evals", options.searchEvaluations,
+                 "plans to make: the same result on any machine and number of threads")
+      ->check(CLI::PositiveNumber)
+      ->group(kPlanning);
+  app.add_option("--seed", options.seed, "of the search's random choices")->capture_default_str()->group(kPlanning);
+  app.add_option("--solver", solvers,
+                 "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()))
+      ->group(kPlanning);
+  app.add_option("--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
+  app.add_option("--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
+  app.add_option("--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
+      ->type_name("FILE")
+      ->group(kPlanning);
+  auto takeDim = [this](const std::vector<std::string> &texts) {
+    for (const std::string &text : texts) {
+      Expected<std::pair<std::string, int64_t>> binding = parseDimBinding(text);
+      if (!binding)
+        throw CLI::ValidationError("--dim", binding.error().message);
+      options.dims.values[binding->first] = binding->second;
+    }
+  };
+  app.add_option_function<std::vector<std::string>>("--dim", takeDim, "value of a symbolic dimension: batch=8")
+      ->type_name("NAME=N")
+      ->group(kGeneration);
+  app.add_option("--target", options.target, "native, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")
+      ->capture_default_str()
+      ->group(kGeneration);
+  app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--dump-phases", options.dumpPhases, "write each phase's IR there")
+      ->type_name("DIR")
+      ->group(kGeneration);
+}
+
+/// One line on a terminal, rewritten.
+static void showProgress(const SearchProgress &progress, int64_t limitNs) {
+  std::cerr << "\r\033[K" << progress.evaluations << " plans, best "
+            << (progress.makespanNs ? formatDuration(*progress.makespanNs) : "none yet") << ", ideal "
+            << formatDuration(progress.idealNs) << ", bound " << formatDuration(progress.lowerBoundNs);
+  if (limitNs > 0)
+    std::cerr << ", " << formatDuration(std::max<int64_t>(limitNs - progress.elapsedNs, 0)) << " left";
+  std::cerr << "\r" << std::flush;
+}
+
+Expected<CompilerOptions> CompileOptions::resolve() const {
+  CompilerOptions resolved = options;
+  if (!solvers.empty()) {
+    Expected<std::map<std::string, std::string>> parsed = parseSolvers(solvers);
+    if (!parsed)
+      return propagate(parsed);
+    resolved.solvers = std::move(*parsed);
+  }
+  // A number of plans is the reproducible limit; it needs no clock beside it.
+  if (resolved.searchEvaluations > 0 && searchTime->count() == 0)
+    resolved.searchTimeNs = 0;
+  resolved.interrupt = &interrupted;
+  if (isatty(STDERR_FILENO))
+    resolved.progress = [limitNs = resolved.searchTimeNs](const SearchProgress &progress) {
+      showProgress(progress, limitNs);
+    };
+  return resolved;
+}
+
+std::string CompileOptions::firstGiven() const {
+  for (const CLI::Option *option : command->get_options())
+    if (option->count() > 0 && (option->get_group() == kPlanning || option->get_group() == kGeneration))
+      return option->get_name();
+  return {};
+}
+
+void clearProgress() {
+  if (isatty(STDERR_FILENO))
+    std::cerr << "\r\033[K" << std::flush;
+}
+
+void addFormatOption(CLI::App &command, std::string &format) {
+  command.add_option("--format", format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+void printLine(const std::string &label, const std::string &value) {
+  std::cout << std::left << std::setw(14) << label << value << '\n';
+}
+
+void printJson(const Json &json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+
+void Table::print() const {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string> &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), row.size()));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  for (const std::vector<std::string> &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line.append(widths[i] - row[i].size() + 2, ' ');
+    }
+    std::cout << line << '\n';
+  }
+}
+
+std::string formatCapacity(int64_t bytes) {
+  return bytes == std::numeric_limits<int64_t>::max() ? "no limit" : formatBytes(bytes);
+}
+
+} // namespace sluice::driver

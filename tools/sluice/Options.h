@@ -1,0 +1,62 @@
+//===- Options.h - What the subcommands share -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_OPTIONS_H
+#define SLUICE_TOOLS_SLUICE_OPTIONS_H
+
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Support/Json.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+namespace sluice::driver {
+
+/// The options of compile, run, plan and profile, as text until all are read.
+class CompileOptions {
+public:
+  void addTo(CLI::App &app);
+  /// The compiler's record of them, with progress on a terminal and Ctrl-C
+  /// heard. Fails naming an unknown solver.
+  Expected<CompilerOptions> resolve() const;
+  /// The name of an option of planning or code generation that was given;
+  /// empty: none.
+  std::string firstGiven() const;
+  int threads() const { return options.threads; }
+
+private:
+  CLI::App *command = nullptr;
+  CompilerOptions options;
+  std::string solvers;
+  CLI::Option *searchTime = nullptr;
+};
+
+/// Wipes the line of progress, before anything else is printed.
+void clearProgress();
+
+/// --format of subcommands that print.
+void addFormatOption(CLI::App &command, std::string &format);
+
+/// "label   value", values aligned.
+void printLine(const std::string &label, const std::string &value);
+void printJson(const Json &json);
+
+/// Columns as wide as their widest cell; the first row is the header.
+class Table {
+public:
+  explicit Table(std::vector<std::string> header) { rows.push_back(std::move(header)); }
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  void print() const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// "8.00 GiB", or "no limit".
+std::string formatCapacity(int64_t bytes);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_OPTIONS_H

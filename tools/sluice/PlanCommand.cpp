@@ -1,0 +1,100 @@
+//===- PlanCommand.cpp - sluice plan --------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Support/Units.h"
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::driver {
+namespace {
+
+struct Options {
+  std::string model, output, format = "text";
+  CompileOptions compile;
+};
+
+std::string ratio(int64_t part, int64_t whole) {
+  if (whole <= 0)
+    return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3fx", static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+void printPlan(const PlanFile &file) {
+  const auto &[problem, plan, summary] = file;
+  const Machine &machine = problem.machine;
+  printLine("model", concat(problem.graph.name, ", ", problem.graph.numOperators(), " operators"));
+  printLine("machine", machine.name);
+  printLine("solver", concat(plan.solver, ", ", summary.evaluations, " plans",
+                             plan.stoppedByClock ? ", stopped by the clock" : ""));
+  printLine("makespan", formatDuration(summary.makespanNs));
+  printLine("ideal", concat(formatDuration(summary.idealNs), ", ", ratio(summary.idealNs, summary.makespanNs)));
+  printLine("lower bound",
+            concat(formatDuration(summary.lowerBoundNs), ", ", ratio(summary.lowerBoundNs, summary.makespanNs)));
+  printLine("swapped in", concat(formatBytes(plan.bytesSwappedIn(problem.graph)), " a step"));
+  printLine("swapped out", concat(formatBytes(plan.bytesSwappedOut(problem.graph)), " a step"));
+
+  std::cout << '\n';
+  Table memories({"memory", "minimum", "peak", "limit", "planned"});
+  for (size_t m = 0; m < machine.memories.size(); ++m)
+    memories.add({machine.memories[m].name, formatBytes(summary.minimumBytes[m]), formatBytes(summary.peakBytes[m]),
+                  formatCapacity(problem.capacities[m]), formatBytes(plan.arenaBytes[m])});
+  memories.print();
+
+  if (summary.baselines.empty())
+    return;
+  std::cout << '\n';
+  Table baselines({"baseline", "makespan", "to this plan's"});
+  for (const Baseline &baseline : summary.baselines) {
+    if (baseline.makespanNs)
+      baselines.add(
+          {baseline.name, formatDuration(*baseline.makespanNs), ratio(*baseline.makespanNs, summary.makespanNs)});
+    else
+      baselines.add({baseline.name, "infeasible", baseline.reason});
+  }
+  baselines.print();
+}
+
+Status runPlan(const Options &options) {
+  Expected<CompilerOptions> resolved = options.compile.resolve();
+  if (!resolved)
+    return propagate(resolved);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
+  if (!compilation)
+    return propagate(compilation);
+  if (Status status = (*compilation)->run(Phase::Schedule); !status)
+    return status;
+  clearProgress();
+  const PlanFile file = makePlanFile((*compilation)->problem(), (*compilation)->result());
+  if (!options.output.empty())
+    if (Status status = writePlanFile(options.output, file); !status)
+      return status;
+  if (options.format == "json")
+    printJson(summaryToJson(file));
+  else
+    printPlan(file);
+  return {};
+}
+
+} // namespace
+
+void addPlanCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("plan", "Decide placement, order, addresses and swaps; generate no code");
+  command->add_option("MODEL", options->model, "an ONNX file")->required();
+  command->add_option("-o,--output", options->output, "write the plan, for --plan and 'report'");
+  addFormatOption(*command, options->format);
+  options->compile.addTo(*command);
+  command->callback([options, &action] { action = [options] { return runPlan(*options); }; });
+}
+
+} // namespace sluice::driver

@@ -1,0 +1,337 @@
+//===- RunCommand.cpp - sluice run ----------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+#include "RunInputs.h"
+#include "RunSession.h"
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Support/Units.h"
+#include "sluice/TensorIO/Compare.h"
+#include "sluice/TensorIO/Npy.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <onnx/onnx_pb.h>
+#include <set>
+
+namespace sluice::driver {
+namespace {
+
+struct Options {
+  std::string model, outputDirectory, expect, trace, format = "text";
+  std::vector<std::string> inputs;
+  std::optional<double> tolerance;
+  int64_t steps = 1, repeat = 0;
+  CompileOptions compile;
+};
+
+/// An artifact ready to run: the user's, or one made for this run.
+struct OpenModel {
+  std::optional<TemporaryDirectory> made;
+  std::optional<RunSession> session;
+  std::vector<GivenInput> given;
+  bool quantized = false;
+};
+
+/// Operators that compute in 8 bits what the reference may compute otherwise.
+bool isQuantizing(const std::string &type) {
+  static const std::set<std::string> kTypes = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+                                               "MatMulInteger", "ConvInteger"};
+  return kTypes.count(type) > 0 || type.starts_with("QLinear");
+}
+
+/// Nesting was bounded when the model was opened.
+bool isQuantized(const ::onnx::GraphProto &graph) {
+  for (const ::onnx::NodeProto &node : graph.node()) {
+    if (isQuantizing(node.op_type()))
+      return true;
+    for (const ::onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g() && isQuantized(attribute.g()))
+        return true;
+  }
+  return false;
+}
+
+/// Of a compiled model: 8-bit weights remain after every phase.
+bool isQuantized(const std::string &directory) {
+  Expected<PlanFile> plan = readPlanFile((std::filesystem::path(directory) / kPlanFileName).string());
+  if (!plan)
+    return false;
+  for (const Tensor &tensor : plan->problem.graph.tensors())
+    if (tensor.kind == TensorKind::Parameter && tensor.type.substr(0, tensor.type.find('[')).ends_with("i8"))
+      return true;
+  return false;
+}
+
+std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < count; ++i)
+    names.push_back(ports[i].name);
+  return names;
+}
+
+Expected<OpenModel> openCompiled(const Options &options) {
+  if (const std::string option = options.compile.firstGiven(); !option.empty())
+    return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
+                     "' is compiled, give the model's file or leave the option out");
+  OpenModel open;
+  Expected<RunSession> session = RunSession::open(options.model, options.compile.threads(), !options.trace.empty());
+  if (!session)
+    return propagate(session);
+  const sluice_model &model = session->model();
+  Expected<std::vector<GivenInput>> given =
+      readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect);
+  if (!given)
+    return propagate(given);
+  open.given = std::move(*given);
+  open.quantized = !options.expect.empty() && isQuantized(options.model);
+  open.session = std::move(*session);
+  return open;
+}
+
+Expected<OpenModel> compileAndOpen(const Options &options) {
+  OpenModel open;
+  std::vector<std::string> names;
+  {
+    Expected<ModelFile> file = ModelFile::open(options.model);
+    if (!file)
+      return propagate(file);
+    for (const DeclaredTensor &input : file->inputs())
+      names.push_back(input.name);
+    open.quantized = isQuantized(file->graph());
+  }
+  Expected<std::vector<GivenInput>> given = readGivenInputs(names, options.inputs, options.expect);
+  if (!given)
+    return propagate(given);
+  open.given = std::move(*given);
+  Expected<CompilerOptions> resolved = options.compile.resolve();
+  if (!resolved)
+    return propagate(resolved);
+  resolved->dims.inputShapes = givenShapes(names, open.given);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
+  if (!compilation)
+    return propagate(compilation);
+  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
+  if (!made)
+    return propagate(made);
+  open.made.emplace(std::move(*made));
+  const std::string directory = open.made->file("model");
+  if (Status status = (*compilation)->link(directory); !status)
+    return propagate(status);
+  clearProgress();
+  Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), !options.trace.empty());
+  if (!session)
+    return propagate(session);
+  open.session = std::move(*session);
+  return open;
+}
+
+/// A file's name of a tensor's: no separators, each once.
+std::string fileName(const std::string &name, std::set<std::string> &used) {
+  std::string base;
+  for (char c : name.substr(0, 200))
+    base += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ? c : '_';
+  if (base.empty() || base.front() == '.')
+    base = "output" + base;
+  std::string unique = base;
+  for (int i = 2; !used.insert(unique).second; ++i)
+    unique = concat(base, "_", i);
+  return unique + ".npy";
+}
+
+Status writeOutputs(const std::string &directory, const std::vector<HostTensor> &outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return makeError(ErrorCode::Io, "cannot make directory '", directory, "', ", error.message());
+  std::set<std::string> used;
+  for (const HostTensor &output : outputs)
+    if (Status status = writeNpy((std::filesystem::path(directory) / fileName(output.name, used)).string(), output);
+        !status)
+      return status;
+  return {};
+}
+
+struct Checked {
+  std::string name;
+  TensorComparison comparison;
+};
+
+Expected<std::vector<Checked>> compareOutputs(const Options &options, bool quantized,
+                                              const std::vector<HostTensor> &outputs,
+                                              const std::map<size_t, HostTensor> &expected) {
+  std::vector<Checked> checked;
+  for (const auto &[index, reference] : expected) {
+    const HostTensor &output = outputs[index];
+    Tolerance tolerance = defaultTolerance(reference.type, quantized);
+    if (options.tolerance && isFloatingPoint(reference.type))
+      tolerance = {*options.tolerance, -1};
+    Expected<TensorComparison> comparison = compareTensors(output, reference, tolerance);
+    if (!comparison)
+      return propagate(comparison);
+    checked.push_back({output.name, *comparison});
+  }
+  return checked;
+}
+
+/// The first values, for people.
+std::string preview(const HostTensor &tensor) {
+  std::string text = concat(tensor.name, ": ", elementTypeName(tensor.type), " ", formatShape(tensor.shape));
+  const int64_t shown = std::min<int64_t>(tensor.numElements(), 6);
+  for (int64_t i = 0; i < shown; ++i)
+    text += concat(i ? " " : " = ", tensor.valueAt(i));
+  return text + (shown < tensor.numElements() ? " ..." : "");
+}
+
+struct Outcome {
+  std::vector<Checked> checked;
+  bool passes = true;
+  std::vector<int64_t> repeatNs; ///< Ascending.
+  sluice_stats stats;
+
+  int64_t medianNs() const { return repeatNs[repeatNs.size() / 2]; }
+};
+
+void printOutcome(const sluice_model &model, const Outcome &outcome, const std::vector<HostTensor> &outputs) {
+  if (outcome.checked.empty())
+    for (const HostTensor &output : outputs)
+      printLine("output", preview(output));
+  for (const Checked &check : outcome.checked)
+    printLine(check.comparison.matches ? "matches" : "differs", concat(check.name, ": ", describe(check.comparison)));
+  printLine("step", formatDuration(outcome.stats.step_ns));
+  if (!outcome.repeatNs.empty())
+    printLine("median", concat(formatDuration(outcome.medianNs()), " of ", outcome.repeatNs.size(), ", least ",
+                               formatDuration(outcome.repeatNs.front())));
+  printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", model.planned_bytes_in));
+  printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", model.planned_bytes_out));
+  for (uint32_t m = 0; m < model.num_memories; ++m)
+    printLine("arena", concat(model.memories[m].name, ": ", outcome.stats.arena_peak_bytes[m],
+                              " bytes touched, planned ", model.memories[m].arena_bytes));
+  if (!outcome.checked.empty())
+    std::cout << (outcome.passes ? "PASS" : "FAIL") << '\n';
+}
+
+Json outcomeToJson(const sluice_model &model, const Outcome &outcome) {
+  Json json;
+  json["stepNs"] = outcome.stats.step_ns;
+  if (!outcome.repeatNs.empty())
+    json["medianNs"] = outcome.medianNs();
+  json["bytesIn"] = outcome.stats.bytes_in;
+  json["bytesOut"] = outcome.stats.bytes_out;
+  json["plannedBytesIn"] = model.planned_bytes_in;
+  json["plannedBytesOut"] = model.planned_bytes_out;
+  json["arenas"] = Json::object();
+  for (uint32_t m = 0; m < model.num_memories; ++m)
+    json["arenas"][model.memories[m].name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
+                                              {"plannedBytes", model.memories[m].arena_bytes}};
+  if (outcome.checked.empty())
+    return json;
+  json["passes"] = outcome.passes;
+  json["outputs"] = Json::array();
+  for (const Checked &check : outcome.checked)
+    json["outputs"].push_back({{"name", check.name},
+                               {"matches", check.comparison.matches},
+                               {"ratio", check.comparison.ratio},
+                               {"cosine", check.comparison.cosine},
+                               {"nonFiniteMismatches", check.comparison.nonFiniteMismatches}});
+  return json;
+}
+
+Status runRun(const Options &options) {
+  std::error_code ignored;
+  Expected<OpenModel> open =
+      std::filesystem::is_directory(options.model, ignored) ? openCompiled(options) : compileAndOpen(options);
+  if (!open)
+    return propagate(open);
+  RunSession &session = *open->session;
+  const sluice_model &model = session.model();
+  Expected<std::vector<HostTensor>> inputs = makeInputs(model, std::move(open->given));
+  if (!inputs)
+    return propagate(inputs);
+  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
+  if (!outputs)
+    return propagate(outputs);
+  std::map<size_t, HostTensor> references;
+  if (!options.expect.empty()) {
+    Expected<std::map<size_t, HostTensor>> read =
+        readExpected(namesOf(model.outputs, model.num_outputs), options.expect);
+    if (!read)
+      return propagate(read);
+    references = std::move(*read);
+  }
+
+  Outcome outcome;
+  // Every step is compared: the first and the steady one do not copy alike.
+  for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
+    if (Status status = session.step(*inputs, *outputs); !status)
+      return status;
+    Expected<std::vector<Checked>> checked = compareOutputs(options, open->quantized, *outputs, references);
+    if (!checked)
+      return propagate(checked);
+    outcome.checked = std::move(*checked);
+    outcome.passes = std::all_of(outcome.checked.begin(), outcome.checked.end(),
+                                 [](const Checked &check) { return check.comparison.matches; });
+  }
+  if (!options.outputDirectory.empty())
+    if (Status status = writeOutputs(options.outputDirectory, *outputs); !status)
+      return status;
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    if (Status status = session.step(*inputs, *outputs); !status)
+      return status;
+    outcome.repeatNs.push_back(session.stats().step_ns);
+  }
+  std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
+  outcome.stats = session.stats();
+  if (!options.trace.empty()) {
+    const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (Status status = writeFileAtomically(options.trace, text + "\n"); !status)
+      return status;
+  }
+  if (options.format == "json")
+    printJson(outcomeToJson(model, outcome));
+  else
+    printOutcome(model, outcome, *outputs);
+  std::cout << std::flush;
+  if (!outcome.passes)
+    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
+                     "', see --tolerance");
+  return {};
+}
+
+} // namespace
+
+void addRunCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("run", "Run a compiled model, or compile one and run it");
+  command->add_option("MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
+  command
+      ->add_option("--input", options->inputs,
+                   "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0)")
+      ->type_name("TENSOR");
+  command->add_option("--output-dir", options->outputDirectory, "write each output there as .npy")->type_name("DIR");
+  command->add_option("--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
+      ->type_name("DIR");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "of floating-point outputs, greatest difference over greatest value")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--steps", options->steps, "steps to run, all compared")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "then time so many steps and print the median")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+  addFormatOption(*command, options->format);
+  options->compile.addTo(*command);
+  command->callback([options, &action] { action = [options] { return runRun(*options); }; });
+}
+
+} // namespace sluice::driver

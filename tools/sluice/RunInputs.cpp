@@ -1,0 +1,177 @@
+//===- RunInputs.cpp - Tensors given to a run -----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "RunInputs.h"
+#include "sluice/Onnx/TensorData.h"
+#include "sluice/Support/Units.h"
+#include "sluice/TensorIO/Npy.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace sluice::driver {
+
+static std::string quotedList(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "'" : ", '") + name + "'";
+  return text.empty() ? "none" : text;
+}
+
+static size_t indexOf(const std::vector<std::string> &names, std::string_view name) {
+  return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// The tensors of a directory's PREFIX*.pb by port: the name inside, else the
+/// number in the file's name.
+static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std::string> &ports,
+                                                          const std::string &directory, std::string_view prefix) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  if (error)
+    return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "', ", error.message(),
+                     ", give one with ", prefix, "0.pb");
+  std::vector<std::string> paths;
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
+    if (entries->path().filename().string().starts_with(prefix) && entries->path().extension() == ".pb")
+      paths.push_back(entries->path().string());
+  if (error)
+    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message());
+  std::sort(paths.begin(), paths.end());
+
+  std::map<size_t, HostTensor> tensors;
+  for (const std::string &path : paths) {
+    Expected<HostTensor> tensor = readTensorFile(path);
+    if (!tensor)
+      return propagate(tensor);
+    size_t port = indexOf(ports, tensor->name);
+    if (port == ports.size()) {
+      Expected<int64_t> number = parseInteger(std::filesystem::path(path).stem().string().substr(prefix.size()));
+      if (!number || *number < 0 || static_cast<size_t>(*number) >= ports.size())
+        return makeError(ErrorCode::NotFound, "tensor '", tensor->name, "' is not of the model, '", path,
+                         "', name it as one of ", quotedList(ports), " or number the file");
+      port = static_cast<size_t>(*number);
+    }
+    if (!tensors.emplace(port, std::move(*tensor)).second)
+      return makeError(ErrorCode::InvalidInput, "a second file is for '", ports[port], "', '", path, "', remove one");
+  }
+  return tensors;
+}
+
+static Expected<GivenInput> readValue(const std::string &value, const std::string &text) {
+  GivenInput given;
+  given.origin = value;
+  if (value.starts_with("random:")) {
+    Expected<int64_t> seed = parseInteger(std::string_view(value).substr(7));
+    if (!seed || *seed < 0)
+      return makeError(ErrorCode::InvalidInput, "'", value, "' has no seed, option '--input ", text,
+                       "', write 'random:7'");
+    given.seed = static_cast<uint64_t>(*seed);
+    return given;
+  }
+  const std::string extension = std::filesystem::path(value).extension().string();
+  if (extension != ".npy" && extension != ".pb")
+    return makeError(ErrorCode::InvalidInput, "'", value, "' is no tensor, option '--input ", text,
+                     "', give FILE.npy, FILE.pb or random:SEED");
+  Expected<HostTensor> tensor = extension == ".npy" ? readNpy(value) : readTensorFile(value);
+  if (!tensor)
+    return propagate(tensor);
+  given.tensor = std::move(*tensor);
+  return given;
+}
+
+/// A name may hold '=', and so may a file: the first '=' after a name counts.
+static std::pair<size_t, std::string> splitAtName(const std::vector<std::string> &inputs, const std::string &text) {
+  for (size_t equals = text.find('='); equals != std::string::npos; equals = text.find('=', equals + 1))
+    if (size_t input = indexOf(inputs, std::string_view(text).substr(0, equals)); input < inputs.size())
+      return {input, text.substr(equals + 1)};
+  return {inputs.size(), text};
+}
+
+Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string> &inputs,
+                                                  const std::vector<std::string> &texts,
+                                                  const std::string &expectDirectory) {
+  std::vector<std::optional<GivenInput>> found(inputs.size());
+  size_t position = 0;
+  for (const std::string &text : texts) {
+    auto [input, value] = splitAtName(inputs, text);
+    std::error_code ignored;
+    if (input == inputs.size()) {
+      if (text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored))
+        return makeError(ErrorCode::NotFound, "no input '", text.substr(0, text.find('=')), "', option '--input ", text,
+                         "', the model's are ", quotedList(inputs));
+      input = position++;
+    }
+    if (input >= inputs.size())
+      return makeError(ErrorCode::InvalidInput, "the model has ", inputs.size(), " inputs, option '--input ", text,
+                       "', give no more");
+    if (found[input])
+      return makeError(ErrorCode::InvalidInput, "input '", inputs[input], "' is given twice, option '--input ", text,
+                       "', keep one");
+    Expected<GivenInput> given = readValue(value, text);
+    if (!given)
+      return propagate(given);
+    found[input] = std::move(*given);
+  }
+  if (!expectDirectory.empty()) {
+    Expected<std::map<size_t, HostTensor>> tensors = readTensors(inputs, expectDirectory, "input_");
+    if (!tensors)
+      return propagate(tensors);
+    for (auto &[input, tensor] : *tensors)
+      if (!found[input])
+        found[input] = GivenInput{std::move(tensor), 0, expectDirectory};
+  }
+  std::vector<GivenInput> given;
+  for (std::optional<GivenInput> &input : found)
+    given.push_back(input ? std::move(*input) : GivenInput{});
+  return given;
+}
+
+std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::string> &inputs,
+                                                        const std::vector<GivenInput> &given) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (given[i].tensor)
+      shapes[inputs[i]] = given[i].tensor->shape;
+  return shapes;
+}
+
+Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given) {
+  std::vector<HostTensor> inputs;
+  for (uint32_t i = 0; i < model.num_inputs; ++i) {
+    const sluice_tensor_desc &desc = model.inputs[i];
+    Expected<ElementType> type = elementTypeFromOnnx(desc.element_type);
+    if (!type)
+      return propagate(type);
+    const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
+    if (given[i].tensor) {
+      HostTensor &tensor = *given[i].tensor;
+      if (tensor.type != *type || tensor.shape != shape)
+        return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' takes ", elementTypeName(*type), " ",
+                         formatShape(shape), ", '", given[i].origin, "' is ", elementTypeName(tensor.type), " ",
+                         formatShape(tensor.shape), ", convert it");
+      tensor.name = desc.name;
+      inputs.push_back(std::move(tensor));
+      continue;
+    }
+    Expected<HostTensor> tensor = makeTensor(desc.name, *type, shape);
+    if (!tensor)
+      return propagate(tensor);
+    fillRandom(*tensor, given[i].seed, i);
+    inputs.push_back(std::move(*tensor));
+  }
+  return inputs;
+}
+
+Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::string> &outputs,
+                                                    const std::string &directory) {
+  Expected<std::map<size_t, HostTensor>> tensors = readTensors(outputs, directory, "output_");
+  if (tensors && tensors->empty())
+    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, directory '", directory,
+                     "', give reference outputs");
+  return tensors;
+}
+
+} // namespace sluice::driver

@@ -1,0 +1,47 @@
+//===- RunInputs.h - Tensors given to a run ---------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_RUNINPUTS_H
+#define SLUICE_TOOLS_SLUICE_RUNINPUTS_H
+
+#include "sluice/Runtime/sluice.h"
+#include "sluice/TensorIO/HostTensor.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::driver {
+
+/// An input as data, or as the seed of random values.
+struct GivenInput {
+  std::optional<HostTensor> tensor;
+  uint64_t seed = 0;
+  std::string origin = "random:0"; ///< For people.
+};
+
+/// One per name of `inputs`, from the texts of --input ("NAME=FILE.npy",
+/// "FILE.pb", "random:SEED"; without a name in the model's order) and, where
+/// `expectDirectory` is not empty, its input_*.pb. Fails naming the text.
+Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string> &inputs,
+                                                  const std::vector<std::string> &texts,
+                                                  const std::string &expectDirectory);
+
+/// The shapes of those that are data, by name: what binds symbolic dimensions.
+std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::string> &inputs,
+                                                        const std::vector<GivenInput> &given);
+
+/// The tensors of a step. Fails naming an input whose type or shape is not the
+/// model's; each random one takes its own stream.
+Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given);
+
+/// What --expect compares with: output_*.pb, by the names inside where they are
+/// outputs' names, else by the numbers in the files' names. At least one.
+Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::string> &outputs,
+                                                    const std::string &directory);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_RUNINPUTS_H
