@@ -45,7 +45,7 @@ static std::vector<Operation *> expressionOf(Value value) {
   for (size_t i = 0; i < members.size(); ++i)
     for (Value operand : members[i]->getOperands())
       members.insert(operand.getDefiningOp());
-  std::vector<Operation *> order = members.takeVector().vec();
+  std::vector<Operation *> order(members.begin(), members.end());
   llvm::sort(order, [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
   return order;
 }
