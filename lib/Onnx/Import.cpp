@@ -4,13 +4,12 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Onnx/Import.h"
 
+#include "ModelInternals.h"
 #include "NodeContext.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -27,7 +26,11 @@ public:
 private:
   Status fixInputs(const BoundInputs &bound, const ImportOptions &options);
   Status declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const;
+  /// The nodes of a graph, in order, into the innermost scope.
+  Status importNodes(const ::onnx::GraphProto &graph);
   Status importNode(const ::onnx::NodeProto &node);
+  /// The branch that a condition known now chooses.
+  Status importIf(const ::onnx::NodeProto &node);
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
   Expected<Value> lookup(const std::string &name);
   Status finish(func::FuncOp function);
@@ -52,8 +55,12 @@ private:
 
   const ModelFile &model;
   OpBuilder builder;
-  llvm::StringMap<Value> values;
-  llvm::StringMap<const ::onnx::TensorProto *> initializers;
+  /// The names of a graph; those of the graphs around it are visible too.
+  struct Scope {
+    llvm::StringMap<Value> values;
+    llvm::StringMap<const ::onnx::TensorProto *> initializers;
+  };
+  std::vector<Scope> scopes{Scope()};
   std::vector<std::string> unsupported;
   /// Initializers stand before everything else.
   Operation *lastConstant = nullptr;
@@ -64,7 +71,7 @@ Status GraphImporter::declareInputs(const BoundInputs &bound, SmallVectorImpl<Ty
     const DeclaredTensor &input = model.inputs()[i];
     if (input.kind != "tensor")
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' is ",
-                       input.kind == "undeclared" ? "of undeclared type" : "a " + input.kind,
+                       input.kind == "undeclared" ? "of undeclared type" : concat("of type ", input.kind),
                        ", only tensors are supported");
     Type elementType = elementTypeFromOnnx(builder.getContext(), input.elementType);
     if (!elementType)
@@ -88,19 +95,21 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
                        onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
-    values[input.name] =
+    scopes.back().values[input.name] =
         ConstantOp::create(builder, location, constantAttribute(builder.getContext(), view, input.name));
   }
   return {};
 }
 
 Expected<Value> GraphImporter::lookup(const std::string &name) {
-  if (auto found = values.find(name); found != values.end())
-    return found->second;
-  auto initializer = initializers.find(name);
-  if (initializer == initializers.end())
+  auto scope = std::find_if(scopes.rbegin(), scopes.rend(), [&](const Scope &scope) {
+    return scope.values.contains(name) || scope.initializers.contains(name);
+  });
+  if (scope == scopes.rend())
     return Value(); // Sparse initializers, listed as unsupported already.
-  Expected<TensorData> data = model.tensor(*initializer->second);
+  if (auto found = scope->values.find(name); found != scope->values.end())
+    return found->second;
+  Expected<TensorData> data = model.tensor(*scope->initializers.lookup(name));
   if (!data && data.error().code != ErrorCode::Unsupported)
     return propagate(data);
   ElementsAttr value;
@@ -110,7 +119,7 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     unsupported.push_back(concat(
         "initializer '", name,
         "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
-    return values[name] = Value();
+    return scope->values[name] = Value();
   }
   OpBuilder::InsertionGuard guard(builder);
   if (lastConstant)
@@ -119,14 +128,69 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     builder.setInsertionPointToStart(builder.getInsertionBlock());
   auto constant = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
   lastConstant = constant;
-  return values[name] = constant;
+  return scope->values[name] = constant;
+}
+
+Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
+  for (const ::onnx::TensorProto &initializer : graph.initializer())
+    scopes.back().initializers[initializer.name()] = &initializer;
+  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer())
+    unsupported.push_back(concat("initializer '", sparse.values().name(), "': it is sparse"));
+  // Constants first, wherever they stand: of several with one name the last holds, and holds everywhere.
+  auto isConstant = [](const ::onnx::NodeProto &node) {
+    return node.op_type() == "Constant" && node.domain().empty() && node.input_size() == 0;
+  };
+  for (const ::onnx::NodeProto &node : graph.node())
+    if (isConstant(node))
+      if (Status status = importNode(node); !status)
+        return status;
+  for (int index : nodeOrder(graph))
+    if (const ::onnx::NodeProto &node = graph.node(index); !isConstant(node))
+      if (Status status = importNode(node); !status)
+        return status;
+  return {};
+}
+
+Status GraphImporter::importIf(const ::onnx::NodeProto &node) {
+  Expected<Value> condition = node.input_size() == 1 ? lookup(node.input(0)) : Expected<Value>(Value());
+  if (!condition)
+    return propagate(condition);
+  if (!*condition)
+    return {};
+  std::optional<SmallVector<int64_t>> known = getIntegers(*condition);
+  if (!known || known->size() != 1) {
+    reportUnsupported(node, "its condition is not known before the model runs");
+    return {};
+  }
+  StringRef name = known->front() ? "then_branch" : "else_branch";
+  auto branch = llvm::find_if(node.attribute(), [&](const auto &attribute) { return attribute.name() == name; });
+  if (branch == node.attribute().end() || branch->g().output_size() < node.output_size())
+    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(), "' has no ",
+                     name.str(), " with ", node.output_size(), " outputs");
+  scopes.emplace_back();
+  SmallVector<Value> results;
+  if (Status status = importNodes(branch->g()); !status)
+    return status;
+  for (int i = 0; i < node.output_size(); ++i) {
+    Expected<Value> value = lookup(branch->g().output(i).name());
+    if (!value)
+      return propagate(value);
+    results.push_back(*value);
+  }
+  scopes.pop_back();
+  for (int i = 0; i < node.output_size(); ++i)
+    if (!node.output(i).empty())
+      scopes.back().values[node.output(i)] = results[i];
+  return {};
 }
 
 Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
   // Outputs of nodes that are not imported are null: what reads them is skipped, and not reported again.
   for (const std::string &output : node.output())
     if (!output.empty())
-      values[output] = Value();
+      scopes.back().values[output] = Value();
+  if (node.op_type() == "If" && node.domain().empty())
+    return importIf(node);
   bool known = false;
   Converter convert = findConverter(node.domain(), node.op_type(), model.opset(node.domain()), known);
   if (!convert) {
@@ -162,7 +226,7 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
       reportUnsupported(node, concat("its output ", i, " is not supported"));
       return {};
     }
-    values[node.output(i)] = converted.outputs[i];
+    scopes.back().values[node.output(i)] = converted.outputs[i];
   }
   return {};
 }
@@ -215,32 +279,17 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToStart(block);
   for (size_t i = 0; i < types.size(); ++i) {
-    values[model.inputs()[i].name] = block->getArgument(i);
+    scopes.back().values[model.inputs()[i].name] = block->getArgument(i);
     function.setArgAttr(i, "dataflow.name", builder.getStringAttr(model.inputs()[i].name));
   }
   if (Status status = fixInputs(*bound, options); !status)
     return propagate(status);
-  for (const ::onnx::TensorProto &initializer : graph.initializer())
-    initializers[initializer.name()] = &initializer;
-  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer())
-    unsupported.push_back(concat("initializer '", sparse.values().name(), "': it is sparse"));
   for (const ::onnx::FunctionProto &function : model.proto().functions())
     unsupported.push_back(concat("function '", function.name(), "': functions of the model itself are not supported"));
 
-  // Constants first, wherever they stand: of several with one name the last holds, and holds everywhere.
-  auto isConstant = [](const ::onnx::NodeProto &node) {
-    return node.op_type() == "Constant" && node.domain().empty() && node.input_size() == 0;
-  };
-  std::vector<int> inFileOrder(graph.node_size());
-  std::iota(inFileOrder.begin(), inFileOrder.end(), 0);
-  for (bool constants : {true, false})
-    for (int index : constants ? inFileOrder : model.nodeOrder())
-      if (const ::onnx::NodeProto &node = graph.node(index); isConstant(node) == constants) {
-        builder.setInsertionPointToEnd(block);
-        if (Status status = importNode(node); !status)
-          return propagate(status);
-      }
   builder.setInsertionPointToEnd(block);
+  if (Status status = importNodes(graph); !status)
+    return propagate(status);
   if (Status status = finish(function); !status)
     return propagate(status);
   return module;

@@ -43,7 +43,6 @@ struct ModelFile::State {
   std::shared_ptr<const void> bytes;
   /// Initializers whose raw data stayed outside the protobuf.
   std::unordered_map<const ::onnx::TensorProto *, std::span<const std::byte>> stripped;
-  std::vector<int> order;
   std::vector<DeclaredTensor> inputs, outputs;
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> externalFiles;
@@ -265,7 +264,7 @@ Status checkStrings(const ::onnx::TensorProto &tensor) {
 Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
   if (Status status = state->checkVersions(); !status)
     return propagate(status);
-  Expected<std::vector<int>> order = checkStructure(state->proto, [&](const ::onnx::TensorProto &tensor) -> Status {
+  Status status = checkStructure(state->proto, [&](const ::onnx::TensorProto &tensor) -> Status {
     if (tensor.data_type() == onnxtype::String)
       return checkStrings(tensor);
     Expected<TensorData> data = state->data(state, tensor);
@@ -273,9 +272,8 @@ Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
       return propagate(data);
     return {};
   });
-  if (!order)
-    return makeError(order.error().code, order.error().message, ", in model '", state->path, "'");
-  state->order = std::move(*order);
+  if (!status)
+    return makeError(status.error().code, status.error().message, ", in model '", state->path, "'");
   state->declare();
   return ModelFile(std::move(state));
 }
@@ -322,7 +320,6 @@ Expected<ModelFile> ModelFile::fromText(std::string_view text, const std::string
 const std::string &ModelFile::path() const { return state->path; }
 const ::onnx::ModelProto &ModelFile::proto() const { return state->proto; }
 const ::onnx::GraphProto &ModelFile::graph() const { return state->proto.graph(); }
-const std::vector<int> &ModelFile::nodeOrder() const { return state->order; }
 int64_t ModelFile::irVersion() const { return state->proto.ir_version(); }
 const std::vector<DeclaredTensor> &ModelFile::inputs() const { return state->inputs; }
 const std::vector<DeclaredTensor> &ModelFile::outputs() const { return state->outputs; }

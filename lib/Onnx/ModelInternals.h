@@ -26,10 +26,13 @@ struct StrippedModel {
 /// Nothing where there is nothing to gain, or the bytes are not plainly a model: parse the original then.
 std::optional<StrippedModel> stripInitializers(std::span<const std::byte> model);
 
-/// Checks names, order, and every tensor (with `checkTensor`) of the model's graph, subgraphs and functions. Gives the
-/// order in which the graph's nodes may run: as they stand, where they are sorted.
-Expected<std::vector<int>> checkStructure(const ::onnx::ModelProto &model,
-                                          const std::function<Status(const ::onnx::TensorProto &)> &checkTensor);
+/// Checks names, order, and every tensor (with `checkTensor`) of the model's graph, subgraphs and functions.
+Status checkStructure(const ::onnx::ModelProto &model,
+                      const std::function<Status(const ::onnx::TensorProto &)> &checkTensor);
+
+/// Indices of a checked graph's nodes, producers first, otherwise as they stand. ONNX asks for sorted nodes; not every
+/// exporter obeys.
+std::vector<int> nodeOrder(const ::onnx::GraphProto &graph);
 
 /// "'conv1'", or for a node without a name "number 3, a 'Conv',".
 std::string describeNode(const ::onnx::GraphProto &graph, int index);

@@ -117,8 +117,7 @@ class StructureChecker {
 public:
   explicit StructureChecker(const CheckTensor &checkTensor) : checkTensor(checkTensor) {}
 
-  /// Fails, or gives the order in which the nodes may run.
-  Expected<std::vector<int>> checkGraph(const ::onnx::GraphProto &graph, const Scope *outer);
+  Status checkGraph(const ::onnx::GraphProto &graph, const Scope *outer);
   Status checkAttributes(const ::onnx::NodeProto &node, const std::string &described, const Scope *scope);
 
 private:
@@ -165,16 +164,16 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
     if (Status status = checkTensors(attribute); !status)
       return status;
     if (attribute.has_g())
-      if (auto order = checkGraph(attribute.g(), scope); !order)
-        return propagate(order);
+      if (Status status = checkGraph(attribute.g(), scope); !status)
+        return status;
     for (const ::onnx::GraphProto &graph : attribute.graphs())
-      if (auto order = checkGraph(graph, scope); !order)
-        return propagate(order);
+      if (Status status = checkGraph(graph, scope); !status)
+        return status;
   }
   return {};
 }
 
-Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
+Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
   Scope scope{outer, {}};
   auto twice = [](std::string_view what, std::string_view name) {
     return makeError(ErrorCode::InvalidInput, "the ", what, " '", name,
@@ -194,13 +193,13 @@ Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto
     if (!initializers.insert(initializer.name()).second)
       return twice("initializer", initializer.name());
     if (Status status = checkTensor(initializer); !status)
-      return propagate(status);
+      return status;
   }
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
     if (!initializers.insert(sparse.values().name()).second)
       return twice("initializer", sparse.values().name());
     if (Status status = checkSparse(sparse); !status)
-      return propagate(status);
+      return status;
   }
   scope.names.insert(initializers.begin(), initializers.end());
 
@@ -226,7 +225,7 @@ Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto
 
   Expected<std::vector<int>> order = sortNodes(graph, producers);
   if (!order)
-    return order;
+    return propagate(order);
   for (int i : *order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
@@ -238,7 +237,7 @@ Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto
                        "', which nothing defines");
     }
     if (Status status = checkAttributes(node, describeNode(graph, i), &scope); !status)
-      return propagate(status);
+      return status;
     for (const std::string &output : node.output())
       if (!output.empty())
         scope.names.insert(output);
@@ -252,26 +251,34 @@ Expected<std::vector<int>> StructureChecker::checkGraph(const ::onnx::GraphProto
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());
   }
-  return order;
+  return {};
 }
 
 } // namespace
 
-Expected<std::vector<int>> checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
+Status checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
   StructureChecker checker(checkTensor);
-  Expected<std::vector<int>> order = checker.checkGraph(model.graph(), nullptr);
-  if (!order)
-    return order;
+  if (Status status = checker.checkGraph(model.graph(), nullptr); !status)
+    return status;
   for (const ::onnx::FunctionProto &function : model.functions()) {
     Scope scope;
     scope.names.insert(function.input().begin(), function.input().end());
     for (const ::onnx::NodeProto &node : function.node()) {
       if (Status status = checker.checkAttributes(node, concat("'", node.name(), "'"), &scope); !status)
-        return propagate(status);
+        return status;
       scope.names.insert(node.output().begin(), node.output().end());
     }
   }
-  return order;
+  return {};
+}
+
+std::vector<int> nodeOrder(const ::onnx::GraphProto &graph) {
+  Producers producers;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string &output : graph.node(i).output())
+      producers.emplace(output, i);
+  Expected<std::vector<int>> order = sortNodes(graph, producers);
+  return order ? std::move(*order) : std::vector<int>();
 }
 
 } // namespace sluice

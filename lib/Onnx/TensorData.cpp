@@ -40,15 +40,16 @@ int bits(int32_t elementType) { return known(elementType) ? kTypes[elementType].
 } // namespace onnxtype
 
 Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string_view what) {
-  int64_t bound = 1, count = 1;
+  int64_t bound = 1;
+  bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0)
       return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim);
-    count *= dim;
+    empty |= dim == 0;
     if (__builtin_mul_overflow(bound, dim ? dim : 1, &bound) || bound > INT64_MAX / 16)
       return makeError(ErrorCode::InvalidInput, what, " has more elements than 64 bits can count");
   }
-  return count;
+  return empty ? 0 : bound;
 }
 
 int64_t TensorData::elementCount() const {

@@ -72,8 +72,6 @@ public:
   const std::string &path() const;
   const ::onnx::ModelProto &proto() const;
   const ::onnx::GraphProto &graph() const;
-  /// Indices of graph().node(), producers first. ONNX asks for sorted nodes; not every exporter obeys.
-  const std::vector<int> &nodeOrder() const;
 
   int64_t irVersion() const;
   /// The imported version of a domain ("" or "ai.onnx": ONNX's own); 0 where not imported.

@@ -151,16 +151,14 @@ TEST_CASE("Names must be defined, once, and without cycles", "[onnx]") {
     back->add_output("z");
     CHECK_THAT(messageOf(openProto(proto)), Contains("cycle: 'relu' -> 'back' -> 'relu'"));
   }
-  SECTION("out of order is put in order") {
+  SECTION("out of order is no error") {
     relu->set_input(0, "z");
     auto *late = graph->add_node();
     late->set_name("late");
     late->set_op_type("Neg");
     late->add_input("x");
     late->add_output("z");
-    Expected<ModelFile> model = openProto(proto);
-    REQUIRE(model);
-    CHECK(model->nodeOrder() == std::vector<int>{1, 0});
+    CHECK(openProto(proto));
   }
   SECTION("produced twice") {
     *graph->add_node() = *relu;
