@@ -88,6 +88,22 @@ LogicalResult gemm(NodeContext &node) {
   return node.result(sum);
 }
 
+/// ONNX Runtime's product with transpositions and a factor.
+LogicalResult fusedMatmul(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  if (node.integerOr("transBatchA", 0) != 0 || node.integerOr("transBatchB", 0) != 0)
+    return node.unsupported("it transposes batch dimensions");
+  if (rankOf(node.input(0)) < 2 || rankOf(node.input(1)) < 2)
+    return node.unsupported("an operand is a vector");
+  Value product =
+      node.matmul(node.input(0), node.input(1), node.integerOr("transA", 0) != 0, node.integerOr("transB", 0) != 0);
+  double alpha = node.numberOr("alpha", 1);
+  if (alpha != 1)
+    product = node.mul(product, node.splat(elementTypeOf(node.input(0)), alpha));
+  return node.result(product);
+}
+
 LogicalResult matmulInteger(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
@@ -188,6 +204,7 @@ LogicalResult einsum(NodeContext &node) {
 constexpr OperatorEntry kOperators[] = {
     {"", "MatMul", 1, matmul},
     {"", "Gemm", 1, gemm},
+    {"com.microsoft", "FusedMatMul", 1, fusedMatmul},
     {"", "MatMulInteger", 10, matmulInteger},
     {"", "Einsum", 12, einsum},
 };

@@ -213,6 +213,36 @@ LogicalResult qLinearGlobalAveragePool(NodeContext &node) {
                               elementTypeOf(node.input(0)), -1));
 }
 
+/// ONNX Runtime's quantized functions of one tensor: x, its scale and zero point, the result's scale and zero point.
+LogicalResult qLinearUnary(NodeContext &node, UnaryKind kind, double alpha = 0) {
+  if (failed(node.require(2)) || !node.has(3))
+    return node.invalid("an operand is missing");
+  Value x = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
+  return node.result(
+      quantize(node, node.unary(kind, x, alpha), {node.input(3), node.input(4)}, elementTypeOf(node.input(0)), -1));
+}
+LogicalResult qLinearSigmoid(NodeContext &node) { return qLinearUnary(node, UnaryKind::sigmoid); }
+LogicalResult qLinearLeakyRelu(NodeContext &node) {
+  return qLinearUnary(node, UnaryKind::leaky_relu, node.numberOr("alpha", 0.01));
+}
+
+/// The result's scale and zero point, then tensor, scale and zero point of each part.
+LogicalResult qLinearConcat(NodeContext &node) {
+  if (node.inputCount() < 5 || node.inputCount() % 3 != 2 || failed(node.require(node.inputCount())))
+    return node.invalid("its operands do not come in threes");
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(2)));
+  if (failed(axis))
+    return failure();
+  SmallVector<Value> parts;
+  for (size_t i = 2; i < node.inputCount(); i += 3) {
+    if (rankOf(node.input(i)) != rankOf(node.input(2)))
+      return node.invalid("its operands' ranks differ");
+    parts.push_back(dequantize(node, node.input(i), {node.input(i + 1), node.input(i + 2)}, -1));
+  }
+  return node.result(
+      quantize(node, node.concat(parts, *axis), {node.input(0), node.input(1)}, elementTypeOf(node.input(1)), -1));
+}
+
 constexpr OperatorEntry kOperators[] = {
     {"", "DequantizeLinear", 10, dequantizeLinear},
     {"com.microsoft", "DequantizeLinear", 1, dequantizeLinear},
@@ -224,6 +254,9 @@ constexpr OperatorEntry kOperators[] = {
     {"", "QLinearMatMul", 10, qLinearMatmul},
     {"com.microsoft", "QLinearAdd", 1, qLinearBinary<BinaryKind::add>},
     {"com.microsoft", "QLinearMul", 1, qLinearBinary<BinaryKind::mul>},
+    {"com.microsoft", "QLinearSigmoid", 1, qLinearSigmoid},
+    {"com.microsoft", "QLinearLeakyRelu", 1, qLinearLeakyRelu},
+    {"com.microsoft", "QLinearConcat", 1, qLinearConcat},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, qLinearGlobalAveragePool},
 };
 

@@ -100,6 +100,9 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
   auto shape = given.inputShapes.find(input.name);
   if (shape != given.inputShapes.end())
     return shape->second;
+  if (!input.dims && input.kind != "tensor")
+    return makeError(ErrorCode::Unsupported, "input '", input.name, "' is of type '", input.kind,
+                     "', only tensors are supported");
   if (!input.dims)
     return makeError(ErrorCode::InvalidInput, "input '", input.name, "' declares no shape, give its data");
   std::vector<int64_t> result;

@@ -69,10 +69,6 @@ private:
 Status GraphImporter::declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const {
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const DeclaredTensor &input = model.inputs()[i];
-    if (input.kind != "tensor")
-      return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' is ",
-                       input.kind == "undeclared" ? "of undeclared type" : concat("of type ", input.kind),
-                       ", only tensors are supported");
     Type elementType = elementTypeFromOnnx(builder.getContext(), input.elementType);
     if (!elementType)
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",

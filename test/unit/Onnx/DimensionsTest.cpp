@@ -78,6 +78,15 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("more elements than 64 bits"));
 }
 
+TEST_CASE("Inputs that are no tensors are refused", "[onnx]") {
+  ::onnx::ModelProto proto = reluModel();
+  auto *input = proto.mutable_graph()->add_input();
+  input->set_name("s");
+  input->mutable_type()->mutable_sequence_type();
+  CHECK_THAT(messageOf(bindDims(*openProto(proto), DimBindings{{{"N", 1}}, {}})),
+             Contains("input 's' is of type 'sequence', only tensors"));
+}
+
 TEST_CASE("Bindings on the command line parse", "[onnx]") {
   CHECK(*parseDimBinding("batch=8") == std::pair<std::string, int64_t>("batch", 8));
   CHECK(*parseDimBinding("a=b=8") == std::pair<std::string, int64_t>("a=b", 8));
