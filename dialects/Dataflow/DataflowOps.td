@@ -25,6 +25,8 @@ def HeavyElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface, ["is
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
+// Inference while parsing sees no attribute of attr-dict, nor a default: where
+// it needs one, the assembly format tells the result's type.
 class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
     : Dataflow_Op<mnemonic, !listconcat([InferTypeOpAdaptor], traits)>;
 
@@ -161,7 +163,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [Kernel<>, CostOf<["getFlops"]>]> {
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight `strides` $strides `pads` $pads `dilations` $dilations
-    attr-dict `:` type($input) `,` type($weight)
+    attr-dict `:` type(operands) `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -194,7 +196,7 @@ def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [EvaluateMethods,
   }];
   let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$weight attr-dict `:` type($weight)";
+  let assemblyFormat = "$weight attr-dict `:` type($weight) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -202,7 +204,7 @@ def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [EvaluateMethods, C
   let summary = "[..., K, N] -> [..., N/block, K, block], zero-filled";
   let arguments = (ins Dataflow_Tensor:$rhs, UnitAttr:$transposed, I64Attr:$block);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$rhs (`transposed` $transposed^)? attr-dict `:` type($rhs)";
+  let assemblyFormat = "$rhs (`transposed` $transposed^)? attr-dict `:` type($rhs) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -265,7 +267,7 @@ def ReduceOp : Dataflow_InferredOp<"reduce", [
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` type($input)";
+  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -275,7 +277,7 @@ def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Kernel<["emitKernel", "allo
                        DefaultValuedAttr<BoolAttr, "true">:$keep_dims,
                        DefaultValuedAttr<BoolAttr, "false">:$select_last);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -284,7 +286,7 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<>, Cost]> {
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -293,7 +295,7 @@ def TopkOp : Dataflow_InferredOp<"topk", [Kernel<>, CostOf<["getFlops"]>]> {
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$largest);
   let results = (outs Dataflow_Tensor:$values, Dataflow_IndexTensor:$indices);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
   let hasVerifier = 1;
 }
 
@@ -302,7 +304,7 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
   let summary = "Softmax (or its logarithm) along one axis";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs Dataflow_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -313,7 +315,7 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
                        Optional<Dataflow_FloatTensor>:$bias, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $scale (`,` $bias^)? attr-dict `:` type(operands)";
+  let assemblyFormat = "$input `,` $scale (`,` $bias^)? attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -323,7 +325,7 @@ def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $scale `,` $bias attr-dict `:` type(operands)";
+  let assemblyFormat = "$input `,` $scale `,` $bias attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -333,7 +335,7 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` type(operands)";
+  let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -342,7 +344,7 @@ def LrnOp : Dataflow_InferredOp<"lrn", [HeavyElementalMethods, CostOf<["getFlops
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);
   let results = (outs Dataflow_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -400,7 +402,7 @@ def ConcatOp : Dataflow_InferredOp<"concat", [
   let summary = "Joins tensors along an axis";
   let arguments = (ins Variadic<Dataflow_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -418,7 +420,7 @@ def GatherOp : Dataflow_InferredOp<"gather", [ElementalMethods, EvaluateMethods,
   let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands)";
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -426,7 +428,7 @@ def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [ElementalMethods,
   let summary = "Element-wise gather along an axis; the result has indices' shape";
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands)";
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -435,7 +437,7 @@ def GatherNdOp : Dataflow_InferredOp<"gather_nd", [ElementalMethods, CostOf<["ge
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands)";
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -444,7 +446,7 @@ def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Kernel<["emitKe
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands)";
+  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -453,7 +455,7 @@ def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Kernel<["emitKernel", "allo
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands)";
+  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -461,7 +463,7 @@ def OneHotOp : Dataflow_InferredOp<"one_hot", [ElementalMethods, CostOf<["getFlo
   let summary = "values[1] where the new axis' position equals the index, values[0] elsewhere";
   let arguments = (ins Dataflow_Tensor:$indices, Dataflow_Tensor:$values, I64Attr:$depth, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$indices `,` $values attr-dict `:` type(operands)";
+  let assemblyFormat = "$indices `,` $values attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
