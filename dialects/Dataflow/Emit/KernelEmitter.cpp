@@ -451,11 +451,15 @@ void KernelEmitter::store(Value value, ValueRange indices, int64_t lanes, unsign
   // Expressions over the value just bound are new at every store.
   memo.clear();
   bound[produced] = {value, SmallVector<Value>(indices), lanes};
+  // What a prologue collapsed, the epilogue indexes by its own dimensions.
+  auto prologue = std::move(collapsed);
+  collapsed.clear();
   Value out = elements(yielded[result], indices, lanes);
+  collapsed = std::move(prologue);
   bound.clear();
   memo.clear();
   store(pointers[numOperands + result], argumentElement[numOperands + result],
-        linearize(indices, shapeOf(yielded[result])), out);
+        linearize(indices, cast<RankedTensorType>(yielded[result].getType()).getShape()), out);
 }
 
 void KernelEmitter::storeLanes(Value value, ValueRange indices, int64_t lanes) {
