@@ -51,6 +51,33 @@ void FusedOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Behind the member with loops of its own come functions of each element where
+/// it is, and they end in what the group yields.
+static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
+  Operation *anchor = group.getAnchor();
+  if (!anchor)
+    return success();
+  llvm::SmallPtrSet<Value, 8> epilogue(anchor->result_begin(), anchor->result_end());
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return epilogue.contains(operand); }))
+      continue;
+    if (!cast<KernelOpInterface>(anchor).allowsEpilogue())
+      return group.emitOpError("member '") << anchor->getName() << "' has an epilogue, which it does not take";
+    if (!isa<ElementwiseOpInterface>(op) || cast<RankedTensorType>(op.getResult(0).getType()).getShape() !=
+                                                cast<RankedTensorType>(anchor->getResult(0).getType()).getShape())
+      return group.emitOpError("member '") << op.getName() << "' does more than map each element of '"
+                                           << anchor->getName() << "'";
+    epilogue.insert(op.getResult(0));
+  }
+  if (yield.getNumOperands() != anchor->getNumResults())
+    return group.emitOpError("yields ") << yield.getNumOperands() << " values where '" << anchor->getName()
+                                        << "' computes " << anchor->getNumResults();
+  for (Value value : yield.getValues())
+    if (!epilogue.contains(value))
+      return group.emitOpError("yields a value that '") << anchor->getName() << "' has no part in";
+  return success();
+}
+
 LogicalResult FusedOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getOperandTypes())
@@ -73,7 +100,7 @@ LogicalResult FusedOp::verify() {
   for (Value value : yield.getValues())
     if (isa<BlockArgument>(value))
       return emitOpError("yields an operand as it is");
-  return success();
+  return verifyEpilogue(*this, yield);
 }
 
 /// Sum over the members of what one of CostOpInterface's methods says.
