@@ -348,6 +348,19 @@ static void evaluateBinary(BinaryKind kind, const double *x, const double *y, do
   }
 }
 
+/// As emitCast's saturating conversion: clamps to the type's range, NaN is 0.
+static int64_t clampToInteger(double x, unsigned width, bool isUnsigned) {
+  if (std::isnan(x))
+    return 0;
+  double top = std::ldexp(1.0, isUnsigned ? width : width - 1), bottom = isUnsigned ? 0 : -top;
+  APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  if (x >= top)
+    return isUnsigned ? static_cast<int64_t>(highest.getZExtValue()) : highest.getSExtValue();
+  if (x <= bottom)
+    return isUnsigned ? 0 : APInt::getSignedMinValue(width).getSExtValue();
+  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
+}
+
 /// As emitIntDivision: no trap.
 static int64_t divide(int64_t a, int64_t c, bool isUnsigned) {
   if (c == 0)
@@ -394,7 +407,8 @@ static int64_t evaluateBinary(BinaryKind kind, int64_t a, int64_t c, bool isUnsi
   case BinaryKind::prelu:
     return !isUnsigned && a < 0 ? static_cast<int64_t>(ua * uc) : a;
   case BinaryKind::pow:
-    return static_cast<int64_t>(std::pow(static_cast<double>(a), static_cast<double>(c)));
+    return isUnsigned ? clampToInteger(std::pow(static_cast<double>(ua), static_cast<double>(uc)), width, true)
+                      : clampToInteger(std::pow(static_cast<double>(a), static_cast<double>(c)), width, false);
   }
   llvm_unreachable("unknown binary kind");
 }
@@ -642,21 +656,10 @@ Value CastOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 
 /// As emitCast's float to integer: clamps to the range, or wraps through 64 bits.
 static int64_t toInteger(double x, Type to, bool saturate) {
-  if (std::isnan(x))
-    return 0;
   unsigned width = to.getIntOrFloatBitWidth();
-  bool isUnsigned = to.isUnsignedInteger();
-  if (!saturate && width < 64) {
-    isUnsigned = false;
-    width = 64;
-  }
-  double top = std::ldexp(1.0, isUnsigned ? width : width - 1), bottom = isUnsigned ? 0 : -top;
-  APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  if (x >= top)
-    return isUnsigned ? static_cast<int64_t>(highest.getZExtValue()) : highest.getSExtValue();
-  if (x <= bottom)
-    return isUnsigned ? 0 : APInt::getSignedMinValue(width).getSExtValue();
-  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
+  if (!saturate && width < 64)
+    return clampToInteger(x, 64, /*isUnsigned=*/false);
+  return clampToInteger(x, width, to.isUnsignedInteger());
 }
 
 LogicalResult CastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
