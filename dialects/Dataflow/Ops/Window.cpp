@@ -44,6 +44,13 @@ LogicalResult PoolOp::verify() {
     return emitOpError("kernel, strides, pads, dilations, input and result differ in rank");
   if (typeOf(getInput()).getElementType() != getType().getElementType())
     return emitOpError("changes the element type");
+  // Powers are products, written out.
+  constexpr int64_t kMaxPower = 64;
+  auto p = static_cast<int64_t>(getP());
+  if (getKind() == PoolKind::lp && (p < 1 || p > kMaxPower))
+    return emitOpError("p is ") << p << ", not in 1.." << kMaxPower;
+  if (getKind() == PoolKind::lp && !isa<FloatType>(getType().getElementType()))
+    return emitOpError("'lp' needs float elements, got ") << getType().getElementType();
   bool last = getLayout() == Layout::channels_last;
   size_t channel = last ? spatial + 1 : 1;
   if (in[0] != out[0] || in[channel] != out[channel])
