@@ -202,9 +202,10 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
       keptShape.push_back(nest.shape[d]);
     }
   bool lastKept = !nest.isReduced.empty() && !nest.isReduced.back();
-  // A run over several of the result's dimensions has no one index for an
-  // epilogue to broadcast by.
-  bool isRunSafe = lastKept && (members.back().size() == 1 || !kernel.hasEpilogue());
+  // A run over several of the result's dimensions, or not over the last of them,
+  // has no one index for an epilogue to broadcast by.
+  bool isLastOnly = lastKept && members.back().size() == 1 && members.back().front() + 1 == full.size();
+  bool isRunSafe = lastKept && (isLastOnly || !kernel.hasEpilogue());
   int64_t lanes = isRunSafe && kernel.isVectorizable(getInput()) && keptShape.back() >= kernel.target().lanesF32
                       ? kernel.target().lanesF32
                       : 1;
@@ -232,11 +233,12 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
       // Around the maximum: exp never overflows.
       Reduction maximum{ReduceKind::max, element, count}, sum{ReduceKind::sum, element, count};
       Value top = nest.fold(at, width, [](Value x) { return x; }, maximum);
-      // All -inf: subtracting -inf would give NaN.
+      // Subtracting an infinity from itself would give NaN.
       Type type = top.getType();
-      Value lowest = emitExtreme(b, loc, type, false, /*lowest=*/true);
-      Value isLowest = emitCompare(b, loc, ComparePredicate::eq, top, lowest, false);
-      Value base = arith::SelectOp::create(b, loc, isLowest, emitConstant(b, loc, type, 0), top);
+      Value infinity = emitExtreme(b, loc, type, false, /*lowest=*/false);
+      Value magnitude = emitUnary(b, loc, UnaryKind::abs, top, false, 0, 0);
+      Value isInfinite = emitCompare(b, loc, ComparePredicate::eq, magnitude, infinity, false);
+      Value base = arith::SelectOp::create(b, loc, isInfinite, emitConstant(b, loc, type, 0), top);
       Value total = nest.fold(
           at, width,
           [&](Value x) {
@@ -295,21 +297,33 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
 }
 
 template <typename T>
-static T foldHost(ReduceKind kind, T acc, T x) {
+static bool isBelow(T x, T y, bool isUnsigned) {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return isUnsigned ? static_cast<uint64_t>(x) < static_cast<uint64_t>(y) : x < y;
+  else
+    return x < y;
+}
+
+template <typename T>
+static T foldHost(ReduceKind kind, T acc, T x, bool isUnsigned) {
+  // Integers wrap, which only unsigned arithmetic may.
+  using U = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>;
+  auto a = static_cast<U>(acc), c = static_cast<U>(x);
   switch (kind) {
+  // The first NaN stays.
   case ReduceKind::max:
-    return std::max(acc, x);
+    return acc == acc && (x != x || isBelow(acc, x, isUnsigned)) ? x : acc;
   case ReduceKind::min:
-    return std::min(acc, x);
+    return acc == acc && (x != x || isBelow(x, acc, isUnsigned)) ? x : acc;
   case ReduceKind::prod:
-    return acc * x;
+    return static_cast<T>(a * c);
   case ReduceKind::l1:
-    return acc + (x < 0 ? -x : x);
+    return static_cast<T>(x < 0 && !isUnsigned ? a - c : a + c);
   case ReduceKind::l2:
   case ReduceKind::sum_square:
-    return acc + x * x;
+    return static_cast<T>(a + c * c);
   default:
-    return acc + x;
+    return static_cast<T>(a + c);
   }
 }
 
@@ -328,6 +342,7 @@ LogicalResult ReduceOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
       stride *= shape[d];
     }
   bool isExtreme = getKind() == ReduceKind::max || getKind() == ReduceKind::min;
+  bool isUnsigned = isUnsignedElement(results[0].type.getElementType());
   if (isExtreme && reduced == 0)
     return failure();
   auto run = [&](auto sample) {
@@ -342,7 +357,7 @@ LogicalResult ReduceOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
       int64_t count = std::min(kRun, total - at);
       input.read(at, count, values);
       for (int64_t i = 0; i < count; ++i) {
-        sums[offset] = isExtreme && !seen[offset] ? values[i] : foldHost(getKind(), sums[offset], values[i]);
+        sums[offset] = isExtreme && !seen[offset] ? values[i] : foldHost(getKind(), sums[offset], values[i], isUnsigned);
         seen[offset] = true;
         for (size_t d = shape.size(); d-- > 0;) {
           offset += strides[d];
