@@ -1,0 +1,100 @@
+// RUN: sluice-opt %s -verify-diagnostics -split-input-file
+
+func.func @depth(%a: tensor<4x8xf32>, %b: tensor<7x6xf32>) {
+  // expected-error @+1 {{matmul contracts 8 with 7}}
+  %0 = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<7x6xf32>
+  return
+}
+
+// -----
+
+func.func @rank(%a: tensor<8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{matmul operands have ranks 1 and 2, at least 2 is needed}}
+  %0 = dataflow.matmul %a, %b : tensor<8xf32>, tensor<8x6xf32>
+  return
+}
+
+// -----
+
+func.func @batch(%a: tensor<2x4x8xf32>, %b: tensor<3x8x6xf32>) {
+  // expected-error @+1 {{matmul batch dimensions do not broadcast together}}
+  %0 = dataflow.matmul %a, %b : tensor<2x4x8xf32>, tensor<3x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @elements(%a: tensor<4x8xf32>, %b: tensor<8x6xf16>) {
+  // expected-error @+1 {{matmul operands have different element types}}
+  %0 = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<8x6xf16>
+  return
+}
+
+// -----
+
+func.func @panels(%a: tensor<4x8xf32>, %b: tensor<3x8x4xf32>) {
+  // expected-error @+1 {{packed operand has not the panels of 6 columns}}
+  %0 = dataflow.matmul %a, %b packed 6 : tensor<4x8xf32>, tensor<3x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
+  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match its weight}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x3x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @reach(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{conv kernel reaches over 11 elements of spatial dimension 1, the padded input has 9}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 5] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @strides(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{strides, pads or dilations do not match 2 spatial dimensions}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @stride_zero(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{conv strides, dilations and kernel extents are at least 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1, 0] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @result(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<1x6x7x7xf32>' are incompatible with return type(s) of operation 'tensor<1x6x9x9xf32>'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x9x9xf32>
+  return
+}
+
+// -----
+
+func.func @packed_layout(%x: tensor<1x4x9x9xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
+  // expected-error @+1 {{a packed weight needs a channels_last image}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, packed_channels = 6 : i64} : tensor<1x4x9x9xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_channels(%x: tensor<1x4x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error @+1 {{channels, groups and weight do not match}}
+  %0 = dataflow.conv_transpose %x, %w strides [1, 1] pads_low [0, 0] dilations [1, 1] : (tensor<1x4x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x2x7x7xf32>
+  return
+}

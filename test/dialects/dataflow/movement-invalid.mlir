@@ -1,0 +1,158 @@
+// RUN: sluice-opt %s -verify-diagnostics -split-input-file
+
+func.func @permutation(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{'permutation' is not a permutation of 0..1}}
+  %0 = dataflow.transpose %x [0, 0] : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @permutation_rank(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{permutation has 3 entries, the input rank 2}}
+  %0 = dataflow.transpose %x [0, 1, 2] : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @element_count(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{has 6 elements in and 7 out}}
+  %0 = dataflow.reshape %x : tensor<2x3xf32> -> tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @element_type(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{changes the element type, from 'f32' to 'i32'}}
+  %0 = dataflow.reshape %x : tensor<2x3xf32> -> tensor<6xi32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{input does not broadcast to the result's shape}}
+  %0 = dataflow.expand %x : tensor<2x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @repeats(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{extent 7 of dimension 1 is no multiple of 3}}
+  %0 = dataflow.tile %x : tensor<2x3xf32> -> tensor<2x7xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @+1 {{step of dimension 0 is 0}}
+  %0 = dataflow.slice %x from [0] by [0] : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_end(%x: tensor<8xf32>) {
+  // expected-error @+1 {{reads outside dimension 0 of extent 8}}
+  %0 = dataflow.slice %x from [2] by [3] : tensor<8xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+// The last index overflows 64 bits.
+func.func @slice_far(%x: tensor<8xf32>) {
+  // expected-error @+1 {{reads outside dimension 0 of extent 8}}
+  %0 = dataflow.slice %x from [2] by [9223372036854775807] : tensor<8xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_extents(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) {
+  // expected-error @+2 {{concat operands differ in dimension 0: 2 and 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.concat %x, %y {axis = 1 : i64} : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @reflection(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{reflects further than dimension 0 of extent 3 is long}}
+  %0 = dataflow.pad reflect %x, %v low [3] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_to_repeat(%x: tensor<0xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{dimension 0 is empty, nothing to pad with}}
+  %0 = dataflow.pad edge %x, %v low [1] : (tensor<0xf32>, tensor<f32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @range_rank(%x: tensor<i64>) {
+  // expected-error @+1 {{result is not of rank 1}}
+  %0 = dataflow.range %x, %x : (tensor<i64>, tensor<i64>) -> tensor<2x2xi64>
+  return
+}
+
+// -----
+
+func.func @gather_nothing(%d: tensor<0x7xf32>, %i: tensor<3xi64>) {
+  // expected-error @+1 {{gathers from an empty dimension}}
+  %0 = dataflow.gather %d, %i {axis = 0 : i64} : tensor<0x7xf32>, tensor<3xi64> -> tensor<3x7xf32>
+  return
+}
+
+// -----
+
+func.func @gather_elements_rank(%d: tensor<5x7xf32>, %i: tensor<3xi64>) {
+  // expected-error @+2 {{data and indices differ in rank}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.gather_elements %d, %i {axis = 0 : i64} : tensor<5x7xf32>, tensor<3xi64> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @tuples(%d: tensor<5x7xf32>, %i: tensor<4x3xi64>) {
+  // expected-error @+2 {{index tuples of 3 are longer than data's rank allows}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.gather_nd %d, %i : tensor<5x7xf32>, tensor<4x3xi64> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @updates(%d: tensor<5x7xf32>, %i: tensor<3x7xi64>, %u: tensor<3x6xf32>) {
+  // expected-error @+2 {{indices and updates differ in shape, or in rank from data}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.scatter_elements none %d, %i, %u {axis = 0 : i64} : tensor<5x7xf32>, tensor<3x7xi64>, tensor<3x6xf32> -> tensor<5x7xf32>
+  return
+}
+
+// -----
+
+func.func @update_shape(%d: tensor<5x7xf32>, %i: tensor<4x1xi64>, %u: tensor<4xf32>) {
+  // expected-error @+2 {{updates' shape does not follow from data and indices}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.scatter_nd none %d, %i, %u : tensor<5x7xf32>, tensor<4x1xi64>, tensor<4xf32> -> tensor<5x7xf32>
+  return
+}
+
+// -----
+
+func.func @on_off(%i: tensor<3xi64>, %v: tensor<3xf32>) {
+  // expected-error @+2 {{values are not [off, on]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.one_hot %i, %v {axis = 0 : i64, depth = 4 : i64} : tensor<3xi64>, tensor<3xf32> -> tensor<4x3xf32>
+  return
+}

@@ -1,0 +1,160 @@
+//===- ContractionKernelTest.cpp - matmul, conv, conv_transpose -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "KernelHarness.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+using namespace sluice::test;
+
+static Case matmul(const std::string &lhs, const std::string &rhs, const std::string &flagsLhs = "",
+                   const std::string &flagsRhs = "", Fill fill = {}) {
+  return {"%a: " + lhs + ", %b: " + rhs,
+          "dataflow.matmul %a " + flagsLhs + ", %b " + flagsRhs + " : " + lhs + ", " + rhs,
+          {fill},
+          // Sums of a hundred products of numbers below one.
+          lhs.find("f32") != std::string::npos ? 5e-5 : 0};
+}
+
+TEST_CASE("matmul in every arrangement", "[dataflow]") {
+  std::vector<Case> cases = {
+      matmul("tensor<7x33xf32>", "tensor<33x37xf32>"),
+      matmul("tensor<1x65xf32>", "tensor<65x130xf32>"),
+      matmul("tensor<65x130xf32>", "tensor<130x1xf32>"),
+      matmul("tensor<70x90xf32>", "tensor<90x75xf32>"),
+      matmul("tensor<33x7xf32>", "tensor<33x37xf32>", "transposed"),
+      matmul("tensor<7x33xf32>", "tensor<37x33xf32>", "", "transposed"),
+      matmul("tensor<33x7xf32>", "tensor<37x33xf32>", "transposed", "transposed"),
+      // Batches: of both, of one, broadcast against each other, flattened.
+      matmul("tensor<3x5x9xf32>", "tensor<3x9x18xf32>"),
+      matmul("tensor<2x3x5x9xf32>", "tensor<9x18xf32>"),
+      matmul("tensor<5x9xf32>", "tensor<4x9x18xf32>"),
+      matmul("tensor<2x1x5x9xf32>", "tensor<3x9x18xf32>"),
+      matmul("tensor<2x3x9x5xf32>", "tensor<3x18x9xf32>", "transposed", "transposed"),
+      matmul("tensor<6x5x9xf32>", "tensor<1x9x18xf32>"),
+      matmul("tensor<20x31x40xf32>", "tensor<20x40x33xf32>"),
+      // Other elements.
+      matmul("tensor<5x19xf16>", "tensor<19x21xf16>"),
+      matmul("tensor<5x19xbf16>", "tensor<19x21xbf16>"),
+      matmul("tensor<5x19xf64>", "tensor<19x21xf64>"),
+      matmul("tensor<2x5x19xi32>", "tensor<19x21xi32>", "", "", {-9, 9}),
+      matmul("tensor<19x5xui8>", "tensor<21x19xui8>", "transposed", "transposed", {0, 255}),
+      // Nothing to sum, nothing to compute.
+      matmul("tensor<3x0xf32>", "tensor<0x4xf32>"),
+      matmul("tensor<0x3xf32>", "tensor<3x4xf32>"),
+  };
+  for (Case packed :
+       {matmul("tensor<2x7x33xf32>", "tensor<33x37xf32>"),
+        matmul("tensor<7x33xf32>", "tensor<37x33xf32>", "", "transposed"),
+        matmul("tensor<33x7xf32>", "tensor<33x37xf32>", "transposed"), matmul("tensor<1x33xf32>", "tensor<33x5xf32>"),
+        matmul("tensor<3x5x9xf32>", "tensor<3x9x18xf32>"), matmul("tensor<70x300xf32>", "tensor<300x75xf32>"),
+        matmul("tensor<5x19xf16>", "tensor<19x21xf16>"), matmul("tensor<5x19xf64>", "tensor<19x21xf64>")}) {
+    packed.isPacked = true;
+    cases.push_back(packed);
+  }
+  checkKernels(cases);
+}
+
+namespace {
+struct Conv {
+  std::vector<int64_t> input, weight;
+  std::string strides, pads, dilations;
+  int64_t groups = 1;
+  std::string element = "f32";
+};
+} // namespace
+
+static std::vector<int64_t> numbers(const std::string &list) {
+  std::vector<int64_t> values;
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');)
+    values.push_back(std::stoll(item));
+  return values;
+}
+
+static std::vector<int64_t> resultOf(const Conv &c, bool channelsLast) {
+  std::vector<int64_t> strides = numbers(c.strides), pads = numbers(c.pads), dilations = numbers(c.dilations);
+  std::vector<int64_t> shape = {c.input[0]};
+  for (size_t d = 0; d < strides.size(); ++d) {
+    int64_t reach = (c.weight[2 + d] - 1) * dilations[d] + 1;
+    int64_t extent = c.input[d + (channelsLast ? 1 : 2)] + pads[d] + pads[d + strides.size()];
+    shape.push_back((extent - reach) / strides[d] + 1);
+  }
+  shape.insert(channelsLast ? shape.end() : shape.begin() + 1, c.weight[0]);
+  return shape;
+}
+
+static Case plainConv(const Conv &c, bool channelsLast) {
+  std::string input = tensorOf(c.input, c.element), weight = tensorOf(c.weight, c.element);
+  std::string result = tensorOf(resultOf(c, channelsLast), c.element);
+  return {"%x: " + input + ", %w: " + weight,
+          "dataflow.conv %x, %w strides [" + c.strides + "] pads [" + c.pads + "] dilations [" + c.dilations +
+              "] {groups = " + std::to_string(c.groups) + " : i64" +
+              (channelsLast ? ", layout = #dataflow<layout channels_last>" : "") + "} : " + input + ", " + weight +
+              " -> " + result,
+          {{-1, 1}},
+          c.element == "f32" ? 5e-5 : 0};
+}
+
+TEST_CASE("convolution of any rank, layout and grouping", "[dataflow]") {
+  checkKernels({
+      plainConv({{2, 3, 9, 11}, {5, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, false),
+      plainConv({{1, 4, 9, 11}, {6, 2, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, false),
+      plainConv({{1, 6, 7, 7}, {12, 1, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 6}, false),
+      plainConv({{2, 9, 11, 4}, {6, 2, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, true),
+      plainConv({{2, 3, 29}, {4, 3, 5}, "2", "2, 1", "2"}, false),
+      plainConv({{2, 29, 3}, {4, 3, 5}, "2", "2, 1", "2"}, true),
+      plainConv({{1, 2, 5, 6, 7}, {3, 2, 2, 3, 3}, "1, 2, 1", "1, 0, 1, 0, 1, 2", "2, 1, 1"}, false),
+      plainConv({{1, 5, 6, 7, 2}, {3, 2, 2, 3, 3}, "1, 2, 1", "1, 0, 1, 0, 1, 2", "2, 1, 1"}, true),
+      // Pads that crop, windows that lie in the padding altogether.
+      plainConv({{1, 2, 8, 8}, {3, 2, 3, 3}, "1, 1", "-1, -2, 0, -1", "1, 1"}, false),
+      plainConv({{1, 2, 3, 3}, {3, 2, 2, 2}, "1, 1", "4, 4, 4, 4", "1, 1"}, false),
+      plainConv({{1, 3, 6, 6}, {4, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16"}, false),
+      plainConv({{1, 3, 6, 6}, {4, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f64"}, false),
+      plainConv({{0, 3, 6, 6}, {4, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, false),
+  });
+}
+
+TEST_CASE("packed convolution of images", "[dataflow]") {
+  std::vector<Case> cases = {
+      plainConv({{2, 9, 11, 3}, {21, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+      plainConv({{1, 14, 15, 16}, {32, 16, 3, 3}, "2, 2", "0, 1, 1, 0", "1, 1"}, true),
+      plainConv({{1, 14, 15, 6}, {12, 3, 3, 2}, "1, 2", "2, 0, 1, 1", "2, 3", 2}, true),
+      plainConv({{2, 7, 9, 21}, {21, 1, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 21}, true),
+      plainConv({{1, 9, 9, 33}, {33, 1, 5, 5}, "2, 2", "2, 2, 2, 2", "1, 1", 33}, true),
+      plainConv({{2, 5, 7, 19}, {37, 19, 1, 1}, "1, 1", "0, 0, 0, 0", "1, 1"}, true),
+      plainConv({{2, 5, 7, 19}, {37, 19, 1, 1}, "2, 2", "0, 0, 0, 0", "1, 1"}, true),
+      plainConv({{1, 1, 29, 4}, {7, 4, 1, 5}, "1, 2", "0, 2, 0, 1", "1, 2"}, true),
+      plainConv({{1, 3, 3, 2}, {5, 2, 2, 2}, "1, 1", "3, 3, 3, 3", "1, 1"}, true),
+      plainConv({{1, 7, 7, 8}, {9, 8, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16"}, true),
+      plainConv({{1, 40, 41, 16}, {24, 16, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+  };
+  for (Case &c : cases)
+    c.isPacked = true;
+  checkKernels(cases);
+}
+
+TEST_CASE("transposed convolution", "[dataflow]") {
+  auto transposed = [](const std::string &input, const std::string &weight, const std::string &result,
+                       const std::string &how) -> Case {
+    return {"%x: " + input + ", %w: " + weight,
+            "dataflow.conv_transpose %x, %w " + how + " : (" + input + ", " + weight + ") -> " + result,
+            {{-1, 1}},
+            5e-5};
+  };
+  checkKernels({
+      transposed("tensor<1x3x5x6xf32>", "tensor<3x4x3x3xf32>", "tensor<1x4x7x8xf32>",
+                 "strides [1, 1] pads_low [0, 0] dilations [1, 1]"),
+      transposed("tensor<2x4x5x6xf32>", "tensor<4x3x3x2xf32>", "tensor<2x6x10x17xf32>",
+                 "strides [2, 3] pads_low [1, 0] dilations [1, 2] {groups = 2 : i64}"),
+      transposed("tensor<1x3x9xf32>", "tensor<3x2x4xf32>", "tensor<1x2x25xf32>",
+                 "strides [3] pads_low [2] dilations [1]"),
+      transposed("tensor<1x2x3x4x3xf32>", "tensor<2x2x2x2x3xf32>", "tensor<1x2x6x8x5xf32>",
+                 "strides [2, 2, 1] pads_low [0, 0, 0] dilations [1, 1, 1]"),
+      // More output than any tap reaches: output_padding.
+      transposed("tensor<1x1x3x3xf32>", "tensor<1x1x2x2xf32>", "tensor<1x1x8x8xf32>",
+                 "strides [2, 2] pads_low [0, 0] dilations [1, 1]"),
+  });
+}

@@ -1,0 +1,309 @@
+//===- KernelHarness.cpp --------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "KernelHarness.h"
+#include "Reference.h"
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Packing.h"
+#include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Codegen/ObjectEmission.h"
+#include "sluice/Runtime/abi.h"
+#include "sluice/Support/Rng.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::test {
+
+namespace {
+
+/// Bytes between two unreadable pages, at the end or at the begin of the
+/// readable ones.
+class Guarded {
+public:
+  Guarded(size_t count, bool atEnd) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
+    map = static_cast<char *>(
+        mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(map != MAP_FAILED);
+    mprotect(map, page, PROT_NONE);
+    mprotect(map + page + bytes, page, PROT_NONE);
+    data = atEnd ? map + page + bytes - count : map + page;
+    // No value a result has by chance.
+    std::memset(data, 0xa5, count);
+  }
+  ~Guarded() { munmap(map, bytes + 2 * page); }
+  Guarded(const Guarded &) = delete;
+  char *data;
+
+private:
+  size_t page, bytes;
+  char *map;
+};
+
+void runForward(void *, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = 0; begin < extent; begin += grain)
+    fn(args, begin, std::min(begin + grain, extent));
+}
+
+void runBackward(void *, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain)
+    fn(args, begin, std::min(begin + grain, extent));
+}
+
+double randomIn(const Fill &fill, Rng &rng) { return fill.low + (fill.high - fill.low) * rng.uniform(); }
+
+Tensor makeInput(Type type, const Fill &fill, Rng &rng) {
+  Tensor tensor(type);
+  bool isFloat = isa<FloatType>(tensor.element());
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    if (isFloat)
+      tensor.set(i, randomIn(fill, rng));
+    else if (tensor.element().isInteger(1))
+      tensor.set(i, static_cast<double>(rng.below(2)));
+    else
+      tensor.set(i, std::floor(randomIn({fill.low, fill.high + 1}, rng)));
+  }
+  if (!fill.special)
+    return tensor;
+  int64_t width = elementBytes(tensor.element());
+  for (int64_t i = 0; i < tensor.size(); i += 2) {
+    double infinity = std::numeric_limits<double>::infinity();
+    const double floats[] = {NAN, infinity, -infinity, 0.0, -0.0, 1e30, -1e30, 2.5, -0.5, 300.7, -129.0, 70000.0, 3e9};
+    if (isFloat) {
+      tensor.set(i, floats[rng.below(std::size(floats))]);
+      continue;
+    }
+    // Any bit pattern is an integer: the extremes are all ones or nearly so.
+    const uint64_t bits[] = {0, 1, ~uint64_t(0), uint64_t(1) << (8 * width - 1), (uint64_t(1) << (8 * width - 1)) - 1};
+    uint64_t chosen = bits[rng.below(std::size(bits))];
+    if (!tensor.element().isInteger(1))
+      std::memcpy(&tensor.bytes[i * width], &chosen, width);
+  }
+  return tensor;
+}
+
+double defaultTolerance(Type element) {
+  if (element.isF64())
+    return 1e-12;
+  if (element.isF16())
+    return 2e-3;
+  if (element.isBF16())
+    return 1.6e-2;
+  return 1e-5;
+}
+
+/// The first element that differs, as text; "" where none does.
+std::string difference(const Tensor &actual, const Tensor &expected, double tolerance) {
+  bool isFloat = isa<FloatType>(actual.element());
+  int64_t width = elementBytes(actual.element());
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    double a = actual.get(i), e = expected.get(i);
+    bool same = std::memcmp(&actual.bytes[i * width], &expected.bytes[i * width], width) == 0;
+    if (!same && isFloat)
+      same = (std::isnan(a) && std::isnan(e)) || a == e || std::abs(a - e) <= tolerance * std::max(1.0, std::abs(e));
+    if (!same)
+      return "element " + std::to_string(i) + " of " + std::to_string(actual.size()) + " is " + std::to_string(a) +
+             ", expected " + std::to_string(e);
+  }
+  return "";
+}
+
+/// Puts packing before `op`, or before the group whose contraction is to read
+/// the packed weight. Returns what is to run.
+Operation *packWeights(Operation *op, const VectorTarget &target) {
+  auto group = dyn_cast<FusedOp>(op);
+  Operation *contraction = group ? group.getAnchor() : op;
+  auto argument = dyn_cast<BlockArgument>(contraction->getOperand(1));
+  Value weight = group ? group->getOperand(argument.getArgNumber()) : contraction->getOperand(1);
+  OpBuilder outside(op), inside(contraction);
+  Location loc = op->getLoc();
+  auto handIn = [&](Value packed) -> Value {
+    if (!group)
+      return packed;
+    group->setOperand(argument.getArgNumber(), packed);
+    argument.setType(packed.getType());
+    return argument;
+  };
+  Operation *packed;
+  if (auto conv = dyn_cast<ConvOp>(contraction)) {
+    emit::ConvSpec spec = describeConv(conv);
+    Attribute channels = inside.getI64IntegerAttr(conv.getOutputChannels());
+    auto kernel = inside.getDenseI64ArrayAttr(conv.getKernelShape());
+    Value blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
+                                            emit::isDepthwise(spec));
+    packed =
+        ConvOp::create(inside, loc, conv.getInput(), handIn(blocks), conv.getStrides(), conv.getPads(),
+                       conv.getDilations(), conv.getGroups(), conv.getLayout(), cast<IntegerAttr>(channels), kernel);
+  } else {
+    auto matmul = cast<MatmulOp>(contraction);
+    emit::MatmulSpec spec = describeMatmul(matmul);
+    Value panels =
+        PackMatmulRhsOp::create(outside, loc, weight, matmul.getTransposeRhs(), emit::matmulPanel(spec, target));
+    packed = MatmulOp::create(inside, loc, matmul.getLhs(), handIn(panels), matmul.getTransposeLhsAttr(), UnitAttr(),
+                              inside.getI64IntegerAttr(spec.n));
+  }
+  REQUIRE(packed->getResultTypes() == contraction->getResultTypes());
+  contraction->replaceAllUsesWith(packed);
+  contraction->erase();
+  return group ? op : packed;
+}
+
+/// A compiled module: kernel i, and how to find it.
+class Library {
+public:
+  Library(ModuleOp module, size_t numKernels) {
+    exportKernels(module, numKernels);
+    auto need = [](const auto &result) {
+      if (!result)
+        FAIL(result.error().message);
+    };
+    need(lowerKernelsToLLVM(module));
+    auto target = resolveTarget("native");
+    need(target);
+    EmissionParams params;
+    params.optLevel = 1;
+    auto objects = emitObjects(module, *target, params);
+    need(objects);
+    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-dataflow-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()));
+    std::string path = pattern + "/kernels.so";
+    auto linked = linkSharedLibrary(*objects, path);
+    handle = linked ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+    std::filesystem::remove_all(pattern);
+    need(linked);
+    if (!handle)
+      FAIL(dlerror());
+  }
+  ~Library() { dlclose(handle); }
+  Library(const Library &) = delete;
+
+  sluice_kernel_fn kernel(int32_t i) const {
+    auto get = reinterpret_cast<void *(*)(int32_t)>(dlsym(handle, "sluice_model_get"));
+    REQUIRE(get);
+    return reinterpret_cast<sluice_kernel_fn>(get(i));
+  }
+
+private:
+  /// The one symbol a library shows hands out the kernels.
+  static void exportKernels(ModuleOp module, size_t numKernels) {
+    MLIRContext *context = module.getContext();
+    Location loc = UnknownLoc::get(context);
+    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    auto ptr = LLVM::LLVMPointerType::get(context);
+    auto get = LLVM::LLVMFuncOp::create(b, loc, "sluice_model_get", LLVM::LLVMFunctionType::get(ptr, {b.getI32Type()}));
+    b.setInsertionPointToStart(get.addEntryBlock(b));
+    Value result = LLVM::ZeroOp::create(b, loc, ptr);
+    for (size_t i = 0; i < numKernels; ++i) {
+      Value wanted = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(i)));
+      Value isThis = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, get.getArgument(0), wanted);
+      Value address = LLVM::AddressOfOp::create(b, loc, ptr, "kernel" + std::to_string(i));
+      result = LLVM::SelectOp::create(b, loc, isThis, address, result);
+    }
+    LLVM::ReturnOp::create(b, loc, result);
+  }
+
+  void *handle = nullptr;
+};
+
+std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environment &values, bool atEnd) {
+  std::vector<std::unique_ptr<Guarded>> buffers;
+  std::vector<void *> args;
+  auto add = [&](size_t bytes) {
+    buffers.push_back(std::make_unique<Guarded>(bytes, atEnd));
+    args.push_back(buffers.back()->data);
+    return buffers.back()->data;
+  };
+  for (Value operand : op->getOperands()) {
+    const Tensor &tensor = values.at(operand);
+    char *data = add(tensor.bytes.size());
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), data);
+  }
+  for (Type type : op->getResultTypes())
+    add(tensorBytes(type));
+  add(cast<CostOpInterface>(op).getWorkspaceBytes());
+  sluice_kernel_env env{sizeof(sluice_kernel_env), nullptr, atEnd ? runForward : runBackward};
+  REQUIRE(kernel(&env, args.data()) == 0);
+  std::vector<Tensor> results;
+  for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
+    Tensor &result = results.emplace_back(type);
+    const char *data = buffers[op->getNumOperands() + i]->data;
+    std::copy_n(data, result.bytes.size(), result.bytes.begin());
+  }
+  return results;
+}
+
+} // namespace
+
+std::string tensorOf(const std::vector<int64_t> &shape, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t extent : shape)
+    text += std::to_string(extent) + "x";
+  return text + element + ">";
+}
+
+void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  registry.insert<DataflowDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+
+  auto host = resolveTarget("native");
+  REQUIRE(host);
+  VectorTarget target;
+  target.lanesF32 = lanes ? lanes : host->vectorLanes(32);
+  target.registers = host->numVectorRegisters;
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
+  std::vector<OwningOpRef<ModuleOp>> modules;
+  std::vector<Operation *> operators;
+  for (const Case &c : cases) {
+    std::string text = "func.func @main(" + c.arguments + ") {\n" + c.body + "\nreturn\n}\n";
+    INFO(text);
+    modules.push_back(parseSourceString<ModuleOp>(text, &context));
+    REQUIRE(modules.back());
+    auto main = *modules.back()->getOps<func::FuncOp>().begin();
+    operators.push_back(main.getBody().front().getTerminator()->getPrevNode());
+    if (c.isPacked)
+      operators.back() = packWeights(operators.back(), target);
+    std::string symbol = "kernel" + std::to_string(operators.size() - 1);
+    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target)));
+  }
+  Library library(*kernels, cases.size());
+
+  for (auto [i, c] : llvm::enumerate(cases)) {
+    Operation *op = operators[i];
+    INFO(c.arguments << "\n" << c.body);
+    Rng rng(i + 1);
+    Environment values;
+    for (auto [n, argument] : llvm::enumerate(op->getBlock()->getArguments())) {
+      Fill fill = c.fills.empty() ? Fill() : c.fills[std::min(n, c.fills.size() - 1)];
+      values.insert({argument, makeInput(argument.getType(), fill, rng)});
+    }
+    for (Operation &each : *op->getBlock())
+      if (&each != op->getBlock()->getTerminator())
+        interpret(&each, values);
+    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/true);
+    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/false);
+    for (auto [n, result] : llvm::enumerate(op->getResults())) {
+      double tolerance = c.tolerance ? c.tolerance : defaultTolerance(forward[n].element());
+      CHECK(difference(forward[n], values.at(result), tolerance) == "");
+      CHECK(forward[n].bytes == backward[n].bytes);
+    }
+  }
+}
+
+} // namespace sluice::test
