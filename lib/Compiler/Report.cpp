@@ -79,8 +79,10 @@ static std::string cards(const PlanFile &file) {
   for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
     if (file.plan.arenaBytes[m] > 0)
       text += card(formatBytes(file.plan.arenaBytes[m]),
-                   concat("of ", file.problem.machine.memories[m].name, ", ",
-                          percent(file.plan.arenaBytes[m], summary.peakBytes[m]), " of its peak"));
+                   concat("of ", file.problem.machine.memories[m].name,
+                          summary.peakBytes[m] > 0
+                              ? concat(", ", percent(file.plan.arenaBytes[m], summary.peakBytes[m]), " of its peak")
+                              : ""));
   text += card(concat(graph.numOperators()), "operators");
   return text + "</div>\n";
 }
@@ -122,10 +124,11 @@ std::string reportHtml(const PlanFile &file) {
                 "<span>drag to zoom, double click for all, Ctrl and wheel too</span><span id=\"legend\"></span></div>\n"
                 "<div id=\"timeline\"></div>\n</section>\n"
                 "<section>\n<h2>Memory over time</h2>\n<div id=\"memory\"></div>\n</section>\n"
-                "<section>\n<h2>Baselines</h2>\n<table>\n<thead><tr><th>plan</th><th class=\"number\">step</th>"
+                "<section>\n<h2>Baselines</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>plan</th><th "
+                "class=\"number\">step</th>"
                 "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
                 baselineRows(file.summary),
-                "</tbody>\n</table>\n</section>\n"
+                "</tbody>\n</table></div>\n</section>\n"
                 "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
                 "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"
                 "<section>\n<h2>Graph</h2>\n<p>",

@@ -168,7 +168,7 @@
       picture.append(svg('line', {x1: kLeft, x2: right, y1: y(bytes), y2: y(bytes), stroke: colour, 'stroke-dasharray': dashes}));
       picture.append(svg('text', {x: right, y: y(bytes) + (above ? -3 : 11), 'text-anchor': 'end'}, text + ' ' + bytesText(bytes)));
     };
-    line(memory.peakBytes, 'var(--many)', '2 3', 'peak without swapping', true);
+    if (memory.peakBytes > 0) line(memory.peakBytes, 'var(--many)', '2 3', 'peak without swapping', true);
     if (limited) line(memory.limitBytes, 'var(--limit)', '6 3', 'limit', memory.limitBytes >= memory.peakBytes);
     picture.append(svg('text', {x: 0, y: 34}, memory.name.slice(0, 20)));
     picture.append(svg('text', {x: 0, y: 50}, 'planned ' + bytesText(memory.plannedBytes)));
@@ -187,7 +187,7 @@
       const hits = sorted.filter(entry => !wanted || columns.some(column => String(entry[column.key]).toLowerCase().includes(wanted)));
       const listed = all ? hits : hits.slice(0, kFirst);
       body.replaceChildren(...listed.map(entry => html('tr', {}, ...columns.map(column => html('td', {
-        textContent: column.text ? column.text(entry[column.key]) : entry[column.key], className: column.text ? 'number' : ''})))));
+        textContent: column.text ? column.text(entry[column.key]) : entry[column.key], className: column.text ? 'number' : column.short ? 'short' : ''})))));
       note.textContent = countText(listed.length) + ' of ' + countText(entries.length);
       more.hidden = listed.length === hits.length;
     };
@@ -253,12 +253,12 @@
   key('var(--out)', 'swap out');
 
   table(document.getElementById('swaps'), [
-    {title: 'tensor', key: 'name'}, {title: 'kind', key: 'kind'}, {title: 'type', key: 'type'},
+    {title: 'tensor', key: 'name'}, {title: 'kind', key: 'kind', short: true}, {title: 'type', key: 'type'},
     {title: 'size', key: 'bytes', text: bytesText}, {title: 'in', key: 'copiesIn', text: countText},
     {title: 'out', key: 'copiesOut', text: countText}, {title: 'moved', key: 'movedBytes', text: bytesText}, {title: 'why', key: 'why'},
   ], data.swaps);
   table(document.getElementById('operators'), [
-    {title: 'operator', key: 'name'}, {title: 'kind', key: 'kind'}, {title: 'device', key: 'deviceName'},
+    {title: 'operator', key: 'name'}, {title: 'kind', key: 'kind', short: true}, {title: 'device', key: 'deviceName', short: true},
     {title: 'start', key: 'startNs', text: timeText}, {title: 'time', key: 'timeNs', text: timeText},
     {title: 'flops', key: 'flops', text: countText}, {title: 'working set', key: 'workingSetBytes', text: bytesText},
   ], data.operators.map(op => ({...op, deviceName: data.devices[op.device]})));

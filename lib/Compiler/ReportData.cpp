@@ -195,6 +195,9 @@ private:
     const Pause pause = longestPause(uses, livesOn);
     if (!pause.from.valid())
       return tensor.updates.valid() ? "its state's home is in host memory" : "no pause between its uses";
+    if (pause.from == pause.to)
+      return concat("used once a step, by '", graph.op(pause.from).name, "': its ", formatBytes(tensor.bytes),
+                    " serve others for ", formatDuration(pause.ns));
     return concat("unused for ", formatDuration(pause.ns), pause.overStepEnd ? " over the step's end" : "", ", from '",
                   graph.op(pause.from).name, "' to '", graph.op(pause.to).name, "': its ", formatBytes(tensor.bytes),
                   " serve others meanwhile");

@@ -46,9 +46,6 @@ Status runCompile(const Options &options) {
   Expected<Phase> last = parsePhase(options.compileTo);
   if (!last)
     return propagate(last);
-  if (*last == Phase::Link && options.output.empty())
-    return makeError(ErrorCode::InvalidInput, "no directory for the compiled model, '", options.model,
-                     "', give one with -o");
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
@@ -89,7 +86,11 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("PHASE")
       ->capture_default_str();
   options->compile.addTo(*command);
-  command->callback([options, &action] { action = [options] { return runCompile(*options); }; });
+  command->callback([options, &action] {
+    if (options->output.empty() && options->compileTo == phaseNames().back())
+      throw CLI::RequiredError("--output");
+    action = [options] { return runCompile(*options); };
+  });
 }
 
 } // namespace sluice::driver

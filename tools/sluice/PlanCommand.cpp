@@ -8,6 +8,7 @@
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -27,6 +28,27 @@ std::string ratio(int64_t part, int64_t whole) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3fx", static_cast<double>(part) / static_cast<double>(whole));
   return text;
+}
+
+/// Baselines that differ in the part of their names after a slash alone.
+struct Family {
+  std::string name;
+  const Baseline *best = nullptr;
+  int64_t size = 0;
+};
+
+std::vector<Family> families(const std::vector<Baseline> &baselines) {
+  std::vector<Family> list;
+  for (const Baseline &baseline : baselines) {
+    const std::string name = baseline.name.substr(0, baseline.name.find('/'));
+    auto family = std::find_if(list.begin(), list.end(), [&](const Family &other) { return other.name == name; });
+    if (family == list.end())
+      family = list.insert(list.end(), {name, &baseline, 0});
+    ++family->size;
+    if (baseline.makespanNs && (!family->best->makespanNs || *baseline.makespanNs < *family->best->makespanNs))
+      family->best = &baseline;
+  }
+  return list;
 }
 
 void printPlan(const PlanFile &file) {
@@ -53,13 +75,14 @@ void printPlan(const PlanFile &file) {
   if (summary.baselines.empty())
     return;
   std::cout << '\n';
-  Table baselines({"baseline", "makespan", "to this plan's"});
-  for (const Baseline &baseline : summary.baselines) {
-    if (baseline.makespanNs)
-      baselines.add(
-          {baseline.name, formatDuration(*baseline.makespanNs), ratio(*baseline.makespanNs, summary.makespanNs)});
+  Table baselines({"baseline", "makespan", "to this plan's", ""});
+  for (const Family &family : families(summary.baselines)) {
+    const std::string note = family.size > 1 ? concat("best of ", family.size) : "";
+    if (family.best->makespanNs)
+      baselines.add({family.best->name, formatDuration(*family.best->makespanNs),
+                     ratio(*family.best->makespanNs, summary.makespanNs), note});
     else
-      baselines.add({baseline.name, "infeasible", baseline.reason});
+      baselines.add({family.best->name, "infeasible", "-", family.best->reason});
   }
   baselines.print();
 }

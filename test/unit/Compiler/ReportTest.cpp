@@ -39,7 +39,7 @@ TEST_CASE("copied tensors say why", "[report]") {
   CHECK(why["opt5"] == "the caller reads it in host memory");
   int paused = 0;
   for (const auto &[name, text] : why)
-    paused += text.find("over the step's end, from 'op") != std::string::npos;
+    paused += text.find("used once a step, by 'op") != std::string::npos;
   CHECK(paused >= 1);
 }
 
