@@ -109,39 +109,49 @@ struct SinkTranspose : OpInterfaceRewritePattern<PermutableOpInterface> {
     return transpose && transpose.getPermutation() == ArrayRef(kToFirst) ? transpose : TransposeOp();
   }
 
-  /// Channels-last form of an operand of a 4-dimensional operator: free, or
-  /// null.
-  Value toLast(OpBuilder &b, Value operand) const {
+  /// An operand of a 4-dimensional operator under four dimensions.
+  static SmallVector<int64_t> imageShape(Value operand) {
+    ArrayRef<int64_t> own = typeOf(operand).getShape();
+    SmallVector<int64_t> shape(4 - own.size(), 1);
+    llvm::append_range(shape, own);
+    return shape;
+  }
+
+  /// Its channels-last form costs nothing at run time.
+  static bool isFree(Value operand) {
+    if (layoutTranspose(operand) || elementCount(operand.getType()) == 1)
+      return true;
+    if (typeOf(operand).getRank() > 4)
+      return false;
+    SmallVector<int64_t> shape = imageShape(operand);
+    return isConstantExpression(operand) || shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
+  }
+
+  static Value toLast(OpBuilder &b, Value operand) {
     if (auto transpose = layoutTranspose(operand))
       return transpose.getInput();
-    auto type = typeOf(operand);
-    if (elementCount(type) == 1)
+    if (elementCount(operand.getType()) == 1)
       return operand;
-    if (type.getRank() > 4)
-      return Value();
-    SmallVector<int64_t> shape(4 - type.getRank(), 1);
-    llvm::append_range(shape, type.getShape());
-    bool isFree = isConstantExpression(operand) || shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
-    if (!isFree)
-      return Value();
-    return b.createOrFold<TransposeOp>(operand.getLoc(), reshape(b, operand, shape), ArrayRef(kToLast));
+    return b.createOrFold<TransposeOp>(operand.getLoc(), reshape(b, operand, imageShape(operand)), ArrayRef(kToLast));
   }
 
   LogicalResult matchAndRewrite(PermutableOpInterface op, PatternRewriter &b) const override {
     if (op->getNumResults() != 1 || typeOf(op->getResult(0)).getRank() != 4)
       return failure();
+    // Look before building anything: a pattern that fails must leave no trace.
     bool sinks = false;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      sinks |= op.isPermutedOperand(i) && layoutTranspose(operand);
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      if (!op.isPermutedOperand(i))
+        continue;
+      if (!isFree(operand))
+        return failure();
+      sinks |= static_cast<bool>(layoutTranspose(operand));
+    }
     if (!sinks)
       return failure();
     SmallVector<Value> operands;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      Value moved = op.isPermutedOperand(i) ? toLast(b, operand) : operand;
-      if (!moved)
-        return failure();
-      operands.push_back(moved);
-    }
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(op.isPermutedOperand(i) ? toLast(b, operand) : operand);
     FailureOr<Operation *> permuted = op.permute(b, kToLast, operands);
     if (failed(permuted))
       return failure();
@@ -165,6 +175,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     TransposeOp::getCanonicalizationPatterns(patterns, context);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(function, std::move(patterns), config)))
       return signalPassFailure();
     OpPassManager cse("func.func");

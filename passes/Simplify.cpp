@@ -155,6 +155,7 @@ struct Simplify : sluice::impl::SimplifyPassBase<Simplify> {
       name.getCanonicalizationPatterns(patterns, context);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(function, std::move(patterns), config)))
       return signalPassFailure();
     OpPassManager cse("func.func");
