@@ -35,16 +35,18 @@ private:
   Expected<Value> lookup(const std::string &name);
   Status finish(func::FuncOp function);
 
-  Location locationOf(const ::onnx::NodeProto &node) {
-    StringRef name = node.name();
-    if (name.empty() && node.output_size())
-      name = node.output(0);
-    return NameLoc::get(builder.getStringAttr(name.empty() ? StringRef(node.op_type()) : name));
+  /// Its name, or that of its first output.
+  static StringRef nameOf(const ::onnx::NodeProto &node) {
+    if (!node.name().empty())
+      return node.name();
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        return output;
+    return node.op_type();
   }
+  Location locationOf(const ::onnx::NodeProto &node) { return NameLoc::get(builder.getStringAttr(nameOf(node))); }
   static std::string describe(const ::onnx::NodeProto &node) {
-    std::string name = node.name();
-    if (name.empty() && node.output_size())
-      name = node.output(0);
+    std::string name = nameOf(node).str();
     std::string domain = node.domain().empty() ? "" : node.domain() + ":";
     return concat("'", name, "' (", domain, node.op_type(), ")");
   }

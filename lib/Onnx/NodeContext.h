@@ -191,6 +191,7 @@ llvm::ArrayRef<OperatorEntry> indexingOperators();
 llvm::ArrayRef<OperatorEntry> resizeOperators();
 llvm::ArrayRef<OperatorEntry> constantOperators();
 llvm::ArrayRef<OperatorEntry> quantizeOperators();
+llvm::ArrayRef<OperatorEntry> recurrentOperators();
 
 /// The converter of an operator at a version of its domain; null where there is none. `known` tells whether the
 /// operator exists at another version.

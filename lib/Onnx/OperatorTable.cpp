@@ -19,7 +19,8 @@ const Table &table() {
     Table result;
     for (llvm::ArrayRef<OperatorEntry> family :
          {elementwiseOperators(), linearOperators(), windowOperators(), normOperators(), reduceOperators(),
-          movementOperators(), indexingOperators(), resizeOperators(), constantOperators(), quantizeOperators()})
+          movementOperators(), indexingOperators(), resizeOperators(), constantOperators(), quantizeOperators(),
+          recurrentOperators()})
       for (const OperatorEntry &entry : family)
         result[{entry.domain, entry.name}].bySince.emplace(entry.since, entry.convert);
     return result;

@@ -1,0 +1,253 @@
+//===- ConvertRecurrent.cpp - LSTM, GRU and RNN ---------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Sequence lengths are static, so a recurrent operator unrolls: one product for
+// all inputs at once, and one step of the cell per element of the sequence.
+//
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+constexpr int64_t kMostSteps = 2048;
+
+enum class Cell { Lstm, Gru, Rnn };
+
+/// What one direction computes with. Gates lie one behind the other along the first dimension of the weights.
+struct Direction {
+  Value weight, recurrence;         ///< [gates * hidden, inputs] and [gates * hidden, hidden].
+  Value inputBias, recurrenceBias;  ///< [gates * hidden], or null.
+  Value peepholes;                  ///< LSTM: [3 * hidden], or null.
+  Value hidden, cell;               ///< State, [batch, hidden].
+  SmallVector<UnaryKind> functions; ///< The cell's f, g, h.
+};
+
+class Unroller {
+public:
+  Unroller(NodeContext &node, Cell cell) : node(node), cell(cell) {}
+  LogicalResult run();
+
+private:
+  LogicalResult readSizes();
+  LogicalResult readDirection(int64_t index, Direction &direction);
+  FailureOr<SmallVector<UnaryKind>> functions(int64_t index, int64_t count);
+  /// Runs all steps; hidden states in order of time.
+  SmallVector<Value> unroll(Direction &direction, bool backward);
+  void step(Direction &direction, Value projected);
+  void lstm(Direction &direction, Value projected);
+  void gru(Direction &direction, Value projected);
+
+  Value part(Value x, int64_t index, int64_t dimension) { return node.sliceAxis(x, dimension, index * hidden, hidden); }
+  /// Slice `index` of the first dimension, as `dims`; null where there is no such input.
+  Value slab(size_t input, int64_t index, ArrayRef<int64_t> dims) {
+    return node.has(input) ? node.reshape(node.sliceAxis(node.input(input), 0, index, 1), dims) : Value();
+  }
+  Value sum(Value a, Value b) { return b ? node.add(a, b) : a; }
+
+  NodeContext &node;
+  Cell cell;
+  Value x;
+  int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1, directions = 1;
+  bool batchFirst = false;
+};
+
+LogicalResult Unroller::readSizes() {
+  if (failed(node.require(3)))
+    return failure();
+  x = node.input(0);
+  batchFirst = node.integerOr("layout", 0) != 0;
+  if (rankOf(x) != 3 || rankOf(node.input(1)) != 3 || rankOf(node.input(2)) != 3)
+    return node.invalid("its input or weights do not have three dimensions");
+  if (batchFirst)
+    x = node.transpose(x, {1, 0, 2});
+  if (!x)
+    return node.result({});
+  steps = shapeOf(x)[0], batch = shapeOf(x)[1], inputs = shapeOf(x)[2];
+  gates = cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1;
+  directions = shapeOf(node.input(1))[0];
+  hidden = shapeOf(node.input(2))[2];
+  std::string direction = node.stringOr("direction", "forward");
+  if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || hidden > (int64_t(1) << 40) ||
+      shapeOf(node.input(1)) != ArrayRef<int64_t>({directions, gates * hidden, inputs}) ||
+      shapeOf(node.input(2)) != ArrayRef<int64_t>({directions, gates * hidden, hidden}))
+    return node.invalid("its weights do not fit its input and direction");
+  auto fits = [&](size_t input, ArrayRef<int64_t> dims) {
+    return !node.has(input) || shapeOf(node.input(input)) == dims;
+  };
+  Dims state = batchFirst ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  if (!fits(3, {directions, 2 * gates * hidden}) || !fits(5, state) || !fits(6, state) ||
+      !fits(7, {directions, 3 * hidden}))
+    return node.invalid("its bias, initial state or peepholes do not fit its weights");
+  if (steps < 1 || steps > kMostSteps)
+    return node.unsupported("its sequence has " + Twine(steps) + " elements, 1 to " + Twine(kMostSteps) +
+                            " are supported");
+  if (node.find("clip"))
+    return node.unsupported("it clips its cell");
+  if (node.integerOr("input_forget", 0) != 0)
+    return node.unsupported("it couples input and forget gates");
+  if (!node.has(4))
+    return success();
+  FailureOr<Dims> lengths = node.constantIntegers(4, "sequence lengths");
+  if (failed(lengths))
+    return failure();
+  if (llvm::any_of(*lengths, [&](int64_t length) { return length != steps; }))
+    return node.unsupported("its sequences differ in length");
+  return success();
+}
+
+FailureOr<SmallVector<UnaryKind>> Unroller::functions(int64_t index, int64_t count) {
+  SmallVector<UnaryKind> result;
+  const ::onnx::AttributeProto *given = node.find("activations");
+  if (node.find("activation_alpha") || node.find("activation_beta"))
+    return node.unsupported("its activations have parameters");
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = index * count + i;
+    std::string name = i == 0 && cell != Cell::Rnn ? "Sigmoid" : "Tanh";
+    if (given && at < given->strings_size())
+      name = given->strings(static_cast<int>(at));
+    if (name == "Sigmoid")
+      result.push_back(UnaryKind::sigmoid);
+    else if (name == "Tanh")
+      result.push_back(UnaryKind::tanh);
+    else if (name == "Relu")
+      result.push_back(UnaryKind::relu);
+    else
+      return node.unsupported("its activation is '" + name + "'");
+  }
+  return result;
+}
+
+LogicalResult Unroller::readDirection(int64_t index, Direction &direction) {
+  FailureOr<SmallVector<UnaryKind>> chosen = functions(index, cell == Cell::Lstm ? 3 : cell == Cell::Gru ? 2 : 1);
+  if (failed(chosen))
+    return failure();
+  direction.functions = *chosen;
+  int64_t rows = gates * hidden;
+  direction.weight = slab(1, index, {rows, inputs});
+  direction.recurrence = slab(2, index, {rows, hidden});
+  if (Value bias = slab(3, index, {2 * rows})) {
+    direction.inputBias = node.sliceAxis(bias, 0, 0, rows);
+    direction.recurrenceBias = node.sliceAxis(bias, 0, rows, rows);
+  }
+  Value zero = node.splat(elementTypeOf(x), 0, {batch, hidden});
+  auto initial = [&](size_t input) -> Value {
+    if (!node.has(input))
+      return zero;
+    return node.reshape(node.sliceAxis(node.input(input), batchFirst ? 1 : 0, index, 1), {batch, hidden});
+  };
+  direction.hidden = initial(5);
+  if (cell == Cell::Lstm) {
+    direction.cell = initial(6);
+    direction.peepholes = slab(7, index, {3 * hidden});
+  }
+  return success();
+}
+
+/// Gates i, o, f, c; peepholes i, o, f.
+void Unroller::lstm(Direction &direction, Value projected) {
+  Value all = node.add(projected, node.matmul(direction.hidden, direction.recurrence, false, true));
+  auto gate = [&](int64_t index, UnaryKind function, Value seen) {
+    Value value = part(all, index, 1);
+    if (direction.peepholes && index < 3)
+      value = node.add(value, node.mul(part(direction.peepholes, index, 0), seen));
+    return node.unary(function, value);
+  };
+  Value input = gate(0, direction.functions[0], direction.cell),
+        forget = gate(2, direction.functions[0], direction.cell);
+  Value candidate = gate(3, direction.functions[1], {});
+  direction.cell = node.add(node.mul(forget, direction.cell), node.mul(input, candidate));
+  Value output = gate(1, direction.functions[0], direction.cell);
+  direction.hidden = node.mul(output, node.unary(direction.functions[2], direction.cell));
+}
+
+/// Gates z, r, h.
+void Unroller::gru(Direction &direction, Value projected) {
+  Value before = direction.hidden, bias = direction.recurrenceBias;
+  auto recurrent = [&](int64_t index, Value state) {
+    Value product = node.matmul(state, part(direction.recurrence, index, 0), false, true);
+    return sum(product, bias ? part(bias, index, 0) : Value());
+  };
+  UnaryKind f = direction.functions[0], g = direction.functions[1];
+  Value update = node.unary(f, node.add(part(projected, 0, 1), recurrent(0, before)));
+  Value reset = node.unary(f, node.add(part(projected, 1, 1), recurrent(1, before)));
+  bool linearBeforeReset = node.integerOr("linear_before_reset", 0) != 0;
+  Value remembered = linearBeforeReset ? node.mul(reset, recurrent(2, before)) : recurrent(2, node.mul(reset, before));
+  Value candidate = node.unary(g, node.add(part(projected, 2, 1), remembered));
+  Value one = node.splat(elementTypeOf(x), 1);
+  direction.hidden = node.add(node.mul(node.sub(one, update), candidate), node.mul(update, before));
+}
+
+void Unroller::step(Direction &direction, Value projected) {
+  if (cell == Cell::Lstm)
+    return lstm(direction, projected);
+  if (cell == Cell::Gru)
+    return gru(direction, projected);
+  Value product = node.matmul(direction.hidden, direction.recurrence, false, true);
+  direction.hidden = node.unary(direction.functions[0], node.add(projected, product));
+}
+
+SmallVector<Value> Unroller::unroll(Direction &direction, bool backward) {
+  Value projected = node.matmul(node.reshape(x, {steps * batch, inputs}), direction.weight, false, true);
+  projected = sum(projected, direction.inputBias);
+  // A GRU may scale its recurrent bias with the reset gate.
+  if (cell != Cell::Gru)
+    projected = sum(projected, direction.recurrenceBias);
+  SmallVector<Value> states(steps);
+  for (int64_t i = 0; i < steps && projected; ++i) {
+    int64_t at = backward ? steps - 1 - i : i;
+    step(direction, node.sliceAxis(projected, 0, at * batch, batch));
+    states[at] = node.reshape(direction.hidden, {1, 1, batch, hidden});
+  }
+  return states;
+}
+
+LogicalResult Unroller::run() {
+  if (failed(readSizes()))
+    return failure();
+  bool backward = node.stringOr("direction", "forward") == "reverse";
+  SmallVector<Value> sequences, lastHidden, lastCell;
+  for (int64_t index = 0; index < directions; ++index) {
+    Direction direction;
+    if (failed(readDirection(index, direction)))
+      return failure();
+    SmallVector<Value> states = unroll(direction, backward || index == 1);
+    if (llvm::is_contained(states, Value()))
+      return node.result({});
+    sequences.push_back(node.concat(states, 0));
+    lastHidden.push_back(node.reshape(direction.hidden, {1, batch, hidden}));
+    lastCell.push_back(node.reshape(direction.cell, {1, batch, hidden}));
+  }
+  Value all = node.concat(sequences, 1), last = node.concat(lastHidden, 0);
+  if (batchFirst) {
+    all = node.transpose(all, {2, 0, 1, 3});
+    last = node.transpose(last, {1, 0, 2});
+  }
+  SmallVector<Value> results{all, last};
+  if (cell == Cell::Lstm) {
+    Value state = node.concat(lastCell, 0);
+    results.push_back(batchFirst ? node.transpose(state, {1, 0, 2}) : state);
+  }
+  return node.results(results);
+}
+
+LogicalResult lstm(NodeContext &node) { return Unroller(node, Cell::Lstm).run(); }
+LogicalResult gru(NodeContext &node) { return Unroller(node, Cell::Gru).run(); }
+LogicalResult rnn(NodeContext &node) { return Unroller(node, Cell::Rnn).run(); }
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "LSTM", 7, lstm},
+    {"", "GRU", 7, gru},
+    {"", "RNN", 7, rnn},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> recurrentOperators() { return kOperators; }
+
+} // namespace sluice::onnximport
