@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -29,8 +30,18 @@ private:
   /// The nodes of a graph, in order, into the innermost scope.
   Status importNodes(const ::onnx::GraphProto &graph);
   Status importNode(const ::onnx::NodeProto &node);
-  /// The branch that a condition known now chooses.
-  Status importIf(const ::onnx::NodeProto &node);
+  /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
+  Expected<SmallVector<Value>> importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments);
+  /// The branch that a condition known now chooses; of both, where it is not known and their results agree in type.
+  Status importIf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
+  /// Loops whose number of iterations is known now unroll.
+  Status importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
+  Status importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
+  Expected<Value> stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node, ArrayRef<Value> values,
+                              int64_t axis);
+  static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, StringRef name);
+  Status bindOutputs(const ::onnx::NodeProto &node, ArrayRef<Value> results);
+  Status malformed(const ::onnx::NodeProto &node, StringRef reason);
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
   Expected<Value> lookup(const std::string &name);
   Status finish(func::FuncOp function);
@@ -64,6 +75,9 @@ private:
   };
   std::vector<Scope> scopes{Scope()};
   std::vector<std::string> unsupported;
+  /// Loops in loops multiply: unrolling stops here.
+  static constexpr int64_t kMostUnrolledNodes = 100000;
+  int64_t unrolledNodes = 0;
   /// Initializers stand before everything else.
   Operation *lastConstant = nullptr;
 };
@@ -149,37 +163,219 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
   return {};
 }
 
-Status GraphImporter::importIf(const ::onnx::NodeProto &node) {
-  Expected<Value> condition = node.input_size() == 1 ? lookup(node.input(0)) : Expected<Value>(Value());
-  if (!condition)
-    return propagate(condition);
-  if (!*condition)
-    return {};
-  std::optional<SmallVector<int64_t>> known = getIntegers(*condition);
-  if (!known || known->size() != 1) {
-    reportUnsupported(node, "its condition is not known before the model runs");
-    return {};
-  }
-  StringRef name = known->front() ? "then_branch" : "else_branch";
-  auto branch = llvm::find_if(node.attribute(), [&](const auto &attribute) { return attribute.name() == name; });
-  if (branch == node.attribute().end() || branch->g().output_size() < node.output_size())
-    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(), "' has no ",
-                     name.str(), " with ", node.output_size(), " outputs");
+const ::onnx::GraphProto *GraphImporter::subgraph(const ::onnx::NodeProto &node, StringRef name) {
+  for (const ::onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name && attribute.has_g())
+      return &attribute.g();
+  return nullptr;
+}
+
+Expected<SmallVector<Value>> GraphImporter::importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
   scopes.emplace_back();
+  for (auto [input, argument] : llvm::zip(body.input(), arguments))
+    scopes.back().values[input.name()] = argument;
+  if (Status status = importNodes(body); !status)
+    return propagate(status);
   SmallVector<Value> results;
-  if (Status status = importNodes(branch->g()); !status)
-    return status;
-  for (int i = 0; i < node.output_size(); ++i) {
-    Expected<Value> value = lookup(branch->g().output(i).name());
+  for (const ::onnx::ValueInfoProto &output : body.output()) {
+    Expected<Value> value = lookup(output.name());
     if (!value)
       return propagate(value);
     results.push_back(*value);
   }
   scopes.pop_back();
+  unrolledNodes += body.node_size();
+  return results;
+}
+
+Status GraphImporter::malformed(const ::onnx::NodeProto &node, StringRef reason) {
+  return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(),
+                   "' cannot be imported: ", reason.str());
+}
+
+Status GraphImporter::bindOutputs(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
   for (int i = 0; i < node.output_size(); ++i)
     if (!node.output(i).empty())
       scopes.back().values[node.output(i)] = results[i];
   return {};
+}
+
+Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *thenBranch = subgraph(node, "then_branch"), *elseBranch = subgraph(node, "else_branch");
+  if (inputs.size() != 1 || !inputs[0] || elementCount(inputs[0].getType()) != 1 || !thenBranch || !elseBranch ||
+      thenBranch->output_size() < node.output_size() || elseBranch->output_size() < node.output_size())
+    return malformed(node, "its condition is no single value, or its branches do not fit its outputs");
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
+    Expected<SmallVector<Value>> results = importBody(known->front() ? *thenBranch : *elseBranch, {});
+    if (!results)
+      return propagate(results);
+    return bindOutputs(node, *results);
+  }
+  // Operators have no effects: both branches run, and the condition chooses.
+  size_t depth = scopes.size();
+  auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
+  scopes.resize(depth);
+  if (!ifTrue || !ifFalse) {
+    reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
+                                   (ifTrue ? ifFalse : ifTrue).error().message));
+    return {};
+  }
+  onnximport::Builder build(builder, locationOf(node));
+  Value condition = build.reshape(inputs[0], {});
+  SmallVector<Value> results;
+  for (int i = 0; i < node.output_size(); ++i) {
+    Value one = (*ifTrue)[i], other = (*ifFalse)[i];
+    if (!one || !other)
+      return {}; // What it lacks is in the list.
+    if (one.getType() != other.getType()) {
+      reportUnsupported(node, "its condition is not known before the model runs, and its branches' results differ in "
+                              "type or shape");
+      return {};
+    }
+    results.push_back(build.select(condition, one, other));
+    if (!results.back())
+      return malformed(node, build.message());
+  }
+  return bindOutputs(node, results);
+}
+
+Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *body = subgraph(node, "body");
+  if (!body || inputs.size() < 2 || body->input_size() != static_cast<int>(inputs.size()))
+    return malformed(node, "its body does not fit its inputs");
+  size_t carried = inputs.size() - 2;
+  int stacked = body->output_size() - 1 - static_cast<int>(carried);
+  if (stacked < 0 || node.output_size() > body->output_size() - 1)
+    return malformed(node, "its body does not fit its outputs");
+  auto known = [](Value value) -> std::optional<int64_t> {
+    std::optional<SmallVector<int64_t>> values = value ? getIntegers(value) : std::nullopt;
+    return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
+  };
+  std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
+  std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
+  onnximport::Builder build(builder, locationOf(node));
+  SmallVector<Value> state(inputs.drop_front(2));
+  std::vector<SmallVector<Value>> stacks(stacked);
+  for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
+    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes) {
+      reportUnsupported(node, trips && goesOn ? "it runs too often" : "how often it runs is not known before it does");
+      return {};
+    }
+    if (!*goesOn)
+      break;
+    SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};
+    arguments.append(state);
+    Expected<SmallVector<Value>> results = importBody(*body, arguments);
+    if (!results)
+      return propagate(results);
+    if (llvm::is_contained(ArrayRef(*results).drop_front(), Value()))
+      return {}; // What it lacks is in the list.
+    goesOn = known(results->front());
+    state.assign(results->begin() + 1, results->begin() + 1 + carried);
+    for (int i = 0; i < stacked; ++i)
+      stacks[i].push_back((*results)[1 + carried + i]);
+    ++unrolledNodes; // An empty body ends too.
+  }
+  for (SmallVector<Value> &stack : stacks) {
+    if (stack.empty()) {
+      reportUnsupported(node, "it stacks the values of no iteration");
+      return {};
+    }
+    Expected<Value> value = stackValues(build, node, stack, 0);
+    if (!value)
+      return propagate(value);
+    state.push_back(*value);
+  }
+  return bindOutputs(node, state);
+}
+
+Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,
+                                           ArrayRef<Value> values, int64_t axis) {
+  int64_t rank = rankOf(values.front()) + 1;
+  SmallVector<Value> slabs;
+  for (Value value : values) {
+    Dims dims(shapeOf(value));
+    if (rankOf(value) != rank - 1 || axis < -rank || axis >= rank) {
+      Status status = malformed(node, "the values it stacks do not fit together");
+      return propagate(status);
+    }
+    dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), 1);
+    slabs.push_back(build.reshape(value, dims));
+  }
+  Value stacked = build.concat(slabs, axis < 0 ? axis + rank : axis);
+  if (!stacked) {
+    Status status = malformed(node, build.message());
+    return propagate(status);
+  }
+  return stacked;
+}
+
+Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *body = subgraph(node, "body");
+  NodeContext context(builder, locationOf(node), model, node, inputs);
+  if (context.opset < 9) {
+    reportUnsupported(node, "this version of the operator is not supported");
+    return {};
+  }
+  int64_t scanned = context.integerOr("num_scan_inputs", 0), carried = static_cast<int64_t>(inputs.size()) - scanned;
+  if (!body || scanned < 1 || carried < 0 || body->input_size() != static_cast<int>(inputs.size()) ||
+      body->output_size() < carried || body->output_size() < node.output_size() || llvm::is_contained(inputs, Value()))
+    return malformed(node, "its body does not fit its inputs and outputs");
+  size_t stacked = body->output_size() - carried;
+  Dims inputAxes = context.integersAt("scan_input_axes").value_or(Dims(scanned, 0));
+  Dims outputAxes = context.integersAt("scan_output_axes").value_or(Dims(stacked, 0));
+  Dims inputReversed = context.integersAt("scan_input_directions").value_or(Dims(scanned, 0));
+  Dims outputReversed = context.integersAt("scan_output_directions").value_or(Dims(stacked, 0));
+  if (inputAxes.size() != static_cast<size_t>(scanned) || inputReversed.size() != static_cast<size_t>(scanned) ||
+      outputAxes.size() != stacked || outputReversed.size() != stacked)
+    return malformed(node, "it does not have one axis and direction for each sequence");
+  int64_t trips = 0;
+  for (int64_t i = 0; i < scanned; ++i) {
+    Value sequence = inputs[carried + i];
+    int64_t rank = rankOf(sequence);
+    if (inputAxes[i] < -rank || inputAxes[i] >= rank)
+      return malformed(node, "an axis is out of range");
+    inputAxes[i] += inputAxes[i] < 0 ? rank : 0;
+    int64_t extent = shapeOf(sequence)[inputAxes[i]];
+    if (i > 0 && extent != trips)
+      return malformed(node, "its sequences differ in length");
+    trips = extent;
+  }
+  SmallVector<Value> state(inputs.take_front(carried));
+  std::vector<SmallVector<Value>> stacks(stacked);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    if (++unrolledNodes > kMostUnrolledNodes) {
+      reportUnsupported(node, "it runs too often");
+      return {};
+    }
+    SmallVector<Value> arguments(state);
+    for (int64_t i = 0; i < scanned; ++i) {
+      Value sequence = inputs[carried + i];
+      Dims dims(shapeOf(sequence));
+      dims.erase(dims.begin() + inputAxes[i]);
+      int64_t at = inputReversed[i] ? trips - 1 - trip : trip;
+      arguments.push_back(context.reshape(context.sliceAxis(sequence, inputAxes[i], at, 1), dims));
+    }
+    Expected<SmallVector<Value>> results = importBody(*body, arguments);
+    if (!results)
+      return propagate(results);
+    if (llvm::is_contained(*results, Value()))
+      return {}; // What it lacks is in the list.
+    state.assign(results->begin(), results->begin() + carried);
+    for (size_t i = 0; i < stacked; ++i)
+      stacks[i].insert(outputReversed[i] ? stacks[i].begin() : stacks[i].end(), (*results)[carried + i]);
+  }
+  for (size_t i = 0; i < stacked; ++i) {
+    if (stacks[i].empty()) {
+      reportUnsupported(node, "its sequences are empty");
+      return {};
+    }
+    Expected<Value> value = stackValues(context, node, stacks[i], outputAxes[i]);
+    if (!value)
+      return propagate(value);
+    state.push_back(*value);
+  }
+  return bindOutputs(node, state);
 }
 
 Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
@@ -187,11 +383,17 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
   for (const std::string &output : node.output())
     if (!output.empty())
       scopes.back().values[output] = Value();
-  if (node.op_type() == "If" && node.domain().empty())
-    return importIf(node);
   bool known = false;
   Converter convert = findConverter(node.domain(), node.op_type(), model.opset(node.domain()), known);
-  if (!convert) {
+  using ControlFlow = Status (GraphImporter::*)(const ::onnx::NodeProto &, ArrayRef<Value>);
+  ControlFlow control = nullptr;
+  if (node.domain().empty() || node.domain() == "ai.onnx")
+    control = llvm::StringSwitch<ControlFlow>(node.op_type())
+                  .Case("If", &GraphImporter::importIf)
+                  .Case("Loop", &GraphImporter::importLoop)
+                  .Case("Scan", &GraphImporter::importScan)
+                  .Default(nullptr);
+  if (!convert && !control) {
     reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
     return {};
   }
@@ -208,6 +410,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
       return {};
     inputs.push_back(*value);
   }
+  if (control)
+    return (this->*control)(node, inputs);
   NodeContext converted(builder, locationOf(node), model, node, inputs);
   if (failed(convert(converted))) {
     if (converted.isUnsupported) {
