@@ -547,13 +547,23 @@ void TopkOp::emitKernel(KernelEmitter &kernel) {
   kernel.parallel(product(kept), std::max<int64_t>(1, 32768 / (length * k)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
+    // NaN is above every number, so that the order is total.
+    auto isAbove = [&](Value x, Value y) -> Value {
+      Value above = emitCompare(b, loc, ComparePredicate::gt, x, y, isUnsigned);
+      if (!isa<FloatType>(x.getType()))
+        return above;
+      Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+      Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, y, y);
+      return arith::OrIOp::create(b, loc, above, arith::AndIOp::create(b, loc, isNan, isNumber));
+    };
     auto isAfter = [&](Value x, Value i, Value y, Value j) -> Value {
       // (x, i) comes after (y, j).
-      Value worse =
-          emitCompare(b, loc, getLargest() ? ComparePredicate::lt : ComparePredicate::gt, x, y, isUnsigned);
-      Value same = emitCompare(b, loc, ComparePredicate::eq, x, y, isUnsigned);
+      Value worse = getLargest() ? isAbove(y, x) : isAbove(x, y);
+      Value better = getLargest() ? isAbove(x, y) : isAbove(y, x);
       Value later = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, i, j);
-      return arith::OrIOp::create(b, loc, worse, arith::AndIOp::create(b, loc, same, later));
+      Value tied = arith::AndIOp::create(
+          b, loc, later, arith::XOrIOp::create(b, loc, better, emitIntConstant(b, loc, better.getType(), 1)));
+      return arith::OrIOp::create(b, loc, worse, tied);
     };
     kernel.loop(begin, end, 1, [&](Value item) {
       SmallVector<Value> at = kernel.delinearize(item, kept);
