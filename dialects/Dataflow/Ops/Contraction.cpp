@@ -266,6 +266,9 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
       static_cast<int64_t>(pads.size()) != 2 * spatial)
     return emitOptionalError(loc, "strides, pads or dilations do not match ", spatial, " spatial dimensions");
+  for (ArrayRef<int64_t> list : {kernel, strides, pads, dilations})
+    if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
+      return emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");
   bool last = adaptor.getLayout() == Layout::channels_last;
   int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
   int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
@@ -280,7 +283,10 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
     int64_t extent = input.getDimSize(i + (last ? 1 : 2));
     if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1)
       return emitOptionalError(loc, "conv strides, dilations and kernel extents are at least 1");
+    // Below 2^62, so that with an extent of the same size nothing overflows.
     int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+    if (extent > (int64_t(1) << 60))
+      return emitOptionalError(loc, "conv input of ", extent, " elements in spatial dimension ", i);
     int64_t room = extent + pads[i] + pads[spatial + i] - reach;
     if (room < 0)
       return emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -32,6 +33,14 @@ static SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> permutation
   return result;
 }
 
+/// Strides, pads, dilations and kernel extents beyond 32 bits: positions computed
+/// from them could overflow.
+static bool areWindowNumbers(std::initializer_list<ArrayRef<int64_t>> lists) {
+  return llvm::all_of(lists, [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // pool
 //===----------------------------------------------------------------------===//
@@ -42,6 +51,8 @@ LogicalResult PoolOp::verify() {
   if (in.size() != spatial + 2 || out.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getPadsHigh().size() != spatial || getDilations().size() != spatial)
     return emitOpError("kernel, strides, pads, dilations, input and result differ in rank");
+  if (!areWindowNumbers({getKernel(), getStrides(), getPadsLow(), getPadsHigh(), getDilations()}))
+    return emitOpError("kernel, strides, pads or dilations do not fit 32 bits");
   if (typeOf(getInput()).getElementType() != getType().getElementType())
     return emitOpError("changes the element type");
   // Powers are products, written out.
@@ -61,7 +72,8 @@ LogicalResult PoolOp::verify() {
       return emitOpError("kernel, strides and dilations are at least 1, pads at least 0");
     size_t at = d + (last ? 1 : 2);
     // The last window has to begin before the padded input ends.
-    if (out[at] > 0 && (out[at] - 1) * getStrides()[d] >= in[at] + getPadsLow()[d] + getPadsHigh()[d])
+    if (out[at] > 0 && static_cast<__int128>(out[at] - 1) * getStrides()[d] >=
+                           static_cast<__int128>(in[at]) + getPadsLow()[d] + getPadsHigh()[d])
       return emitOpError("has windows that begin past the end of spatial dimension ") << d;
   }
   return success();
@@ -248,7 +260,12 @@ struct Coordinates {
   Value fromIndex(Value i) const {
     return arith::SIToFPOp::create(b, loc, b.getF32Type(), arith::IndexCastOp::create(b, loc, b.getI64Type(), i));
   }
+  /// Far out of range, where conversion is undefined, is out of range still.
   Value toIndex(Value x) const {
+    constexpr double kFar = 1 << 30;
+    x = arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, c(kFar)), x, c(kFar));
+    x = arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, c(-kFar)), x,
+                                c(-kFar));
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), arith::FPToSIOp::create(b, loc, b.getI64Type(), x));
   }
   Value floor(Value x) const { return math::FloorOp::create(b, loc, x); }
@@ -403,6 +420,8 @@ LogicalResult ConvTransposeOp::verify() {
   if (spatial < 1 || weight.size() != in.size() || out.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getDilations().size() != spatial)
     return emitOpError("strides, pads_low, dilations, input, weight and result differ in rank");
+  if (!areWindowNumbers({getStrides(), getPadsLow(), getDilations()}))
+    return emitOpError("strides, pads_low or dilations do not fit 32 bits");
   int64_t groups = getGroups();
   if (groups < 1 || in[1] % groups || weight[0] != in[1] || out[1] != weight[1] * groups || out[0] != in[0])
     return emitOpError("channels, groups and weight do not match");
