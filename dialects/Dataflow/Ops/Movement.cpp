@@ -381,7 +381,11 @@ LogicalResult PadOp::verify() {
   if (from.size() != to.size() || getLow().size() != from.size())
     return emitOpError("low, input and result differ in rank");
   for (size_t i = 0; i < from.size(); ++i) {
-    int64_t low = getLow()[i], high = to[i] - from[i] - low;
+    // Bounds both by the extents: 128 bits keep hostile numbers honest.
+    __int128 extent = from[i], exact = to[i] - extent - getLow()[i];
+    if (getLow()[i] < -extent || exact < -extent)
+      return emitOpError("removes more than dimension ") << i << " of extent " << from[i] << " has";
+    int64_t low = getLow()[i], high = static_cast<int64_t>(exact);
     bool grows = low > 0 || high > 0;
     if (getMode() != PadMode::constant && grows && from[i] == 0)
       return emitOpError("dimension ") << i << " is empty, nothing to pad with";
