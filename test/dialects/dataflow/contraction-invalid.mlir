@@ -98,3 +98,12 @@ func.func @transposed_channels(%x: tensor<1x4x5x5xf32>, %w: tensor<3x2x3x3xf32>)
   %0 = dataflow.conv_transpose %x, %w strides [1, 1] pads_low [0, 0] dilations [1, 1] : (tensor<1x4x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x2x7x7xf32>
   return
 }
+
+// -----
+
+func.func @large_numbers(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{conv kernel, strides, pads or dilations do not fit 32 bits}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 9223372036854775807] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}

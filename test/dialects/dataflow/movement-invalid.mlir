@@ -156,3 +156,11 @@ func.func @on_off(%i: tensor<3xi64>, %v: tensor<3xf32>) {
   %0 = dataflow.one_hot %i, %v {axis = 0 : i64, depth = 4 : i64} : tensor<3xi64>, tensor<3xf32> -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+func.func @removes_all(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{removes more than dimension 0 of extent 3 has}}
+  %0 = dataflow.pad constant %x, %v low [-9223372036854775808] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  return
+}

@@ -78,3 +78,11 @@ func.func @size(%x: tensor<1x2x3xf32>) {
   %0 = dataflow.lrn %x {alpha = 0.0001 : f64, beta = 0.75 : f64, bias = 1.0 : f64, size = 0 : i64} : tensor<1x2x3xf32> -> tensor<1x2x3xf32>
   return
 }
+
+// -----
+
+func.func @large_numbers(%x: tensor<1x2x9x10xf32>) {
+  // expected-error @+1 {{kernel, strides, pads or dilations do not fit 32 bits}}
+  %0 = dataflow.pool max %x kernel [3, 3] strides [2, 9223372036854775807] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<1x2x9x10xf32> -> tensor<1x2x5x5xf32>
+  return
+}

@@ -54,13 +54,14 @@ private:
   char *map;
 };
 
-void runForward(void *, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = 0; begin < extent; begin += grain)
+/// `count`, the pool, counts chunks.
+void runForward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = 0; begin < extent; begin += grain, ++*static_cast<int *>(count))
     fn(args, begin, std::min(begin + grain, extent));
 }
 
-void runBackward(void *, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain)
+void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain, ++*static_cast<int *>(count))
     fn(args, begin, std::min(begin + grain, extent));
 }
 
@@ -219,7 +220,7 @@ private:
   void *handle = nullptr;
 };
 
-std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environment &values, bool atEnd) {
+std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environment &values, bool atEnd, int &chunks) {
   std::vector<std::unique_ptr<Guarded>> buffers;
   std::vector<void *> args;
   auto add = [&](size_t bytes) {
@@ -235,7 +236,7 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   for (Type type : op->getResultTypes())
     add(tensorBytes(type));
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
-  sluice_kernel_env env{sizeof(sluice_kernel_env), nullptr, atEnd ? runForward : runBackward};
+  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward};
   REQUIRE(kernel(&env, args.data()) == 0);
   std::vector<Tensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
@@ -296,8 +297,11 @@ void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
     for (Operation &each : *op->getBlock())
       if (&each != op->getBlock()->getTerminator())
         interpret(&each, values);
-    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/true);
-    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/false);
+    int chunks = 0;
+    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/true, chunks);
+    if (c.isChunked)
+      CHECK(chunks > 1);
+    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/false, chunks);
     for (auto [n, result] : llvm::enumerate(op->getResults())) {
       double tolerance = c.tolerance ? c.tolerance : defaultTolerance(forward[n].element());
       CHECK(difference(forward[n], values.at(result), tolerance) == "");

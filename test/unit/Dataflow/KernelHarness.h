@@ -28,6 +28,8 @@ struct Case {
   double tolerance = 0;         ///< Relative above 1, absolute below; 0: by element type.
   /// Packs the weight of the matmul, or channels_last image convolution, first.
   bool isPacked = false;
+  /// CHECKs that it runs in more than one chunk.
+  bool isChunked = false;
 };
 
 /// Compiles the kernels of all cases into one library, runs each twice (chunks

@@ -111,7 +111,9 @@ static void topk(TopkOp op, Environment &values) {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       double x = input.get(row[a]), y = input.get(row[b]);
-      return op.getLargest() ? x > y : x < y;
+      // NaN is above every number.
+      auto isAbove = [](double p, double q) { return std::isnan(p) ? !std::isnan(q) : p > q; };
+      return op.getLargest() ? isAbove(x, y) : isAbove(y, x);
     });
     for (size_t i = 0; i < op.getK(); ++i) {
       best.set(targets[next][i], input.get(row[order[i]]));

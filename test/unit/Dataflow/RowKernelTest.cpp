@@ -169,5 +169,10 @@ TEST_CASE("best elements, ties by index", "[dataflow]") {
         }
     }
   }
+  for (const char *how : {"", ", largest = false"})
+    cases.push_back({"%x: tensor<40x9xf32>",
+                     std::string("dataflow.topk %x {k = 7 : i64, axis = 1 : i64") + how +
+                         "} : tensor<40x9xf32> -> tensor<40x7xf32>, tensor<40x7xi64>",
+                     {{-2, 2, true}}});
   checkKernels(cases);
 }
