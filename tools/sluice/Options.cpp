@@ -139,13 +139,16 @@ void Table::print() const {
       widths.resize(std::max(widths.size(), row.size()));
       widths[i] = std::max(widths[i], row[i].size());
     }
+  std::vector<size_t> starts = {0};
+  for (size_t width : widths)
+    starts.push_back(starts.back() + width + 2);
   for (const std::vector<std::string> &row : rows) {
     std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size())
-        line.append(widths[i] - row[i].size() + 2, ' ');
-    }
+    for (size_t i = 0; i < row.size(); ++i)
+      if (!row[i].empty()) {
+        line.resize(starts[i], ' ');
+        line += row[i];
+      }
     std::cout << line << '\n';
   }
 }
