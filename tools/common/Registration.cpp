@@ -7,6 +7,7 @@
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Exec/Exec.h"
 #include "passes/ExecToLLVM/Passes.h"
+#include "passes/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -22,4 +23,5 @@ void sluice::registerToolDialects(mlir::DialectRegistry &registry) {
 void sluice::registerToolPasses() {
   mlir::registerAllPasses();
   registerExecToLLVMPasses();
+  registerSluicePasses();
 }
