@@ -132,8 +132,8 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
-    two dimensions exchanged. f16 and bf16 accumulate in f32. With `packed_rhs`,
-    rhs is a pack_matmul_rhs result and `n` is N.
+    two dimensions exchanged. f16 and bf16 accumulate in f32. With `packed_n`,
+    which is N, rhs is a pack_matmul_rhs result.
   }];
   let arguments = (ins Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
@@ -292,6 +292,7 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<>, Cost]> {
 
 def TopkOp : Dataflow_InferredOp<"topk", [Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
+  let description = "Of equal elements the one of lower index comes first. NaN is above every number.";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$largest);
   let results = (outs Dataflow_Tensor:$values, Dataflow_IndexTensor:$indices);
