@@ -1,4 +1,4 @@
-//===- ContractionKernelTest.cpp - matmul, conv, conv_transpose -------===//
+//===- ContractionKernelTest.cpp - matmul, conv, conv_transpose ---------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

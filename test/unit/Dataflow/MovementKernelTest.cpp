@@ -1,4 +1,4 @@
-//===- MovementKernelTest.cpp - transpose to scatter ------------------===//
+//===- MovementKernelTest.cpp - From transposes to scatters -------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- RowKernelTest.cpp - reductions, softmax, norms, scans ----------===//
+//===- RowKernelTest.cpp - Reductions, softmax, norms, scans ------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

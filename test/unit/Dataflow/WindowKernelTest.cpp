@@ -1,4 +1,4 @@
-//===- WindowKernelTest.cpp - pool, resize, lrn -----------------------===//
+//===- WindowKernelTest.cpp - pool, resize, lrn -------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
