@@ -115,18 +115,38 @@ Value Ir::scratch(int64_t elements) {
                                 /*alignment=*/64);
 }
 
-Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step) {
+/// values += sum over i in [from, to), a multiple of `unroll`, in one go.
+static Accumulators emitSum(Ir &ir, Value from, Value to, int64_t unroll, ValueRange values, ReductionStep step) {
+  return ir.loop(from, to, unroll, values, [&](Value i, ValueRange carried) {
+    Accumulators next(carried);
+    for (int64_t u = 0; u < unroll; ++u)
+      step(i, u, next);
+    return next;
+  });
+}
+
+Accumulators emitReduction(Ir &ir, Value count, int64_t most, int64_t unroll, Accumulators values, ReductionStep step) {
   Value zero = ir.constant(0);
+  if (most <= sumLength)
+    return emitSum(ir, zero, count, unroll, values, step);
+  return ir.loop(zero, count, sumLength, values, [&](Value from, ValueRange carried) {
+    Accumulators sums;
+    for (Value value : carried)
+      sums.push_back(arith::ConstantOp::create(ir.b, ir.loc, ir.b.getZeroAttr(value.getType())));
+    sums = emitSum(ir, from, ir.min(ir.add(from, sumLength), count), unroll, sums, step);
+    for (auto [sum, value] : llvm::zip_equal(sums, carried))
+      sum = arith::AddFOp::create(ir.b, ir.loc, value, sum);
+    return sums;
+  });
+}
+
+Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step) {
   int64_t looped = count / unroll * unroll;
   if (looped == unroll)
     looped = 0;
   if (looped)
-    values = ir.loop(zero, ir.constant(looped), unroll, values, [&](Value i, ValueRange carried) {
-      Accumulators next(carried);
-      for (int64_t u = 0; u < unroll; ++u)
-        step(i, u, next);
-      return next;
-    });
+    values = emitReduction(ir, ir.constant(looped), looped, unroll, std::move(values), step);
+  Value zero = ir.constant(0);
   for (int64_t i = looped; i < count; ++i)
     step(zero, i, values);
   return values;

@@ -73,10 +73,18 @@ public:
   Type elementType; ///< Of the accumulators.
 };
 
-/// values = sum over i in [0, count) of one step each, `unroll` at a time: `step(i, u, values)` adds step i + u, i the
-/// loop's value and u constant.
+/// values += sum over i in [0, count) of one step each, `unroll` at a time: `step(i, u, values)` adds step i + u, i the
+/// loop's value and u constant. Long sums are cut: see sumLength.
 using ReductionStep = llvm::function_ref<void(Value i, int64_t u, llvm::MutableArrayRef<Value> values)>;
 Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step);
+/// The same for a count known at run time only: a multiple of `unroll`, at most `most`.
+Accumulators emitReduction(Ir &ir, Value count, int64_t most, int64_t unroll, Accumulators values, ReductionStep step);
+
+/// So many steps are summed on their own, then added to what is there. The rounding error of n terms grows with
+/// sumLength + n / sumLength instead of n: Blanchard, Higham and Mary, "A class of fast and accurate summation
+/// algorithms" (2020), section 2. Quantized models need it most: where a sum decides how an activation rounds, an error
+/// becomes a whole step. Divisible by every unrolling.
+constexpr int64_t sumLength = 128;
 
 /// Of `count` steps, how many to unroll for a tile of so many accumulators: all of a few small ones, else enough that
 /// the loop's own instructions do not count. Larger tiles gain nothing (measured), and code takes time to compile.

@@ -146,12 +146,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     // The last block may be shorter; it is a multiple of four where k is.
     unroll = spec.k % 4 == 0 ? unroll : 1;
     Value depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(ir.constant(spec.k), depthBegin));
-    values = ir.loop(ir.constant(0), depth, unroll, values, [&](Value k, ValueRange carried) {
-      Accumulators next(carried);
-      for (int64_t u = 0; u < unroll; ++u)
-        step(k, u, next);
-      return next;
-    });
+    values = emitReduction(ir, depth, blocking.depthBlock, unroll, std::move(values), step);
   }
   for (int64_t chain = 1; chain < chains; ++chain)
     for (int64_t i = 0; i < count; ++i)

@@ -97,6 +97,16 @@ void runInTwo(const bench::Kernel &kernel, const void *a, const void *b, void *c
   kernel(a, b, c, 0, middle);
 }
 
+/// 0.3 throughout, so that every sum's additions round the same way for long.
+void fillAlike(Guarded<float> &values, size_t count) { std::fill_n(values.data(), count, 0.3f); }
+
+/// Within (sumLength + terms / sumLength) roundings of `terms` squares of 0.3f.
+void compareLong(Guarded<float> &actual, size_t outputs, int64_t terms, int64_t sumLength) {
+  double exact = static_cast<double>(0.3f) * 0.3f * static_cast<double>(terms);
+  double roundings = static_cast<double>(sumLength + (terms + sumLength - 1) / sumLength);
+  compare(actual, std::vector<float>(outputs, static_cast<float>(exact)), roundings * 0x1p-24 * exact);
+}
+
 } // namespace
 
 std::string describe(const ConvSpec &s) {
@@ -164,6 +174,43 @@ void checkMatmul(const MatmulSpec &spec, const VectorTarget &target) {
 }
 template void checkMatmul<float>(const MatmulSpec &, const VectorTarget &);
 template void checkMatmul<double>(const MatmulSpec &, const VectorTarget &);
+
+void checkLongMatmul(const MatmulSpec &spec, const VectorTarget &target, int64_t sumLength) {
+  size_t outputs = spec.m * spec.n, packedSize = packedMatmulBSize(spec, target);
+  Guarded<float> a(spec.m * spec.k), matrix(spec.k * spec.n), packed(packedSize), output(outputs);
+  fillAlike(a, spec.m * spec.k);
+  fillAlike(matrix, spec.k * spec.n);
+  packMatmulB(spec, target, matrix.data(), packed.data());
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    emitMatmul(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                 storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
+               });
+  });
+  REQUIRE(kernel);
+  runInTwo(*kernel, a.data(), spec.packedB ? packed.data() : matrix.data(), output.data(),
+           parallelExtent(spec, target));
+  compareLong(output, outputs, spec.k, sumLength);
+}
+
+void checkLongConv(const ConvSpec &spec, const VectorTarget &target, int64_t sumLength) {
+  size_t inputs = spec.batch * spec.inH * spec.inW * spec.inC;
+  size_t filters = spec.outC * spec.groupInC() * spec.kernelH * spec.kernelW;
+  size_t outputs = spec.batch * spec.outH * spec.outW * spec.outC;
+  Guarded<float> input(inputs), weights(filters), packed(packedConvWeightsSize(spec, target)), output(outputs);
+  fillAlike(input, inputs);
+  fillAlike(weights, filters);
+  packConvWeights(spec, target, weights.data(), packed.data());
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    emitConv2d(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                 storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
+               });
+  });
+  REQUIRE(kernel);
+  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(spec, target));
+  compareLong(output, outputs, static_cast<int64_t>(filters) / spec.outC, sumLength);
+}
 
 void checkMatmulF16Weights(const MatmulSpec &spec, const VectorTarget &target) {
   Rng rng(13);

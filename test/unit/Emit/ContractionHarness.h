@@ -17,6 +17,10 @@ std::string describe(const emit::ConvSpec &spec);
 void checkConv(const emit::ConvSpec &spec, const emit::VectorTarget &target);
 template <typename T>
 void checkMatmul(const emit::MatmulSpec &spec, const emit::VectorTarget &target);
+/// Inputs all alike, whose sums round one way only: each output within the bound of sums cut by `sumLength` steps,
+/// relative to the exact value.
+void checkLongMatmul(const emit::MatmulSpec &spec, const emit::VectorTarget &target, int64_t sumLength);
+void checkLongConv(const emit::ConvSpec &spec, const emit::VectorTarget &target, int64_t sumLength);
 /// B in f16, A through a load hook that doubles what it reads.
 void checkMatmulF16Weights(const emit::MatmulSpec &spec, const emit::VectorTarget &target);
 

@@ -97,6 +97,19 @@ TEST_CASE("matmul cut along k keeps partial sums", "[emit]") {
   }
 }
 
+TEST_CASE("long sums are cut, so that their error stays small", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
+  CAPTURE(target.lanesF32);
+  constexpr int64_t sumLength = 128;
+  for (int64_t k : {4096, 4098}) {
+    // Depth blocks are cut too, and few outputs, which take turns with partial sums.
+    checkLongMatmul(matmulOf(20, 40, k, true), target, sumLength);
+    checkLongMatmul(matmulOf(20, 40, k, false), target, sumLength);
+    checkLongMatmul(matmulOf(1, 10, k, true), target, sumLength);
+  }
+  checkLongConv(convOf(1024, 40, 4, 2, 1, 0), target, sumLength);
+}
+
 TEST_CASE("matmul in double precision", "[emit]") {
   for (bool packed : {false, true}) {
     MatmulSpec spec = matmulOf(29, 35, 50, packed);
