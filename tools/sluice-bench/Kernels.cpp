@@ -5,13 +5,13 @@
 
 #include "Kernels.h"
 #include "KernelJit.h"
+#include "Timing.h"
 #include "dialects/Dataflow/Emit/Contraction.h"
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <memory>
 #ifdef SLUICE_HAVE_ONEDNN
@@ -181,23 +181,11 @@ double flopsOf(const ConvSpec &spec) {
          taps(spec.outW, spec.kernelW, spec.strideW, spec.dilationW, spec.padLeft, spec.inW);
 }
 
-/// Processor time of this thread, so that other processes disturb less.
-double threadSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 double secondsOf(const Run &run, int calls) {
   double start = threadSeconds();
   for (int i = 0; i < calls; ++i)
     run();
   return (threadSeconds() - start) / calls;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 ConvSpec convolution(int64_t size, int64_t inC, int64_t outC, int64_t kernel, int64_t stride, int64_t groups = 1) {

@@ -1,0 +1,32 @@
+//===- Commands.h - The subcommands of sluice-bench -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICEBENCH_COMMANDS_H
+#define SLUICE_TOOLS_SLUICEBENCH_COMMANDS_H
+
+#include "sluice/Support/Error.h"
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace sluice::bench {
+
+/// What a chosen subcommand does; set by its parse.
+using Action = std::function<Status()>;
+
+void addKernelsCommand(CLI::App &app, Action &action);
+void addSimulatorCommand(CLI::App &app, Action &action);
+
+/// --format and --repeat, of every subcommand.
+struct CommonOptions {
+  std::string format = "text";
+  int repeats = 21;
+
+  void addTo(CLI::App &command);
+  bool json() const { return format == "json"; }
+};
+
+} // namespace sluice::bench
+
+#endif // SLUICE_TOOLS_SLUICEBENCH_COMMANDS_H

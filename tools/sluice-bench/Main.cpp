@@ -1,0 +1,39 @@
+//===- Main.cpp - sluice-bench: how fast the parts are --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include <iostream>
+
+namespace sluice::bench {
+
+void CommonOptions::addTo(CLI::App &command) {
+  command.add_option("--repeat", repeats, "measurements of each case; the median counts")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command.add_option("--format", format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+} // namespace sluice::bench
+
+int main(int argc, char **argv) {
+  using namespace sluice::bench;
+  CLI::App app("Measures how fast the parts are, each on one thread.", "sluice-bench");
+  app.require_subcommand(1);
+  Action action;
+  addKernelsCommand(app, action);
+  addSimulatorCommand(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (sluice::Status status = action(); !status) {
+    std::cerr << "error: " << status.error().message << '\n';
+    return 1;
+  }
+  return 0;
+}
