@@ -18,6 +18,8 @@ using Action = std::function<Status()>;
 
 /// Raised by the first Ctrl-C; a second one ends the program.
 extern std::atomic<bool> interrupted;
+/// Lowers `interrupted` and hears the next Ctrl-C as the first.
+void hearInterrupts();
 
 void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);

@@ -17,6 +17,11 @@ static void onInterrupt(int) {
   sluice::driver::interrupted = true;
 }
 
+void sluice::driver::hearInterrupts() {
+  interrupted = false;
+  std::signal(SIGINT, onInterrupt);
+}
+
 int main(int argc, char **argv) {
   using namespace sluice::driver;
   CLI::App app("Plans, compiles and runs ONNX models on machines with little memory.", "sluice");
@@ -35,7 +40,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  std::signal(SIGINT, onInterrupt);
+  hearInterrupts();
   if (sluice::Status status = action(); !status) {
     clearProgress();
     std::cerr << "error: " << status.error().message << '\n';

@@ -115,6 +115,14 @@ std::string CompileOptions::firstGiven() const {
   return {};
 }
 
+Status linkToRun(Compilation &compilation, const std::string &directory) {
+  if (Status status = compilation.run(Phase::Schedule); !status)
+    return status;
+  clearProgress();
+  hearInterrupts();
+  return compilation.link(directory);
+}
+
 void clearProgress() {
   if (isatty(STDERR_FILENO))
     std::cerr << "\r\033[K" << std::flush;

@@ -33,6 +33,10 @@ private:
   CLI::Option *searchTime = nullptr;
 };
 
+/// Compiles a model to run it at once. A Ctrl-C that ends the search does not
+/// end the run that follows.
+Status linkToRun(Compilation &compilation, const std::string &directory);
+
 /// Wipes the line of progress, before anything else is printed.
 void clearProgress();
 

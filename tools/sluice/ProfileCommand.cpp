@@ -109,9 +109,8 @@ Status runProfile(const Options &options) {
   if (!made)
     return propagate(made);
   const std::string directory = made->file("model");
-  if (Status status = compilation.link(directory); !status)
+  if (Status status = linkToRun(compilation, directory); !status)
     return status;
-  clearProgress();
   Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), /*trace=*/true);
   if (!session)
     return propagate(session);

@@ -123,9 +123,8 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
     return propagate(made);
   open.made.emplace(std::move(*made));
   const std::string directory = open.made->file("model");
-  if (Status status = (*compilation)->link(directory); !status)
+  if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);
-  clearProgress();
   Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), !options.trace.empty());
   if (!session)
     return propagate(session);
