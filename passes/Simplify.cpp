@@ -46,11 +46,10 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
     bool loses;
     rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
     Value epsilon = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({1}, element), rounded));
-    Value deviation = b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, op.getVariance(), epsilon),
-                                              UnaryKind::sqrt);
+    Value deviation =
+        b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, op.getVariance(), epsilon), UnaryKind::sqrt);
     Value scale = binary(b, loc, BinaryKind::div, op.getScale(), deviation);
-    Value shift =
-        binary(b, loc, BinaryKind::sub, op.getBias(), binary(b, loc, BinaryKind::mul, op.getMean(), scale));
+    Value shift = binary(b, loc, BinaryKind::sub, op.getBias(), binary(b, loc, BinaryKind::mul, op.getMean(), scale));
     SmallVector<int64_t> shape(input.getRank(), 1);
     shape[1] = channel.getDimSize(0);
     Value scaled = binary(b, loc, BinaryKind::mul, op.getInput(), reshape(b, loc, scale, shape));
@@ -59,19 +58,34 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
   }
 };
 
-/// A constant operand that is one number, or one a channel of dimension
-/// `channelFromEnd` counted from the last: its elements as a vector of
-/// [channels] or [1]; null otherwise.
-Value perChannel(OpBuilder &b, Value factor, RankedTensorType result, int64_t channelFromEnd) {
+/// Whether an operand is one number, or one a channel of dimension
+/// `channelFromEnd` of `result`, counted from the last.
+bool isPerChannel(Value factor, RankedTensorType result, int64_t channelFromEnd) {
   auto type = typeOf(factor);
   int64_t count = elementCount(type);
   if (count == 1)
-    return reshape(b, factor.getLoc(), factor, {1});
+    return true;
   int64_t position = type.getRank() - 1 - channelFromEnd;
   int64_t channels = result.getDimSize(result.getRank() - 1 - channelFromEnd);
-  if (position < 0 || count != channels || type.getDimSize(position) != channels)
-    return Value();
-  return reshape(b, factor.getLoc(), factor, {channels});
+  return position >= 0 && count == channels && type.getDimSize(position) == channels;
+}
+
+/// Its elements as a vector of [channels] or [1].
+Value channelVector(OpBuilder &b, Value factor) {
+  return reshape(b, factor.getLoc(), factor, {elementCount(factor.getType())});
+}
+
+/// conv(x, W), W constant, and c a factor of the output channels.
+bool foldsIntoConv(ConvOp conv, Value factor) {
+  return conv->hasOneUse() && !conv.getPackedChannels() && conv.getLayout() == Layout::channels_first &&
+         isPerChannel(factor, conv.getType(), conv.getType().getRank() - 2) && isConstantExpression(factor) &&
+         isConstantExpression(conv.getWeight());
+}
+
+/// matmul(x, W), W constant, and c a factor of the columns.
+bool foldsIntoMatmul(MatmulOp matmul, Value factor) {
+  return matmul->hasOneUse() && !matmul.getPackedN() && isPerChannel(factor, matmul.getType(), 0) &&
+         isConstantExpression(factor) && isConstantExpression(matmul.getRhs());
 }
 
 /// conv(x, W) * c -> conv(x, W * c), for c constant per output channel.
@@ -87,13 +101,10 @@ struct FoldScaleIntoConv : OpRewritePattern<BinaryOp> {
       conv = op.getRhs().getDefiningOp<ConvOp>();
       factor = op.getLhs();
     }
-    if (!conv || !conv->hasOneUse() || conv.getPackedChannels() || conv.getLayout() != Layout::channels_first ||
-        !isConstantExpression(factor) || !isConstantExpression(conv.getWeight()) || op.getType() != conv.getType())
+    if (!conv || op.getType() != conv.getType() || !foldsIntoConv(conv, factor))
       return failure();
     auto weight = typeOf(conv.getWeight());
-    Value scale = perChannel(b, factor, conv.getType(), conv.getType().getRank() - 2);
-    if (!scale)
-      return failure();
+    Value scale = channelVector(b, factor);
     SmallVector<int64_t> shape(weight.getRank(), 1);
     shape[0] = typeOf(scale).getDimSize(0);
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, conv.getWeight(), reshape(b, op.getLoc(), scale, shape));
@@ -109,13 +120,12 @@ struct FoldScaleIntoMatmul : OpRewritePattern<BinaryOp> {
 
   LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &b) const override {
     auto matmul = op.getLhs().getDefiningOp<MatmulOp>();
-    if (op.getKind() != BinaryKind::mul || !matmul || !matmul->hasOneUse() || matmul.getPackedN() ||
-        !isConstantExpression(op.getRhs()) || !isConstantExpression(matmul.getRhs()) || op.getType() != matmul.getType())
+    if (op.getKind() != BinaryKind::mul || !matmul || op.getType() != matmul.getType() ||
+        !foldsIntoMatmul(matmul, op.getRhs()))
       return failure();
-    Value scale = perChannel(b, op.getRhs(), matmul.getType(), 0);
-    if (!scale)
-      return failure();
-    Value column = matmul.getTransposeRhs() ? reshape(b, op.getLoc(), scale, {elementCount(scale.getType()), 1}) : scale;
+    Value scale = channelVector(b, op.getRhs());
+    Value column =
+        matmul.getTransposeRhs() ? reshape(b, op.getLoc(), scale, {elementCount(scale.getType()), 1}) : scale;
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, matmul.getRhs(), column);
     b.replaceOpWithNewOp<MatmulOp>(op, matmul.getLhs(), scaled, matmul.getTransposeLhsAttr(),
                                    matmul.getTransposeRhsAttr(), IntegerAttr());
@@ -132,9 +142,10 @@ struct DistributeScale : OpRewritePattern<BinaryOp> {
     if (op.getKind() != BinaryKind::mul || !sum || sum.getKind() != BinaryKind::add || !sum->hasOneUse() ||
         !isa<FloatType>(op.getType().getElementType()))
       return failure();
-    auto *producer = sum.getLhs().getDefiningOp();
-    if (!producer || !isa<ConvOp, MatmulOp>(producer) || !producer->hasOneUse() || !isConstantExpression(op.getRhs()) ||
-        !isConstantExpression(sum.getRhs()) || op.getType() != producer->getResult(0).getType())
+    auto conv = sum.getLhs().getDefiningOp<ConvOp>();
+    auto matmul = sum.getLhs().getDefiningOp<MatmulOp>();
+    bool folds = (conv && foldsIntoConv(conv, op.getRhs())) || (matmul && foldsIntoMatmul(matmul, op.getRhs()));
+    if (!folds || !isConstantExpression(sum.getRhs()) || op.getType() != sum.getLhs().getType())
       return failure();
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, sum.getLhs(), op.getRhs());
     Value shift = binary(b, op.getLoc(), BinaryKind::mul, sum.getRhs(), op.getRhs());
@@ -151,8 +162,9 @@ struct Simplify : sluice::impl::SimplifyPassBase<Simplify> {
     patterns.add<DecomposeBatchNorm, FoldScaleIntoConv, FoldScaleIntoMatmul, DistributeScale>(context);
     for (auto *dialect : context->getLoadedDialects())
       dialect->getCanonicalizationPatterns(patterns);
-    for (RegisteredOperationName name : context->getRegisteredOperationsByDialect("dataflow"))
-      name.getCanonicalizationPatterns(patterns, context);
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (name.getDialectNamespace() == DataflowDialect::getDialectNamespace())
+        name.getCanonicalizationPatterns(patterns, context);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
