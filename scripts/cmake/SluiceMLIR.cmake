@@ -20,15 +20,28 @@ target_compile_options(SluiceMLIROptions INTERFACE ${SLUICE_LLVM_DEFINITIONS})
 target_compile_options(SluiceMLIROptions INTERFACE -Wno-comment -Wno-unused-but-set-parameter)
 target_link_libraries(SluiceMLIROptions INTERFACE MLIR LLVM)
 
-# sluice_add_mlir_library(Name SOURCES ... [LINKS target ...] [DEPENDS tablegen-target ...] [PCH])
+# Compile time of the compiler itself counts; its inner loops are in the rooms
+# and in generated code, which have their own levels.
+target_compile_options(SluiceMLIROptions INTERFACE $<$<CONFIG:Release>:-O1>)
+
+# One precompiled header for all targets below.
+file(WRITE ${PROJECT_BINARY_DIR}/pch/empty.cpp "")
+add_library(SluicePch STATIC ${PROJECT_BINARY_DIR}/pch/empty.cpp)
+target_link_libraries(SluicePch PUBLIC SluiceMLIROptions)
+target_precompile_headers(SluicePch PRIVATE ${PROJECT_SOURCE_DIR}/scripts/cmake/MLIRPch.h)
+
+# sluice_add_mlir_library(Name SOURCES ... [LINKS target ...] [DEPENDS tablegen-target ...] [OWN_PCH])
+# OWN_PCH: for targets with compile definitions of their own.
 function(sluice_add_mlir_library name)
-  cmake_parse_arguments(ARG "PCH" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_PCH" "" "SOURCES;LINKS;DEPENDS" ${ARGN})
   add_library(Sluice${name} STATIC ${ARG_SOURCES})
   target_link_libraries(Sluice${name} PUBLIC SluiceMLIROptions ${ARG_LINKS})
   if(ARG_DEPENDS)
     add_dependencies(Sluice${name} ${ARG_DEPENDS})
   endif()
-  if(ARG_PCH)
+  if(ARG_OWN_PCH)
     target_precompile_headers(Sluice${name} PRIVATE ${PROJECT_SOURCE_DIR}/scripts/cmake/MLIRPch.h)
+  else()
+    target_precompile_headers(Sluice${name} REUSE_FROM SluicePch)
   endif()
 endfunction()
