@@ -76,6 +76,8 @@ private:
   static bool canJoin(const Group &from, const Group &to, Operation *consumer, unsigned index, Value value) {
     if (from.members.size() + to.members.size() > kMaxMembers)
       return false;
+    if (!isa<ElementwiseOpInterface, ElementalOpInterface, KernelOpInterface>(value.getDefiningOp()))
+      return false;
     if (isa<ElementwiseOpInterface>(consumer)) {
       // One element of the consumer reads one of the value.
       if (cast<RankedTensorType>(value.getType()).getShape() !=
@@ -139,15 +141,16 @@ void outline(const Group &group) {
   SmallVector<Location> locations;
   for (Operation *op : group.members)
     locations.push_back(op->getLoc());
-  auto fused = FusedOp::create(b, FusedLoc::get(b.getContext(), locations), last->getResultTypes(),
-                               inputs.getArrayRef());
+  auto fused =
+      FusedOp::create(b, FusedLoc::get(b.getContext(), locations), last->getResultTypes(), inputs.getArrayRef());
   Block *body = b.createBlock(&fused.getBody());
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
   b.setInsertionPointToStart(body);
   for (Operation *op : splats)
-    b.clone(*op, mapping);
+    if (!inputs.contains(op->getResult(0)))
+      b.clone(*op, mapping);
   for (Operation *op : group.members) {
     // An operand may be both: a splat here, an argument of the anchor there.
     IRMapping own = mapping;
@@ -165,6 +168,8 @@ void outline(const Group &group) {
 
 struct Fuse : sluice::impl::FusePassBase<Fuse> {
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     Block &block = getOperation().getBody().front();
     copyResults(block);
     {

@@ -1,0 +1,102 @@
+// RUN: sluice-opt %s --dataflow-fuse | FileCheck %s
+
+// An element-wise chain is one kernel; a splat constant lives inside it.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>)
+func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: %[[R:.*]] = dataflow.fused (%[[A0:.*]] = %[[X]] : tensor<4x8xf32>, %[[A1:.*]] = %[[B]] : tensor<8xf32>) -> (tensor<4x8xf32>) {
+  // CHECK-NEXT: %[[C:.*]] = dataflow.constant dense<2.000000e+00>
+  // CHECK-NEXT: %[[M:.*]] = dataflow.binary mul %[[A0]], %[[C]]
+  // CHECK-NEXT: %[[S:.*]] = dataflow.binary add %[[M]], %[[A1]]
+  // CHECK-NEXT: %[[Y:.*]] = dataflow.unary relu %[[S]]
+  // CHECK-NEXT: dataflow.yield %[[Y]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return %[[R]]
+  %c = dataflow.constant dense<2.0> : tensor<f32>
+  %0 = dataflow.binary mul %x, %c : tensor<4x8xf32>, tensor<f32>
+  %1 = dataflow.binary add %0, %b : tensor<4x8xf32>, tensor<8xf32>
+  %2 = dataflow.unary relu %1 : tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// The epilogue of a contraction, with the element-wise producer of its other operand.
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %r: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  // CHECK-NEXT: %[[R:.*]] = dataflow.fused ({{.*}}) -> (tensor<4x6xf32>) {
+  // CHECK-NEXT: %[[P:.*]] = dataflow.matmul
+  // CHECK-NEXT: %[[T:.*]] = dataflow.unary tanh
+  // CHECK-NEXT: %[[Y:.*]] = dataflow.binary add %[[P]], %[[T]]
+  // CHECK-NEXT: dataflow.yield %[[Y]]
+  // CHECK: return %[[R]]
+  %0 = dataflow.matmul %x, %w : tensor<4x8xf32>, tensor<8x6xf32>
+  %1 = dataflow.unary tanh %r : tensor<4x6xf32>
+  %2 = dataflow.binary add %0, %1 : tensor<4x6xf32>, tensor<4x6xf32>
+  return %2 : tensor<4x6xf32>
+}
+
+// A reduction has a prologue too.
+// CHECK-LABEL: func.func @prologue
+func.func @prologue(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: dataflow.fused ({{.*}}) -> (tensor<4xf32>) {
+  // CHECK-NEXT: %[[D:.*]] = dataflow.binary sub
+  // CHECK-NEXT: %[[A:.*]] = dataflow.unary abs %[[D]]
+  // CHECK-NEXT: %[[S:.*]] = dataflow.reduce sum %[[A]]
+  // CHECK-NEXT: %[[R:.*]] = dataflow.unary sqrt %[[S]]
+  // CHECK-NEXT: dataflow.yield %[[R]]
+  %0 = dataflow.binary sub %x, %y : tensor<4x8xf32>, tensor<4x8xf32>
+  %1 = dataflow.unary abs %0 : tensor<4x8xf32>
+  %2 = dataflow.reduce sum %1 axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %3 = dataflow.unary sqrt %2 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// Movement that computes one element at a time joins its element-wise consumer.
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<4x8xf32>, %table: tensor<9x4xf32>, %i: tensor<8xi64>) -> tensor<8x4xf32> {
+  // CHECK-NEXT: dataflow.fused
+  // CHECK-NEXT: %[[T:.*]] = dataflow.transpose
+  // CHECK-NEXT: %[[G:.*]] = dataflow.gather
+  // CHECK-NEXT: %[[S:.*]] = dataflow.binary add %[[T]], %[[G]]
+  // CHECK-NEXT: dataflow.yield %[[S]]
+  %0 = dataflow.transpose %x [1, 0] : tensor<4x8xf32>
+  %1 = dataflow.gather %table, %i {axis = 0 : i64} : tensor<9x4xf32>, tensor<8xi64> -> tensor<8x4xf32>
+  %2 = dataflow.binary add %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// A splat that the contraction reads from memory, and the epilogue need not.
+// CHECK-LABEL: func.func @splat_of_both
+func.func @splat_of_both(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: %[[C:.*]] = dataflow.constant dense<2.000000e+00> : tensor<4x4xf32>
+  // CHECK-NEXT: dataflow.fused ({{.*}}, %[[A:.*]] = %[[C]] : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
+  // CHECK: %[[P:.*]] = dataflow.matmul %{{.*}}, %[[A]]
+  // CHECK: %[[INSIDE:.*]] = dataflow.constant
+  // CHECK: dataflow.binary add %[[P]], %[[INSIDE]]
+  %c = dataflow.constant dense<2.0> : tensor<4x4xf32>
+  %0 = dataflow.matmul %x, %c : tensor<4x4xf32>, tensor<4x4xf32>
+  %1 = dataflow.binary add %0, %c : tensor<4x4xf32>, tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+
+// Every result has an operator of its own that writes it.
+// CHECK-LABEL: func.func @results
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @results(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>) {
+  %c = dataflow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %view = dataflow.reshape %x : tensor<4xf32> -> tensor<2x2xf32>
+  %0 = dataflow.unary exp %x : tensor<4xf32>
+  %again = dataflow.reshape %0 : tensor<4xf32> -> tensor<2x2xf32>
+  // CHECK-DAG: %[[C:.*]] = dataflow.constant
+  // CHECK-DAG: %[[VIEW:.*]] = dataflow.reshape %[[X]]
+  // CHECK-DAG: %[[E:.*]] = dataflow.unary exp
+  // CHECK-DAG: %[[AGAIN:.*]] = dataflow.reshape %[[E]]
+  // CHECK-DAG: %[[R0:.*]] = dataflow.copy %[[X]]
+  // CHECK-DAG: %[[R1:.*]] = dataflow.copy %[[VIEW]]
+  // CHECK-DAG: %[[R2:.*]] = dataflow.copy %[[C]]
+  // CHECK-DAG: %[[R4:.*]] = dataflow.copy %[[AGAIN]]
+  // CHECK: return %[[R0]], %[[R1]], %[[R2]], %[[E]], %[[R4]]
+  return %x, %view, %c, %0, %again : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func private @declared
+func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
