@@ -34,6 +34,7 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--memory", options.memory,
                  "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
       ->type_name("LIMIT")
+      ->allow_extra_args(false)
       ->group(kPlanning);
   auto takeTime = [this](const std::string &text) {
     Expected<int64_t> ns = parseDuration(text);
@@ -67,6 +68,7 @@ void CompileOptions::addTo(CLI::App &app) {
   };
   app.add_option_function<std::vector<std::string>>("--dim", takeDim, "value of a symbolic dimension: batch=8")
       ->type_name("NAME=N")
+      ->allow_extra_args(false)
       ->group(kGeneration);
   app.add_option("--target", options.target, "native, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")
       ->capture_default_str()

@@ -313,7 +313,8 @@ void addRunCommand(CLI::App &app, Action &action) {
   command
       ->add_option("--input", options->inputs,
                    "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0)")
-      ->type_name("TENSOR");
+      ->type_name("TENSOR")
+      ->allow_extra_args(false);
   command->add_option("--output-dir", options->outputDirectory, "write each output there as .npy")->type_name("DIR");
   command->add_option("--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
       ->type_name("DIR");
