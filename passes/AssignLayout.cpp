@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -26,8 +27,7 @@ static constexpr int64_t kToLast[] = {0, 2, 3, 1};
 static constexpr int64_t kToFirst[] = {0, 3, 1, 2};
 
 static Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-  return b.createOrFold<ReshapeOp>(value.getLoc(), RankedTensorType::get(shape, typeOf(value).getElementType()),
-                                   value);
+  return b.createOrFold<ReshapeOp>(value.getLoc(), RankedTensorType::get(shape, typeOf(value).getElementType()), value);
 }
 
 /// Types the image and panel kernels accumulate in f32.
@@ -69,12 +69,11 @@ struct PackConv : OpRewritePattern<ConvOp> {
       return failure();
     Location loc = op.getLoc();
     emit::ConvSpec spec = describeConv(op);
-    Value packed = PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(),
-                                            emit::convOutputBlock(spec, target), emit::isDepthwise(spec));
+    Value packed = PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(), emit::convOutputBlock(spec, target),
+                                            emit::isDepthwise(spec));
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));
-    Value conv = ConvOp::create(b, loc, image, packed, op.getStrides(), op.getPads(), op.getDilations(),
-                                op.getGroups(), Layout::channels_last,
-                                b.getI64IntegerAttr(op.getOutputChannels()),
+    Value conv = ConvOp::create(b, loc, image, packed, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),
+                                Layout::channels_last, b.getI64IntegerAttr(op.getOutputChannels()),
                                 b.getDenseI64ArrayAttr(op.getKernelShape()));
     b.replaceOpWithNewOp<TransposeOp>(op, conv, ArrayRef(kToFirst));
     return success();
@@ -91,8 +90,8 @@ struct PackMatmul : OpRewritePattern<MatmulOp> {
         elementCount(op.getType()) == 0 || elementCount(rhs) == 0)
       return failure();
     emit::MatmulSpec spec = describeMatmul(op);
-    Value packed = PackMatmulRhsOp::create(b, op.getLoc(), op.getRhs(), op.getTransposeRhs(),
-                                           emit::matmulPanel(spec, target));
+    Value packed =
+        PackMatmulRhsOp::create(b, op.getLoc(), op.getRhs(), op.getTransposeRhs(), emit::matmulPanel(spec, target));
     b.replaceOpWithNewOp<MatmulOp>(op, op.getLhs(), packed, op.getTransposeLhsAttr(), UnitAttr(),
                                    b.getI64IntegerAttr(op.getType().getShape().back()));
     return success();
@@ -162,6 +161,18 @@ struct SinkTranspose : OpInterfaceRewritePattern<PermutableOpInterface> {
 
 struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
   using AssignLayoutPassBase::AssignLayoutPassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    constexpr int64_t kMost = 1024;
+    if (lanes < 1 || lanes > kMost || !llvm::isPowerOf2_64(lanes))
+      return emitError(UnknownLoc::get(context))
+             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout is not a power of two from 1 to "
+             << kMost;
+    if (registers < 1 || registers > kMost)
+      return emitError(UnknownLoc::get(context))
+             << "registers = " << registers.getValue() << " of dataflow-assign-layout is not from 1 to " << kMost;
+    return success();
+  }
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

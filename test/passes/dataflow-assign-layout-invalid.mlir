@@ -1,5 +1,16 @@
-// RUN: not sluice-opt %s --dataflow-assign-layout='lanes=many' 2>&1 | FileCheck %s
-// CHECK: for the --lanes option: 'many' value invalid
-func.func @none() {
-  return
+// RUN: not sluice-opt %s --dataflow-assign-layout='lanes=many' 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not sluice-opt %s --dataflow-assign-layout='lanes=0' 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not sluice-opt %s --dataflow-assign-layout='lanes=12' 2>&1 | FileCheck %s --check-prefix=POWER
+// RUN: not sluice-opt %s --dataflow-assign-layout='lanes=-8' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not sluice-opt %s --dataflow-assign-layout='registers=0' 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// WORD: for the --lanes option: 'many' value invalid
+// NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
+// POWER: lanes = 12 of dataflow-assign-layout is not a power of two
+// NEGATIVE: lanes = -8 of dataflow-assign-layout is not a power of two
+// REGISTERS: registers = 0 of dataflow-assign-layout is not from 1 to 1024
+
+func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {
+  %w = dataflow.constant dense<1.0> : tensor<8x40xf32>
+  %0 = dataflow.matmul %x, %w : tensor<4x8xf32>, tensor<8x40xf32>
+  return %0 : tensor<4x40xf32>
 }
