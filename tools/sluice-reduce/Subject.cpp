@@ -191,10 +191,12 @@ bool fitsInput(const ::onnx::TypeProto &type) { return !type.has_tensor_type() |
   return type;
 }
 
-::onnx::ValueInfoProto valueInfo(const std::string &name, const ::onnx::TypeProto &type) {
+/// Without a type where none is known: of results of operators that ONNX does not know.
+::onnx::ValueInfoProto valueInfo(const std::string &name, const ::onnx::TypeProto *type) {
   ::onnx::ValueInfoProto info;
   info.set_name(name);
-  *info.mutable_type() = type;
+  if (type)
+    *info.mutable_type() = *type;
   return info;
 }
 
@@ -410,13 +412,13 @@ std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) con
       outputs.push_back(name);
   Names used(reads.begin(), reads.end());
   used.insert(outputs.begin(), outputs.end());
+  auto isNamed = [](const std::string &name) { return !name.empty(); };
   for (int i : candidate.nodes) {
     const auto &names = graph().node(i).output();
     if (dead.count(i) || std::any_of(names.begin(), names.end(), [&](const auto &name) { return used.count(name); }))
       continue;
     auto typed = std::find_if(names.begin(), names.end(), [&](const auto &name) { return typeOf(name); });
-    if (typed != names.end())
-      outputs.push_back(*typed);
+    outputs.push_back(typed != names.end() ? *typed : *std::find_if(names.begin(), names.end(), isNamed));
   }
   if (outputs.empty())
     return std::nullopt;
@@ -426,7 +428,7 @@ std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) con
     if (declared != graph().output().end())
       *result->add_output() = *declared;
     else
-      *result->add_output() = valueInfo(name, *typeOf(name));
+      *result->add_output() = valueInfo(name, typeOf(name));
   }
   if (candidate.guessed)
     for (::onnx::ValueInfoProto &output : *result->mutable_output())
@@ -460,7 +462,7 @@ std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) con
       const ::onnx::TypeProto *type = typeOf(name);
       if (!type || !fitsInput(*type))
         return std::nullopt;
-      *result->add_input() = valueInfo(name, *type);
+      *result->add_input() = valueInfo(name, type);
     }
 
   if (!candidate.notes) {
