@@ -206,10 +206,6 @@ ElementsAttr makeResource(RankedTensorType type, StringRef name, ArrayRef<char> 
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
 
-ElementsAttr makeMissingResource(RankedTensorType type, StringRef name) {
-  return DenseResourceElementsAttr::get(type, name, AsmResourceBlob());
-}
-
 ElementsAttr getConstant(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant ? constant.getValue() : ElementsAttr();

@@ -49,8 +49,6 @@ mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<ch
 /// is held; the attribute holds it. Names are made unique.
 mlir::ElementsAttr makeResource(mlir::RankedTensorType type, llvm::StringRef name, llvm::ArrayRef<char> data,
                                 std::shared_ptr<const void> owner);
-/// A constant whose data is not there: it can be planned, not run.
-mlir::ElementsAttr makeMissingResource(mlir::RankedTensorType type, llvm::StringRef name);
 
 /// The constant that defines a value, or null.
 mlir::ElementsAttr getConstant(mlir::Value value);

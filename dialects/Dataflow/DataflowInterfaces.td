@@ -76,8 +76,6 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
         `kernel.element`. Returns a scalar of compute type.}],
       "::mlir::Value", "emitElement",
       (ins "::sluice::dataflow::KernelEmitter &":$kernel, "::mlir::ValueRange":$indices)>,
-    InterfaceMethod<"Cheap enough to be recomputed inside a consumer's loop.",
-      "bool", "isCheapElement", (ins), "", [{ return true; }]>,
   ];
 }
 

@@ -20,8 +20,6 @@ class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, 
 def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
 def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
-// Loops inside an element: not to be computed twice.
-def HeavyElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface, ["isCheapElement"]>;
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
@@ -174,7 +172,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [Kernel<>, CostOf<["getFlops"]>]> {
   }];
 }
 
-def ConvTransposeOp : Dataflow_Op<"conv_transpose", [HeavyElementalMethods, CostOf<["getFlops"]>]> {
+def ConvTransposeOp : Dataflow_Op<"conv_transpose", [ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
   let description = "pads = [low...]: what is cut before the result begins; the result type gives its end.";
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
@@ -236,7 +234,7 @@ def PoolOp : Dataflow_Op<"pool", [
   let hasVerifier = 1;
 }
 
-def ResizeOp : Dataflow_Op<"resize", [HeavyElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def ResizeOp : Dataflow_Op<"resize", [ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Resampling: nearest, (multi-)linear or cubic";
   let description = [{
     scales[i] = output / input extent as the model gives it, per dimension (1 where
@@ -340,7 +338,7 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
   let hasVerifier = 1;
 }
 
-def LrnOp : Dataflow_InferredOp<"lrn", [HeavyElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def LrnOp : Dataflow_InferredOp<"lrn", [ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Local response normalisation across channels";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);

@@ -119,6 +119,22 @@ struct Compilation::State {
 Compilation::Compilation() : state(std::make_unique<State>()) {}
 Compilation::~Compilation() = default;
 
+/// The file's stem; its folder's name where that says only "model".
+static std::string nameOf(std::string_view path) {
+  auto takeLast = [&] {
+    size_t slash = path.find_last_of('/');
+    std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    path = slash == std::string_view::npos ? "" : path.substr(0, slash);
+    return last;
+  };
+  std::string_view file = takeLast();
+  std::string_view stem = file.substr(0, file.find_last_of('.'));
+  if (stem != "model")
+    return std::string(stem);
+  std::string_view folder = takeLast();
+  return std::string(folder.empty() || folder == "." || folder == ".." ? stem : folder);
+}
+
 Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &modelPath, CompilerOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation());
   State &state = *compilation->state;
@@ -135,9 +151,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   if (!model)
     return propagate(model);
   state.model = std::move(*model);
-  std::string_view path = modelPath;
-  path.remove_prefix(path.find_last_of('/') == std::string_view::npos ? 0 : path.find_last_of('/') + 1);
-  state.modelName = path.substr(0, path.find_last_of('.'));
+  state.modelName = nameOf(modelPath);
 
   DialectRegistry registry;
   registerCodegenDialects(registry);

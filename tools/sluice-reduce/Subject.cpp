@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <climits>
+#include <fstream>
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <unordered_set>
 
 namespace sluice::reduce {
@@ -239,13 +241,21 @@ Expected<Subject> Subject::open(const std::string &path, const TemporaryDirector
   return subject;
 }
 
+/// Lets this process take so many bytes more: sanitizers hold terabytes of addresses already.
+static void limitMemory(int64_t bytes) {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto most = static_cast<rlim_t>(saturatingAdd(bytes, saturatingMul(pages, sysconf(_SC_PAGESIZE))));
+  const rlimit limit = {most, most};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
 /// The ONNX library's inference may crash or hang on what it did not expect, so a child runs it; without its answer
 /// the declared types have to do.
 void Subject::inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs) {
   const std::string path = scratch.file("types.onnx");
   auto infer = [&] {
-    const rlimit limit = {rlim_t(8) << 30, rlim_t(8) << 30};
-    setrlimit(RLIMIT_AS, &limit);
+    limitMemory(int64_t(8) << 30);
     try {
       ::onnx::ShapeInferenceOptions inference;
       inference.enable_data_propagation = true;

@@ -344,7 +344,11 @@ ArrayRef<int64_t> KernelEmitter::shapeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape();
 }
 
-Value KernelEmitter::pointer(Value tensor) { return pointers[argumentIndex.lookup(tensor)]; }
+Value KernelEmitter::pointer(Value tensor) {
+  auto it = argumentIndex.find(tensor);
+  assert(it != argumentIndex.end() && "an expression has no memory");
+  return pointers[it->second];
+}
 
 Value KernelEmitter::workspace() { return pointers[argumentElement.size()]; }
 

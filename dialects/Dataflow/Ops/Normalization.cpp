@@ -301,7 +301,6 @@ LogicalResult LrnOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
 
 LogicalResult LrnOp::verify() { return success(); }
 int64_t LrnOp::getFlops() { return elementCount(getType()) * (2 * static_cast<int64_t>(getSize()) + 16); }
-bool LrnOp::isCheapElement() { return false; }
 
 FailureOr<Operation *> LrnOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
   int64_t axis = llvm::find(permutation, static_cast<int64_t>(getChannelAxis())) - permutation.begin();

@@ -226,7 +226,6 @@ LogicalResult ResizeOp::verify() {
 }
 
 int64_t ResizeOp::getFlops() { return elementCount(getType()) * (getMode() == ResizeMode::cubic ? 64 : 16); }
-bool ResizeOp::isCheapElement() { return getMode() == ResizeMode::nearest; }
 
 FailureOr<Operation *> ResizeOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
   auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
@@ -438,7 +437,6 @@ int64_t ConvTransposeOp::getFlops() {
   ArrayRef<int64_t> weight = shapeOf(getWeight());
   return 2 * elementCount(getInput().getType()) * product(weight.drop_front(1));
 }
-bool ConvTransposeOp::isCheapElement() { return false; }
 
 /// Gathers: input position i reaches output o through tap k where
 /// i * stride + k * dilation = o + pad.
