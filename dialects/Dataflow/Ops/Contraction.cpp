@@ -9,22 +9,13 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
 #include "dialects/Dataflow/Packing.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
-static int64_t product(ArrayRef<int64_t> extents) {
-  int64_t result = 1;
-  for (int64_t extent : extents)
-    result = llvm::MulOverflow(result, extent, result) ? std::numeric_limits<int64_t>::max() : result;
-  return result;
-}
 
 /// Chunks of about this many operations keep the cost of a dispatch hidden.
 static int64_t grainFor(int64_t totalFlops, int64_t extent) {

@@ -6,12 +6,10 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
 #include "dialects/Dataflow/Ops/HostElements.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
 
 /// Reads an index tensor's element and brings it into [0, extent): negative
 /// values count from the end, anything further out is clamped.
@@ -32,12 +30,6 @@ static int64_t hostIndex(int64_t i, int64_t extent) {
   if (i < 0)
     i += extent;
   return i >= 0 && i < extent ? i : -1;
-}
-
-static LogicalResult checkAxis(std::optional<Location> loc, int64_t axis, int64_t rank) {
-  if (axis < 0 || axis >= rank)
-    return emitOptionalError(loc, "axis ", axis, " is outside rank ", rank);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

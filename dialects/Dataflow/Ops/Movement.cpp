@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
 #include "dialects/Dataflow/Ops/HostElements.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -14,21 +15,11 @@
 using namespace mlir;
 using namespace sluice::dataflow;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
 static LogicalResult verifySameElement(Operation *op, Value a, Value c) {
   if (typeOf(a).getElementType() != typeOf(c).getElementType())
     return op->emitOpError("changes the element type, from ")
            << typeOf(a).getElementType() << " to " << typeOf(c).getElementType();
   return success();
-}
-
-static SmallVector<int64_t> permuted(ArrayRef<int64_t> values, ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> result;
-  for (int64_t from : permutation)
-    result.push_back(values[from]);
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +97,7 @@ Value TransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
 
 LogicalResult TransposeOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
   stridedCopy(operands[0].data, results[0].data, results[0].type.getShape(),
-              permuted(rowMajorStrides(operands[0].type.getShape()), getPermutation()), 0,
+              permuted<int64_t>(rowMajorStrides(operands[0].type.getShape()), getPermutation()), 0,
               elementBytes(operands[0].type.getElementType()));
   return success();
 }
@@ -394,8 +385,6 @@ LogicalResult PadOp::verify() {
   }
   return success();
 }
-
-
 
 Value PadOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();

@@ -7,6 +7,7 @@
 #include "dialects/Dataflow/Emit/Scalars.h"
 #include "dialects/Dataflow/Ops/HostElements.h"
 #include "dialects/Dataflow/Ops/Rows.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,22 +16,6 @@
 
 using namespace mlir;
 using namespace sluice::dataflow;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
-static int64_t product(ArrayRef<int64_t> extents) {
-  int64_t result = 1;
-  for (int64_t extent : extents)
-    result *= extent;
-  return result;
-}
-
-static LogicalResult checkAxis(std::optional<Location> loc, int64_t axis, int64_t rank) {
-  if (axis < 0 || axis >= rank)
-    return emitOptionalError(loc, "axis ", axis, " is outside rank ", rank);
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // reduce

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,24 +15,6 @@
 
 using namespace mlir;
 using namespace sluice::dataflow;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
-static int64_t product(ArrayRef<int64_t> extents) {
-  int64_t result = 1;
-  for (int64_t extent : extents)
-    result *= extent;
-  return result;
-}
-
-template <typename T>
-static SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> permutation) {
-  SmallVector<T> result;
-  for (int64_t from : permutation)
-    result.push_back(values[from]);
-  return result;
-}
 
 /// Strides, pads, dilations and kernel extents beyond 32 bits: positions computed
 /// from them could overflow.
