@@ -275,6 +275,12 @@ static Status annotateOrder(MLIRContext *context, const BridgedGraph &bridge, co
 
 /// Kernels, one for each distinct operator, and the exec program.
 Status Compilation::State::buildProgram() {
+  // Planning needs no code for a device; a program does.
+  for (size_t i = 0; i < bridge.operators.size(); ++i)
+    if (const Device &device = machine.device(result->plan.placement[i]); device.kind == DeviceKind::Cuda)
+      return makeError(ErrorCode::Unsupported, "no code can be generated for device '", device.name, "' of machine '",
+                       machine.name, "', operator '", bridge.graph.operators()[i].name,
+                       "', use 'sluice plan' for it or compile for 'host' or 'emulated'");
   program = ModuleOp::create(UnknownLoc::get(context.get()), modelName);
   std::string problemText;
   ScopedDiagnosticHandler capture(context.get(), [&](Diagnostic &diagnostic) {
