@@ -116,4 +116,24 @@ def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
   ];
 }
 
+def GradientOpInterface : OpInterface<"GradientOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    The vector-Jacobian product: what reverse-mode differentiation asks of an
+    operator. Gradients are built from dataflow operators, so they are planned,
+    fused and differentiated again like any others.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        `results[i]` is the loss's gradient by result i, of its type; null where
+        none flows. Where `wanted[i]`, sets `operands[i]` to the gradient by
+        operand i, of its type; leaves it null where that is zero everywhere.
+        Operands wanted are floating-point. A null value from `build`, or a
+        failure after an error on this operator, says that there is no gradient.}],
+      "::llvm::LogicalResult", "buildGradient",
+      (ins "::sluice::dataflow::TensorBuilder &":$build, "::llvm::ArrayRef<::mlir::Value>":$results,
+           "::llvm::ArrayRef<bool>":$wanted, "::llvm::MutableArrayRef<::mlir::Value>":$operands)>,
+  ];
+}
+
 #endif // SLUICE_DATAFLOW_INTERFACES

@@ -1,0 +1,109 @@
+//===- Contraction.cpp - Gradients of matmul and the convolutions ---------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Gradient/Gradient.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+/// All but the last dimension as one.
+static Value asMatrix(TensorBuilder &build, Value x) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return build.reshape(x, {product(shape.drop_back()), shape.back()});
+}
+
+LogicalResult MatmulOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                      Gradients operands) {
+  Value a = getLhs(), c = getRhs(), g = results[0];
+  bool ta = getTransposeLhs(), tc = getTransposeRhs();
+  if (getPackedN())
+    return emitOpError("has a packed operand, and no gradient then: differentiate before layouts are assigned");
+  // The rows of all batches times one matrix: one product, no sum over batches after it.
+  if (typeOf(c).getRank() == 2 && typeOf(a).getRank() > 2 && !ta) {
+    a = asMatrix(build, a);
+    g = asMatrix(build, g);
+  }
+  if (wanted[0]) {
+    Value byA = ta ? build.matmul(c, g, tc, true) : build.matmul(g, c, false, !tc);
+    operands[0] = a == getLhs() ? sumTo(build, byA, shapeOf(a)) : build.reshape(byA, shapeOf(getLhs()));
+  }
+  if (wanted[1])
+    operands[1] = sumTo(build, tc ? build.matmul(g, a, true, ta) : build.matmul(a, g, !ta, false), shapeOf(c));
+  return success();
+}
+
+static Value convWeightGradient(TensorBuilder &build, Value input, Value gradient, ArrayRef<int64_t> strides,
+                                ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Type type) {
+  return build.create<ConvWeightGradientOp>({input, gradient},
+                                            {build.list("strides", strides), build.list("pads_low", padsLow),
+                                             build.list("dilations", dilations), build.integer("groups", groups)},
+                                            {type});
+}
+
+static Value convTranspose(TensorBuilder &build, Value input, Value weight, ArrayRef<int64_t> strides,
+                           ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Type type) {
+  return build.create<ConvTransposeOp>({input, weight},
+                                       {build.list("strides", strides), build.list("pads_low", padsLow),
+                                        build.list("dilations", dilations), build.integer("groups", groups)},
+                                       {type});
+}
+
+/// The convolution whose result has the spatial extents of `like`: padded at the
+/// high end, or its input cut there, as that takes.
+static Value convLike(TensorBuilder &build, Value input, Value weight, ArrayRef<int64_t> strides,
+                      ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Value like) {
+  Dims pads(padsLow), cut(shapeOf(input));
+  bool cuts = false;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    int64_t reach = (shapeOf(like)[d + 2] - 1) * strides[d] + dilations[d] * (shapeOf(weight)[d + 2] - 1) + 1;
+    int64_t high = reach - padsLow[d] - cut[d + 2];
+    if (high < 0) {
+      cut[d + 2] += high;
+      cuts = true;
+    }
+    pads.push_back(std::max<int64_t>(high, 0));
+  }
+  if (cuts)
+    input = build.slice(input, Dims(cut.size(), 0), Dims(cut.size(), 1), cut);
+  return build.create<ConvOp>({input, weight}, {build.list("strides", strides), build.list("pads", pads),
+                                                build.list("dilations", dilations), build.integer("groups", groups)});
+}
+
+LogicalResult ConvOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                    Gradients operands) {
+  if (getPackedChannels() || getLayout() != Layout::channels_first)
+    return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
+  ArrayRef<int64_t> low = getPads().take_front(getStrides().size());
+  if (wanted[0])
+    operands[0] = convTranspose(build, results[0], getWeight(), getStrides(), low, getDilations(), getGroups(),
+                                getInput().getType());
+  if (wanted[1])
+    operands[1] = convWeightGradient(build, getInput(), results[0], getStrides(), low, getDilations(), getGroups(),
+                                     getWeight().getType());
+  return success();
+}
+
+LogicalResult ConvTransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                             Gradients operands) {
+  if (wanted[0])
+    operands[0] =
+        convLike(build, results[0], getWeight(), getStrides(), getPadsLow(), getDilations(), getGroups(), getInput());
+  if (wanted[1])
+    operands[1] = convWeightGradient(build, results[0], getInput(), getStrides(), getPadsLow(), getDilations(),
+                                     getGroups(), getWeight().getType());
+  return success();
+}
+
+/// It is linear in each operand.
+LogicalResult ConvWeightGradientOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                                  Gradients operands) {
+  if (wanted[0])
+    operands[0] = convTranspose(build, getGradient(), results[0], getStrides(), getPadsLow(), getDilations(),
+                                getGroups(), getInput().getType());
+  if (wanted[1])
+    operands[1] =
+        convLike(build, getInput(), results[0], getStrides(), getPadsLow(), getDilations(), getGroups(), getGradient());
+  return success();
+}

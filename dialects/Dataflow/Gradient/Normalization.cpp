@@ -1,0 +1,183 @@
+//===- Normalization.cpp - Gradients of softmax and the normalisations ----===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Gradient/Gradient.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+LogicalResult SoftmaxOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                       Gradients operands) {
+  Value g = results[0], y = getResult();
+  int64_t axis = getAxis();
+  auto sum = [&](Value x) { return build.reduce(ReduceKind::sum, x, {axis}, /*keepDims=*/true); };
+  if (getLog())
+    operands[0] = build.sub(g, build.mul(build.unary(UnaryKind::exp, y), sum(g)));
+  else
+    operands[0] = build.mul(y, build.sub(g, sum(build.mul(g, y))));
+  return success();
+}
+
+namespace {
+/// Statistics of x over some axes, kept as extents of 1.
+struct Statistics {
+  Value mean, inverseDeviation;
+};
+} // namespace
+
+static Value inverseDeviation(TensorBuilder &build, Value variance, double epsilon) {
+  Value deviation = build.unary(UnaryKind::sqrt, build.add(variance, number(build, variance, epsilon)));
+  return build.unary(UnaryKind::reciprocal, deviation);
+}
+
+static Statistics statistics(TensorBuilder &build, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  Value mean = build.reduce(ReduceKind::mean, x, axes, /*keepDims=*/true);
+  Value centered = build.sub(x, mean);
+  Value variance = build.reduce(ReduceKind::mean, build.mul(centered, centered), axes, /*keepDims=*/true);
+  return {mean, inverseDeviation(build, variance, epsilon)};
+}
+
+/// The gradient by x of n = (x - mean(x)) * inverseDeviation(x), where h is the
+/// one by n: inverseDeviation * (h - mean(h) - n * mean(h * n)).
+static Value normalizedGradient(TensorBuilder &build, Value h, Value normalized, Value inverse,
+                                ArrayRef<int64_t> axes) {
+  auto mean = [&](Value x) { return build.reduce(ReduceKind::mean, x, axes, /*keepDims=*/true); };
+  Value along = build.mul(normalized, mean(build.mul(h, normalized)));
+  return build.mul(inverse, build.sub(build.sub(h, mean(h)), along));
+}
+
+LogicalResult LayerNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                         Gradients operands) {
+  Value x = getInput(), g = results[0];
+  Dims axes = trailingAxes(getAxis(), typeOf(x).getRank());
+  if (wanted.size() > 2 && wanted[2])
+    operands[2] = sumTo(build, g, shapeOf(getBias()));
+  if (!wanted[0] && !wanted[1])
+    return success();
+  auto [mean, inverse] = statistics(build, x, axes, getEpsilon().convertToDouble());
+  Value normalized = build.mul(build.sub(x, mean), inverse);
+  if (wanted[0])
+    operands[0] = normalizedGradient(build, build.mul(g, getScale()), normalized, inverse, axes);
+  if (wanted[1])
+    operands[1] = sumTo(build, build.mul(g, normalized), shapeOf(getScale()));
+  return success();
+}
+
+/// [C] against [N, C, spatial...].
+static Value perChannel(TensorBuilder &build, Value vector, Value x) {
+  Dims dims(typeOf(x).getRank(), 1);
+  dims[1] = shapeOf(vector)[0];
+  return build.reshape(vector, dims);
+}
+
+/// All dimensions but the channels', and the sum over them as [C].
+static Dims batchAxes(Value x) {
+  Dims axes = trailingAxes(1, typeOf(x).getRank());
+  axes[0] = 0;
+  return axes;
+}
+static Value channelSum(TensorBuilder &build, Value x) {
+  return build.reduce(ReduceKind::sum, x, batchAxes(x), /*keepDims=*/false);
+}
+
+LogicalResult InstanceNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                            Gradients operands) {
+  Value x = getInput(), g = results[0];
+  Dims axes = trailingAxes(2, typeOf(x).getRank());
+  if (wanted[2])
+    operands[2] = channelSum(build, g);
+  if (!wanted[0] && !wanted[1])
+    return success();
+  auto [mean, inverse] = statistics(build, x, axes, getEpsilon().convertToDouble());
+  Value normalized = build.mul(build.sub(x, mean), inverse);
+  if (wanted[0])
+    operands[0] = normalizedGradient(build, build.mul(g, perChannel(build, getScale(), x)), normalized, inverse, axes);
+  if (wanted[1])
+    operands[1] = channelSum(build, build.mul(g, normalized));
+  return success();
+}
+
+/// The statistics are operands here: y is linear in x.
+LogicalResult BatchNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                         Gradients operands) {
+  Value x = getInput(), g = results[0], scale = getScale();
+  Value inverse = inverseDeviation(build, getVariance(), getEpsilon().convertToDouble());
+  Value factor = build.mul(scale, inverse);
+  if (wanted[0])
+    operands[0] = build.mul(g, perChannel(build, factor, x));
+  if (wanted[2])
+    operands[2] = channelSum(build, g);
+  if (wanted[3])
+    operands[3] = build.unary(UnaryKind::neg, build.mul(factor, channelSum(build, g)));
+  if (!wanted[1] && !wanted[4])
+    return success();
+  Value along = channelSum(build, build.mul(g, build.sub(x, perChannel(build, getMean(), x))));
+  if (wanted[1])
+    operands[1] = build.mul(along, inverse);
+  if (wanted[4]) {
+    Value cube = build.mul(build.mul(inverse, inverse), factor);
+    operands[4] = build.mul(build.mul(along, cube), number(build, x, -0.5));
+  }
+  return success();
+}
+
+LogicalResult BatchNormTrainOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                              Gradients operands) {
+  Value x = getInput();
+  Dims axes = batchAxes(x);
+  double count = static_cast<double>(elementCount(x.getType())) / static_cast<double>(shapeOf(x)[1]);
+  Value centered = build.sub(x, perChannel(build, getMean(), x));
+  Value total;
+  auto accumulate = [&](Value part) { total = total ? build.add(total, part) : part; };
+  if (Value g = results[0]) {
+    Value inverse = perChannel(build, inverseDeviation(build, getVariance(), getEpsilon().convertToDouble()), x);
+    Value normalized = build.mul(centered, inverse);
+    if (wanted[0])
+      accumulate(normalizedGradient(build, build.mul(g, perChannel(build, getScale(), x)), normalized, inverse, axes));
+    if (wanted[1])
+      operands[1] = channelSum(build, build.mul(g, normalized));
+    if (wanted[2])
+      operands[2] = channelSum(build, g);
+  }
+  if (!wanted[0])
+    return success();
+  auto spread = [&](Value byStatistic, double factor) {
+    return build.mul(perChannel(build, byStatistic, x), number(build, x, factor / count));
+  };
+  if (results[1])
+    accumulate(build.expand(spread(results[1], 1), shapeOf(x)));
+  if (results[2])
+    accumulate(build.mul(spread(results[2], 2), centered));
+  operands[0] = total;
+  return success();
+}
+
+LogicalResult LrnOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>, Gradients operands) {
+  // y = x * s^-beta, s = bias + alpha / size * (sum of x^2 over a window of channels); so
+  // dx = g * s^-beta - 2 alpha beta / size * x * (sum over the mirrored window of g * x * s^(-beta - 1)).
+  Value x = getInput(), g = results[0];
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t axis = getChannelAxis(), size = getSize();
+  double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+  auto windowMean = [&](Value value, int64_t low) {
+    // Pooling over the channels as a spatial dimension; what is past the ends counts as zeros.
+    Dims image{product(shape.take_front(axis)), 1, shape[axis], product(shape.drop_front(axis + 1))};
+    Value mean = build.create<PoolOp>({build.reshape(value, image)},
+                                      {build.attribute("kind", PoolKindAttr::get(build.context(), PoolKind::average)),
+                                       build.list("kernel", {size, 1}), build.list("strides", {1, 1}),
+                                       build.list("pads_low", {low, 0}), build.list("pads_high", {size - 1 - low, 0}),
+                                       build.list("dilations", {1, 1}), build.flag("count_include_pad", true)},
+                                      {build.type(elementOf(value), image)});
+    return build.reshape(mean, shape);
+  };
+  int64_t low = (size - 1) / 2;
+  auto times = [&](Value value, double factor) { return build.mul(value, number(build, x, factor)); };
+  Value s = build.add(times(windowMean(build.mul(x, x), low), alpha), number(build, x, getBias().convertToDouble()));
+  Value power = build.binary(BinaryKind::pow, s, number(build, x, -beta));
+  Value direct = build.mul(g, power);
+  Value through = windowMean(build.div(build.mul(direct, x), s), size - 1 - low);
+  operands[0] = build.sub(direct, times(build.mul(x, through), 2 * alpha * beta));
+  return success();
+}
