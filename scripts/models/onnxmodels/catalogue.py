@@ -1,0 +1,129 @@
+"""The models by name: which options each takes, and their defaults.
+
+A name is a pattern: `wresnet-152-10` is 152 layers with ten times the channels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, Callable, Mapping, Optional
+
+from . import classifiers, inception, nasnet, recurrent, transformers
+from .writer import Dim, ModelError, ModelWriter
+
+Options = Mapping[str, Any]
+Build = Callable[[ModelWriter, "re.Match[str]", Options], None]
+
+LLAMA = {"llama-7b": (32, 32, 4096, 11008), "llama-13b": (40, 40, 5120, 13824), "llama-30b": (60, 52, 6656, 17920),
+         "llama-65b": (80, 64, 8192, 22016)}
+GPT2 = {"gpt2": (12, 12, 768), "gpt2-medium": (24, 16, 1024), "gpt2-large": (36, 20, 1280), "gpt2-xl": (48, 25, 1600)}
+BERT = {"bert-base": (12, 12, 768), "bert-large": (24, 16, 1024)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """Models that one builder writes."""
+
+    example: str
+    pattern: str
+    summary: str
+    build: Build
+    defaults: Options
+
+    def match(self, name: str) -> Optional["re.Match[str]"]:
+        return re.fullmatch(self.pattern, name)
+
+
+def kilo(match: "re.Match[str]", group: str) -> int:
+    """`8k` is 8192, `300` is 300."""
+    text = match[group]
+    return int(text[:-1]) * 1024 if text.endswith("k") else int(text)
+
+
+def _transformer(sizes: Mapping[str, tuple[int, ...]], options: Options, name: str) -> transformers.Size:
+    published = sizes[name]
+    hidden = options["hidden"] or published[2]
+    wide = options["feed_forward"] or (4 * hidden if len(published) == 3 or options["hidden"] else published[3])
+    return transformers.Size(options["layers"] or published[0], options["heads"] or published[1], hidden, wide,
+                             options["sequence"], options["vocabulary"])
+
+
+_IMAGE = {"size": 224, "classes": 1000}
+_NORMED = {**_IMAGE, "batch_norm": True}
+_UNROLLED = {"steps": 20, "features": None, "classes": 512}
+_TRANSFORMER = {"layers": None, "heads": None, "hidden": None, "feed_forward": None}
+_NAS = {"filters": 4032, "stem": 96, "skip_reduction": True}
+
+
+def _recurrent(bidirectional: bool) -> Build:
+    def build(writer: ModelWriter, match: "re.Match[str]", options: Options) -> None:
+        hidden = kilo(match, "hidden")
+        recurrent.lstm(writer, int(match["layers"]), hidden, options["steps"], options["features"] or hidden,
+                       options["classes"], bidirectional)
+    return build
+
+
+def _nasnet(writer: ModelWriter, match: "re.Match[str]", options: Options) -> None:
+    nasnet.nasnet(writer, int(match["repeats"]), options["filters"], options["stem"], options["skip_reduction"],
+                  options["size"], options["classes"], options["batch_norm"])
+
+
+FAMILIES = (
+    Family("alexnet", "alexnet", "AlexNet, the single-column variant",
+           lambda w, m, o: classifiers.alexnet(w, o["size"], o["classes"]), _IMAGE),
+    Family("vgg-16", "vgg-16", "VGG-16",
+           lambda w, m, o: classifiers.vgg16(w, o["size"], o["classes"], o["batch_norm"]),
+           {**_NORMED, "batch_norm": False}),
+    Family("resnet-50", "resnet-(?P<depth>50|101|152)", "ResNet with 50, 101 or 152 layers",
+           lambda w, m, o: classifiers.resnet(w, int(m["depth"]), 1, o["size"], o["classes"], o["batch_norm"]), _NORMED),
+    Family("wresnet-152-10", r"wresnet-(?P<depth>50|101|152)-(?P<wide>\d+)", "ResNet with X times the channels",
+           lambda w, m, o: classifiers.resnet(w, int(m["depth"]), int(m["wide"]), o["size"], o["classes"],
+                                              o["batch_norm"]), _NORMED),
+    Family("inception-v4-4", r"inception-v4(-(?P<wide>\d+))?", "Inception-V4 with X times the channels",
+           lambda w, m, o: inception.inception_v4(w, int(m["wide"] or 1), o["size"], o["classes"], o["batch_norm"]),
+           {**_NORMED, "size": 299}),
+    Family("nasnet-25", r"nasnet-(?P<repeats>\d+)", "NASNet-A, R normal cells in each of three stages; "
+           "nasnet-6 as it stands is the published large model", _nasnet, {**_NORMED, "size": 331, **_NAS}),
+    Family("rnn-8-8k", r"rnn-(?P<layers>\d+)-(?P<hidden>\d+k?)", "L LSTM layers of XK units, unrolled",
+           _recurrent(False), _UNROLLED),
+    Family("brnn-4-8k", r"brnn-(?P<layers>\d+)-(?P<hidden>\d+k?)", "L LSTM layers in both directions, unrolled",
+           _recurrent(True), _UNROLLED),
+    Family("mlp-4-8k", r"mlp-(?P<layers>\d+)-(?P<hidden>\d+k?)", "SoyBean's MLP: L square layers of XK units",
+           lambda w, m, o: classifiers.mlp(w, int(m["layers"]), kilo(m, "hidden")), {}),
+    Family("cnn-5-2k", r"cnn-(?P<layers>\d+)-(?P<filters>\d+k?)", "SoyBean's CNN: L convolutions of XK filters",
+           lambda w, m, o: classifiers.cnn(w, int(m["layers"]), kilo(m, "filters"), o["size"], o["classes"]),
+           {"size": 6, "classes": 1000}),
+    Family("mnist-softmax", "mnist-softmax", "a training step of softmax regression as ten operators; batch 100",
+           lambda w, m, o: classifiers.mnist_softmax(w, o["rate"]), {"rate": 0.5}),
+    Family("bert-base", "bert-(base|large)", "BERT's encoder and pooler",
+           lambda w, m, o: transformers.bert(w, _transformer(BERT, o, m[0]), o["classes"]),
+           {**_TRANSFORMER, "sequence": 128, "vocabulary": 30522, "classes": 0}),
+    Family("gpt2", "gpt2(-medium|-large|-xl)?", "GPT-2",
+           lambda w, m, o: transformers.gpt2(w, _transformer(GPT2, o, m[0])),
+           {**_TRANSFORMER, "sequence": 1024, "vocabulary": 50257}),
+    Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
+           lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
+           {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),
+)
+
+
+def build(name: str, batch: Optional[Dim] = None, **given: Any) -> ModelWriter:
+    """The model `name`; options left out have the family's defaults. Fails with ModelError."""
+    for family in FAMILIES:
+        match = family.match(name)
+        if not match:
+            continue
+        for option in given:
+            if option not in family.defaults:
+                known = ", ".join(f"--{key.replace('_', '-')}" for key in family.defaults) or "none of its own"
+                raise ModelError(f"model '{name}' has no option '--{option.replace('_', '-')}', it takes {known}")
+        options = {**family.defaults, **given}
+        for option, value in options.items():
+            least = 0 if family.defaults[option] == 0 else 1
+            if isinstance(value, int) and not isinstance(value, bool) and value < least:
+                raise ModelError(f"option '--{option.replace('_', '-')}' is {value}, give at least {least}")
+        writer = ModelWriter(name, batch or (100 if name == "mnist-softmax" else "batch"))
+        family.build(writer, match, options)
+        return writer
+    raise ModelError(f"no model '{name}', see --list")
