@@ -19,7 +19,7 @@ MODEL_OPTIONS = (
     ("stem", int, "NASNet: channels of the first convolution (large: 96, mobile: 32)"),
     ("skip-reduction", bool, "NASNet: the cell after a reduction reads past it (large: yes, mobile: no)"),
     ("steps", int, "RNN: steps to unroll"),
-    ("features", int, "RNN: width of a step's input (default: as the layers)"),
+    ("features", int, "RNN: width of a step's input"),
     ("layers", int, "transformers: blocks"),
     ("heads", int, "transformers: attention heads"),
     ("hidden", int, "transformers: width of a position"),

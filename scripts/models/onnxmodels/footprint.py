@@ -8,12 +8,15 @@ that MXNet built. This counts the same of ours, from shapes alone:
   gradients of a tensor with several readers: one operator up to seven readers,
   a chain of additions and a copy from eight on (MXNet's AggregateGradient);
   the loss, forward and backward, and a copy for its head.
-- Bytes: every tensor once, without reuse. An element-wise operator writes over
-  its operand where nobody needs that again; a sum of gradients writes over its
-  first addend. Each weight is there three times: value, gradient, momentum;
-  gradients of a shared weight add up in place.
+- Bytes: every tensor once, without reuse. ReLU, sigmoid, tanh and addition
+  write over an operand that nobody needs again, and their gradients over the
+  gradient they read. A tensor's gradient is one buffer that its readers add
+  into. Each weight is there three times: value, gradient, momentum.
 - What only cuts the model's inputs or joins its outputs is the file's, not the
   model's: MXNet has a tensor for each step. It does not count.
+
+Models must be written without weights and for a batch size: what lies in
+external data is a weight, what is inside are constants.
 """
 
 from __future__ import annotations
@@ -26,8 +29,10 @@ from typing import Iterable, Optional
 import onnx
 from onnx import TensorProto, shape_inference
 
+from .writer import ModelError
+
 ELEMENT_BYTES = {TensorProto.FLOAT: 4, TensorProto.INT64: 8, TensorProto.BOOL: 1}
-# Written over their operand; and the backward ones over the gradient they read.
+# Written over their operand, and their gradients over the result's gradient.
 IN_PLACE = {"Relu", "Sigmoid", "Tanh", "Add"}
 # Their gradient is the same data.
 PASSES_GRADIENT = {"Add", "Flatten", "Reshape", "Identity"}
@@ -42,7 +47,7 @@ class Footprint:
     """What one training step has."""
 
     operators: int = 0
-    #: With gradients of data and of weights by operators of their own.
+    #: Where gradients of data and of weights have operators of their own.
     operators_apart: int = 0
     weight_bytes: int = 0
     activation_bytes: int = 0
@@ -62,6 +67,9 @@ class Counter:
 
     def __init__(self, model: onnx.ModelProto) -> None:
         inferred = shape_inference.infer_shapes(model, strict_mode=True).graph
+        for value in inferred.input:
+            if any(dim.WhichOneof("value") != "dim_value" for dim in value.type.tensor_type.shape.dim):
+                raise ModelError(f"input '{value.name}' has a size that is bound later, build the model with --batch N")
         self.bytes: dict[str, int] = {}
         self.rows: dict[str, int] = {}
         for value in [*inferred.input, *inferred.value_info, *inferred.output]:
@@ -73,6 +81,10 @@ class Counter:
         self.weights = {tensor.name: _bytes(tensor.data_type, tensor.dims) for tensor in inferred.initializer
                         if tensor.data_location == TensorProto.EXTERNAL}
         self.constants = {tensor.name for tensor in inferred.initializer} - self.weights.keys()
+        # Running means and variances: one of each, no gradient.
+        for node in inferred.node:
+            if node.op_type == "BatchNormalization":
+                self.constants.update(node.input[3:])
         self.inputs = {value.name for value in inferred.input}
         self.outputs = {value.name for value in inferred.output}
         self.nodes = self._inside(inferred)
@@ -80,11 +92,12 @@ class Counter:
             name for node in self.nodes for name in node.input if name not in self.constants)
         self.producer = {name: node for node in self.nodes for name in node.output}
         self.result = Footprint()
+        self._has_gradient: set[str] = set()
 
     def count(self) -> Footprint:
         for node in self.nodes:
             self._count_node(node)
-        for name in self.weights:
+        for name in self.weights.keys() - self.constants:
             self.result.weight_bytes += 3 * self.weights[name]
             self.result.sizes.add(self.weights[name])
             self._count_sum(name)
@@ -108,6 +121,7 @@ class Counter:
         return kept
 
     def _count_node(self, node: onnx.NodeProto) -> None:
+        """The operator, what it writes, its backward operator and the gradients that writes."""
         part = node.name.split("/")[0]
         operands = [name for name in node.input if name not in self.constants]
         graded = [name for name in operands if name not in self.inputs]
@@ -122,9 +136,10 @@ class Counter:
         if graded:
             self._operators(part, 1, 2 if weights and len(graded) > len(weights) else 1)
         if node.op_type in PASSES_GRADIENT or node.op_type in IN_PLACE:
-            return  # The gradient is where the result's gradient was.
+            return
         for name in graded:
-            if name not in self.weights:
+            if name not in self.weights and name not in self._has_gradient:
+                self._has_gradient.add(name)
                 self._gradient(self.bytes[name], part)
 
     def _dies_at(self, name: str) -> bool:

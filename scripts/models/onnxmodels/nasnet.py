@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Optional
 
 from .layers import SAME, VALID, Layers
-from .writer import ModelWriter, Value, static
+from .writer import ModelError, ModelWriter, Value, static
 
 # Channels of the last cell's concatenation over the filters of the first stage: 4 (two doublings) x 6 (parts).
 PENULTIMATE = 24
@@ -86,6 +86,8 @@ class NasNet(Layers):
 def nasnet(writer: ModelWriter, repeats: int, penultimate: int, stem: int, skip_reduction: bool, size: int,
            classes: int, batch_norm: bool) -> None:
     """NASNet-A (`repeats` @ `penultimate`). `skip_reduction`: the cell after a reduction reads past it, as in the large model."""
+    if penultimate % (4 * PENULTIMATE):
+        raise ModelError(f"option '--filters' is {penultimate}, give a multiple of {4 * PENULTIMATE}")
     net = NasNet(writer, batch_norm)
     filters = penultimate // PENULTIMATE
     x = net.conv(net.image(size), stem, 3, 2, VALID, bias=False, name="stem")
