@@ -15,8 +15,21 @@
 namespace sluice {
 
 TensorId Graph::addTensor(Tensor tensor) {
+  TensorId id(tens.size()), state = tensor.updates;
   tens.push_back(std::move(tensor));
-  return TensorId(tens.size() - 1);
+  if (auto earlier = pendingUpdates.find(id); earlier != pendingUpdates.end())
+    tens.back().updatedBy = earlier->second;
+  if (state.valid())
+    setUpdates(id, state);
+  return id;
+}
+
+void Graph::setUpdates(TensorId newValue, TensorId state) {
+  tens[newValue.index()].updates = state;
+  if (state.index() < tens.size())
+    tens[state.index()].updatedBy = newValue;
+  else
+    pendingUpdates[state] = newValue;
 }
 
 OperatorId Graph::addOperator(Operator op) {
@@ -113,6 +126,8 @@ static Status checkTensor(const Graph &graph, TensorId id) {
     if (tensor.updates.index() >= graph.numTensors())
       return bad("updated tensor ", tensor.updates.value, " does not exist");
     const Tensor &state = graph.tensor(tensor.updates);
+    if (state.updatedBy != id)
+      return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is updated by two tensors, keep one");
     if (state.kind != TensorKind::State || state.producer.valid() || state.updates.valid())
       return bad("'", state.name, "' is updated but is not a state from before the step");
     if (state.bytes != tensor.bytes)
@@ -133,14 +148,9 @@ Status Graph::check() const {
     if (Status status = checkOperator(*this, OperatorId(i)); !status)
       return status;
   }
-  std::unordered_set<TensorId> updated;
-  for (size_t i = 0; i < tens.size(); ++i) {
+  for (size_t i = 0; i < tens.size(); ++i)
     if (Status status = checkTensor(*this, TensorId(i)); !status)
       return status;
-    if (tens[i].updates.valid() && !updated.insert(tens[i].updates).second)
-      return makeError(ErrorCode::InvalidInput, "state '", tensor(tens[i].updates).name,
-                       "' is updated by two tensors, keep one");
-  }
   Expected<std::vector<OperatorId>> order = topologicalOrder();
   if (!order)
     return propagate(order);
@@ -161,6 +171,11 @@ std::vector<OperatorId> Graph::predecessors(OperatorId id) const {
   for (TensorId input : op(id).inputs)
     if (OperatorId producer = tensor(input).producer; producer.valid())
       result.push_back(producer);
+  for (TensorId output : op(id).outputs)
+    if (TensorId state = tensor(output).updates; state.valid())
+      for (OperatorId reader : tensor(state).consumers)
+        if (reader != id)
+          result.push_back(reader);
   sortUnique(result);
   return result;
 }
@@ -169,6 +184,10 @@ std::vector<OperatorId> Graph::successors(OperatorId id) const {
   std::vector<OperatorId> result;
   for (TensorId output : op(id).outputs)
     result.insert(result.end(), tensor(output).consumers.begin(), tensor(output).consumers.end());
+  for (TensorId input : op(id).inputs)
+    if (TensorId next = tensor(input).updatedBy; next.valid())
+      if (OperatorId writer = tensor(next).producer; writer.valid() && writer != id)
+        result.push_back(writer);
   sortUnique(result);
   return result;
 }
@@ -241,6 +260,11 @@ bool Graph::isTopological(std::span<const OperatorId> order) const {
     for (TensorId input : op(id).inputs)
       if (OperatorId producer = tensor(input).producer; producer.valid() && !done[producer.index()])
         return false;
+    for (TensorId output : op(id).outputs)
+      if (TensorId state = tensor(output).updates; state.valid())
+        for (OperatorId reader : tensor(state).consumers)
+          if (reader != id && !done[reader.index()])
+            return false;
     done[id.index()] = true;
   }
   return true;

@@ -37,6 +37,7 @@ public:
         .and_then([&] { return checkCommands(); })
         .and_then([&] { return buildClocks(); })
         .and_then([&] { return checkReads(); })
+        .and_then([&] { return checkUpdates(); })
         .and_then([&] { return checkAddresses(); })
         .and_then([&] { return checkEnd(); });
   }
@@ -328,6 +329,21 @@ private:
           return bad(describe(id), " reads ", describe(r), " without waiting for command ", wrote.value,
                      ", which writes it");
       }
+    return {};
+  }
+
+  /// A state's home takes the new value once nothing reads the old one there.
+  Status checkUpdates() {
+    for (size_t i = 0; i < graph.numTensors(); ++i) {
+      ResidencyId old = home[i], next = newValue[i].valid() ? home[newValue[i].index()] : ResidencyId();
+      if (!old.valid() || !next.valid() || !creator[next.index()].valid())
+        continue;
+      CommandId writer = creator[next.index()];
+      for (const Touch &t : touches[old.index()])
+        if (writer < t.command)
+          return bad(describe(t.command), " reads the home of ", describe(old), " after ", describe(writer),
+                     " has put the state's new value there");
+    }
     return {};
   }
 

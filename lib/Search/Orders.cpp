@@ -20,8 +20,7 @@ class ReadyTracker {
 public:
   explicit ReadyTracker(const Graph &graph) : graph(graph), missing(graph.numOperators()) {
     for (uint32_t i = 0; i < missing.size(); ++i)
-      for (TensorId input : graph.op(OperatorId(i)).inputs)
-        missing[i] += graph.tensor(input).producer.valid();
+      forEachEdge(OperatorId(i), [&](OperatorId next) { ++missing[next.index()]; });
   }
   /// Calls fn for each operator ready from the start, ascending.
   template <typename Fn>
@@ -33,15 +32,27 @@ public:
   /// Calls fn for each operator that `op` was the last to wait for.
   template <typename Fn>
   void schedule(OperatorId op, Fn fn) {
-    for (TensorId output : graph.op(op).outputs)
-      for (OperatorId reader : graph.tensor(output).consumers)
-        if (--missing[reader.index()] == 0)
-          fn(reader);
+    forEachEdge(op, [&](OperatorId next) {
+      if (--missing[next.index()] == 0)
+        fn(next);
+    });
   }
 
 private:
+  /// As Graph::successors, repetitions included: this is a hot loop.
+  template <typename Fn>
+  void forEachEdge(OperatorId op, Fn fn) const {
+    for (TensorId output : graph.op(op).outputs)
+      for (OperatorId reader : graph.tensor(output).consumers)
+        fn(reader);
+    for (TensorId input : graph.op(op).inputs)
+      if (TensorId next = graph.tensor(input).updatedBy; next.valid())
+        if (OperatorId writer = graph.tensor(next).producer; writer.valid() && writer != op)
+          fn(writer);
+  }
+
   const Graph &graph;
-  std::vector<uint32_t> missing; ///< Produced inputs not there yet, per operator.
+  std::vector<uint32_t> missing; ///< Edges from operators not scheduled yet, per operator.
 };
 
 } // namespace
@@ -142,9 +153,8 @@ Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span
   for (size_t i = topological.size(); i-- > 0;) {
     OperatorId op = topological[i];
     int64_t longest = 0;
-    for (TensorId output : graph.op(op).outputs)
-      for (OperatorId reader : graph.tensor(output).consumers)
-        longest = std::max(longest, -keys[reader.index()]);
+    for (OperatorId next : graph.successors(op))
+      longest = std::max(longest, -keys[next.index()]);
     keys[op.index()] = -saturatingAdd(longest, costs.timeNs(op, placement[op.index()]));
   }
   return listSchedule(graph, keys);
@@ -205,10 +215,8 @@ Schedule moveOne(const Graph &graph, const Schedule &order, Rng &rng) {
   const size_t from = rng.below(order.size());
   const OperatorId op = order[from];
   auto dependsOn = [&](OperatorId later, OperatorId earlier) {
-    for (TensorId input : graph.op(later).inputs)
-      if (graph.tensor(input).producer == earlier)
-        return true;
-    return false;
+    std::vector<OperatorId> before = graph.predecessors(later);
+    return std::binary_search(before.begin(), before.end(), earlier);
   };
   size_t low = from, high = from;
   while (low > 0 && !dependsOn(op, order[low - 1]))

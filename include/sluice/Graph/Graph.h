@@ -15,6 +15,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,11 @@ struct Tensor {
   /// The step's caller reads it: it must be in host memory when a step ends.
   bool isOutput = false;
   /// Set on the new value of a State tensor: the tensor it replaces when the
-  /// step ends.
+  /// step ends. One place holds both, so every other reader of the old value
+  /// comes before the operator that writes the new one.
   TensorId updates;
+  /// The other way round, of a State tensor; set by the graph.
+  TensorId updatedBy;
 
   OperatorId producer; ///< Invalid unless an operator writes it.
   std::vector<OperatorId> consumers; ///< Ascending, each once.
@@ -67,7 +71,10 @@ class Graph {
 public:
   std::string name;
 
+  /// `tensor.updates` may be a tensor added later.
   TensorId addTensor(Tensor tensor);
+  /// Makes `newValue` what replaces `state`.
+  void setUpdates(TensorId newValue, TensorId state);
   /// Links producers and consumers; inputs and outputs must exist already.
   OperatorId addOperator(Operator op);
 
@@ -84,9 +91,10 @@ public:
   /// parameters without producer, acyclic. The message names what is wrong.
   Status check() const;
 
-  /// Distinct operators producing this one's inputs, ascending.
+  /// Distinct operators that run before this one, ascending: those producing its
+  /// inputs, and the other readers of the states that its outputs update.
   std::vector<OperatorId> predecessors(OperatorId id) const;
-  /// Distinct operators reading this one's outputs, ascending.
+  /// Distinct operators that this one is a predecessor of, ascending.
   std::vector<OperatorId> successors(OperatorId id) const;
 
   /// Kahn's order, smallest id first among the ready: the model's own order
@@ -102,6 +110,7 @@ public:
 private:
   std::vector<Operator> ops;
   std::vector<Tensor> tens;
+  std::unordered_map<TensorId, TensorId> pendingUpdates; ///< Of states not added yet.
 };
 
 } // namespace sluice

@@ -162,7 +162,7 @@ TEST_CASE("check names what is wrong", "[graph]") {
     CHECK_THAT(problem(graph), Contains("does not list its consumer"));
   }
   SECTION("update of what is no state") {
-    graph.mutableTensor(TensorId(5)).updates = TensorId(1);
+    graph.setUpdates(TensorId(5), TensorId(1));
     CHECK_THAT(problem(graph), Contains("is not a state"));
   }
 }
@@ -170,16 +170,29 @@ TEST_CASE("check names what is wrong", "[graph]") {
 TEST_CASE("states and their new values", "[graph]") {
   Graph graph;
   TensorId state = add(graph, "s", TensorKind::State), next = add(graph, "s'", TensorKind::State);
-  graph.mutableTensor(next).updates = state;
+  graph.setUpdates(next, state);
   add(graph, "step", {state}, {next});
   REQUIRE(graph.check());
+  SECTION("readers of the old value come before the new one") {
+    TensorId copy = add(graph, "copy", TensorKind::Activation);
+    OperatorId reader = add(graph, "reader", {state}, {copy});
+    CHECK(graph.predecessors(OperatorId(0)) == std::vector{reader});
+    CHECK(graph.successors(reader) == std::vector{OperatorId(0)});
+    CHECK(graph.topologicalOrder() == std::vector{reader, OperatorId(0)});
+    CHECK(graph.isTopological(std::vector{reader, OperatorId(0)}));
+    CHECK_FALSE(graph.isTopological(std::vector{OperatorId(0), reader}));
+  }
+  SECTION("a reader of both values") {
+    add(graph, "reader", {state, next}, {add(graph, "copy", TensorKind::Activation)});
+    CHECK_THAT(problem(graph), Contains("cycle"));
+  }
   SECTION("sizes differ") {
     graph.mutableTensor(next).bytes = 101;
     CHECK_THAT(problem(graph), Contains("size differs"));
   }
   SECTION("updated twice") {
     TensorId other = add(graph, "s''", TensorKind::State);
-    graph.mutableTensor(other).updates = state;
+    graph.setUpdates(other, state);
     add(graph, "again", {state}, {other});
     CHECK_THAT(problem(graph), Contains("'s' is updated by two"));
   }

@@ -74,7 +74,7 @@ struct Example {
     u = tensor("u", TensorKind::Activation);
     next = tensor("s'", TensorKind::State);
     y = tensor("y", TensorKind::Activation);
-    graph.mutableTensor(next).updates = s;
+    graph.setUpdates(next, s);
     graph.mutableTensor(y).isOutput = true;
     a = op("a", {x, w}, {t});
     b = op("b", {t}, {u});

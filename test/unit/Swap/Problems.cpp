@@ -108,6 +108,9 @@ void test::fillRandom(Instance &instance, Rng &rng, size_t numOperators, int acc
       if (!states.empty() && rng.chance(0.15)) {
         tensor.updates = states.back();
         tensor.bytes = graph.tensor(states.back()).bytes;
+        // The old value's readers all come before.
+        readable.erase(std::find(readable.begin(), readable.end(), states.back()));
+        --numGiven;
         states.pop_back();
       }
       outputs.push_back(graph.addTensor(std::move(tensor)));
