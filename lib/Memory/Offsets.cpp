@@ -3,21 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Memory/Offsets.h"
-
+#include "OffsetsShared.h"
+#include "Sections.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <map>
 
 using namespace sluice;
+using namespace sluice::memory;
 
 static std::string idOf(const OffsetProblem &problem, size_t i) {
   return problem.ids.empty() ? std::to_string(i) : problem.ids[i];
 }
-
-/// Takes part: has bytes and a lifetime.
-static bool occupies(const Buffer &buffer) { return buffer.bytes > 0 && buffer.lower < buffer.upper; }
 
 Status sluice::check(const OffsetProblem &problem) {
   if (!problem.ids.empty() && problem.ids.size() != problem.buffers.size())
@@ -113,4 +111,21 @@ Status sluice::validate(const OffsetProblem &problem, const OffsetSolution &solu
     live.emplace(offset, i);
   }
   return {};
+}
+
+Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, OffsetSolution solution) {
+  if (!problem.capacityBytes || solution.peakBytes <= *problem.capacityBytes)
+    return solution;
+  int64_t capacity = *problem.capacityBytes;
+  return makeError(ErrorCode::Infeasible, "the best packing found takes ", formatBytes(solution.peakBytes), " (",
+                   solution.peakBytes, " bytes), ", solution.peakBytes - capacity, " bytes above the capacity of ",
+                   formatBytes(capacity), ", raise the capacity or the evaluations");
+}
+
+Status memory::withinBound(const OffsetProblem &problem, const LiveBytes &bound) {
+  if (!problem.capacityBytes || bound.bytes <= *problem.capacityBytes)
+    return {};
+  return makeError(ErrorCode::Infeasible, formatBytes(bound.bytes), " (", bound.bytes, " bytes) are live at time ",
+                   bound.time, ", ", bound.bytes - *problem.capacityBytes, " bytes above the capacity of ",
+                   formatBytes(*problem.capacityBytes));
 }

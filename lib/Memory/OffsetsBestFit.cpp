@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Memory/Offsets.h"
-
+#include "OffsetsShared.h"
+#include "PlacedItems.h"
 #include "sluice/Support/Rng.h"
 #include "sluice/Support/Units.h"
 
@@ -13,8 +13,7 @@
 #include <tuple>
 
 using namespace sluice;
-
-static bool occupies(const Buffer &buffer) { return buffer.bytes > 0 && buffer.lower < buffer.upper; }
+using namespace sluice::memory;
 
 std::vector<uint32_t> sluice::bufferOrder(const OffsetProblem &problem, BufferOrder order) {
   const std::vector<Buffer> &buffers = problem.buffers;
@@ -46,116 +45,21 @@ std::vector<uint32_t> sluice::bufferOrder(const OffsetProblem &problem, BufferOr
 }
 
 OffsetSolution sluice::packInOrder(const OffsetProblem &problem, const std::vector<uint32_t> &order, FitRule rule) {
-  struct Placed {
-    int64_t offset, end, lower, upper;
-  };
-  std::vector<Placed> placed; // By offset, so that one scan meets the gaps.
-  placed.reserve(order.size());
-  OffsetSolution solution;
-  solution.offsets.assign(problem.buffers.size(), 0);
-  solution.evaluations = 1;
-  for (uint32_t id : order) {
-    const Buffer &buffer = problem.buffers[id];
-    if (!occupies(buffer))
-      continue;
-    int64_t cursor = 0, bestOffset = -1, bestGap = 0;
-    for (const Placed &other : placed) {
-      if (other.upper <= buffer.lower || buffer.upper <= other.lower)
-        continue;
-      int64_t start = alignUp(cursor, buffer.alignment);
-      int64_t gap = other.offset - cursor;
-      if (start + buffer.bytes <= other.offset && (bestOffset < 0 || gap < bestGap)) {
-        bestOffset = start;
-        bestGap = gap;
-        if (rule == FitRule::FirstFit)
-          break;
-      }
-      cursor = std::max(cursor, other.end);
-    }
-    int64_t offset = bestOffset >= 0 ? bestOffset : alignUp(cursor, buffer.alignment);
-    solution.offsets[id] = offset;
-    solution.peakBytes = std::max(solution.peakBytes, offset + buffer.bytes);
-    auto at = std::upper_bound(placed.begin(), placed.end(), offset,
-                               [](int64_t value, const Placed &p) { return value < p.offset; });
-    placed.insert(at, {offset, offset + buffer.bytes, buffer.lower, buffer.upper});
-  }
-  return solution;
-}
-
-/// Infeasible where a capacity is given and exceeded.
-static Expected<OffsetSolution> withinCapacity(const OffsetProblem &problem, OffsetSolution solution) {
-  if (!problem.capacityBytes || solution.peakBytes <= *problem.capacityBytes)
-    return solution;
-  int64_t capacity = *problem.capacityBytes;
-  return makeError(ErrorCode::Infeasible, "the best packing found takes ", formatBytes(solution.peakBytes), " (",
-                   solution.peakBytes, " bytes), ", solution.peakBytes - capacity, " bytes above the capacity of ",
-                   formatBytes(capacity), ", raise the capacity or the evaluations");
-}
-
-static Status withinBound(const OffsetProblem &problem, const LiveBytes &bound) {
-  if (!problem.capacityBytes || bound.bytes <= *problem.capacityBytes)
-    return {};
-  return makeError(ErrorCode::Infeasible, formatBytes(bound.bytes), " (", bound.bytes, " bytes) are live at time ",
-                   bound.time, ", ", bound.bytes - *problem.capacityBytes, " bytes above the capacity of ",
-                   formatBytes(*problem.capacityBytes));
-}
-
-/// Owl's blocks, for a checked problem.
-static Expected<OffsetSolution> packOwl(const OffsetProblem &problem) {
-  struct Block {
-    int64_t bytes = 0;
-    int64_t freeFrom = 0;
-  };
-  std::vector<Block> blocks;
-  std::vector<uint32_t> blockOf(problem.buffers.size(), 0);
-  for (uint32_t id : bufferOrder(problem, BufferOrder::Start)) {
-    const Buffer &buffer = problem.buffers[id];
-    if (!occupies(buffer))
-      continue;
-    size_t smallestFit = blocks.size(), largest = blocks.size();
-    for (size_t b = 0; b < blocks.size(); ++b) {
-      if (blocks[b].freeFrom > buffer.lower)
-        continue;
-      if (blocks[b].bytes >= buffer.bytes &&
-          (smallestFit == blocks.size() || blocks[b].bytes < blocks[smallestFit].bytes))
-        smallestFit = b;
-      if (largest == blocks.size() || blocks[b].bytes > blocks[largest].bytes)
-        largest = b;
-    }
-    size_t chosen = smallestFit != blocks.size() ? smallestFit : largest;
-    if (chosen == blocks.size())
-      blocks.emplace_back();
-    blocks[chosen].bytes = std::max(blocks[chosen].bytes, buffer.bytes);
-    blocks[chosen].freeFrom = buffer.upper;
-    blockOf[id] = static_cast<uint32_t>(chosen);
-  }
-  // A block's start suits each of its buffers only if alignments divide one
-  // another: powers of two do, others take their product.
-  std::vector<int64_t> blockAlignment(blocks.size(), 1);
-  for (size_t i = 0; i < problem.buffers.size(); ++i)
-    if (occupies(problem.buffers[i])) {
-      int64_t &alignment = blockAlignment[blockOf[i]];
-      int64_t step = problem.buffers[i].alignment / std::gcd(alignment, problem.buffers[i].alignment);
-      alignment = saturatingMul(alignment, step);
-      if (alignment > int64_t(1) << 40)
-        return makeError(ErrorCode::Unsupported,
-                         "alignments of buffers that share a block have no common multiple below "
-                         "2^40, use powers of two");
-    }
-  std::vector<int64_t> blockOffset(blocks.size(), 0);
-  int64_t end = 0;
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    blockOffset[b] = alignUp(end, blockAlignment[b]);
-    end = blockOffset[b] + blocks[b].bytes;
-  }
+  const Sections sections = sectionsOf(problem);
+  std::vector<uint32_t> itemOf(problem.buffers.size(), ~0u), itemOrder;
+  for (uint32_t i = 0; i < sections.items.size(); ++i)
+    itemOf[sections.items[i].buffer] = i;
+  for (uint32_t id : order)
+    if (itemOf[id] != ~0u)
+      itemOrder.push_back(itemOf[id]);
+  PlacedItems placed;
+  std::vector<int64_t> offsets(sections.items.size(), 0);
   OffsetSolution solution;
   solution.evaluations = 1;
+  solution.peakBytes = packItems(sections, itemOrder, rule, placed, offsets);
   solution.offsets.assign(problem.buffers.size(), 0);
-  for (size_t i = 0; i < problem.buffers.size(); ++i)
-    if (occupies(problem.buffers[i])) {
-      solution.offsets[i] = blockOffset[blockOf[i]];
-      solution.peakBytes = std::max(solution.peakBytes, solution.offsets[i] + problem.buffers[i].bytes);
-    }
+  for (uint32_t i = 0; i < sections.items.size(); ++i)
+    solution.offsets[sections.items[i].buffer] = offsets[i] * sections.unitBytes;
   return solution;
 }
 
@@ -220,17 +124,4 @@ Expected<OffsetSolution> sluice::solveOffsetsBestFit(const OffsetProblem &proble
   if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, best); !status)
     return propagate(status);
   return withinCapacity(problem, std::move(best));
-}
-
-Expected<OffsetSolution> sluice::solveOffsetsOwl(const OffsetProblem &problem) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  if (Status status = withinBound(problem, maxLive(problem)); !status)
-    return propagate(status);
-  Expected<OffsetSolution> solution = packOwl(problem);
-  if (!solution)
-    return solution;
-  if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, *solution); !status)
-    return propagate(status);
-  return withinCapacity(problem, std::move(*solution));
 }

@@ -11,6 +11,7 @@
 #ifndef SLUICE_MEMORY_OFFSETS_H
 #define SLUICE_MEMORY_OFFSETS_H
 
+#include "sluice/Optimize/Budget.h"
 #include "sluice/Support/Error.h"
 
 #include <optional>
@@ -38,7 +39,10 @@ struct OffsetProblem {
 struct OffsetSolution {
   std::vector<int64_t> offsets; ///< Per buffer.
   int64_t peakBytes = 0;        ///< Highest end of any buffer.
-  int64_t evaluations = 0;      ///< Packings tried.
+  int64_t evaluations = 0;      ///< Packings tried; of solveOffsets, as its budget counts.
+  /// Proven: no packing has a smaller peak. Equal to the peak: optimal.
+  int64_t boundBytes = 0;
+  bool stoppedByClock = false; ///< Another run may end elsewhere.
 };
 
 /// Checks the input: lifetimes not reversed, sizes not negative, alignments
@@ -69,7 +73,8 @@ enum class BufferOrder : uint8_t {
 };
 
 /// Places buffers one at a time in `order` (each buffer once), into the gaps
-/// left by those placed before that are live at the same time. O(n^2).
+/// left by those placed before that are live at the same time. O(n^2), and n log n
+/// where few are live at once.
 OffsetSolution packInOrder(const OffsetProblem &problem, const std::vector<uint32_t> &order, FitRule rule);
 /// The buffers sorted by a criterion, ties by the others and then by number.
 std::vector<uint32_t> bufferOrder(const OffsetProblem &problem, BufferOrder order);
@@ -85,6 +90,22 @@ struct BestFitParams {
 /// search. Stops at the lower bound. Infeasible, with a capacity, says by how many bytes: either no
 /// packing exists (the live bytes exceed it) or none was found.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
+
+struct OffsetParams {
+  /// Evaluations are nodes of the exact search and steps of the improvement; 64
+  /// buffers placed by a greedy packing or looked at by a step count as one.
+  Budget budget{1'000'000, std::nullopt, nullptr};
+  uint64_t seed = 1;
+};
+
+/// The default: greedy packings in many orders (never worse than Owl's), then, in
+/// every part of the time that can be packed alone, a search for a packing within
+/// the capacity, or within the bound and then within ever less than the best so
+/// far. The search alternates, with growing limits, exact depth-first searches
+/// under several branching rules and an improvement that takes buffers out to let
+/// others in. Anytime, one thread. Infeasible, with a capacity, says by how many bytes and
+/// whether it is proven.
+Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
 /// Baseline: the greedy allocator of Owl's computation graph. In order of
 /// lifetimes' starts: the smallest free block that fits, else the largest free

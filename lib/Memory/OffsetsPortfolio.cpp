@@ -1,0 +1,343 @@
+//===- OffsetsPortfolio.cpp - The default packer --------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "CanonicalSearch.h"
+#include "EjectionSearch.h"
+#include "OffsetsShared.h"
+#include "PlacedItems.h"
+#include "sluice/Support/Rng.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::memory;
+
+namespace {
+
+enum class Criterion : uint8_t {
+  Lifetime, ///< Most sections first.
+  Fullness, ///< Those that live when most is live first.
+  Size,
+  Area,
+  Start,
+};
+constexpr size_t kNumCriteria = 5;
+
+/// Items are given ranks by a criterion; one turn of the search.
+struct Turn {
+  bool ejects;
+  Branching branching;
+  Criterion criterion;
+  bool rankFirst;
+};
+/// Each solves instances on which the others are lost: after a round of all, the
+/// next is ten times as noisy as nothing and has twice the limits.
+constexpr Turn kTurns[] = {
+    {false, Branching::FewestFirst, Criterion::Lifetime, false},
+    {false, Branching::FewestFirst, Criterion::Fullness, false},
+    {true, {}, {}, false},
+    {false, Branching::FewestFirst, Criterion::Size, true},
+    {false, Branching::LowestFirst, Criterion::Lifetime, false},
+    {false, Branching::FewestFirst, Criterion::Area, true},
+    {false, Branching::LowestFirst, Criterion::Area, true},
+};
+constexpr size_t kNumTurns = std::size(kTurns);
+/// Of the logarithm of a criterion, from the second round on.
+constexpr double kNoise = 0.3;
+/// Items times the sections that they live in: beyond, exact search is no use.
+constexpr int64_t kMostSpans = 4'000'000;
+constexpr size_t kMostExactItems = 4000;
+
+/// A part of the problem, and the best packing of it so far.
+struct Piece {
+  Part part;
+  std::vector<int64_t> offsets; ///< Units above the base, per item.
+  int64_t peakBytes = 0;        ///< The base included, as in all that follows.
+  int64_t leastBytes = 0;       ///< Proven.
+  bool exact = true;            ///< Small enough to search.
+  std::vector<double> keys[kNumCriteria];
+};
+
+class Portfolio {
+public:
+  Portfolio(const OffsetProblem &problem, const OffsetParams &params)
+      : problem(problem), params(params), root(params.seed) {
+    const Sections sections = sectionsOf(problem);
+    unitBytes = sections.unitBytes;
+    units.assign(problem.buffers.size(), 0);
+    for (Part &part : partsOf(sections, units))
+      addPiece(std::move(part));
+    bound = std::max(maxLive(problem).bytes, boundBytes(sections));
+    for (const Piece &piece : pieces)
+      bound = std::max(bound, piece.leastBytes);
+  }
+
+  OffsetSolution run() {
+    const int64_t goal = problem.capacityBytes ? std::max(*problem.capacityBytes, bound) : bound;
+    packGreedily(goal);
+    if (problem.capacityBytes)
+      reach(goal, params.budget);
+    else
+      descend();
+    OffsetSolution solution;
+    solution.offsets.assign(units.size(), 0);
+    for (const Piece &piece : pieces)
+      for (size_t i = 0; i < piece.offsets.size(); ++i)
+        units[piece.part.sections.items[i].buffer] = piece.part.base + piece.offsets[i];
+    for (size_t i = 0; i < units.size(); ++i)
+      if (const Buffer &buffer = problem.buffers[i]; occupies(buffer)) {
+        solution.offsets[i] = units[i] * unitBytes;
+        solution.peakBytes = std::max(solution.peakBytes, solution.offsets[i] + buffer.bytes);
+      }
+    solution.boundBytes = bound;
+    solution.evaluations = used;
+    solution.stoppedByClock = stopped && solution.peakBytes > goal;
+    return solution;
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Pieces and their orders
+  //===--------------------------------------------------------------------===//
+
+  void addPiece(Part part) {
+    const Sections &sections = part.sections;
+    const size_t n = sections.items.size();
+    Piece piece;
+    piece.leastBytes = part.base * unitBytes + boundBytes(sections);
+    int64_t spans = 0;
+    for (std::vector<double> &key : piece.keys)
+      key.resize(n);
+    // The fullest section of each item, by maxima over powers of two.
+    std::vector<std::vector<int64_t>> fullest{sections.live};
+    for (size_t width = 1; 2 * width <= sections.count; width *= 2) {
+      const std::vector<int64_t> &half = fullest.back();
+      std::vector<int64_t> level(sections.count - 2 * width + 1);
+      for (size_t s = 0; s < level.size(); ++s)
+        level[s] = std::max(half[s], half[s + width]);
+      fullest.push_back(std::move(level));
+    }
+    for (size_t i = 0; i < n; ++i) {
+      const Item &item = sections.items[i];
+      const uint32_t length = item.last - item.first;
+      spans += length;
+      const auto level = static_cast<size_t>(std::bit_width(length) - 1);
+      const auto size = static_cast<double>(item.size);
+      const int64_t most = std::max(fullest[level][item.first], fullest[level][item.last - (size_t(1) << level)]);
+      auto set = [&](Criterion criterion, double value) { piece.keys[static_cast<size_t>(criterion)][i] = value; };
+      set(Criterion::Lifetime, length);
+      set(Criterion::Fullness, static_cast<double>(most));
+      set(Criterion::Size, size);
+      set(Criterion::Area, size * length);
+      set(Criterion::Start, -static_cast<double>(item.first));
+    }
+    piece.exact = n <= kMostExactItems && spans <= kMostSpans;
+    piece.part = std::move(part);
+    pieces.push_back(std::move(piece));
+  }
+
+  /// Greatest first; ties by area, then by number.
+  static std::vector<uint32_t> orderBy(const Piece &piece, const std::vector<double> &key) {
+    const std::vector<double> &area = piece.keys[static_cast<size_t>(Criterion::Area)];
+    std::vector<uint32_t> order(key.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+      if (key[i] != key[j])
+        return key[i] > key[j];
+      return area[i] != area[j] ? area[i] > area[j] : i < j;
+    });
+    return order;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Greedy packings
+  //===--------------------------------------------------------------------===//
+
+  void packGreedily(int64_t goal) {
+    for (Piece &piece : pieces) {
+      piece.peakBytes = std::numeric_limits<int64_t>::max();
+      for (FitRule rule : {FitRule::FirstFit, FitRule::BestFit})
+        for (Criterion criterion :
+             {Criterion::Lifetime, Criterion::Area, Criterion::Size, Criterion::Fullness, Criterion::Start})
+          pack(piece, goal, rule, [&] { return orderBy(piece, piece.keys[static_cast<size_t>(criterion)]); });
+    }
+    if (peakBytes() <= goal)
+      return;
+    // Packed anew in the order of its offsets, no buffer of a packing ends higher:
+    // so the result is never worse than Owl's.
+    Expected<OffsetSolution> owl = packOwl(problem);
+    if (!owl)
+      return;
+    for (Piece &piece : pieces)
+      pack(piece, goal, FitRule::FirstFit, [&] {
+        std::vector<double> key;
+        for (const Item &item : piece.part.sections.items)
+          key.push_back(-static_cast<double>(owl->offsets[item.buffer]));
+        return orderBy(piece, key);
+      });
+  }
+
+  template <typename MakeOrder>
+  void pack(Piece &piece, int64_t goal, FitRule rule, MakeOrder makeOrder) {
+    const bool first = piece.peakBytes == std::numeric_limits<int64_t>::max();
+    if (!first && (piece.peakBytes <= goal || late() || used >= params.budget.evaluations))
+      return;
+    const int64_t base = piece.part.base * unitBytes;
+    std::vector<int64_t> offsets(piece.part.sections.items.size());
+    const int64_t limit = first ? piece.peakBytes : piece.peakBytes - base - 1;
+    used += 1 + static_cast<int64_t>(offsets.size() / 64);
+    int64_t peak = packItems(piece.part.sections, makeOrder(), rule, placed, offsets, limit);
+    if (peak > limit)
+      return;
+    piece.peakBytes = base + peak;
+    piece.offsets = std::move(offsets);
+  }
+
+  int64_t peakBytes() const {
+    int64_t peak = bound; // What was taken to the bottom included.
+    for (const Piece &piece : pieces)
+      peak = std::max(peak, piece.peakBytes);
+    return peak;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Search
+  //===--------------------------------------------------------------------===//
+
+  bool late() { return stopped |= params.budget.mustStop(); }
+
+  /// Half of what is left for the bound, then bisection: where no packing is found
+  /// in a slice, none is looked for below until the interval is small.
+  void descend() {
+    const int64_t evaluations = params.budget.evaluations;
+    reach(bound, share(0.5));
+    double slice = 1.0 / 16;
+    for (int64_t low = bound; peakBytes() > bound && used < evaluations && !late();) {
+      const int64_t peak = peakBytes();
+      low = std::max(low, bound);
+      const int64_t target = low + (peak - low) / 2;
+      if (peak - low <= std::max<int64_t>(peak / 100'000, unitBytes)) {
+        if (low == bound && peak - bound <= unitBytes && reach(bound, params.budget) != Outcome::Stopped)
+          continue;
+        low = bound;
+        slice = std::min(0.5, slice * 2);
+        if (peak - low <= std::max<int64_t>(peak / 100'000, unitBytes)) {
+          reach(bound, params.budget);
+          return;
+        }
+        continue;
+      }
+      if (reach(target, share(slice)) == Outcome::Stopped)
+        low = target;
+    }
+  }
+
+  /// A share of the evaluations and of the time left.
+  Budget share(double fraction) const {
+    Budget part = params.budget;
+    part.evaluations = used + static_cast<int64_t>(static_cast<double>(part.evaluations - used) * fraction);
+    if (part.deadline) {
+      const auto now = std::chrono::steady_clock::now();
+      part.deadline = now + std::chrono::duration_cast<std::chrono::nanoseconds>((*part.deadline - now) * fraction);
+    }
+    return part;
+  }
+
+  /// All pieces within the target, each by its own search. The budget's
+  /// evaluations include those already used.
+  Outcome reach(int64_t target, const Budget &budget) {
+    Outcome outcome = Outcome::Found;
+    for (Piece &piece : pieces) {
+      if (piece.peakBytes <= target)
+        continue;
+      Outcome one = piece.leastBytes > target ? Outcome::Infeasible : searchPiece(piece, target, budget);
+      if (one == Outcome::Infeasible) {
+        bound = std::max(bound, piece.leastBytes);
+        return one;
+      }
+      if (one == Outcome::Stopped)
+        outcome = one;
+    }
+    return outcome;
+  }
+
+  Outcome searchPiece(Piece &piece, int64_t target, const Budget &budget) {
+    const Sections &sections = piece.part.sections;
+    const auto n = static_cast<int64_t>(sections.items.size());
+    const int64_t capacity = target - piece.part.base * unitBytes;
+    for (uint64_t round = 0;; ++round)
+      for (size_t t = 0; t < kNumTurns; ++t) {
+        if (used >= budget.evaluations || budget.mustStop()) {
+          late();
+          return Outcome::Stopped;
+        }
+        const Turn &turn = kTurns[t];
+        if (!turn.ejects && !piece.exact)
+          continue;
+        Rng rng = root.fork(round * kNumTurns + t);
+        Budget limit = budget;
+        limit.evaluations = std::min(budget.evaluations - used, (16 * n + 256) << std::min<uint64_t>(round, 20));
+        std::vector<int64_t> offsets = piece.offsets;
+        Outcome outcome = Outcome::Stopped;
+        if (turn.ejects) {
+          if (searchByEjection(sections, capacity, limit, rng, used, offsets))
+            outcome = Outcome::Found;
+        } else {
+          CanonicalParams canonical{turn.branching, {}, turn.rankFirst};
+          std::vector<double> key = piece.keys[static_cast<size_t>(turn.criterion)];
+          if (round > 0)
+            for (double &value : key)
+              value *= std::exp(kNoise * rng.normal());
+          std::vector<uint32_t> order = orderBy(piece, key);
+          canonical.rank.resize(order.size());
+          for (uint32_t k = 0; k < order.size(); ++k)
+            canonical.rank[order[k]] = k;
+          outcome = searchCanonical(sections, capacity, canonical, limit, used, offsets);
+        }
+        if (outcome == Outcome::Stopped)
+          continue;
+        if (outcome == Outcome::Infeasible) {
+          piece.leastBytes = target + 1;
+          if (sections.maxSpareBytes == 0)
+            piece.leastBytes = (target / unitBytes + 1) * unitBytes;
+          return outcome;
+        }
+        piece.offsets = std::move(offsets);
+        piece.peakBytes = 0;
+        for (size_t i = 0; i < piece.offsets.size(); ++i)
+          piece.peakBytes =
+              std::max(piece.peakBytes, (piece.part.base + piece.offsets[i] + sections.items[i].size) * unitBytes -
+                                            sections.items[i].spareBytes);
+        return outcome;
+      }
+  }
+
+  const OffsetProblem &problem;
+  const OffsetParams &params;
+  const Rng root;
+  int64_t unitBytes = 1;
+  std::vector<int64_t> units; ///< Offsets per buffer.
+  std::vector<Piece> pieces;
+  PlacedItems placed;
+  int64_t bound = 0, used = 0;
+  bool stopped = false;
+};
+
+} // namespace
+
+Expected<OffsetSolution> sluice::solveOffsets(const OffsetProblem &problem, const OffsetParams &params) {
+  if (Status status = check(problem); !status)
+    return propagate(status);
+  if (Status status = withinBound(problem, maxLive(problem)); !status)
+    return propagate(status);
+  OffsetSolution solution = Portfolio(problem, params).run();
+  if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, solution); !status)
+    return propagate(status);
+  return withinCapacity(problem, std::move(solution));
+}

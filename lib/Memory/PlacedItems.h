@@ -1,0 +1,66 @@
+//===- PlacedItems.h - What is placed, by offset ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_MEMORY_PLACEDITEMS_H
+#define SLUICE_LIB_MEMORY_PLACEDITEMS_H
+
+#include "Sections.h"
+
+#include <array>
+#include <limits>
+#include <memory>
+
+namespace sluice::memory {
+
+/// A list by offset in blocks, each of which knows the sections that its items
+/// reach: a query passes over blocks that it does not meet, an insertion moves
+/// one block.
+class PlacedItems {
+public:
+  void clear();
+  void insert(const Item &item, uint32_t id, int64_t offset);
+  /// The item must be there, at this offset.
+  void erase(uint32_t id, int64_t offset);
+
+  /// Calls `visit(id, offset, end)` for the items that meet [first, last), by
+  /// offset, until it returns true.
+  template <typename Visitor>
+  void visitMeeting(uint32_t first, uint32_t last, Visitor visit) const {
+    std::array<uint8_t, kBlock> meets;
+    for (const std::unique_ptr<Block> &block : blocks) {
+      if (block->last <= first || last <= block->first)
+        continue;
+      for (size_t k = 0; k < kBlock; ++k)
+        meets[k] = (block->firsts[k] < last) & (first < block->lasts[k]);
+      for (uint32_t k = 0; k < block->count; ++k)
+        if (meets[k] && visit(block->ids[k], block->offsets[k], block->ends[k]))
+          return;
+    }
+  }
+
+private:
+  static constexpr uint32_t kBlock = 64;
+  struct Block {
+    uint32_t count = 0;
+    uint32_t first = 0, last = 0; ///< Hull of the items' sections.
+    std::array<uint32_t, kBlock> firsts{}, lasts{}, ids{};
+    std::array<int64_t, kBlock> offsets{}, ends{};
+  };
+  void setHull(Block &block);
+  /// The last block that begins at or below the offset; the first, if none does.
+  size_t blockOf(int64_t offset) const;
+
+  std::vector<std::unique_ptr<Block>> blocks; ///< None is empty.
+  std::vector<std::unique_ptr<Block>> spare;
+};
+
+/// Places items one at a time in `order`, each into a gap between those it meets
+/// or above them. Fills `offsets`, in units, and returns the peak in bytes, or
+/// gives up with one above `limitBytes`. `placed` is scratch.
+int64_t packItems(const Sections &sections, const std::vector<uint32_t> &order, FitRule rule, PlacedItems &placed,
+                  std::vector<int64_t> &offsets, int64_t limitBytes = std::numeric_limits<int64_t>::max());
+
+} // namespace sluice::memory
+
+#endif // SLUICE_LIB_MEMORY_PLACEDITEMS_H
