@@ -67,7 +67,7 @@ def _bottleneck(layers: Layers, x: Value, inner: int, stride: int, project: bool
 
 
 def mlp(writer: ModelWriter, count: int, hidden: int) -> None:
-    """SoyBean, section 6.2: `count` square layers without bias, ReLU between them; the last one's rows are the logits."""
+    """SoyBean, section 6.2: `count` square layers without bias, ReLU between them; the last one writes the logits."""
     layers = Layers(writer)
     x = writer.input("x", (writer.batch, hidden))
     for index in range(1, count):
@@ -76,7 +76,7 @@ def mlp(writer: ModelWriter, count: int, hidden: int) -> None:
 
 
 def cnn(writer: ModelWriter, count: int, filters: int, size: int, classes: int) -> None:
-    """SoyBean, figure 9: `count` 3x3 convolutions of `filters` filters, the image's size kept; averaged, then a classifier.
+    """SoyBean, figure 9: `count` 3x3 convolutions that keep the image's size; averaged, then a classifier.
 
     The paper gives image size and filters; that images have as many channels as the filters (one tiling problem, layer
     after layer) is this builder's reading.

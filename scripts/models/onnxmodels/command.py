@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", help="show the models and their options")
     made.add_argument("--batch", type=dimension, metavar="N", help="batch size, or a name for it (default: batch)")
     made.add_argument("--weights", choices=("none", "random"), default="none",
-                      help="none: they are external data that is not there, enough to plan with; random: drawn (default: none)")
+                      help="none: external data that is not there, enough to plan with; random: drawn (default: none)")
     made.add_argument("--seed", type=int, default=0, help="of random weights (default: 0)")
     group = made.add_argument_group("options of some models")
     for name, kind, text in MODEL_OPTIONS:
@@ -84,10 +84,11 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if not given.name or not given.output:
         options.error("give a model's NAME and -o PATH, or --list")
-    own = {name.replace("-", "_"): getattr(given, name.replace("-", "_")) for name, _, _ in MODEL_OPTIONS}
+    named = ((name, getattr(given, name)) for name in (option.replace("-", "_") for option, _, _ in MODEL_OPTIONS))
+    own = {name: value for name, value in named if value is not None}
     file = given.output if given.output.suffix == ".onnx" else given.output / "model.onnx"
     try:
-        writer = catalogue.build(given.name, given.batch, **{name: value for name, value in own.items() if value is not None})
+        writer = catalogue.build(given.name, given.batch, **own)
         writer.write(file, given.weights, given.seed)
     except ModelError as error:
         print(f"error: {error}", file=sys.stderr)

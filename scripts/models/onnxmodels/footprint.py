@@ -156,7 +156,7 @@ class Counter:
             self._operators((made_by.name if made_by else name).split("/")[0], added)
 
     def _count_loss(self, logits: str) -> None:
-        """SoftmaxOutput: its probabilities over the logits, a label a row, the logits' gradient, a copy for the head."""
+        """SoftmaxOutput: probabilities over the logits, a label a row, the logits' gradient, a copy for the head."""
         self._operators("loss", 3)
         self._gradient(self.bytes[logits], "loss")
         self.result.sizes.add(4 * self.rows[logits])

@@ -108,9 +108,8 @@ class Layers:
 
     def concat(self, parts: Sequence[Value], axis: int = 1, name: str = "concat") -> Value:
         dims: list[Dim] = list(parts[0].shape)
-        lengths = [part.shape[axis] for part in parts]
-        dims[axis] = sum(static(length) for length in lengths) if all(isinstance(n, int) for n in lengths) else "rows"
-        return self.writer.node("Concat", list(parts), tuple(dims), name, axis=axis)
+        dims[axis] = sum(static(part.shape[axis]) for part in parts)
+        return self.writer.node("Concat", parts, tuple(dims), name, axis=axis)
 
     def dropout(self, x: Value, ratio: float) -> Value:
         """Nothing at inference; training drops this share."""

@@ -85,7 +85,7 @@ class NasNet(Layers):
 
 def nasnet(writer: ModelWriter, repeats: int, penultimate: int, stem: int, skip_reduction: bool, size: int,
            classes: int, batch_norm: bool) -> None:
-    """NASNet-A (`repeats` @ `penultimate`). `skip_reduction`: the cell after a reduction reads past it, as in the large model."""
+    """NASNet-A (`repeats` @ `penultimate`). `skip_reduction`: the cell after a reduction reads past it."""
     if penultimate % (4 * PENULTIMATE):
         raise ModelError(f"option '--filters' is {penultimate}, give a multiple of {4 * PENULTIMATE}")
     net = NasNet(writer, batch_norm)

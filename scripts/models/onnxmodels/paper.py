@@ -86,7 +86,7 @@ def print_parts(path: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="footprint", allow_abbrev=False,
                                      description="Count a training step's operators and bytes at MXNet's grain.")
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="built with --batch N and without weights: part by part")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="built with --batch N, without weights: part by part")
     parser.add_argument("--paper", action="store_true", help="the models of SwapAdvisor's Table 1 beside its numbers")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of --paper")
     given = parser.parse_args(arguments)

@@ -7,7 +7,7 @@ step has its own classifier, with shared weights too.
 from __future__ import annotations
 
 from .layers import Layers
-from .writer import ModelWriter, Value, static
+from .writer import ModelWriter, Value
 
 
 class Cell:
@@ -36,14 +36,15 @@ class Cell:
             update = layers.unary("Tanh", parts[1], "in_transform")
             keep = layers.unary("Sigmoid", parts[2], "forget_gate")
             show = layers.unary("Sigmoid", parts[3], "out_gate")
-            self.c = layers.add(layers.binary("Mul", keep, self.c, "kept"), layers.binary("Mul", allow, update, "new"), "c")
+            kept, new = layers.binary("Mul", keep, self.c, "kept"), layers.binary("Mul", allow, update, "new")
+            self.c = layers.add(kept, new, "c")
             self.h = layers.binary("Mul", show, layers.unary("Tanh", self.c, "shown"), "h")
         return self.h
 
 
 def lstm(writer: ModelWriter, count: int, hidden: int, steps: int, features: int, classes: int,
          bidirectional: bool) -> None:
-    """`x` is [batch, steps * features], a step after the other; `logits` [steps * batch, classes], a step after the other.
+    """`x` is [batch, steps * features], `logits` [steps * batch, classes], both a step after the other.
 
     States enter as inputs `lN_h` and `lN_c` (`lN_back_h` and `lN_back_c` for the reversed direction).
     """
@@ -65,9 +66,5 @@ def lstm(writer: ModelWriter, count: int, hidden: int, steps: int, features: int
     if steps == 1:
         writer.output(rows[0], "logits")
         return
-    joined = writer.node("Concat", rows, (_times(steps, writer), classes), "joined", axis=0)
-    writer.output(joined, "logits")
-
-
-def _times(steps: int, writer: ModelWriter) -> object:
-    return "rows" if isinstance(writer.batch, str) else steps * static(writer.batch)
+    count = "rows" if isinstance(writer.batch, str) else steps * writer.batch
+    writer.output(writer.node("Concat", rows, (count, classes), "joined", axis=0), "logits")

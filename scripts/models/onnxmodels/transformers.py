@@ -115,8 +115,8 @@ class Transformer(Layers):
         here = self.writer.constant("here", numpy.arange(length).reshape(length, 1), "int64")
         there = self.writer.constant("there", numpy.arange(length), "int64")
         ahead = self.writer.node("Greater", [there, here], (length, length), "ahead")
-        return self.writer.node("Where", [ahead, self.scalar("far", MASKED), self.scalar("near", 0.0)], (length, length),
-                                "causal_mask")
+        choices = [ahead, self.scalar("far", MASKED), self.scalar("near", 0.0)]
+        return self.writer.node("Where", choices, (length, length), "causal_mask")
 
     def rows(self, x: Value) -> Value:
         """[batch, sequence, hidden] to [batch * sequence, hidden]."""

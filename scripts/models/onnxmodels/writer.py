@@ -101,11 +101,9 @@ class ModelWriter:
 
     def output(self, value: Value, name: str) -> None:
         """Makes `value` an output called `name`."""
-        self._nodes[self._producer(value)].output[:] = [
-            name if output == value.name else output for output in self._nodes[self._producer(value)].output
-        ]
         for node in self._nodes:
-            node.input[:] = [name if read == value.name else read for read in node.input]
+            for names in (node.input, node.output):
+                names[:] = [name if each == value.name else each for each in names]
         self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape))
 
     def parameter(self, name: str, shape: Sequence[int], spread: float = 0.0, mean: float = 0.0,
@@ -139,22 +137,18 @@ class ModelWriter:
         """Elements of all trainable parameters."""
         return sum(parameter.count for parameter in self.parameters if parameter.trainable)
 
-    def _producer(self, value: Value) -> int:
-        for index in range(len(self._nodes) - 1, -1, -1):
-            if value.name in self._nodes[index].output:
-                return index
-        raise ModelError(f"no operator writes '{value.name}', it cannot be an output")
-
     def _unique(self, name: str) -> str:
-        full = "/".join([*self._prefix, name])
-        seen = self._taken.get(full, 0)
-        self._taken[full] = seen + 1
-        return full if seen == 0 else f"{full}_{seen}"
+        full = made = "/".join([*self._prefix, name])
+        while made in self._taken:
+            self._taken[full] += 1
+            made = f"{full}_{self._taken[full]}"
+        self._taken[made] = 0
+        return made
 
     # File
 
     def model(self, weights: str = "none", seed: int = 0, data_file: str = "model.data") -> onnx.ModelProto:
-        """The model; its parameters point into `data_file`, or are inside where `weights` is 'random' and they are few."""
+        """The model; parameters lie in `data_file`, or inside where `weights` is 'random' and they are few."""
         bytes_total = 4 * sum(parameter.count for parameter in self.parameters)
         inside = weights == "random" and bytes_total <= INLINE_BYTES
         tensors = []
