@@ -50,7 +50,7 @@ public:
 private:
   /// Runs as (part of) a kernel: is no parameter, and moves data.
   bool isScheduled(Operation *op) {
-    return !isa<ReshapeOp, ConstantOp>(op) && op->getNumResults() > 0 && !constants.contains(op->getResult(0));
+    return !isa<ReshapeOp, ConstantOp, StateOp>(op) && op->getNumResults() > 0 && !constants.contains(op->getResult(0));
   }
 
   void place(Operation *op) {
@@ -197,7 +197,8 @@ struct Fuse : sluice::impl::FusePassBase<Fuse> {
           break;
         root = reshape.getInput();
       }
-      if (!isa<BlockArgument>(root) && !constants.contains(root) && taken.insert(root).second)
+      if (!isa<BlockArgument>(root) && !root.getDefiningOp<StateOp>() && !constants.contains(root) &&
+          taken.insert(root).second)
         continue;
       operand.set(CopyOp::create(b, operand.get().getLoc(), operand.get()));
     }

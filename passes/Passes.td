@@ -13,9 +13,15 @@ def SimplifyPass : Pass<"dataflow-simplify", "::mlir::func::FuncOp"> {
     Batch normalisation becomes a multiply and an add per channel; a multiply by
     a constant per channel after a convolution or a matrix product moves into
     its weights. New weights are constant expressions, evaluated when
-    parameters are packed. Then canonicalization and common subexpressions.
+    parameters are packed. Batch normalisation by the batch's own statistics
+    becomes reductions and a multiply-add. Then canonicalization and common
+    subexpressions.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"differentiable", "differentiable", "bool", "false",
+           "keep operators whole that have a gradient better than their parts'">,
+  ];
 }
 
 def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
@@ -43,6 +49,50 @@ def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
     twice get a copy, so that every output has an operator that writes it.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
+def DifferentiatePass : Pass<"dataflow-differentiate", "::mlir::func::FuncOp"> {
+  let summary = "Adds the gradient of a result by arguments";
+  let description = [{
+    Appends to the function's results the gradient of the sum of result
+    `result` by each float argument (or by those listed), in order. Applied
+    again it differentiates what it added: higher orders.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"result", "result", "unsigned", "0", "the result differentiated">,
+    ListOption<"arguments", "arguments", "unsigned", "arguments to differentiate by; none: all that hold floats">,
+  ];
+}
+
+def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
+  let summary = "Turns a model into a training step: loss, gradients, updates";
+  let description = [{
+    The function gets the loss as its first result in place of the model's own,
+    and as further results, with the attribute `dataflow.updates`, the new
+    value of every trainable `dataflow.state` that the loss depends on and of
+    the optimizer's own states. Losses `softmax-cross-entropy` and `mse` add an
+    argument, `labels` or `target`; `output` takes a result that is one number.
+
+    An update follows the last reader of the state it replaces, and the
+    gradient it needs: backward and update are one.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"softmax-cross-entropy\"", "softmax-cross-entropy, mse or output">,
+    Option<"output", "output", "std::string", "\"\"", "result the loss is taken of; none: the only one">,
+    Option<"axis", "axis", "int64_t", "-1",
+           "class axis of softmax-cross-entropy; -1: 1 of images (rank 4 and 5), else the last">,
+    Option<"optimizer", "optimizer", "std::string", "\"sgd\"", "sgd, momentum, adam or adamw">,
+    Option<"learningRate", "lr", "double", "0.01", "step size">,
+    Option<"momentum", "momentum", "double", "0.9", "momentum: share of the last update kept">,
+    Option<"nesterov", "nesterov", "bool", "false", "momentum: look ahead">,
+    Option<"beta1", "beta1", "double", "0.9", "adam: decay of the mean">,
+    Option<"beta2", "beta2", "double", "0.999", "adam: decay of the square">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "adam: added to the deviation">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "added to gradients, times the weight (adamw: to updates)">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "steps whose mean gradient makes an update">,
+  ];
 }
 
 #endif // SLUICE_PASSES

@@ -30,6 +30,13 @@ static Value binary(OpBuilder &b, Location loc, BinaryKind kind, Value lhs, Valu
   return b.createOrFold<BinaryOp>(loc, lhs, rhs, kind);
 }
 
+static Value number(OpBuilder &b, Location loc, FloatType element, double value) {
+  APFloat rounded(value);
+  bool loses;
+  rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+  return ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({1}, element), rounded));
+}
+
 namespace {
 
 /// y = x * (scale / sqrt(variance + epsilon)) + (bias - mean * that).
@@ -41,11 +48,7 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
     auto input = typeOf(op.getInput());
     auto channel = typeOf(op.getScale());
     double value = op.getEpsilon().convertToDouble();
-    auto element = cast<FloatType>(channel.getElementType());
-    APFloat rounded(value);
-    bool loses;
-    rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
-    Value epsilon = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({1}, element), rounded));
+    Value epsilon = number(b, loc, cast<FloatType>(channel.getElementType()), value);
     Value deviation =
         b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, op.getVariance(), epsilon), UnaryKind::sqrt);
     Value scale = binary(b, loc, BinaryKind::div, op.getScale(), deviation);
@@ -54,6 +57,36 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
     shape[1] = channel.getDimSize(0);
     Value scaled = binary(b, loc, BinaryKind::mul, op.getInput(), reshape(b, loc, scale, shape));
     b.replaceOpWithNewOp<BinaryOp>(op, scaled, reshape(b, loc, shift, shape), BinaryKind::add);
+    return success();
+  }
+};
+
+/// mean and variance over all but the channels; y = x * a + (bias - mean * a), a
+/// = scale / sqrt(variance + epsilon).
+struct DecomposeBatchNormTrain : OpRewritePattern<BatchNormTrainOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BatchNormTrainOp op, PatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value x = op.getInput();
+    auto input = typeOf(x);
+    SmallVector<int64_t> axes{0}, shape(input.getRank(), 1);
+    for (int64_t d = 2; d < input.getRank(); ++d)
+      axes.push_back(d);
+    shape[1] = input.getDimSize(1);
+    auto mean = [&](Value value) -> Value {
+      return ReduceOp::create(b, loc, ReduceKind::mean, value, axes, /*keep_dims=*/false);
+    };
+    Value average = mean(x);
+    Value centered = binary(b, loc, BinaryKind::sub, x, reshape(b, loc, average, shape));
+    Value variance = mean(binary(b, loc, BinaryKind::mul, centered, centered));
+    Value epsilon = number(b, loc, cast<FloatType>(input.getElementType()), op.getEpsilon().convertToDouble());
+    Value deviation = b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, variance, epsilon), UnaryKind::sqrt);
+    Value scale = binary(b, loc, BinaryKind::div, op.getScale(), deviation);
+    Value shift = binary(b, loc, BinaryKind::sub, op.getBias(), binary(b, loc, BinaryKind::mul, average, scale));
+    Value scaled = binary(b, loc, BinaryKind::mul, x, reshape(b, loc, scale, shape));
+    Value result = binary(b, loc, BinaryKind::add, scaled, reshape(b, loc, shift, shape));
+    b.replaceOp(op, {result, average, variance});
     return success();
   }
 };
@@ -155,11 +188,15 @@ struct DistributeScale : OpRewritePattern<BinaryOp> {
 };
 
 struct Simplify : sluice::impl::SimplifyPassBase<Simplify> {
+  using SimplifyPassBase::SimplifyPassBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<DecomposeBatchNorm, FoldScaleIntoConv, FoldScaleIntoMatmul, DistributeScale>(context);
+    if (!differentiable)
+      patterns.add<DecomposeBatchNormTrain>(context);
     for (auto *dialect : context->getLoadedDialects())
       dialect->getCanonicalizationPatterns(patterns);
     for (RegisteredOperationName name : context->getRegisteredOperations())

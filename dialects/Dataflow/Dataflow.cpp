@@ -93,9 +93,7 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 namespace sluice::dataflow {
 
 int64_t elementBytes(Type type) {
-  if (type.isInteger(1))
-    return 1;
-  return type.getIntOrFloatBitWidth() / 8;
+  return (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
 int64_t elementCount(Type type) {
@@ -113,12 +111,26 @@ int64_t tensorBytes(Type type) {
   return bytes;
 }
 
+bool isSmallFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 8; }
+
 Type computeType(Type type) {
-  if (type.isF16() || type.isBF16())
+  if (type.isF16() || type.isBF16() || isSmallFloat(type))
     return Float32Type::get(type.getContext());
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
   return type;
+}
+
+std::string nodeName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    // The first member names the group: the contraction an epilogue follows.
+    for (Location part : fused.getLocations())
+      if (std::string name = nodeName(part); !name.empty())
+        return name;
+  }
+  return "";
 }
 
 bool isUnsignedElement(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }

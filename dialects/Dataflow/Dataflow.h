@@ -23,6 +23,7 @@
 
 namespace sluice::dataflow {
 class KernelEmitter;
+class TensorBuilder;
 }
 
 #include "dialects/Dataflow/DataflowInterfaces.h.inc"
@@ -32,6 +33,9 @@ class KernelEmitter;
 #include "dialects/Dataflow/DataflowOps.h.inc"
 
 namespace sluice::dataflow {
+
+/// The model node's name behind a location; empty where it has none.
+std::string nodeName(mlir::Location loc);
 
 /// A constant's bytes, where it has them: dense of any size, or a resource that
 /// is loaded. False: it is a splat, which `view.data` then holds one element of
@@ -60,6 +64,10 @@ std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
 
 /// numpy's result shape; fails where extents do not agree.
 llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// Operands of an operator or group whose memory its result may take: each of
+/// their elements is read just before the result's at the same place is written.
+llvm::SmallVector<unsigned> overwritableOperands(mlir::Operation *op);
 
 /// True where the value is constant, or follows from constants alone through
 /// operators that can evaluate themselves. Looks at all the value follows from.

@@ -17,7 +17,8 @@ def Dataflow_Dialect : Dialect {
   let description = [{
     One value-semantics operator per family. Tensors are dense and row-major;
     `iN` elements are signed, `uiN` unsigned, `i1` is bool and takes a byte in
-    memory. f16 and bf16 are stored as such and computed in f32.
+    memory, as do types of 4 and 2 bits. f16, bf16 and smaller floats are stored
+    as such and computed in f32.
 
     The planner's decisions are discardable attributes on operators:
     `dataflow.device` (string), `dataflow.order` (position in the schedule).
@@ -104,7 +105,8 @@ def Dataflow_Layout : Dataflow_Enum<"Layout", [
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
 
 def Dataflow_Tensor : RankedTensorOf<[
-  F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
+  F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64, I<2>, I<4>, UI<2>, UI<4>,
+  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN]>;
 def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
 def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
 def Dataflow_BoolTensor : RankedTensorOf<[I1]>;

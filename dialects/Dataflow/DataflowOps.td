@@ -21,6 +21,7 @@ def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
 def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
+def GradientMethods : DeclareOpInterfaceMethods<GradientOpInterface>;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
 // Inference while parsing sees no attribute of attr-dict, nor a default: where
@@ -48,12 +49,37 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
   let hasVerifier = 1;
 }
 
+def StateOp : Dataflow_Op<"state", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "A tensor that lives across steps, as it is when a step begins";
+  let description = [{
+    `value` is its content before the first step. The function's result that
+    carries `dataflow.updates = "name"` is its content in the next; without one
+    it never changes. `trainable`: an optimizer may update it.
+  }];
+  let arguments = (ins StrAttr:$name, ElementsAttr:$value, UnitAttr:$trainable);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$name (`trainable` $trainable^)? attr-dict $value";
+  let hasVerifier = 1;
+}
+
+def DropoutMaskOp : Dataflow_Op<"dropout_mask", [ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "True with probability `keep`, by element, seed and step";
+  let description = [{
+    Element i is a hash of (seed, step, i): the same on every device, order of
+    execution and number of threads, and another in each step.
+  }];
+  let arguments = (ins Dataflow_IndexTensor:$step, F64Attr:$keep, I64Attr:$seed);
+  let results = (outs Dataflow_BoolTensor:$result);
+  let assemblyFormat = "$step attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Element-wise
 //===----------------------------------------------------------------------===//
 
 def UnaryOp : Dataflow_InferredOp<"unary", [
-    ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
   let summary = "An element-wise function of one tensor";
   let description = [{
     `alpha` and `beta` parameterise leaky_relu (alpha), elu, celu,
@@ -72,7 +98,7 @@ def UnaryOp : Dataflow_InferredOp<"unary", [
 }
 
 def BinaryOp : Dataflow_InferredOp<"binary", [
-    ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
   let summary = "An element-wise function of two tensors, with numpy broadcasting";
   let description = [{
     div on integers truncates; mod takes the divisor's sign, fmod the
@@ -98,7 +124,7 @@ def CompareOp : Dataflow_InferredOp<"compare", [
 }
 
 def SelectOp : Dataflow_InferredOp<"select", [
-    ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
   let summary = "condition ? on_true : on_false, with numpy broadcasting";
   let arguments = (ins Dataflow_BoolTensor:$condition, Dataflow_Tensor:$on_true, Dataflow_Tensor:$on_false);
   let results = (outs Dataflow_Tensor:$result);
@@ -107,11 +133,13 @@ def SelectOp : Dataflow_InferredOp<"select", [
 }
 
 def CastOp : Dataflow_Op<"cast", [
-    ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
   let summary = "Element type conversion: truncating, round-to-nearest-even between floats";
   let description = [{
     Float to integer truncates; with `saturate` it clamps to the integer's range
-    and NaN becomes 0. To i1: any non-zero is true.
+    and NaN becomes 0. Float to a float of 8 or 4 bits: out of range becomes
+    infinity, or NaN where there is none, with `saturate` the largest finite
+    value; to f8E8M0FNU it rounds up. To i1: any non-zero is true.
   }];
   let arguments = (ins Dataflow_Tensor:$input, UnitAttr:$saturate);
   let results = (outs Dataflow_Tensor:$result);
@@ -122,11 +150,26 @@ def CastOp : Dataflow_Op<"cast", [
   let hasFolder = 1;
 }
 
+def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "The bits of elements as another type of the same size";
+  let arguments = (ins Dataflow_Tensor:$input);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
+  let summary = "Uniform in [0, 1), a function of the seed and of the element's position alone";
+  let arguments = (ins I64Attr:$seed);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 //===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
 
-def MatmulOp : Dataflow_InferredOp<"matmul", [Kernel<>, CostOf<["getFlops"]>]> {
+def MatmulOp : Dataflow_InferredOp<"matmul", [GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
@@ -144,7 +187,7 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [Kernel<>, CostOf<["getFlops"]>]> {
   let hasVerifier = 1;
 }
 
-def ConvOp : Dataflow_InferredOp<"conv", [Kernel<>, CostOf<["getFlops"]>]> {
+def ConvOp : Dataflow_InferredOp<"conv", [GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
     input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...].
@@ -172,7 +215,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [Kernel<>, CostOf<["getFlops"]>]> {
   }];
 }
 
-def ConvTransposeOp : Dataflow_Op<"conv_transpose", [ElementalMethods, CostOf<["getFlops"]>]> {
+def ConvTransposeOp : Dataflow_Op<"conv_transpose", [GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
   let description = "pads = [low...]: what is cut before the result begins; the result type gives its end.";
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
@@ -181,6 +224,23 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [ElementalMethods, CostOf<["
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight `strides` $strides `pads_low` $pads_low `dilations` $dilations
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+  let summary = "A convolution's gradient by its weight; also a transposed convolution's";
+  let description = [{
+    input [N, C, spatial...], gradient [N, M, spatial...] of the convolution's
+    result; result [M, C/groups, kernel...]. Attributes as in conv.
+  }];
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$gradient,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $gradient `strides` $strides `pads_low` $pads_low `dilations` $dilations
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -211,7 +271,7 @@ def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [EvaluateMethods, C
 //===----------------------------------------------------------------------===//
 
 def PoolOp : Dataflow_Op<"pool", [
-    Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
+    GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Max, average or Lp pooling over windows";
   let description = [{
     pads_low only: windows that reach past the high end are clipped there, and
@@ -230,6 +290,29 @@ def PoolOp : Dataflow_Op<"pool", [
   let assemblyFormat = [{
     $kind $input `kernel` $kernel `strides` $strides `pads` $pads_low `to` $pads_high
     `dilations` $dilations attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def PoolGradientOp : Dataflow_Op<"pool_gradient", [ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "A pooling's gradient by its input";
+  let description = [{
+    gradient is by the pooling's result, the result has its input's shape;
+    attributes as in pool. `saved` is what the kind's derivative depends on:
+    nothing for average, the input for max (the first of a window's equal
+    elements takes all), input and result for lp.
+  }];
+  let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_FloatTensor:$gradient,
+                       Variadic<Dataflow_FloatTensor>:$saved,
+                       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+                       DenseI64ArrayAttr:$dilations,
+                       DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
+                       DefaultValuedAttr<I64Attr, "2">:$p);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = [{
+    $kind $gradient (`saved` $saved^)? `kernel` $kernel `strides` $strides `pads` $pads_low `to` $pads_high
+    `dilations` $dilations attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -260,7 +343,7 @@ def ResizeOp : Dataflow_Op<"resize", [ElementalMethods, CostOf<["getFlops"]>, Pe
 //===----------------------------------------------------------------------===//
 
 def ReduceOp : Dataflow_InferredOp<"reduce", [
-    Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+    GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Reduction over axes";
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
@@ -279,16 +362,17 @@ def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Kernel<["emitKernel", "allo
   let hasVerifier = 1;
 }
 
-def CumsumOp : Dataflow_InferredOp<"cumsum", [Kernel<>, Cost]> {
-  let summary = "Running sum along an axis";
+def CumsumOp : Dataflow_InferredOp<"cumsum", [GradientMethods, Kernel<>, Cost]> {
+  let summary = "Running sum (or product) along an axis";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
-                       DefaultValuedAttr<BoolAttr, "false">:$reverse);
+                       DefaultValuedAttr<BoolAttr, "false">:$reverse,
+                       DefaultValuedAttr<BoolAttr, "false">:$product);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
-def TopkOp : Dataflow_InferredOp<"topk", [Kernel<>, CostOf<["getFlops"]>]> {
+def TopkOp : Dataflow_InferredOp<"topk", [GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
   let description = "Of equal elements the one of lower index comes first. NaN is above every number.";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
@@ -299,7 +383,7 @@ def TopkOp : Dataflow_InferredOp<"topk", [Kernel<>, CostOf<["getFlops"]>]> {
 }
 
 def SoftmaxOp : Dataflow_InferredOp<"softmax", [
-    Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
+    GradientMethods, Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Softmax (or its logarithm) along one axis";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -308,7 +392,7 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
 }
 
 def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
-    Kernel<>, CostOf<["getFlops"]>]> {
+    GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";
   let description = "scale and bias broadcast to the input.";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
@@ -319,7 +403,7 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
 }
 
 def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
-    Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+    GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "Normalises each channel of each image over its spatial dimensions; scale and bias are [C]";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
@@ -328,7 +412,7 @@ def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
   let hasVerifier = 1;
 }
 
-def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
+def BatchNormOp : Dataflow_InferredOp<"batch_norm", [GradientMethods, CostOf<["getFlops"]>]> {
   let summary = "Inference batch normalisation; scale, bias, mean, variance are [C], C is dimension 1";
   let description = "simplify rewrites it as a multiply and an add, which fold into a convolution before it.";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
@@ -338,7 +422,20 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [CostOf<["getFlops"]>]> {
   let hasVerifier = 1;
 }
 
-def LrnOp : Dataflow_InferredOp<"lrn", [ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [GradientMethods, CostOf<["getFlops"]>]> {
+  let summary = "Batch normalisation by the batch's own statistics, which it returns";
+  let description = [{
+    mean and variance (of the batch, not of the population) are [C]; C is
+    dimension 1. simplify rewrites it as reductions and a multiply-add.
+  }];
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
+                       F64Attr:$epsilon);
+  let results = (outs Dataflow_FloatTensor:$result, Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance);
+  let assemblyFormat = "$input `,` $scale `,` $bias attr-dict `:` type(operands) `->` type(results)";
+  let hasVerifier = 1;
+}
+
+def LrnOp : Dataflow_InferredOp<"lrn", [GradientMethods, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Local response normalisation across channels";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);
@@ -351,7 +448,7 @@ def LrnOp : Dataflow_InferredOp<"lrn", [ElementalMethods, CostOf<["getFlops"]>, 
 // Movement
 //===----------------------------------------------------------------------===//
 
-def TransposeOp : Dataflow_InferredOp<"transpose", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def TransposeOp : Dataflow_InferredOp<"transpose", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Result dimension i is the input's dimension permutation[i]";
   let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Dataflow_Tensor:$result);
@@ -361,7 +458,7 @@ def TransposeOp : Dataflow_InferredOp<"transpose", [ElementalMethods, EvaluateMe
   let hasFolder = 1;
 }
 
-def ReshapeOp : Dataflow_Op<"reshape", [ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
+def ReshapeOp : Dataflow_Op<"reshape", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
   let summary = "The same data under another shape; no data moves";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
@@ -370,7 +467,7 @@ def ReshapeOp : Dataflow_Op<"reshape", [ElementalMethods, EvaluateMethods, CostO
   let hasFolder = 1;
 }
 
-def ExpandOp : Dataflow_Op<"expand", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def ExpandOp : Dataflow_Op<"expand", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Numpy broadcast to the result's shape";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
@@ -379,7 +476,7 @@ def ExpandOp : Dataflow_Op<"expand", [ElementalMethods, EvaluateMethods, CostOf<
   let hasFolder = 1;
 }
 
-def TileOp : Dataflow_Op<"tile", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def TileOp : Dataflow_Op<"tile", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Repeats the input; each result extent is a multiple of the input's";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
@@ -387,7 +484,7 @@ def TileOp : Dataflow_Op<"tile", [ElementalMethods, EvaluateMethods, CostOf<["ge
   let hasVerifier = 1;
 }
 
-def SliceOp : Dataflow_Op<"slice", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def SliceOp : Dataflow_Op<"slice", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Result element i is input element starts + i * steps; steps may be negative";
   let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Dataflow_Tensor:$result);
@@ -397,7 +494,7 @@ def SliceOp : Dataflow_Op<"slice", [ElementalMethods, EvaluateMethods, CostOf<["
 }
 
 def ConcatOp : Dataflow_InferredOp<"concat", [
-    Kernel<["emitKernel", "allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+    GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Joins tensors along an axis";
   let arguments = (ins Variadic<Dataflow_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
@@ -405,7 +502,7 @@ def ConcatOp : Dataflow_InferredOp<"concat", [
   let hasVerifier = 1;
 }
 
-def PadOp : Dataflow_Op<"pad", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
+def PadOp : Dataflow_Op<"pad", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
   let summary = "Adds (or, negative, removes) elements at each dimension's low end; the result type gives the high end";
   let arguments = (ins Dataflow_PadModeAttr:$mode, Dataflow_Tensor:$input, Dataflow_Tensor:$value,
                        DenseI64ArrayAttr:$low);
@@ -414,7 +511,7 @@ def PadOp : Dataflow_Op<"pad", [ElementalMethods, EvaluateMethods, CostOf<["getF
   let hasVerifier = 1;
 }
 
-def GatherOp : Dataflow_InferredOp<"gather", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def GatherOp : Dataflow_InferredOp<"gather", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data along an axis, chosen by indices (negative ones count from the end)";
   let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
@@ -423,7 +520,7 @@ def GatherOp : Dataflow_InferredOp<"gather", [ElementalMethods, EvaluateMethods,
   let hasVerifier = 1;
 }
 
-def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Element-wise gather along an axis; the result has indices' shape";
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
@@ -431,7 +528,7 @@ def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [ElementalMethods,
   let hasVerifier = 1;
 }
 
-def GatherNdOp : Dataflow_InferredOp<"gather_nd", [ElementalMethods, CostOf<["getFlops"]>]> {
+def GatherNdOp : Dataflow_InferredOp<"gather_nd", [GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data addressed by index tuples along indices' last dimension";
   let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
@@ -440,7 +537,7 @@ def GatherNdOp : Dataflow_InferredOp<"gather_nd", [ElementalMethods, CostOf<["ge
   let hasVerifier = 1;
 }
 
-def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, with elements along an axis replaced by (or combined with) updates";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates, I64Attr:$axis);
@@ -449,7 +546,7 @@ def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Kernel<["emitKe
   let hasVerifier = 1;
 }
 
-def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, with slices addressed by index tuples replaced by (or combined with) updates";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates);
@@ -466,12 +563,22 @@ def OneHotOp : Dataflow_InferredOp<"one_hot", [ElementalMethods, CostOf<["getFlo
   let hasVerifier = 1;
 }
 
-def CopyOp : Dataflow_InferredOp<"copy", [ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "The same data in a buffer of its own: where a model's output is its input or a constant";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
+
+def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, Cost]> {
+  let summary = "Where the input is not zero: one column of indices an element, in row-major order";
+  let description = "The first `count` columns count, the others are 0.";
+  let arguments = (ins Dataflow_Tensor:$input);
+  let results = (outs Dataflow_IndexTensor:$indices, Dataflow_IndexTensor:$count);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
+}
+
+include "dialects/Dataflow/VisionOps.td"
 
 //===----------------------------------------------------------------------===//
 // Groups

@@ -10,7 +10,8 @@
 
 namespace sluice::dataflow {
 
-/// Dense row-major data, not owned. i1 takes a byte an element.
+/// Dense row-major data, not owned. i1 and types of 4 and 2 bits take a byte an
+/// element, signed integers extended to it.
 struct TensorView {
   mlir::RankedTensorType type;
   const char *data = nullptr;
@@ -20,13 +21,15 @@ struct MutableTensorView {
   char *data = nullptr;
 };
 
-/// Bytes an element takes in memory: i1 takes one.
+/// Bytes an element takes in memory: at least one.
 int64_t elementBytes(mlir::Type elementType);
 /// Of a static type, unaligned; saturating.
 int64_t tensorBytes(mlir::Type tensorType);
 int64_t elementCount(mlir::Type tensorType);
 
-/// The type element values are computed in: f16 and bf16 as f32, unsigned
+/// A float of 8 or 4 bits: f8E4M3FN, f8E5M2, their FNUZ kin, f8E8M0FNU, f4E2M1FN.
+bool isSmallFloat(mlir::Type elementType);
+/// The type element values are computed in: smaller floats as f32, unsigned
 /// integers as signless of the same width.
 mlir::Type computeType(mlir::Type elementType);
 /// uiN or i1: zero-extends, compares unsigned.

@@ -36,6 +36,10 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
     switch (integer.getWidth()) {
     case 1:
       return 9;
+    case 2:
+      return isUnsigned ? 25 : 26;
+    case 4:
+      return isUnsigned ? 21 : 22;
     case 8:
       return isUnsigned ? 2 : 3;
     case 16:
@@ -57,6 +61,8 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
       .Case([](Float8E4M3FNUZType) { return 18; })
       .Case([](Float8E5M2Type) { return 19; })
       .Case([](Float8E5M2FNUZType) { return 20; })
+      .Case([](Float4E2M1FNType) { return 23; })
+      .Case([](Float8E8M0FNUType) { return 24; })
       .Case([](ComplexType complex) -> std::optional<int32_t> {
         if (complex.getElementType().isF32())
           return 14;

@@ -40,8 +40,8 @@ def Exec_Dialect : Dialect {
       positive, both directions of a link together between one and two times
       its rate, threads and speeds positive, tensors of static shape.
     - C4: an arena slot starts at a multiple of 64 and ends within its arena.
-    - C5: a home lies within the parameter file, the state store, or is exactly
-      a declared input or output.
+    - C5: a home, or a declared state, lies within the parameter file, the state
+      store, or is exactly a declared input or output.
     - C6: a slot is written by one command at most; resident slots, inputs and
       parameters by none.
     - C7: a command reads only slots that are resident, or written by a command
@@ -140,10 +140,11 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   let summary = "a planned model";
   let description = [{
     `parameter_bytes` is the parameter file's size, `state_bytes` the state
-    store's.
+    store's. Before the first step the store's first bytes are a copy of the
+    parameter file's from `state_initial` on, to its end; the others are zero.
 
     ```mlir
-    exec.program @mlp parameters 256 state 0 {
+    exec.program @mlp parameters 256 state 64 {
       exec.memory @host
       exec.memory @accel0 arena 1024 capacity 4096
       exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
@@ -151,15 +152,17 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
       exec.stream @accel0.compute compute of @accel0
       exec.stream @accel0.in in of @accel0
       exec.input "x" : tensor<16xf32>
+      exec.state "h" at 0 : tensor<16xf32>
       ...
       exec.init { ... }
       exec.step { ... }
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes);
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes,
+                       OptionalAttr<I64Attr>:$state_initial);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `parameters` $parameter_bytes `state` $state_bytes attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `parameters` $parameter_bytes `state` $state_bytes (`initially` $state_initial^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameterBytes, "int64_t":$stateBytes)>];
@@ -208,6 +211,13 @@ class Exec_PortOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram]> {
 }
 def Exec_InputOp : Exec_PortOp<"input"> { let summary = "a tensor that the caller gives at each step"; }
 def Exec_OutputOp : Exec_PortOp<"output"> { let summary = "a tensor that the caller gets at each step"; }
+
+def Exec_StateOp : Exec_Op<"state", [InProgram]> {
+  let summary = "a tensor that lives across steps, at an offset in the state store";
+  let description = "Numbered in the order declared; the caller may read and write it between steps.";
+  let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$tensor `at` $position `:` $type attr-dict";
+}
 
 class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);

@@ -495,7 +495,7 @@ LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
 
 LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
-    if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, InitOp, StepOp>(&op))
+    if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, StateOp, InitOp, StepOp>(&op))
       return op.emitOpError("C1: does not belong in a program");
   auto steps = llvm::to_vector(getBody().getOps<StepOp>());
   auto inits = llvm::to_vector(getBody().getOps<InitOp>());
@@ -504,6 +504,18 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C1: needs a memory, one step and at most one init");
   if (getParameterBytes() > INT64_MAX || getStateBytes() > INT64_MAX)
     return emitOpError("C3: parameter and state bytes must not be negative");
+  if (getStateInitial() && (*getStateInitial() > getParameterBytes() ||
+                            getParameterBytes() - *getStateInitial() > getStateBytes()))
+    return emitOpError("C3: the state's first content is not within the parameter file and the state store");
+  for (StateOp state : getBody().getOps<StateOp>()) {
+    auto type = dyn_cast<RankedTensorType>(state.getType());
+    std::optional<int64_t> bytes = type ? denseBytes(type) : std::nullopt;
+    if (!bytes || !onnxElementType(type.getElementType()))
+      return state.emitOpError() << "C3: '" << state.getTensor() << "' has no static size";
+    if (state.getPosition() > getStateBytes() || *bytes > static_cast<int64_t>(getStateBytes() - state.getPosition()))
+      return state.emitOpError() << "C5: '" << state.getTensor() << "' is not within the state store's "
+                                 << getStateBytes();
+  }
   if (failed(verifyDeclarations(known)))
     return failure();
 

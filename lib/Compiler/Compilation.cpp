@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/Compilation.h"
 
+#include "ImportedProgram.h"
 #include "Parameters.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
@@ -16,6 +17,7 @@
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Cost/Profile.h"
+#include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Search/MemoryOption.h"
@@ -37,8 +39,8 @@ using namespace mlir;
 namespace sluice {
 
 const std::vector<std::string> &phaseNames() {
-  static const std::vector<std::string> names{"import", "simplify", "fuse",    "place",
-                                              "schedule", "exec",   "codegen", "link"};
+  static const std::vector<std::string> names{"import",   "simplify", "differentiate", "fuse", "place",
+                                              "schedule", "exec",     "codegen",       "link"};
   return names;
 }
 
@@ -87,6 +89,7 @@ struct Compilation::State {
   std::string modelName;
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
+  ImportedProgram imported;
   Machine machine;
   TargetSpec target;
   BridgedGraph bridge;
@@ -100,6 +103,12 @@ struct Compilation::State {
   std::optional<Phase> done;
 
   func::FuncOp main() { return *module->getOps<func::FuncOp>().begin(); }
+  /// The model's, or of one that is a sequence, an element's. Empty: a result that is no output.
+  std::string inputName(unsigned i) { return main().getArgAttrOfType<StringAttr>(i, "dataflow.name").str(); }
+  std::string outputName(unsigned i) {
+    auto name = main().getResultAttrOfType<StringAttr>(i, "dataflow.name");
+    return name ? name.str() : std::string();
+  }
   emit::VectorTarget vectorTarget() const {
     emit::VectorTarget result;
     result.lanesF32 = target.vectorLanes(32);
@@ -108,9 +117,12 @@ struct Compilation::State {
   }
 
   Status runPasses(llvm::function_ref<void(OpPassManager &)> add);
+  Status simplify();
+  Status differentiate();
   Status fuse();
   Status buildProblem();
   Status search();
+  void layOutParameters(ExecBinding &binding);
   Status buildProgram();
   Status dump(Phase phase);
   Status runPhase(Phase phase);
@@ -160,14 +172,49 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   state.context->loadAllAvailableDialects();
   ImportOptions import;
   import.dims = state.options.dims;
+  import.fixedInputs = state.options.fixedInputs;
+  if (const std::optional<TrainingOptions> &training = state.options.training)
+    import.training = TrainingImport{training->trainable, training->seed};
   Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);
   if (!module)
     return propagate(module);
   state.module = std::move(*module);
+  state.imported = ImportedProgram(*state.module);
   if (Status dumped = state.dump(Phase::Import); !dumped)
     return propagate(dumped);
   state.done = Phase::Import;
   return compilation;
+}
+
+/// Shapes, axes, counts, switches; scales.
+static bool mayDecideShapes(const HostTensor &tensor) {
+  constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
+  if (!isFloatingPoint(tensor.type))
+    return tensor.numElements() <= kMostIntegers;
+  return tensor.shape.size() <= 1 && tensor.numElements() <= kMostNumbers;
+}
+
+Expected<std::unique_ptr<Compilation>> Compilation::createFor(const std::string &modelPath, CompilerOptions options,
+                                                              const std::map<std::string, HostTensor> &values) {
+  auto general = create(modelPath, options);
+  if (general || general.error().code != ErrorCode::Unsupported)
+    return general;
+  std::vector<std::string> added;
+  for (const auto &[name, tensor] : values)
+    if (mayDecideShapes(tensor) && options.fixedInputs.emplace(name, tensor).second)
+      added.push_back(name);
+  auto special = create(modelPath, options);
+  if (!special)
+    return general;
+  // Each that it can be compiled without stays open.
+  for (const std::string &name : added) {
+    auto value = options.fixedInputs.extract(name);
+    if (auto fewer = create(modelPath, options))
+      special = std::move(fewer);
+    else
+      options.fixedInputs.insert(std::move(value));
+  }
+  return special;
 }
 
 Status Compilation::State::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
@@ -175,7 +222,7 @@ Status Compilation::State::runPasses(llvm::function_ref<void(OpPassManager &)> a
   ScopedDiagnosticHandler capture(context.get(), [&](Diagnostic &diagnostic) {
     if (problem.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
       problem = diagnostic.str();
-      if (std::string node = nodeName(diagnostic.getLocation()); !node.empty())
+      if (std::string node = dataflow::nodeName(diagnostic.getLocation()); !node.empty())
         problem += concat(", node '", node, "'");
     }
     return success();
@@ -185,6 +232,37 @@ Status Compilation::State::runPasses(llvm::function_ref<void(OpPassManager &)> a
   if (failed(manager.run(*module)))
     return makeError(ErrorCode::Internal, problem.empty() ? "a pass failed" : problem);
   return {};
+}
+
+Status Compilation::State::simplify() {
+  return runPasses([&](OpPassManager &manager) {
+    SimplifyPassOptions simplify;
+    simplify.differentiable = options.training.has_value();
+    manager.addPass(createSimplifyPass(simplify));
+  });
+}
+
+Status Compilation::State::differentiate() {
+  if (!options.training)
+    return {};
+  const TrainingOptions &training = *options.training;
+  TrainPassOptions pass;
+  pass.loss = training.loss;
+  pass.output = training.output;
+  pass.axis = training.classAxis;
+  pass.accumulate = training.accumulate;
+  pass.optimizer = training.optimizer;
+  pass.learningRate = training.learningRate;
+  pass.momentum = training.momentum;
+  pass.nesterov = training.nesterov;
+  pass.beta1 = training.beta1;
+  pass.beta2 = training.beta2;
+  pass.epsilon = training.epsilon;
+  pass.weightDecay = training.weightDecay;
+  return runPasses([&](OpPassManager &manager) {
+    manager.addPass(createTrainPass(pass));
+    manager.addPass(createSimplifyPass());
+  });
 }
 
 Status Compilation::State::fuse() {
@@ -273,6 +351,55 @@ static Status annotateOrder(MLIRContext *context, const BridgedGraph &bridge, co
   return {};
 }
 
+/// Results that a caller gets; the others are states' next values.
+static std::vector<unsigned> outputIndices(func::FuncOp function) {
+  std::vector<unsigned> indices;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!function.getResultAttr(i, "dataflow.updates"))
+      indices.push_back(i);
+  return indices;
+}
+
+/// Parameters follow each other in the file, as ParameterFileWriter lays them;
+/// behind them the first contents of states, as they lie in the state store.
+/// States that begin as zeros come last there and take no file.
+void Compilation::State::layOutParameters(ExecBinding &binding) {
+  int64_t fileEnd = 0, storeEnd = 0;
+  binding.homeOffsets.assign(bridge.graph.numTensors(), 0);
+  auto append = [&](Value value, int64_t bytes) {
+    fileEnd = alignUp(fileEnd);
+    parameterValues.push_back(value);
+    parameterOffsets.push_back(fileEnd);
+    fileEnd += bytes;
+    return parameterOffsets.back();
+  };
+  auto begins = [&](size_t i, bool asZeros) {
+    auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>();
+    auto splat = held ? dyn_cast<SplatElementsAttr>(held.getValue()) : SplatElementsAttr();
+    bool isZero = splat && splat.getSplatValue<Attribute>() == OpBuilder(held).getZeroAttr(splat.getElementType());
+    return held && isZero == asZeros;
+  };
+  const auto tensors = bridge.graph.tensors();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].kind == TensorKind::Parameter)
+      binding.homeOffsets[i] = append(bridge.values[i], tensors[i].bytes);
+  for (bool asZeros : {false, true})
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (!begins(i, asZeros))
+        continue;
+      storeEnd = alignUp(storeEnd);
+      binding.homeOffsets[i] = storeEnd;
+      storeEnd += tensors[i].bytes;
+      if (asZeros)
+        continue;
+      int64_t offset = append(bridge.values[i], tensors[i].bytes);
+      if (binding.stateInitial < 0)
+        binding.stateInitial = offset;
+    }
+  binding.parameterBytes = fileEnd;
+  binding.stateBytes = storeEnd;
+}
+
 /// Kernels, one for each distinct operator, and the exec program.
 Status Compilation::State::buildProgram() {
   // Planning needs no code for a device; a program does.
@@ -301,27 +428,23 @@ Status Compilation::State::buildProgram() {
     }
     binding.kernels.push_back(entry->second);
   }
-  // Parameters follow each other in the file, as ParameterFileWriter lays them.
-  int64_t offset = 0;
-  binding.parameterOffsets.assign(bridge.graph.numTensors(), 0);
-  for (size_t i = 0; i < bridge.graph.numTensors(); ++i) {
-    const Tensor &tensor = bridge.graph.tensors()[i];
-    if (tensor.kind != TensorKind::Parameter)
-      continue;
-    offset = alignUp(offset);
-    binding.parameterOffsets[i] = offset;
-    parameterValues.push_back(bridge.values[i]);
-    parameterOffsets.push_back(offset);
-    offset += tensor.bytes;
-  }
-  binding.parameterBytes = offset;
+  layOutParameters(binding);
   auto describe = [&](TensorId id, std::string name, Type type) {
     return ExecBinding::Port{id, std::move(name), cast<RankedTensorType>(type)};
   };
-  for (size_t i = 0; i < bridge.inputs.size(); ++i)
-    binding.inputs.push_back(describe(bridge.inputs[i], model->inputs()[i].name, main().getArgumentTypes()[i]));
-  for (size_t i = 0; i < bridge.outputs.size(); ++i)
-    binding.outputs.push_back(describe(bridge.outputs[i], model->outputs()[i].name, main().getResultTypes()[i]));
+  for (size_t i = 0; i < bridge.inputs.size(); ++i) {
+    binding.inputs.push_back(describe(bridge.inputs[i], inputName(i), main().getArgumentTypes()[i]));
+    auto fixed = main().getArgAttrOfType<DenseElementsAttr>(static_cast<unsigned>(i), "dataflow.fixed");
+    std::vector<int8_t> &bytes = binding.inputs.back().fixed;
+    bytes.resize(fixed ? static_cast<size_t>(dataflow::tensorBytes(fixed.getType())) : 0);
+    if (fixed && failed(dataflow::copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
+      return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
+  }
+  for (auto [id, index] : llvm::zip(bridge.outputs, outputIndices(main())))
+    binding.outputs.push_back(describe(id, outputName(index), main().getResultTypes()[index]));
+  for (size_t i = 0; i < bridge.graph.numTensors(); ++i)
+    if (auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>())
+      binding.states.push_back(describe(TensorId(i), held.getName().str(), held.getType()));
   OpBuilder builder = OpBuilder::atBlockEnd(program->getBody());
   Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, machine, result->plan, binding);
   if (!built)
@@ -349,7 +472,9 @@ Status Compilation::State::runPhase(Phase phase) {
   case Phase::Link:
     return {};
   case Phase::Simplify:
-    return runPasses([](OpPassManager &manager) { manager.addPass(createSimplifyPass()); });
+    return simplify();
+  case Phase::Differentiate:
+    return differentiate();
   case Phase::Fuse:
     return fuse();
   case Phase::Place:
@@ -378,6 +503,8 @@ Status Compilation::run(Phase last) {
 }
 
 Status Compilation::link(const std::string &directory) {
+  if (Status complete = state->model->requireData(); !complete)
+    return complete;
   if (Status status = run(Phase::Codegen); !status)
     return status;
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
@@ -398,12 +525,92 @@ Status Compilation::link(const std::string &directory) {
     return propagate(summary);
   if (Status written = writePlanFile(directory + "/plan.json", makePlanFile(state->problem, *state->result)); !written)
     return written;
+  state->imported.decide(state->bridge.operators, graph(), state->machine, result().plan);
+  if (Status written = state->imported.write(directory, state->model->path()); !written)
+    return written;
   EmissionParams emission;
   emission.threads = state->options.threads;
   if (Status compiled = compileProgram(*state->program, state->target, *summary, directory, emission); !compiled)
     return compiled;
   state->done = Phase::Link;
   return {};
+}
+
+Status Compilation::exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan) {
+  if (plan) {
+    if (Status status = run(Phase::Fuse); !status)
+      return status;
+    llvm::StringMap<Operation *> operators;
+    for (size_t i = 0; i < state->bridge.operators.size(); ++i)
+      operators[graph().operators()[i].name] = state->bridge.operators[i];
+    std::vector<Operation *> planned;
+    for (const Operator &op : plan->problem.graph.operators()) {
+      planned.push_back(operators.lookup(op.name));
+      if (!planned.back())
+        return makeError(ErrorCode::InvalidInput, "the plan's operator '", op.name, "' is not in model '",
+                         state->model->path(), "', give the model, the --dim and the --target that the plan is for");
+    }
+    state->imported.decide(planned, plan->problem.graph, plan->problem.machine, plan->plan);
+  }
+  return sluice::exportModel(state->imported.module(), path, options);
+}
+
+static ImportOptions asImported(func::FuncOp function) {
+  ImportOptions options;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto name = function.getArgAttrOfType<StringAttr>(index, "dataflow.name");
+    auto type = cast<RankedTensorType>(argument.getType());
+    std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
+    options.dims.inputShapes[name.str()] = shape;
+    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(index, "dataflow.fixed");
+    if (std::optional<int32_t> number = exec::onnxElementType(type.getElementType()); fixed && number) {
+      HostTensor tensor{name.str(), static_cast<ElementType>(*number), shape, {}};
+      tensor.bytes.resize(static_cast<size_t>(dataflow::tensorBytes(type)));
+      if (succeeded(dataflow::copyConstant(fixed, reinterpret_cast<char *>(tensor.bytes.data()))))
+        options.fixedInputs[name.str()] = std::move(tensor);
+    }
+  }
+  return options;
+}
+
+/// Gives the program of an artifact the weights of the model it was imported from.
+static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, ProgramFile &file, const std::string &path) {
+  Expected<ModelFile> model = ModelFile::open(path);
+  if (!model)
+    return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
+                     "', give that model with --model or leave them out with --no-weights");
+  func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
+  Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, asImported(function));
+  Expected<std::string> digest = module ? digestProgram(**module) : Expected<std::string>(propagate(module));
+  if (!digest || *digest != file.digest)
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not the model that was compiled, ",
+                     digest ? "it or its weights have changed" : digest.error().message,
+                     ", give that model with --model or leave its weights out with --no-weights");
+  func::FuncOp whole = *(*module)->getOps<func::FuncOp>().begin();
+  for (auto [decided, op] : llvm::zip(function.front(), whole.front()))
+    for (NamedAttribute attribute : decided.getDiscardableAttrs())
+      op.setAttr(attribute.getName(), attribute.getValue());
+  return module;
+}
+
+Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
+                      const ExportOptions &options) {
+  MLIRContext context;
+  context.loadDialect<dataflow::DataflowDialect, func::FuncDialect>();
+  Expected<ProgramFile> file = readProgramFile(context, directory);
+  if (!file)
+    return propagate(file);
+  bool hasWeights = false;
+  file->module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
+  if (hasWeights && options.weights != WeightStorage::Omit) {
+    Expected<OwningOpRef<ModuleOp>> module =
+        withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
+    if (!module)
+      return propagate(module);
+    file->module = std::move(*module);
+  }
+  return exportModel(*file->module, path, options);
 }
 
 const CompilerOptions &Compilation::options() const { return state->options; }
@@ -413,27 +620,29 @@ ModuleOp Compilation::module() {
 const Machine &Compilation::machine() const { return state->machine; }
 std::string Compilation::name() const { return state->modelName; }
 
-static ModelPort describePort(const std::string &name, Type type, int32_t declared) {
+static ModelPort describePort(std::string name, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   ModelPort port;
-  port.name = name;
-  port.elementType = declared;
+  port.name = std::move(name);
+  port.elementType = exec::onnxElementType(tensor.getElementType()).value_or(0);
   port.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   port.bytes = dataflow::tensorBytes(tensor);
   return port;
 }
 
 std::vector<ModelPort> Compilation::inputs() const {
+  func::FuncOp main = state->main();
   std::vector<ModelPort> ports;
-  for (auto [declared, type] : llvm::zip(state->model->inputs(), state->main().getArgumentTypes()))
-    ports.push_back(describePort(declared.name, type, declared.elementType));
+  for (auto [i, type] : llvm::enumerate(main.getArgumentTypes()))
+    ports.push_back(describePort(state->inputName(i), type));
   return ports;
 }
 
 std::vector<ModelPort> Compilation::outputs() const {
+  func::FuncOp main = state->main();
   std::vector<ModelPort> ports;
-  for (auto [declared, type] : llvm::zip(state->model->outputs(), state->main().getResultTypes()))
-    ports.push_back(describePort(declared.name, type, declared.elementType));
+  for (unsigned i : outputIndices(main))
+    ports.push_back(describePort(state->outputName(i), main.getResultTypes()[i]));
   return ports;
 }
 

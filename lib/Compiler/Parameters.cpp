@@ -25,15 +25,16 @@ struct Held {
 };
 } // namespace
 
-static Expected<Held> loadConstant(ConstantOp op) {
+/// The data of a constant, or of a state before the first step.
+static Expected<Held> load(ElementsAttr value, Location loc) {
   Held held;
   bool isSplat;
-  if (getConstantBytes(op.getValue(), held.view, isSplat) && !isSplat)
+  if (getConstantBytes(value, held.view, isSplat) && !isSplat)
     return held;
-  held.storage.resize(tensorBytes(op.getType()));
-  held.view = {cast<RankedTensorType>(op.getType()), held.storage.data()};
-  if (failed(copyConstant(op.getValue(), held.storage.data())))
-    return makeError(ErrorCode::InvalidInput, "the data of weight '", nodeName(op.getLoc()),
+  held.storage.resize(tensorBytes(value.getType()));
+  held.view = {cast<RankedTensorType>(value.getType()), held.storage.data()};
+  if (failed(copyConstant(value, held.storage.data())))
+    return makeError(ErrorCode::InvalidInput, "the data of weight '", nodeName(loc),
                      "' is missing, supply the model's external data");
   return held;
 }
@@ -58,12 +59,13 @@ static Expected<Held> evaluate(Value value) {
     for (Value operand : op->getOperands())
       ++uses[operand];
   for (Operation *op : members) {
-    if (auto constant = dyn_cast<ConstantOp>(op)) {
-      Expected<Held> held = loadConstant(constant);
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (auto state = dyn_cast<StateOp>(op); state || constant) {
+      Expected<Held> held = load(state ? state.getValue() : constant.getValue(), op->getLoc());
       if (!held)
         return held;
-      held->usesLeft = uses[constant];
-      values[constant.getResult()] = std::move(*held);
+      held->usesLeft = uses[op->getResult(0)];
+      values[op->getResult(0)] = std::move(*held);
       continue;
     }
     SmallVector<TensorView> operands;

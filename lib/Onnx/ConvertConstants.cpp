@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
 #include "NodeContext.h"
 
 #include "sluice/Onnx/ModelFile.h"
@@ -48,12 +49,21 @@ LogicalResult shape(NodeContext &node) {
   auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   int64_t start = clamped(node.integerOr("start", 0)), end = clamped(node.integerOr("end", rank));
   ArrayRef<int64_t> dims = shapeOf(node.input(0));
-  return node.result(node.integers(start < end ? dims.slice(start, end - start) : ArrayRef<int64_t>()));
+  if (!node.extents->isBounded(node.input(0)) || start >= end)
+    return node.result(node.integers(start < end ? dims.slice(start, end - start) : ArrayRef<int64_t>()));
+  SmallVector<Value> parts;
+  for (int64_t d = start; d < end; ++d) {
+    Value count = node.extents->of(node.input(0), d);
+    parts.push_back(count ? node.reshape(count, {1}) : node.integers({dims[d]}));
+  }
+  return node.result(node.concat(parts, 0));
 }
 
 LogicalResult size(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  if (node.extents->isBounded(node.input(0)))
+    return node.unsupported("how much of its operand holds is known only when the model runs");
   return node.result(node.reshape(node.integers({elementCount(node.input(0).getType())}), {}));
 }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "Training.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -183,6 +184,15 @@ LogicalResult clip11(NodeContext &node) {
   return node.result(x);
 }
 
+/// To small floats, values out of range saturate unless the node says otherwise; to other types its attributes say
+/// nothing.
+LogicalResult castTo(NodeContext &node, Type type) {
+  if (isa<Float8E8M0FNUType>(type) && node.stringOr("round_mode", "up") != "up")
+    return node.unsupported("it rounds other than up");
+  bool saturates = isSmallFloat(type) && node.integerOr("saturate", 1) != 0;
+  return node.result(node.cast(node.input(0), type, saturates));
+}
+
 LogicalResult cast(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
@@ -190,24 +200,55 @@ LogicalResult cast(NodeContext &node) {
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
     return node.unsupported("it casts to element type " + Twine(to));
-  return node.result(node.cast(node.input(0), type));
+  return castTo(node, type);
 }
 
 LogicalResult castLike(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  return node.result(node.cast(node.input(0), elementTypeOf(node.input(1))));
+  return castTo(node, elementTypeOf(node.input(1)));
 }
 
-LogicalResult identity(NodeContext &node) {
+LogicalResult bitCast(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  return node.result(node.input(0));
+  auto to = static_cast<int32_t>(node.integerOr("to", 0));
+  Type type = elementTypeFromOnnx(node.context(), to);
+  if (!type)
+    return node.unsupported("it casts to element type " + Twine(to));
+  Value x = node.input(0);
+  return node.result(node.create<BitcastOp>({x}, {}, {node.type(type, shapeOf(x))}));
+}
+
+LogicalResult trainDropout(NodeContext &node) {
+  double ratio = node.numberOr("ratio", 0.5);
+  if (node.has(1)) {
+    FailureOr<SmallVector<double>> given = node.constantNumbers(1, "ratio");
+    if (failed(given))
+      return failure();
+    if (given->size() != 1)
+      return node.invalid("its ratio is not one number");
+    ratio = given->front();
+  }
+  if (!(ratio >= 0 && ratio < 1))
+    return node.invalid("its ratio is not in [0, 1)");
+  Value x = node.input(0);
+  auto type = RankedTensorType::get(shapeOf(x), IntegerType::get(node.context(), 1));
+  Value mask = node.create<DropoutMaskOp>(
+      {node.training->step(node)}, {node.number("keep", 1 - ratio), node.integer("seed", node.training->nextSeed())},
+      {type});
+  Value scaled = node.mul(x, node.splat(elementTypeOf(x), 1 / (1 - ratio)));
+  SmallVector<Value> results{node.select(mask, scaled, node.splat(elementTypeOf(x), 0))};
+  if (node.wantsOutput(1))
+    results.push_back(node.opset < 10 ? node.cast(mask, elementTypeOf(x)) : mask);
+  return node.results(results);
 }
 
 LogicalResult dropout(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  if (node.training)
+    return trainDropout(node);
   if (node.opset < 7 && node.integerOr("is_test", 0) == 0)
     return node.unsupported("it is in training mode");
   if (node.has(2)) {
@@ -323,7 +364,7 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Clip", 11, clip11},
     {"", "Cast", 6, cast},
     {"", "CastLike", 15, castLike},
-    {"", "Identity", 1, identity},
+    {"", "BitCast", 26, bitCast},
     {"", "Dropout", 1, dropout},
     {"", "Affine", 1, affine},
     {"", "ImageScaler", 1, imageScaler},

@@ -114,91 +114,215 @@ LogicalResult matmulInteger(NodeContext &node) {
   return node.result(numpyMatmul(node, lhs, rhs));
 }
 
-/// Products of one or two operands whose result needs only transposition, reduction and a batched matrix product.
+/// An operand of einsum and a letter for each of its dimensions.
+struct Term {
+  Value x;
+  std::string letters;
+
+  int64_t extent(char letter) const {
+    size_t at = letters.find(letter);
+    return at == std::string::npos ? 1 : shapeOf(x)[at];
+  }
+};
+
+/// "ab...,bc" -> its terms, its result last. The dimensions that "..." stands for are called '0', '1', ... from the
+/// last one back.
+FailureOr<SmallVector<std::string>> einsumTerms(NodeContext &node) {
+  std::string equation = node.stringOr("equation", "");
+  std::erase(equation, ' ');
+  size_t arrow = equation.find("->");
+  SmallVector<StringRef> texts;
+  StringRef(equation).take_front(arrow).split(texts, ',');
+  if (texts.size() != node.inputCount())
+    return node.invalid("its equation has " + Twine(texts.size()) + " terms for " + Twine(node.inputCount()) +
+                        " operands");
+  constexpr size_t kMostHidden = 10;
+  size_t mostHidden = 0;
+  auto spelled = [&](StringRef text, size_t hidden) -> FailureOr<std::string> {
+    std::string letters;
+    auto [before, after] = text.split("...");
+    for (StringRef part : {before, after})
+      if (!llvm::all_of(part, [](char letter) { return llvm::isAlpha(letter); }))
+        return node.invalid("its equation has other than letters, ',', '...' and '->'");
+    letters = before.str();
+    for (size_t i = text.contains("...") ? hidden : 0; i-- > 0;)
+      letters += static_cast<char>('0' + i);
+    return letters + after.str();
+  };
+  SmallVector<std::string> terms;
+  for (auto [i, text] : llvm::enumerate(texts)) {
+    size_t rank = static_cast<size_t>(rankOf(node.input(i))), shown = text.size() - (text.contains("...") ? 3 : 0);
+    if (shown > rank || (shown < rank && !text.contains("...")) || rank - shown > kMostHidden)
+      return node.invalid("a term of its equation does not fit its operand's rank");
+    FailureOr<std::string> letters = spelled(text, rank - shown);
+    if (failed(letters))
+      return failure();
+    mostHidden = std::max(mostHidden, rank - shown);
+    terms.push_back(*letters);
+  }
+  std::string result;
+  if (arrow == std::string::npos) {
+    // Without one: what stands for "...", then the letters that occur once, in order.
+    for (size_t i = mostHidden; i-- > 0;)
+      result += static_cast<char>('0' + i);
+    std::string all = StringRef(equation).str(), once;
+    for (char letter : all)
+      if (llvm::isAlpha(letter) && llvm::count(all, letter) == 1)
+        once += letter;
+    llvm::sort(once);
+    result += once;
+  } else {
+    FailureOr<std::string> letters = spelled(StringRef(equation).drop_front(arrow + 2), mostHidden);
+    if (failed(letters))
+      return failure();
+    result = *letters;
+  }
+  terms.push_back(result);
+  return terms;
+}
+
+Value arrange(NodeContext &node, const Term &term, StringRef order) {
+  Dims permutation;
+  for (char letter : order)
+    permutation.push_back(static_cast<int64_t>(term.letters.find(letter)));
+  return term.letters == order ? term.x : node.transpose(term.x, permutation);
+}
+
+/// Each letter once: where one stands twice, the diagonal of its two dimensions.
+FailureOr<Term> diagonals(NodeContext &node, Term term) {
+  for (size_t i = 0; i < term.letters.size() && term.x; ++i) {
+    size_t other = term.letters.find(term.letters[i], i + 1);
+    if (other == std::string::npos)
+      continue;
+    Dims shape(shapeOf(term.x)), order, kept;
+    if (shape[i] != shape[other])
+      return node.invalid(Twine("the extents of '") + Twine(term.letters[i]) + "' in its equation differ");
+    std::string letters;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (d != i && d != other) {
+        order.push_back(static_cast<int64_t>(d));
+        kept.push_back(shape[d]);
+        letters += term.letters[d];
+      }
+    order.push_back(static_cast<int64_t>(i));
+    order.push_back(static_cast<int64_t>(other));
+    // Along the diagonal of [n, n], elements lie n + 1 apart.
+    int64_t n = shape[i];
+    Dims flat(kept), starts(kept.size() + 1, 0), steps(kept.size() + 1, 1);
+    flat.push_back(n * n);
+    kept.push_back(n);
+    steps.back() = n > 1 ? n + 1 : 1;
+    term = {node.slice(node.reshape(node.transpose(term.x, order), flat), starts, steps, kept),
+            letters + term.letters[i]};
+    i = static_cast<size_t>(-1);
+  }
+  return term;
+}
+
+/// The term summed over letters that nothing else needs; extents of 1 that others broadcast go too.
+Term summed(NodeContext &node, const Term &term, llvm::function_ref<bool(char)> isNeeded) {
+  Dims axes;
+  std::string kept;
+  for (auto [axis, letter] : llvm::enumerate(term.letters))
+    if (isNeeded(letter))
+      kept += letter;
+    else
+      axes.push_back(static_cast<int64_t>(axis));
+  return {axes.empty() ? term.x : node.reduce(ReduceKind::sum, term.x, axes, false), kept};
+}
+
+/// One batched product. Letters of both that are needed later are batch dimensions; the other common ones are summed.
+FailureOr<Term> contracted(NodeContext &node, const Term &lhs, const Term &rhs,
+                           llvm::function_ref<bool(char)> isNeeded) {
+  std::string batch, rows, columns, inner;
+  for (char letter : lhs.letters)
+    (rhs.letters.find(letter) == std::string::npos ? rows : isNeeded(letter) ? batch : inner) += letter;
+  for (char letter : rhs.letters)
+    if (lhs.letters.find(letter) == std::string::npos)
+      columns += letter;
+  Dims dims;
+  for (char letter : batch + inner)
+    if (lhs.extent(letter) != rhs.extent(letter))
+      return node.invalid(Twine("the extents of '") + Twine(letter) + "' in its equation differ");
+  for (char letter : batch + rows)
+    dims.push_back(lhs.extent(letter));
+  for (char letter : columns)
+    dims.push_back(rhs.extent(letter));
+  auto extentOf = [](const Term &term, StringRef group) {
+    int64_t extent = 1;
+    for (char letter : group)
+      extent *= term.extent(letter);
+    return extent;
+  };
+  Value left = node.reshape(arrange(node, lhs, batch + rows + inner),
+                            {extentOf(lhs, batch), extentOf(lhs, rows), extentOf(lhs, inner)});
+  Value right = node.reshape(arrange(node, rhs, batch + inner + columns),
+                             {extentOf(rhs, batch), extentOf(rhs, inner), extentOf(rhs, columns)});
+  return Term{node.reshape(node.matmul(left, right), dims), batch + rows + columns};
+}
+
+/// A sum of products, as diagonals, reductions, transpositions and batched matrix products, operand after operand.
 LogicalResult einsum(NodeContext &node) {
   if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
     return failure();
-  if (node.inputCount() > 2)
-    return node.unsupported("it has more than two operands");
-  std::string equation = node.stringOr("equation", "");
-  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
-  size_t arrow = equation.find("->");
-  if (arrow == std::string::npos)
-    return node.unsupported("its equation names no result");
-  SmallVector<StringRef> terms;
-  StringRef(equation).take_front(arrow).split(terms, ',');
-  std::string result = equation.substr(arrow + 2);
-  if (terms.size() != node.inputCount())
-    return node.invalid("its equation has " + Twine(terms.size()) + " terms for " + Twine(node.inputCount()) +
-                        " operands");
-  llvm::SmallDenseMap<char, int64_t> extents;
-  auto unique = [](StringRef letters) {
-    std::string sorted = letters.str();
-    llvm::sort(sorted);
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
-           llvm::all_of(letters, [](char letter) { return llvm::isAlpha(letter); });
-  };
-  for (auto [i, term] : llvm::enumerate(terms)) {
-    if (!unique(term))
-      return node.unsupported("a term of its equation repeats a letter or has '...'");
-    if (static_cast<int64_t>(term.size()) != rankOf(node.input(i)))
-      return node.invalid("a term of its equation does not fit its operand's rank");
-    for (auto [axis, letter] : llvm::enumerate(term)) {
-      auto [known, added] = extents.try_emplace(letter, shapeOf(node.input(i))[axis]);
-      if (!added && known->second != shapeOf(node.input(i))[axis])
-        return node.invalid(Twine("the extents of '") + Twine(letter) + "' in its equation differ");
-    }
+  FailureOr<SmallVector<std::string>> texts = einsumTerms(node);
+  if (failed(texts))
+    return failure();
+  std::string result = texts->pop_back_val();
+  SmallVector<Term> terms;
+  for (auto [i, letters] : llvm::enumerate(*texts)) {
+    FailureOr<Term> term = diagonals(node, {node.input(i), letters});
+    if (failed(term))
+      return failure();
+    if (!term->x)
+      return node.result({});
+    terms.push_back(*term);
   }
-  if (!unique(result) || llvm::any_of(result, [&](char letter) { return !extents.count(letter); }))
-    return node.unsupported("the result of its equation repeats or invents a letter");
-
-  // Letters of one operand alone that the result lacks are summed first.
-  SmallVector<std::string> letters;
-  SmallVector<Value> operands;
-  for (auto [i, term] : llvm::enumerate(terms)) {
-    Dims summed;
-    std::string kept;
-    for (auto [axis, letter] : llvm::enumerate(term)) {
-      bool elsewhere = result.find(letter) != std::string::npos || (terms.size() == 2 && terms[1 - i].contains(letter));
-      if (elsewhere)
-        kept += letter;
-      else
-        summed.push_back(static_cast<int64_t>(axis));
-    }
-    operands.push_back(summed.empty() ? node.input(i) : node.reduce(ReduceKind::sum, node.input(i), summed, false));
-    letters.push_back(kept);
-  }
-  auto arrange = [&](Value x, StringRef from, StringRef to) {
-    Dims permutation;
-    for (char letter : to)
-      permutation.push_back(static_cast<int64_t>(from.find(letter)));
-    return from == to ? x : node.transpose(x, permutation);
-  };
-  if (terms.size() == 1)
-    return node.result(arrange(operands[0], letters[0], result));
-
-  std::string batch, rows, columns, inner;
-  for (char letter : letters[0])
-    (letters[1].find(letter) == std::string::npos ? rows
-     : result.find(letter) == std::string::npos   ? inner
-                                                  : batch) += letter;
-  for (char letter : letters[1])
-    if (letters[0].find(letter) == std::string::npos)
-      columns += letter;
-  auto extentOf = [&](StringRef group) {
+  auto extentOf = [&](char letter) {
     int64_t extent = 1;
-    for (char letter : group)
-      extent *= extents.lookup(letter);
+    for (const Term &term : terms)
+      if (int64_t own = term.extent(letter); own != 1)
+        extent = own;
     return extent;
   };
-  Value lhs = node.reshape(arrange(operands[0], letters[0], batch + rows + inner),
-                           {extentOf(batch), extentOf(rows), extentOf(inner)});
-  Value rhs = node.reshape(arrange(operands[1], letters[1], batch + inner + columns),
-                           {extentOf(batch), extentOf(inner), extentOf(columns)});
-  Dims dims;
-  for (char letter : batch + rows + columns)
-    dims.push_back(extents.lookup(letter));
-  return node.result(arrange(node.reshape(node.matmul(lhs, rhs), dims), batch + rows + columns, result));
+  for (char letter : result)
+    if (llvm::count(result, letter) > 1 ||
+        llvm::none_of(terms, [&](const Term &term) { return term.letters.find(letter) != std::string::npos; }))
+      return node.invalid("the result of its equation repeats or invents a letter");
+  // A broadcast extent of 1 is no dimension of its operand.
+  for (Term &term : terms) {
+    Term own = term;
+    term = summed(node, own, [&](char letter) { return own.extent(letter) == extentOf(letter); });
+  }
+  Term all = terms.front();
+  for (size_t i = 0; i < terms.size(); ++i) {
+    auto isNeeded = [&](char letter, size_t from) {
+      return result.find(letter) != std::string::npos ||
+             llvm::any_of(ArrayRef(terms).drop_front(from),
+                          [&](const Term &term) { return term.letters.find(letter) != std::string::npos; });
+    };
+    auto neededLater = [&](char letter) { return isNeeded(letter, i + 1); };
+    if (i > 0) {
+      const Term &next = terms[i];
+      auto inOther = [&](const Term &other) {
+        return [&, neededLater](char letter) {
+          return neededLater(letter) || other.letters.find(letter) != std::string::npos;
+        };
+      };
+      Term left = summed(node, all, inOther(next)), right = summed(node, next, inOther(left));
+      if (!left.x || !right.x)
+        return node.result({});
+      FailureOr<Term> product = contracted(node, left, right, neededLater);
+      if (failed(product))
+        return failure();
+      all = *product;
+    } else if (terms.size() == 1) {
+      all = summed(node, all, neededLater);
+    }
+    if (!all.x)
+      return node.result({});
+  }
+  return node.result(arrange(node, all, result));
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -378,6 +378,58 @@ LogicalResult crop(NodeContext &node) {
   return sliceBy(node, starts, ends, Dims{2, 3}, std::nullopt);
 }
 
+/// Cuts or pads each axis to a size, as much before as after, or one less.
+LogicalResult centerCropPad(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<Dims> shape = node.constantIntegers(1, "shape");
+  if (failed(shape))
+    return failure();
+  Dims axes = node.integersAt("axes").value_or(allAxes(x)), starts(rankOf(x), 0), low(rankOf(x), 0), kept(shapeOf(x));
+  if (axes.size() != shape->size() || failed(node.axes(axes, rankOf(x))))
+    return node.invalid("its shape does not fit its axes");
+  Dims result(kept);
+  for (auto [axis, extent] : llvm::zip(axes, *shape)) {
+    int64_t at = axis < 0 ? axis + rankOf(x) : axis;
+    if (extent < 0)
+      return node.invalid("its shape has the dimension " + Twine(extent));
+    starts[at] = std::max<int64_t>(0, kept[at] - extent) / 2;
+    low[at] = std::max<int64_t>(0, extent - kept[at]) / 2;
+    kept[at] = std::min(kept[at], extent);
+    result[at] = extent;
+  }
+  Value cut = ArrayRef<int64_t>(kept) == shapeOf(x) ? x : node.slice(x, starts, Dims(rankOf(x), 1), kept);
+  if (result == kept)
+    return node.result(cut);
+  return node.result(node.create<PadOp>(
+      {cut, node.splat(elementTypeOf(x), 0)},
+      {node.attribute("mode", PadModeAttr::get(node.context(), PadMode::constant)), node.list("low", low)},
+      {node.type(elementTypeOf(x), result)}));
+}
+
+/// Along time, the first lengths[i] elements of batch i from last to first.
+LogicalResult reverseSequence(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0), lengths = node.input(1);
+  FailureOr<int64_t> batch = node.axis(node.integerOr("batch_axis", 1), rankOf(x));
+  FailureOr<int64_t> time = node.axis(node.integerOr("time_axis", 0), rankOf(x));
+  if (failed(batch) || failed(time))
+    return failure();
+  if (*batch == *time || shapeOf(lengths) != ArrayRef<int64_t>(shapeOf(x)[*batch]))
+    return node.invalid("its lengths do not fit its input");
+  Dims along(rankOf(x), 1);
+  along[*batch] = shapeOf(x)[*batch];
+  Type index = node.mlir().getI64Type();
+  Value length = node.cast(node.reshape(lengths, along), index);
+  Value position = node.iota(index, shapeOf(x)[*time], *time, rankOf(x));
+  Value mirrored = node.sub(node.sub(length, node.splat(index, 1)), position);
+  Value from = node.select(node.compare(ComparePredicate::lt, position, length), mirrored, position);
+  return node.result(
+      node.create<GatherElementsOp>({x, node.expand(from, shapeOf(x))}, node.integer("axis", *time)));
+}
+
 LogicalResult depthToSpace(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
@@ -449,6 +501,8 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Pad", 2, padAttributes},
     {"", "Pad", 11, padInputs},
     {"", "Crop", 1, crop},
+    {"", "CenterCropPad", 18, centerCropPad},
+    {"", "ReverseSequence", 10, reverseSequence},
     {"", "DepthToSpace", 1, depthToSpace},
     {"", "SpaceToDepth", 1, spaceToDepth},
     {"", "Trilu", 14, trilu},

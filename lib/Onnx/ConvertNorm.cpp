@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "Training.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -47,9 +48,38 @@ LogicalResult hardmax(NodeContext &node) {
   });
 }
 
+/// By the batch's statistics; running ones that are initializers follow them.
+LogicalResult trainBatchNormalization(NodeContext &node) {
+  if (node.opset < 7 || (node.opset < 9 && node.integerOr("spatial", 1) == 0))
+    return node.unsupported("this version of it is not trained");
+  Value x = node.input(0);
+  Type type = elementTypeOf(x);
+  SmallVector<Value> results =
+      node.createAll<BatchNormTrainOp>({x, node.cast(node.input(1), type), node.cast(node.input(2), type)},
+                                       node.number("epsilon", node.numberOr("epsilon", 1e-5)));
+  if (results.empty())
+    return node.result({});
+  double momentum = node.numberOr("momentum", 0.9);
+  for (size_t i = 0; i < 2; ++i) {
+    auto state = node.input(3 + i).getDefiningOp<StateOp>();
+    if (!state)
+      continue;
+    Type own = elementTypeOf(state);
+    Value kept = node.mul(state, node.splat(own, momentum));
+    Value added = node.mul(node.cast(results[1 + i], own), node.splat(own, 1 - momentum));
+    Value next = node.add(kept, added);
+    if (!next)
+      return node.result(next);
+    node.training->update(state, next);
+  }
+  return node.result(results[0]);
+}
+
 LogicalResult batchNormalization(NodeContext &node) {
   if (failed(node.require(5)))
     return failure();
+  if (node.training)
+    return trainBatchNormalization(node);
   if (node.integerOr("training_mode", 0) != 0 || (node.opset < 7 && node.integerOr("is_test", 0) == 0))
     return node.unsupported("it is in training mode");
   if (node.opset < 9 && node.integerOr("spatial", 1) == 0)

@@ -59,15 +59,18 @@ Value dequantize(NodeContext &node, Value x, Quantization by, int64_t axis, int6
   return node.cast(node.mul(value, scale), elementTypeOf(by.scale));
 }
 
-/// round(x / scale) + zero point, saturated. `x` is f32.
+/// round(x / scale) + zero point, saturated. `x` is f32. A scale of 1 and a zero point of 0 leave whole numbers alone.
 Value quantize(NodeContext &node, Value x, Quantization by, Type type, int64_t axis, int64_t block = 0) {
   if (!x || !by.scale)
     return {};
   Type wide = Float32Type::get(node.context());
   Dims shape(shapeOf(x));
-  Value scale = node.cast(perElement(node, by.scale, shape, axis, block), wide);
-  Value value = node.unary(UnaryKind::round, node.div(node.cast(x, wide), scale));
-  if (by.zeroPoint)
+  Value value = node.cast(x, wide);
+  if (getSplat(by.scale) != 1.0)
+    value = node.div(value, node.cast(perElement(node, by.scale, shape, axis, block), wide));
+  if (value && !isIntegral(value))
+    value = node.unary(UnaryKind::round, value);
+  if (by.zeroPoint && getSplat(by.zeroPoint) != 0.0)
     value = node.add(value, node.cast(perElement(node, by.zeroPoint, shape, axis, block), wide));
   return node.cast(value, type, /*saturate=*/true);
 }

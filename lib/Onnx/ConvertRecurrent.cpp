@@ -19,13 +19,21 @@ constexpr int64_t kMostSteps = 2048;
 
 enum class Cell { Lstm, Gru, Rnn };
 
+/// A cell's function: of the dialect's, or scaled ones.
+struct Activation {
+  UnaryKind kind = UnaryKind::tanh;
+  double alpha = 0, beta = 0;
+  /// Affine and ScaledTanh: outside * kind(inside * x) + offset, the identity where `kind` does not count.
+  bool isScaled = false, isLinear = false;
+};
+
 /// What one direction computes with. Gates lie one behind the other along the first dimension of the weights.
 struct Direction {
   Value weight, recurrence;         ///< [gates * hidden, inputs] and [gates * hidden, hidden].
   Value inputBias, recurrenceBias;  ///< [gates * hidden], or null.
   Value peepholes;                  ///< LSTM: [3 * hidden], or null.
   Value hidden, cell;               ///< State, [batch, hidden].
-  SmallVector<UnaryKind> functions; ///< The cell's f, g, h.
+  SmallVector<Activation> functions; ///< The cell's f, g, h.
 };
 
 class Unroller {
@@ -36,7 +44,8 @@ public:
 private:
   LogicalResult readSizes();
   LogicalResult readDirection(int64_t index, Direction &direction);
-  FailureOr<SmallVector<UnaryKind>> functions(int64_t index, int64_t count);
+  FailureOr<SmallVector<Activation>> functions(int64_t index, int64_t count);
+  Value apply(const Activation &function, Value x);
   /// Runs all steps; hidden states in order of time.
   SmallVector<Value> unroll(Direction &direction, bool backward);
   void step(Direction &direction, Value projected);
@@ -55,6 +64,8 @@ private:
   Value x;
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1, directions = 1;
   bool batchFirst = false;
+  std::optional<double> clip;
+  Value lengths; ///< [batch, 1], where sequences differ in length.
 };
 
 LogicalResult Unroller::readSizes() {
@@ -88,43 +99,75 @@ LogicalResult Unroller::readSizes() {
     return node.unsupported("its sequence has " + Twine(steps) + " elements, 1 to " + Twine(kMostSteps) +
                             " are supported");
   if (node.find("clip"))
-    return node.unsupported("it clips its cell");
-  if (node.integerOr("input_forget", 0) != 0)
-    return node.unsupported("it couples input and forget gates");
+    clip = node.numberOr("clip", 0);
   if (!node.has(4))
     return success();
-  FailureOr<Dims> lengths = node.constantIntegers(4, "sequence lengths");
-  if (failed(lengths))
-    return failure();
-  if (llvm::any_of(*lengths, [&](int64_t length) { return length != steps; }))
-    return node.unsupported("its sequences differ in length");
+  if (shapeOf(node.input(4)) != ArrayRef<int64_t>(batch))
+    return node.invalid("its sequence lengths do not fit its input");
+  std::optional<SmallVector<int64_t>> known = getIntegers(node.input(4));
+  if (!known || llvm::any_of(*known, [&](int64_t length) { return length != steps; }))
+    lengths = node.reshape(node.input(4), {batch, 1});
   return success();
 }
 
-FailureOr<SmallVector<UnaryKind>> Unroller::functions(int64_t index, int64_t count) {
-  SmallVector<UnaryKind> result;
+Value Unroller::apply(const Activation &function, Value x) {
+  if (!x)
+    return x;
+  Type type = elementTypeOf(x);
+  if (clip)
+    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)), node.splat(type, *clip));
+  if (function.isLinear) // alpha * x + beta
+    return node.add(node.mul(x, node.splat(type, function.alpha)), node.splat(type, function.beta));
+  if (function.isScaled) // alpha * tanh(beta * x)
+    return node.mul(node.unary(function.kind, node.mul(x, node.splat(type, function.beta))),
+                    node.splat(type, function.alpha));
+  return node.unary(function.kind, x, function.alpha, function.beta);
+}
+
+FailureOr<SmallVector<Activation>> Unroller::functions(int64_t index, int64_t count) {
+  struct Known {
+    StringRef name;
+    UnaryKind kind;
+    std::optional<double> alpha, beta; ///< Defaults of those that it has.
+  };
+  static const Known kKnown[] = {{"Sigmoid", UnaryKind::sigmoid, {}, {}},
+                                 {"Tanh", UnaryKind::tanh, {}, {}},
+                                 {"Relu", UnaryKind::relu, {}, {}},
+                                 {"Affine", UnaryKind::neg, 1, 0},
+                                 {"LeakyRelu", UnaryKind::leaky_relu, 0.01, {}},
+                                 {"ThresholdedRelu", UnaryKind::thresholded_relu, 1, {}},
+                                 {"ScaledTanh", UnaryKind::tanh, 1, 1},
+                                 {"HardSigmoid", UnaryKind::hard_sigmoid, 0.2, 0.5},
+                                 {"Elu", UnaryKind::elu, 1, {}},
+                                 {"Softsign", UnaryKind::softsign, {}, {}},
+                                 {"Softplus", UnaryKind::softplus, {}, {}}};
   const ::onnx::AttributeProto *given = node.find("activations");
-  if (node.find("activation_alpha") || node.find("activation_beta"))
-    return node.unsupported("its activations have parameters");
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t at = index * count + i;
-    std::string name = i == 0 && cell != Cell::Rnn ? "Sigmoid" : "Tanh";
+  SmallVector<double> alphas = node.numbersAt("activation_alpha").value_or(SmallVector<double>());
+  SmallVector<double> betas = node.numbersAt("activation_beta").value_or(SmallVector<double>());
+  // Parameters are listed for those functions alone that have them.
+  size_t nextAlpha = 0, nextBeta = 0;
+  SmallVector<Activation> result;
+  for (int64_t at = 0; at < (index + 1) * count; ++at) {
+    std::string name = at % count == 0 && cell != Cell::Rnn ? "Sigmoid" : "Tanh";
     if (given && at < given->strings_size())
       name = given->strings(static_cast<int>(at));
-    if (name == "Sigmoid")
-      result.push_back(UnaryKind::sigmoid);
-    else if (name == "Tanh")
-      result.push_back(UnaryKind::tanh);
-    else if (name == "Relu")
-      result.push_back(UnaryKind::relu);
-    else
-      return node.unsupported("its activation is '" + name + "'");
+    const Known *known = llvm::find_if(kKnown, [&](const Known &one) { return one.name.equals_insensitive(name); });
+    if (known == std::end(kKnown))
+      return node.invalid("its activation is '" + name + "', which ONNX does not define");
+    Activation one{known->kind, known->alpha.value_or(0), known->beta.value_or(0), known->name == "ScaledTanh",
+                   known->name == "Affine"};
+    if (known->alpha && nextAlpha < alphas.size())
+      one.alpha = alphas[nextAlpha++];
+    if (known->beta && nextBeta < betas.size())
+      one.beta = betas[nextBeta++];
+    if (at >= index * count)
+      result.push_back(one);
   }
   return result;
 }
 
 LogicalResult Unroller::readDirection(int64_t index, Direction &direction) {
-  FailureOr<SmallVector<UnaryKind>> chosen = functions(index, cell == Cell::Lstm ? 3 : cell == Cell::Gru ? 2 : 1);
+  FailureOr<SmallVector<Activation>> chosen = functions(index, cell == Cell::Lstm ? 3 : cell == Cell::Gru ? 2 : 1);
   if (failed(chosen))
     return failure();
   direction.functions = *chosen;
@@ -152,18 +195,19 @@ LogicalResult Unroller::readDirection(int64_t index, Direction &direction) {
 /// Gates i, o, f, c; peepholes i, o, f.
 void Unroller::lstm(Direction &direction, Value projected) {
   Value all = node.add(projected, node.matmul(direction.hidden, direction.recurrence, false, true));
-  auto gate = [&](int64_t index, UnaryKind function, Value seen) {
+  auto gate = [&](int64_t index, const Activation &function, Value seen) {
     Value value = part(all, index, 1);
     if (direction.peepholes && index < 3)
       value = node.add(value, node.mul(part(direction.peepholes, index, 0), seen));
-    return node.unary(function, value);
+    return apply(function, value);
   };
-  Value input = gate(0, direction.functions[0], direction.cell),
-        forget = gate(2, direction.functions[0], direction.cell);
+  Value input = gate(0, direction.functions[0], direction.cell);
+  Value forget = node.integerOr("input_forget", 0) != 0 ? node.sub(node.splat(elementTypeOf(x), 1), input)
+                                                        : gate(2, direction.functions[0], direction.cell);
   Value candidate = gate(3, direction.functions[1], {});
   direction.cell = node.add(node.mul(forget, direction.cell), node.mul(input, candidate));
   Value output = gate(1, direction.functions[0], direction.cell);
-  direction.hidden = node.mul(output, node.unary(direction.functions[2], direction.cell));
+  direction.hidden = node.mul(output, apply(direction.functions[2], direction.cell));
 }
 
 /// Gates z, r, h.
@@ -173,12 +217,12 @@ void Unroller::gru(Direction &direction, Value projected) {
     Value product = node.matmul(state, part(direction.recurrence, index, 0), false, true);
     return sum(product, bias ? part(bias, index, 0) : Value());
   };
-  UnaryKind f = direction.functions[0], g = direction.functions[1];
-  Value update = node.unary(f, node.add(part(projected, 0, 1), recurrent(0, before)));
-  Value reset = node.unary(f, node.add(part(projected, 1, 1), recurrent(1, before)));
+  const Activation &f = direction.functions[0], &g = direction.functions[1];
+  Value update = apply(f, node.add(part(projected, 0, 1), recurrent(0, before)));
+  Value reset = apply(f, node.add(part(projected, 1, 1), recurrent(1, before)));
   bool linearBeforeReset = node.integerOr("linear_before_reset", 0) != 0;
   Value remembered = linearBeforeReset ? node.mul(reset, recurrent(2, before)) : recurrent(2, node.mul(reset, before));
-  Value candidate = node.unary(g, node.add(part(projected, 2, 1), remembered));
+  Value candidate = apply(g, node.add(part(projected, 2, 1), remembered));
   Value one = node.splat(elementTypeOf(x), 1);
   direction.hidden = node.add(node.mul(node.sub(one, update), candidate), node.mul(update, before));
 }
@@ -189,7 +233,7 @@ void Unroller::step(Direction &direction, Value projected) {
   if (cell == Cell::Gru)
     return gru(direction, projected);
   Value product = node.matmul(direction.hidden, direction.recurrence, false, true);
-  direction.hidden = node.unary(direction.functions[0], node.add(projected, product));
+  direction.hidden = apply(direction.functions[0], node.add(projected, product));
 }
 
 SmallVector<Value> Unroller::unroll(Direction &direction, bool backward) {
@@ -201,8 +245,18 @@ SmallVector<Value> Unroller::unroll(Direction &direction, bool backward) {
   SmallVector<Value> states(steps);
   for (int64_t i = 0; i < steps && projected; ++i) {
     int64_t at = backward ? steps - 1 - i : i;
+    Value hiddenBefore = direction.hidden, cellBefore = direction.cell, state;
     step(direction, node.sliceAxis(projected, 0, at * batch, batch));
-    states[at] = node.reshape(direction.hidden, {1, 1, batch, hidden});
+    state = direction.hidden;
+    if (lengths) {
+      // Past its end a sequence keeps its state, and returns zeros.
+      Value isIn = node.compare(ComparePredicate::gt, lengths, node.splat(elementTypeOf(lengths), static_cast<double>(at)));
+      state = node.select(isIn, state, node.splat(elementTypeOf(x), 0));
+      direction.hidden = node.select(isIn, direction.hidden, hiddenBefore);
+      if (cell == Cell::Lstm)
+        direction.cell = node.select(isIn, direction.cell, cellBefore);
+    }
+    states[at] = node.reshape(state, {1, 1, batch, hidden});
   }
   return states;
 }

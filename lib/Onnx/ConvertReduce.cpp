@@ -61,7 +61,7 @@ LogicalResult argReduce(NodeContext &node) {
                                                node.flag("select_last", node.integerOr("select_last_index", 0) != 0)}));
 }
 
-LogicalResult cumSum(NodeContext &node) {
+LogicalResult cumulate(NodeContext &node, bool product) {
   if (failed(node.require(2)))
     return failure();
   FailureOr<Dims> given = node.constantIntegers(1, "axis");
@@ -74,8 +74,10 @@ LogicalResult cumSum(NodeContext &node) {
     return failure();
   return node.result(node.create<CumsumOp>(
       {node.input(0)}, {node.integer("axis", *axis), node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
-                        node.flag("reverse", node.integerOr("reverse", 0) != 0)}));
+                        node.flag("reverse", node.integerOr("reverse", 0) != 0), node.flag("product", product)}));
 }
+LogicalResult cumSum(NodeContext &node) { return cumulate(node, false); }
+LogicalResult cumProd(NodeContext &node) { return cumulate(node, true); }
 
 LogicalResult topK(NodeContext &node, int64_t k) {
   Value x = node.input(0);
@@ -133,6 +135,7 @@ constexpr OperatorEntry kOperators[] = {
     {"", "ArgMax", 1, argReduce<true>},
     {"", "ArgMin", 1, argReduce<false>},
     {"", "CumSum", 11, cumSum},
+    {"", "CumProd", 26, cumProd},
     {"", "TopK", 1, topKAttribute},
     {"", "TopK", 10, topKInput},
 };

@@ -62,6 +62,98 @@ struct Resampling {
   std::optional<SmallVector<double>> roi;
 };
 
+/// Where position `i` of a result of `out` elements lies in the input's `in` elements.
+double originalPosition(CoordinateMode mode, double scale, int64_t in, int64_t out, int64_t i) {
+  auto x = static_cast<double>(i);
+  switch (mode) {
+  case CoordinateMode::half_pixel:
+    return (x + 0.5) / scale - 0.5;
+  case CoordinateMode::pytorch_half_pixel:
+    return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+  case CoordinateMode::align_corners:
+    return out > 1 ? x * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  case CoordinateMode::asymmetric:
+    return x / scale;
+  case CoordinateMode::tf_half_pixel_for_nn:
+    return (x + 0.5) / scale;
+  case CoordinateMode::half_pixel_symmetric: {
+    double adjustment = static_cast<double>(out) / (scale * static_cast<double>(in));
+    return static_cast<double>(in) / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5;
+  }
+  case CoordinateMode::tf_crop_and_resize:
+    break;
+  }
+  llvm_unreachable("depends on a region too");
+}
+
+/// The weight of an element `distance` from a position.
+double kernelWeight(ResizeMode mode, double distance, double a) {
+  double t = std::abs(distance);
+  if (mode == ResizeMode::linear)
+    return std::max(0.0, 1 - t);
+  // Keys' cubic convolution.
+  if (t <= 1)
+    return ((a + 2) * t - (a + 3)) * t * t + 1;
+  return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+/// One dimension's resampling as a matrix [out, in]: where it shrinks, the kernel is as wide as what an element of the
+/// result covers, so that all of the input counts.
+std::vector<float> antialiasedRows(NodeContext &node, const Resampling &resampling, ResizeMode mode, size_t d,
+                                   int64_t in) {
+  int64_t out = resampling.output[d];
+  double scale = resampling.scales[d], narrow = std::min(scale, 1.0);
+  double a = node.numberOr("cubic_coeff_a", -0.75), reach = mode == ResizeMode::linear ? 1 : 2;
+  bool excludes = node.integerOr("exclude_outside", 0) != 0;
+  std::vector<float> rows(static_cast<size_t>(out * in));
+  for (int64_t i = 0; i < out; ++i) {
+    double x = originalPosition(resampling.coordinates, scale, in, out, i);
+    auto first = static_cast<int64_t>(std::floor(x - reach / narrow)),
+         last = static_cast<int64_t>(std::ceil(x + reach / narrow));
+    std::vector<double> row(static_cast<size_t>(in));
+    double sum = 0;
+    for (int64_t tap = first; tap <= last; ++tap) {
+      double weight = kernelWeight(mode, (static_cast<double>(tap) - x) * narrow, a);
+      if (excludes && (tap < 0 || tap >= in))
+        continue;
+      sum += weight;
+      row[static_cast<size_t>(std::clamp<int64_t>(tap, 0, in - 1))] += weight;
+    }
+    for (int64_t k = 0; k < in; ++k)
+      rows[static_cast<size_t>(i * in + k)] = static_cast<float>(row[static_cast<size_t>(k)] / sum);
+  }
+  return rows;
+}
+
+/// Interpolation is linear in the input, one dimension at a time: products with constant matrices.
+LogicalResult antialiased(NodeContext &node, const Resampling &resampling, ResizeMode mode) {
+  Value x = node.input(0);
+  Type type = elementTypeOf(x), wide = Float32Type::get(node.context());
+  if (!isa<FloatType>(type) || resampling.coordinates == CoordinateMode::tf_crop_and_resize)
+    return node.unsupported("it asks for antialiasing of integers or of a cropped region");
+  constexpr int64_t kMostEntries = int64_t(1) << 26;
+  for (size_t d = 0; d < resampling.output.size(); ++d) {
+    if (!x)
+      return node.result({});
+    Dims dims(shapeOf(x));
+    int64_t in = dims[d], out = resampling.output[d];
+    if (in == out && resampling.scales[d] == 1)
+      continue;
+    if (in == 0 || out > kMostEntries / in || 1 / resampling.scales[d] > static_cast<double>(in) * 4)
+      return node.unsupported("it resamples " + Twine(in) + " elements to " + Twine(out));
+    std::vector<float> rows = antialiasedRows(node, resampling, mode, d, in);
+    ArrayRef<char> bytes(reinterpret_cast<const char *>(rows.data()), rows.size() * sizeof(float));
+    Value matrix =
+        ConstantOp::create(node.mlir(), node.loc(), makeDense(RankedTensorType::get({out, in}, wide), bytes));
+    int64_t outer = 1, inner = 1;
+    for (size_t i = 0; i < dims.size(); ++i)
+      (i < d ? outer : inner) *= i == d ? 1 : dims[i];
+    dims[d] = out;
+    x = node.reshape(node.matmul(node.cast(matrix, type), node.reshape(x, {outer, in, inner})), dims);
+  }
+  return node.result(x);
+}
+
 LogicalResult finish(NodeContext &node, Resampling &resampling) {
   Value x = node.input(0);
   FailureOr<ResizeMode> mode = resizeMode(node);
@@ -78,8 +170,8 @@ LogicalResult finish(NodeContext &node, Resampling &resampling) {
   if (same && resampling.coordinates != CoordinateMode::tf_crop_and_resize)
     return node.result(x);
   bool shrinks = llvm::any_of(resampling.scales, [](double scale) { return scale < 1; });
-  if (shrinks && node.integerOr("antialias", 0) != 0)
-    return node.unsupported("it asks for antialiasing");
+  if (shrinks && *mode != ResizeMode::nearest && node.integerOr("antialias", 0) != 0)
+    return antialiased(node, resampling, *mode);
   OpBuilder &builder = node.mlir();
   SmallVector<NamedAttribute> attributes{
       node.attribute("mode", ResizeModeAttr::get(node.context(), *mode)),

@@ -197,10 +197,6 @@ LogicalResult convTranspose(NodeContext &node) {
 LogicalResult pool(NodeContext &node, PoolKind kind) {
   if (failed(node.require(1)))
     return failure();
-  if (node.wantsOutput(1))
-    return node.unsupported("it returns the maxima's indices");
-  if (node.integerOr("storage_order", 0) != 0)
-    return node.unsupported("its storage order is column-major");
   Value x = node.input(0);
   std::optional<Dims> kernel = node.integersAt("kernel_shape");
   if (!kernel || rankOf(x) < 3)
@@ -220,7 +216,15 @@ LogicalResult pool(NodeContext &node, PoolKind kind) {
     attributes.push_back(node.flag("count_include_pad", node.integerOr("count_include_pad", 0) != 0));
   if (kind == PoolKind::lp)
     attributes.push_back(node.integer("p", node.integerOr("p", 2)));
-  return node.result(node.create<PoolOp>({x}, attributes, {node.type(elementTypeOf(x), result)}));
+  Value y = node.create<PoolOp>({x}, attributes, {node.type(elementTypeOf(x), result)});
+  if (!node.wantsOutput(1))
+    return node.result(y);
+  attributes = {node.list("kernel", windows->kernel), node.list("strides", windows->strides),
+                node.list("pads_low", windows->padsLow), node.list("dilations", windows->dilations)};
+  if (node.integerOr("storage_order", 0) != 0)
+    attributes.push_back(node.attribute("column_major", node.mlir().getUnitAttr()));
+  Value index = node.create<PoolIndexOp>({x}, attributes, {node.type(node.mlir().getI64Type(), result)});
+  return node.results({y, index});
 }
 
 LogicalResult maxPool(NodeContext &node) { return pool(node, PoolKind::max); }

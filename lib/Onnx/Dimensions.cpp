@@ -132,6 +132,18 @@ Expected<BoundInputs> Binder::run() {
                      ", bind them with --dim NAME=SIZE or give the inputs' data");
   BoundInputs result;
   for (const DeclaredTensor &input : model.inputs()) {
+    auto sequence = given.sequences.find(input.name);
+    result.sequences.emplace_back();
+    if (sequence != given.sequences.end()) {
+      if (input.kind != "sequence" && input.kind != "optional")
+        return makeError(ErrorCode::InvalidInput, "input '", input.name, "' is no sequence");
+      for (const std::vector<int64_t> &shape : sequence->second)
+        if (Expected<int64_t> count = checkedElementCount(shape, concat("input '", input.name, "'")); !count)
+          return propagate(count);
+      result.sequences.back() = sequence->second;
+      result.shapes.emplace_back();
+      continue;
+    }
     Expected<std::vector<int64_t>> shape = shapeOf(input);
     if (!shape)
       return propagate(shape);

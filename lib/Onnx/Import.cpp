@@ -4,13 +4,18 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Onnx/Import.h"
 
+#include "Extents.h"
+#include "Lists.h"
 #include "ModelInternals.h"
 #include "NodeContext.h"
+#include "Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
+
+#include <deque>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -19,17 +24,58 @@ namespace sluice {
 namespace onnximport {
 namespace {
 
+/// Replaces references to a function's attributes, in its nodes and their subgraphs.
+template <typename Nodes>
+void resolveAttributes(Nodes &nodes, const llvm::StringMap<const ::onnx::AttributeProto *> &values) {
+  for (::onnx::NodeProto &node : nodes) {
+    auto *attributes = node.mutable_attribute();
+    for (int i = attributes->size(); i-- > 0;) {
+      ::onnx::AttributeProto &attribute = *attributes->Mutable(i);
+      if (!attribute.ref_attr_name().empty()) {
+        const ::onnx::AttributeProto *value = values.lookup(attribute.ref_attr_name());
+        if (!value) {
+          attributes->DeleteSubrange(i, 1);
+          continue;
+        }
+        std::string name = attribute.name();
+        attribute = *value;
+        attribute.set_name(name);
+      } else if (attribute.has_g()) {
+        resolveAttributes(*attribute.mutable_g()->mutable_node(), values);
+      }
+    }
+  }
+}
+
+/// A function's body with the attributes of a call.
+::onnx::FunctionProto withAttributes(const ::onnx::FunctionProto &function, const ::onnx::NodeProto &call) {
+  ::onnx::FunctionProto result = function;
+  llvm::StringMap<const ::onnx::AttributeProto *> values;
+  for (const ::onnx::AttributeProto &attribute : call.attribute())
+    values[attribute.name()] = &attribute;
+  resolveAttributes(*result.mutable_node(), values);
+  return result;
+}
+
 class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
   Expected<OwningOpRef<ModuleOp>> run(const ImportOptions &options);
 
 private:
-  Status fixInputs(const BoundInputs &bound, const ImportOptions &options);
-  Status declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const;
+  Status fixInputs(const BoundInputs &bound, const ImportOptions &options, func::FuncOp function);
+  /// An argument of the program: an input, or an element of one that is a sequence.
+  struct Port {
+    std::string name;
+    RankedTensorType type;
+    size_t input;
+  };
+  Status declareInputs(const BoundInputs &bound, std::vector<Port> &ports) const;
   /// The nodes of a graph, in order, into the innermost scope.
   Status importNodes(const ::onnx::GraphProto &graph);
   Status importNode(const ::onnx::NodeProto &node);
+  Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs);
+  Status followExtents(const ::onnx::NodeProto &node, Operation *first);
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
   Expected<SmallVector<Value>> importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments);
   /// The branch that a condition known now chooses; of both, where it is not known and their results agree in type.
@@ -37,6 +83,12 @@ private:
   /// Loops whose number of iterations is known now unroll.
   Status importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
+  /// The model's own function that a node calls, or null.
+  const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
+  /// Its nodes, in a scope that sees its operands alone.
+  Status importFunction(const ::onnx::NodeProto &node, const ::onnx::FunctionProto &function, ArrayRef<Value> inputs);
+  /// The version of a node's domain: a function imports its own.
+  int64_t opsetOf(const ::onnx::NodeProto &node) const;
   Expected<Value> stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node, ArrayRef<Value> values,
                               int64_t axis);
   static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, StringRef name);
@@ -45,6 +97,7 @@ private:
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
   Expected<Value> lookup(const std::string &name);
   Status finish(func::FuncOp function);
+  static void tidy(Block &block);
 
   /// Its name, or that of its first output.
   static StringRef nameOf(const ::onnx::NodeProto &node) {
@@ -63,7 +116,7 @@ private:
   }
   void reportUnsupported(const ::onnx::NodeProto &node, const std::string &reason) {
     unsupported.push_back(concat(describe(node), ", ", node.domain().empty() ? "" : node.domain() + " ", "opset ",
-                                 model.opset(node.domain()), ": ", reason));
+                                 opsetOf(node), ": ", reason));
   }
 
   const ModelFile &model;
@@ -72,29 +125,53 @@ private:
   struct Scope {
     llvm::StringMap<Value> values;
     llvm::StringMap<const ::onnx::TensorProto *> initializers;
+    /// A function's body: what is around it is not visible.
+    const ::onnx::FunctionProto *function = nullptr;
   };
   std::vector<Scope> scopes{Scope()};
+  /// Bodies of the functions called, with the calls' attributes.
+  std::deque<::onnx::FunctionProto> functions;
   std::vector<std::string> unsupported;
   /// Loops in loops multiply: unrolling stops here.
   static constexpr int64_t kMostUnrolledNodes = 100000;
   int64_t unrolledNodes = 0;
   /// Initializers stand before everything else.
   Operation *lastConstant = nullptr;
+  std::optional<Training> training;
+  Extents extents;
 };
 
-Status GraphImporter::declareInputs(const BoundInputs &bound, SmallVectorImpl<Type> &types) const {
+/// The element type and kind of a declared value: what a sequence or an optional holds.
+static const ::onnx::TypeProto &heldType(const ::onnx::TypeProto &type) {
+  if (type.has_sequence_type())
+    return heldType(type.sequence_type().elem_type());
+  if (type.has_optional_type())
+    return heldType(type.optional_type().elem_type());
+  return type;
+}
+
+Status GraphImporter::declareInputs(const BoundInputs &bound, std::vector<Port> &ports) const {
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const DeclaredTensor &input = model.inputs()[i];
-    Type elementType = elementTypeFromOnnx(builder.getContext(), input.elementType);
+    int32_t number = input.elementType;
+    for (const ::onnx::ValueInfoProto &info : model.graph().input())
+      if (info.name() == input.name && input.kind != "tensor")
+        number = heldType(info.type()).tensor_type().elem_type();
+    Type elementType = elementTypeFromOnnx(builder.getContext(), number);
     if (!elementType)
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",
-                       onnxtype::name(input.elementType), " elements, which are not supported");
-    types.push_back(RankedTensorType::get(bound.shapes[i], elementType));
+                       onnxtype::name(number), " elements, which are not supported");
+    if (!bound.sequences[i]) {
+      ports.push_back({input.name, RankedTensorType::get(bound.shapes[i], elementType), i});
+      continue;
+    }
+    for (auto [k, shape] : llvm::enumerate(*bound.sequences[i]))
+      ports.push_back({elementName(input.name, k), RankedTensorType::get(shape, elementType), i});
   }
   return {};
 }
 
-Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &options) {
+Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &options, func::FuncOp function) {
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const DeclaredTensor &input = model.inputs()[i];
     auto fixed = options.fixedInputs.find(input.name);
@@ -107,17 +184,20 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
                        onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
-    scopes.back().values[input.name] =
-        ConstantOp::create(builder, location, constantAttribute(builder.getContext(), view, input.name));
+    ElementsAttr value = constantAttribute(builder.getContext(), view, input.name);
+    scopes.back().values[input.name] = ConstantOp::create(builder, location, value);
+    for (unsigned k = 0; k < function.getNumArguments(); ++k)
+      if (function.getArgAttrOfType<StringAttr>(k, "dataflow.name").getValue() == input.name)
+        function.setArgAttr(k, "dataflow.fixed", value);
   }
   return {};
 }
 
 Expected<Value> GraphImporter::lookup(const std::string &name) {
   auto scope = std::find_if(scopes.rbegin(), scopes.rend(), [&](const Scope &scope) {
-    return scope.values.contains(name) || scope.initializers.contains(name);
+    return scope.function || scope.values.contains(name) || scope.initializers.contains(name);
   });
-  if (scope == scopes.rend())
+  if (scope == scopes.rend() || (!scope->values.contains(name) && !scope->initializers.contains(name)))
     return Value(); // Sparse initializers, listed as unsupported already.
   if (auto found = scope->values.find(name); found != scope->values.end())
     return found->second;
@@ -138,9 +218,13 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     builder.setInsertionPointAfter(lastConstant);
   else
     builder.setInsertionPointToStart(builder.getInsertionBlock());
-  auto constant = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
-  lastConstant = constant;
-  return scope->values[name] = constant;
+  Location location = NameLoc::get(builder.getStringAttr(name));
+  if (training && training->isTrainable(name, value.getType()))
+    lastConstant =
+        StateOp::create(builder, location, value.getType(), builder.getStringAttr(name), value, builder.getUnitAttr());
+  else
+    lastConstant = ConstantOp::create(builder, location, value);
+  return scope->values[name] = lastConstant->getResult(0);
 }
 
 Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
@@ -202,8 +286,9 @@ Status GraphImporter::bindOutputs(const ::onnx::NodeProto &node, ArrayRef<Value>
 
 Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   const ::onnx::GraphProto *thenBranch = subgraph(node, "then_branch"), *elseBranch = subgraph(node, "else_branch");
-  if (inputs.size() != 1 || !inputs[0] || elementCount(inputs[0].getType()) != 1 || !thenBranch || !elseBranch ||
-      thenBranch->output_size() < node.output_size() || elseBranch->output_size() < node.output_size())
+  if (inputs.size() != 1 || !inputs[0] || !isTensor(inputs[0]) || elementCount(inputs[0].getType()) != 1 ||
+      !thenBranch || !elseBranch || thenBranch->output_size() < node.output_size() ||
+      elseBranch->output_size() < node.output_size())
     return malformed(node, "its condition is no single value, or its branches do not fit its outputs");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
     Expected<SmallVector<Value>> results = importBody(known->front() ? *thenBranch : *elseBranch, {});
@@ -232,9 +317,20 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
                               "type or shape");
       return {};
     }
-    results.push_back(build.select(condition, one, other));
-    if (!results.back())
+    auto chosen = [&](Value a, Value b) { return isTensor(a) ? build.select(condition, a, b) : Value(); };
+    Value result;
+    if (isList(one)) {
+      SmallVector<Value> elements;
+      for (auto [a, b] : llvm::zip(elementsOf(one), elementsOf(other)))
+        elements.push_back(chosen(a, b));
+      if (!llvm::is_contained(elements, Value()))
+        result = makeList(builder, locationOf(node), elements);
+    } else {
+      result = isAbsent(one) ? one : chosen(one, other);
+    }
+    if (!result)
       return malformed(node, build.message());
+    results.push_back(result);
   }
   return bindOutputs(node, results);
 }
@@ -251,6 +347,8 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     std::optional<SmallVector<int64_t>> values = value ? getIntegers(value) : std::nullopt;
     return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
   };
+  if ((inputs[0] && !isTensor(inputs[0])) || (inputs[1] && !isTensor(inputs[1])))
+    return malformed(node, "its trip count or its condition is a sequence");
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
   std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
   onnximport::Builder build(builder, locationOf(node));
@@ -291,6 +389,10 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
 
 Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,
                                            ArrayRef<Value> values, int64_t axis) {
+  if (!llvm::all_of(values, isTensor)) {
+    Status status = malformed(node, "it stacks sequences");
+    return propagate(status);
+  }
   int64_t rank = rankOf(values.front()) + 1;
   SmallVector<Value> slabs;
   for (Value value : values) {
@@ -312,14 +414,15 @@ Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::o
 
 Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   const ::onnx::GraphProto *body = subgraph(node, "body");
-  NodeContext context(builder, locationOf(node), model, node, inputs);
+  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
   if (context.opset < 9) {
     reportUnsupported(node, "this version of the operator is not supported");
     return {};
   }
   int64_t scanned = context.integerOr("num_scan_inputs", 0), carried = static_cast<int64_t>(inputs.size()) - scanned;
   if (!body || scanned < 1 || carried < 0 || body->input_size() != static_cast<int>(inputs.size()) ||
-      body->output_size() < carried || body->output_size() < node.output_size() || llvm::is_contained(inputs, Value()))
+      body->output_size() < carried || body->output_size() < node.output_size() ||
+      llvm::is_contained(inputs, Value()) || !llvm::all_of(inputs, isTensor))
     return malformed(node, "its body does not fit its inputs and outputs");
   size_t stacked = body->output_size() - carried;
   Dims inputAxes = context.integersAt("scan_input_axes").value_or(Dims(scanned, 0));
@@ -378,13 +481,66 @@ Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> 
   return bindOutputs(node, state);
 }
 
+int64_t GraphImporter::opsetOf(const ::onnx::NodeProto &node) const {
+  auto inside = std::find_if(scopes.rbegin(), scopes.rend(), [](const Scope &scope) { return scope.function; });
+  if (inside == scopes.rend())
+    return model.opset(node.domain());
+  auto canonical = [](StringRef name) { return name == "ai.onnx" ? StringRef() : name; };
+  for (const ::onnx::OperatorSetIdProto &import : inside->function->opset_import())
+    if (canonical(import.domain()) == canonical(node.domain()))
+      return import.version();
+  return model.opset(node.domain());
+}
+
+const ::onnx::FunctionProto *GraphImporter::findFunction(const ::onnx::NodeProto &node) const {
+  for (const ::onnx::FunctionProto &function : model.proto().functions())
+    if (function.name() == node.op_type() && function.domain() == node.domain())
+      return &function;
+  return nullptr;
+}
+
+Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx::FunctionProto &function,
+                                     ArrayRef<Value> inputs) {
+  constexpr size_t kDeepestCalls = 32;
+  if (static_cast<size_t>(llvm::count_if(scopes, [](const Scope &scope) { return scope.function; })) >= kDeepestCalls ||
+      inputs.size() > static_cast<size_t>(function.input_size()) || node.output_size() > function.output_size())
+    return malformed(node, "its operands do not fit the function it calls, or functions call each other in a circle");
+  // What the call says of attributes, and where it says nothing the function's defaults, stands in the body. The
+  // importer's values outlive no node, but attributes' data does.
+  functions.push_back(withAttributes(function, node));
+  const ::onnx::FunctionProto &called = functions.back();
+  scopes.emplace_back();
+  scopes.back().function = &called;
+  for (int i = 0; i < called.input_size(); ++i)
+    if (static_cast<size_t>(i) < inputs.size() && inputs[i])
+      scopes.back().values[called.input(i)] = inputs[i];
+  for (const ::onnx::NodeProto &member : called.node()) {
+    ++unrolledNodes;
+    if (unrolledNodes > kMostUnrolledNodes) {
+      reportUnsupported(node, "it calls functions too often");
+      break;
+    }
+    if (Status status = importNode(member); !status)
+      return status;
+  }
+  SmallVector<Value> results;
+  for (const std::string &output : called.output()) {
+    Expected<Value> value = lookup(output);
+    if (!value)
+      return propagate(value);
+    results.push_back(*value);
+  }
+  scopes.pop_back();
+  return bindOutputs(node, results);
+}
+
 Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
   // Outputs of nodes that are not imported are null: what reads them is skipped, and not reported again.
   for (const std::string &output : node.output())
     if (!output.empty())
       scopes.back().values[output] = Value();
   bool known = false;
-  Converter convert = findConverter(node.domain(), node.op_type(), model.opset(node.domain()), known);
+  const OperatorEntry *entry = findOperator(node.domain(), node.op_type(), opsetOf(node), known);
   using ControlFlow = Status (GraphImporter::*)(const ::onnx::NodeProto &, ArrayRef<Value>);
   ControlFlow control = nullptr;
   if (node.domain().empty() || node.domain() == "ai.onnx")
@@ -393,7 +549,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
                   .Case("Loop", &GraphImporter::importLoop)
                   .Case("Scan", &GraphImporter::importScan)
                   .Default(nullptr);
-  if (!convert && !control) {
+  const ::onnx::FunctionProto *function = findFunction(node);
+  if (!entry && !control && !function) {
     reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
     return {};
   }
@@ -410,16 +567,46 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
       return {};
     inputs.push_back(*value);
   }
-  if (control)
-    return (this->*control)(node, inputs);
-  NodeContext converted(builder, locationOf(node), model, node, inputs);
-  if (failed(convert(converted))) {
+  Block *block = builder.getInsertionBlock();
+  Operation *last = block->empty() ? nullptr : &block->back();
+  Status imported = function  ? importFunction(node, *function, inputs)
+                    : control ? (this->*control)(node, inputs)
+                              : convertNode(node, *entry, inputs);
+  if (!imported)
+    return imported;
+  return followExtents(node, last ? last->getNextNode() : &block->front());
+}
+
+/// What operators made since `first` do with values of which not all holds.
+Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *first) {
+  onnximport::Builder build(builder, locationOf(node));
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    if (isa<UnrealizedConversionCastOp>(op) || succeeded(extents.follow(op, build)))
+      continue;
+    reportUnsupported(node, "how much of its operand holds is known only when the model runs");
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        scopes.back().values[output] = Value();
+    return {};
+  }
+  return {};
+}
+
+Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
+  if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
+    return malformed(node, "an operand is a sequence, or an optional without a value");
+  NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs,
+                        training ? &*training : nullptr);
+  converted.extents = &extents;
+  converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
+    return importBody(body, arguments);
+  };
+  if (failed(entry.convert(converted))) {
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);
       return {};
     }
-    return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(),
-                     "' cannot be imported: ", converted.reason);
+    return malformed(node, converted.reason);
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())
@@ -435,6 +622,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
 
 Status GraphImporter::finish(func::FuncOp function) {
   SmallVector<Value> results;
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, Value>> counts;
   llvm::SmallDenseSet<Value> returned;
   for (const DeclaredTensor &output : model.outputs()) {
     Expected<Value> value = lookup(output.name);
@@ -442,11 +631,29 @@ Status GraphImporter::finish(func::FuncOp function) {
       return propagate(value);
     if (!*value)
       continue; // Its producer is in the list.
-    // Each output is a buffer of its own.
-    Value result = *value;
-    if (isa<BlockArgument>(result) || result.getDefiningOp<ConstantOp>() || !returned.insert(result).second)
-      result = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(output.name)), result);
-    results.push_back(result);
+    if (isAbsent(*value))
+      continue; // Nothing to return.
+    SmallVector<Value> parts = isList(*value) ? elementsOf(*value) : SmallVector<Value>{*value};
+    for (auto [i, result] : llvm::enumerate(parts)) {
+      if (!isTensor(result))
+        return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
+                         "' is a sequence of other than tensors, which is not supported");
+      for (int64_t d = 0; d < rankOf(result); ++d)
+        if (Value count = extents.of(result, d))
+          counts.emplace_back(
+              extentName(isList(*value) ? elementName(output.name, i) : output.name, static_cast<size_t>(d)), count);
+      // Each output is a buffer of its own.
+      if (isa<BlockArgument>(result) || result.getDefiningOp<ConstantOp>() || !returned.insert(result).second)
+        result = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(output.name)), result);
+      results.push_back(result);
+      names.push_back(isList(*value) ? elementName(output.name, i) : output.name);
+    }
+  }
+  for (auto &[name, count] : counts) {
+    if (!returned.insert(count).second)
+      count = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(name)), count);
+    results.push_back(count);
+    names.push_back(name);
   }
   if (!unsupported.empty()) {
     std::string list;
@@ -455,23 +662,69 @@ Status GraphImporter::finish(func::FuncOp function) {
     return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", unsupported.size(),
                      unsupported.size() == 1 ? " node that is" : " nodes that are", " not supported:", list);
   }
+  size_t numOutputs = results.size();
+  if (training)
+    for (auto [state, next] : training->updates())
+      results.push_back(next);
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (size_t i = 0; i < model.outputs().size(); ++i)
-    function.setResultAttr(i, "dataflow.name", builder.getStringAttr(model.outputs()[i].name));
+  for (size_t i = 0; i < numOutputs; ++i)
+    function.setResultAttr(i, "dataflow.name", builder.getStringAttr(names[i]));
+  if (training)
+    for (auto [i, update] : llvm::enumerate(training->updates()))
+      function.setResultAttr(numOutputs + i, "dataflow.updates", update.first);
   return {};
 }
 
+/// Leaves what results follow from: constants first, in the order of their use, large ones as resources.
+void GraphImporter::tidy(Block &block) {
+  for (Operation *op = block.getTerminator()->getPrevNode(), *before; op; op = before) {
+    before = op->getPrevNode();
+    if (isOpTriviallyDead(op))
+      op->erase();
+  }
+  Operation *last = nullptr;
+  llvm::SmallPtrSet<Operation *, 32> placed;
+  for (Operation *op = &block.front(); op; op = op->getNextNode())
+    for (Value operand : op->getOperands()) {
+      auto constant = operand.getDefiningOp<ConstantOp>();
+      if (!constant || !placed.insert(constant).second)
+        continue;
+      if (last)
+        constant->moveAfter(last);
+      else
+        constant->moveBefore(&block, block.begin());
+      last = constant;
+      auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (!dense || dense.isSplat() || dataflow::tensorBytes(constant.getType()) <= kInlineBytes)
+        continue;
+      auto data = std::make_shared<std::vector<char>>(dataflow::tensorBytes(constant.getType()));
+      auto name = dyn_cast<NameLoc>(constant.getLoc());
+      if (succeeded(copyConstant(dense, data->data())))
+        constant.setValueAttr(makeResource(cast<RankedTensorType>(constant.getType()),
+                                           name ? name.getName().getValue() : "constant", *data, data));
+    }
+}
+
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
+  if (options.training) {
+    Expected<Training> created = Training::create(*options.training);
+    if (!created)
+      return propagate(created);
+    training.emplace(std::move(*created));
+  }
   DimBindings dims = options.dims;
   for (const auto &[name, tensor] : options.fixedInputs)
     dims.inputShapes[name] = tensor.shape;
   Expected<BoundInputs> bound = bindDims(model, dims);
   if (!bound)
     return propagate(bound);
-  SmallVector<Type> types;
-  if (Status status = declareInputs(*bound, types); !status)
+  std::vector<Port> ports;
+  if (Status status = declareInputs(*bound, ports); !status)
     return propagate(status);
+  SmallVector<Type> types;
+  for (const Port &port : ports)
+    types.push_back(port.type);
 
   const ::onnx::GraphProto &graph = model.graph();
   Location location = NameLoc::get(builder.getStringAttr(graph.name().empty() ? StringRef("main") : graph.name()));
@@ -480,20 +733,28 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType(types, {}));
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  for (size_t i = 0; i < types.size(); ++i) {
-    scopes.back().values[model.inputs()[i].name] = block->getArgument(i);
-    function.setArgAttr(i, "dataflow.name", builder.getStringAttr(model.inputs()[i].name));
+  std::vector<SmallVector<Value>> arguments(model.inputs().size());
+  for (auto [i, port] : llvm::enumerate(ports)) {
+    arguments[port.input].push_back(block->getArgument(i));
+    function.setArgAttr(i, "dataflow.name", builder.getStringAttr(port.name));
   }
-  if (Status status = fixInputs(*bound, options); !status)
+  for (auto [i, input] : llvm::enumerate(model.inputs())) {
+    Value &value = scopes.back().values[input.name];
+    if (!bound->sequences[i])
+      value = arguments[i].front();
+    else if (input.kind == "optional" && arguments[i].empty())
+      value = makeAbsent(builder, location);
+    else
+      value = makeList(builder, location, arguments[i]);
+  }
+  if (Status status = fixInputs(*bound, options, function); !status)
     return propagate(status);
-  for (const ::onnx::FunctionProto &function : model.proto().functions())
-    unsupported.push_back(concat("function '", function.name(), "': functions of the model itself are not supported"));
-
   builder.setInsertionPointToEnd(block);
   if (Status status = importNodes(graph); !status)
     return propagate(status);
   if (Status status = finish(function); !status)
     return propagate(status);
+  tidy(*block);
   return module;
 }
 

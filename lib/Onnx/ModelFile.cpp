@@ -45,7 +45,9 @@ struct ModelFile::State {
   std::unordered_map<const ::onnx::TensorProto *, std::span<const std::byte>> stripped;
   std::vector<DeclaredTensor> inputs, outputs;
   std::mutex mutex;
+  /// Null: there is no such file.
   std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> externalFiles;
+  std::vector<MissingData> missing;
 
   Status parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner);
   Status parseText(std::string_view text);
@@ -195,6 +197,10 @@ Expected<std::shared_ptr<const MappedFile>> ModelFile::State::externalFile(const
     return makeError(ErrorCode::Unsupported, "model '", path, "' keeps its weights in more than ", kExternalFileLimit,
                      " files, store them in fewer");
   Expected<OpenedFile> file = openBeneath(root, location, who);
+  if (!file && file.error().code == ErrorCode::NotFound) {
+    missing.push_back({location, who});
+    return externalFiles[location] = nullptr;
+  }
   if (!file)
     return propagate(file);
   auto mapping = MappedFile::map(file->handle, file->size, location);
@@ -231,6 +237,8 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
   auto file = externalFile(location, tensor.name());
   if (!file)
     return propagate(file);
+  if (!*file)
+    return checkedTensorShape(tensor, needed);
   auto size = static_cast<int64_t>((*file)->bytes().size());
   if (offset > size || needed > size - offset)
     return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' lies at ", offset,
@@ -323,6 +331,16 @@ const ::onnx::GraphProto &ModelFile::graph() const { return state->proto.graph()
 int64_t ModelFile::irVersion() const { return state->proto.ir_version(); }
 const std::vector<DeclaredTensor> &ModelFile::inputs() const { return state->inputs; }
 const std::vector<DeclaredTensor> &ModelFile::outputs() const { return state->outputs; }
+const std::vector<MissingData> &ModelFile::missingData() const { return state->missing; }
+
+Status ModelFile::requireData() const {
+  if (state->missing.empty())
+    return {};
+  const MissingData &first = state->missing.front();
+  return makeError(ErrorCode::NotFound, "external data file '", first.file, "' of tensor '", first.tensor,
+                   "' does not exist beside the model, in model '", state->path,
+                   "', supply it; planning alone needs no data");
+}
 
 int64_t ModelFile::opset(std::string_view domain) const {
   auto canonical = [](std::string_view name) { return name == "ai.onnx" ? std::string_view() : name; };

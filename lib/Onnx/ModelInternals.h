@@ -17,6 +17,9 @@ namespace sluice {
 Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
                                        std::shared_ptr<const void> owner);
 
+/// Type and shape of a tensor whose data is missing: `bytes` is what the model says it has.
+Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64_t bytes);
+
 /// A serialized model without the raw data of its graph's initializers, and where that data lies in the original.
 struct StrippedModel {
   std::string model;

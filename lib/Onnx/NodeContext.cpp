@@ -6,7 +6,9 @@
 
 #include "sluice/Onnx/TensorData.h"
 
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 
 #include <cmath>
@@ -51,21 +53,90 @@ Type elementTypeFromOnnx(MLIRContext *context, int32_t onnxType) {
     return integer(32, IntegerType::Unsigned);
   case onnxtype::UInt64:
     return integer(64, IntegerType::Unsigned);
+  case onnxtype::Int4:
+    return integer(4);
+  case onnxtype::UInt4:
+    return integer(4, IntegerType::Unsigned);
+  case onnxtype::Int2:
+    return integer(2);
+  case onnxtype::UInt2:
+    return integer(2, IntegerType::Unsigned);
+  case onnxtype::Float8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case onnxtype::Float8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case onnxtype::Float8E5M2:
+    return Float8E5M2Type::get(context);
+  case onnxtype::Float8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case onnxtype::Float8E8M0:
+    return Float8E8M0FNUType::get(context);
+  case onnxtype::Float4E2M1:
+    return Float4E2M1FNType::get(context);
   default:
     return nullptr;
   }
 }
 
-/// Larger constants stay where they are.
-static constexpr size_t kInlineBytes = 1024;
+static bool isIntegralConstant(ElementsAttr constant) {
+  if (isa<IntegerType>(constant.getElementType()))
+    return true;
+  auto type = RankedTensorType::get(constant.getShapedType().getShape(), constant.getElementType());
+  if (elementCount(type) > kFoldElements)
+    return false;
+  std::vector<char> bytes(dataflow::tensorBytes(type));
+  if (failed(copyConstant(constant, bytes.data())))
+    return false;
+  auto values = makeDense(type, bytes).getValues<APFloat>();
+  return llvm::all_of(values, [](const APFloat &value) { return value.isInteger() || !value.isFinite(); });
+}
+
+bool isIntegral(Value value) {
+  // Sums of rounded numbers are as deep as this gets.
+  constexpr size_t kMostLookedAt = 16;
+  SmallVector<Value> open{value};
+  for (size_t at = 0; at < open.size(); ++at) {
+    Operation *op = open[at].getDefiningOp();
+    if (isa<IntegerType>(elementTypeOf(open[at])))
+      continue;
+    if (at == kMostLookedAt || !op)
+      return false;
+    if (ElementsAttr constant = getConstant(open[at])) {
+      if (!isIntegralConstant(constant))
+        return false;
+      continue;
+    }
+    auto unary = dyn_cast<UnaryOp>(op);
+    if (unary && (unary.getKind() == UnaryKind::round || unary.getKind() == UnaryKind::floor ||
+                  unary.getKind() == UnaryKind::ceil))
+      continue;
+    auto binary = dyn_cast<BinaryOp>(op);
+    bool keeps = binary && llvm::is_contained({BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::max,
+                                               BinaryKind::min},
+                                              binary.getKind());
+    if (!keeps && !isa<CastOp, ReshapeOp, TransposeOp, ExpandOp, SliceOp>(op))
+      return false;
+    llvm::append_range(open, op->getOperands());
+  }
+  return true;
+}
 
 ElementsAttr constantAttribute(MLIRContext *context, const TensorData &data, StringRef name) {
   Type elementType = elementTypeFromOnnx(context, data.elementType);
   if (!elementType)
     return nullptr;
   auto type = RankedTensorType::get(data.dims, elementType);
+  // Missing data: a resource without any.
+  if (data.bytes.empty() && data.elementCount() != 0)
+    return DenseResourceElementsAttr::get(type,
+                                          DenseResourceElementsHandle::getManagerInterface(context).insert(name));
+  if (onnxtype::bits(data.elementType) < 8 && static_cast<int64_t>(data.bytes.size()) != data.elementCount()) {
+    auto unpacked = std::make_shared<std::vector<std::byte>>(unpackedBytes(data));
+    TensorData wide{data.elementType, data.dims, *unpacked, unpacked};
+    return constantAttribute(context, wide, name);
+  }
   ArrayRef<char> bytes(reinterpret_cast<const char *>(data.bytes.data()), data.bytes.size());
-  if (bytes.size() <= kInlineBytes)
+  if (static_cast<int64_t>(bytes.size()) <= kInlineBytes)
     return makeDense(type, bytes);
   return makeResource(type, name, bytes, data.owner);
 }
@@ -95,7 +166,7 @@ int64_t NodeContext::integerOr(StringRef name, int64_t fallback) const {
 
 double NodeContext::numberOr(StringRef name, double fallback) const {
   const ::onnx::AttributeProto *attribute = find(name);
-  return attribute ? attribute->f() : fallback;
+  return attribute ? attribute->f() : static_cast<float>(fallback); // Defaults are f32 as well.
 }
 
 std::string NodeContext::stringOr(StringRef name, StringRef fallback) const {
@@ -129,6 +200,9 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
   if (!has(index))
     return invalid("it has no " + what);
   ElementsAttr constant = getConstant(inputs[index]);
+  // What a shape or a scale follows from is not trained.
+  if (auto state = inputs[index].getDefiningOp<StateOp>(); state && state.getTrainable())
+    constant = state.getValue();
   if (!constant || elementCount(constant.getType()) > kFoldElements)
     return unsupported("its " + what + " is not known before the model runs");
   if (isa<IntegerType>(constant.getElementType())) {
@@ -196,6 +270,18 @@ LogicalResult NodeContext::invalid(const Twine &why) {
 LogicalResult NodeContext::unsupported(const Twine &why) {
   isUnsupported = true;
   return invalid(why);
+}
+
+FailureOr<SmallVector<Value>> NodeContext::importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
+  if (body.input_size() != static_cast<int>(arguments.size()) || llvm::is_contained(arguments, Value()))
+    return invalid("a subgraph of it does not fit its operands");
+  Expected<SmallVector<Value>> results = bodyImporter(body, arguments);
+  if (!results)
+    return results.error().code == ErrorCode::Unsupported ? unsupported(results.error().message)
+                                                          : invalid(results.error().message);
+  if (llvm::is_contained(*results, Value()))
+    return unsupported("a subgraph of it has unsupported nodes");
+  return std::move(*results);
 }
 
 LogicalResult NodeContext::results(ArrayRef<Value> values) {

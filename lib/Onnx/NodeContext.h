@@ -15,17 +15,23 @@
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"
 
+#include <functional>
 #include <onnx/onnx_pb.h>
 #include <optional>
 #include <string>
 
 namespace sluice::onnximport {
 
+class Training;
+
 using dataflow::Dims;
 using Builder = dataflow::TensorBuilder;
 
 /// Small results of constant operands are worth computing while importing.
 inline constexpr int64_t kFoldElements = 4096;
+
+/// Larger constants stay where they are.
+inline constexpr int64_t kInlineBytes = 1024;
 
 mlir::RankedTensorType tensorType(mlir::Value value);
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
@@ -34,18 +40,27 @@ mlir::Type elementTypeOf(mlir::Value value);
 /// The dialect's type for an ONNX element type; null where it has none.
 mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int32_t onnxType);
 
+/// True where every element is known to be a whole number (or NaN, or infinite), whatever the model's inputs hold.
+bool isIntegral(mlir::Value value);
+
 /// Small data inline, larger data as a resource that keeps its owner. Null where the dialect has no such type.
 mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorData &data, llvm::StringRef name);
+
+class Extents;
 
 class NodeContext : public Builder {
 public:
   NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model, const ::onnx::NodeProto &proto,
-              llvm::ArrayRef<mlir::Value> inputs)
-      : Builder(builder, location), proto(proto), opset(model.opset(proto.domain())), model(model), inputs(inputs) {}
+              int64_t opset, llvm::ArrayRef<mlir::Value> inputs, Training *training = nullptr)
+      : Builder(builder, location), proto(proto), opset(opset), training(training), model(model), inputs(inputs) {}
 
   const ::onnx::NodeProto &proto;
   /// The version of the node's domain.
   const int64_t opset;
+  /// Null where the model is to infer.
+  Training *const training;
+  /// Of all values of the model.
+  Extents *extents = nullptr;
 
   size_t inputCount() const { return inputs.size(); }
   /// Present and not the empty name.
@@ -79,6 +94,12 @@ public:
   /// The model asks what we do not do; goes to the list of unsupported nodes.
   llvm::LogicalResult unsupported(const llvm::Twine &reason);
 
+  /// The results of a subgraph held in an attribute; reports what its nodes lack.
+  llvm::FailureOr<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
+                                                             llvm::ArrayRef<mlir::Value> arguments);
+  std::function<Expected<llvm::SmallVector<mlir::Value>>(const ::onnx::GraphProto &, llvm::ArrayRef<mlir::Value>)>
+      bodyImporter;
+
   llvm::LogicalResult result(mlir::Value value) { return results({value}); }
   llvm::LogicalResult results(llvm::ArrayRef<mlir::Value> values);
 
@@ -99,9 +120,18 @@ struct OperatorEntry {
   const char *name;
   int64_t since;
   Converter convert;
+  /// Its operands may be sequences and optionals without a value: see Lists.h.
+  bool takesLists = false;
 };
 
+llvm::ArrayRef<OperatorEntry> attentionOperators();
 llvm::ArrayRef<OperatorEntry> elementwiseOperators();
+llvm::ArrayRef<OperatorEntry> lossOperators();
+llvm::ArrayRef<OperatorEntry> mlOperators();
+llvm::ArrayRef<OperatorEntry> selectionOperators();
+llvm::ArrayRef<OperatorEntry> sequenceOperators();
+llvm::ArrayRef<OperatorEntry> signalOperators();
+llvm::ArrayRef<OperatorEntry> visionOperators();
 llvm::ArrayRef<OperatorEntry> linearOperators();
 llvm::ArrayRef<OperatorEntry> windowOperators();
 llvm::ArrayRef<OperatorEntry> normOperators();
@@ -113,9 +143,9 @@ llvm::ArrayRef<OperatorEntry> constantOperators();
 llvm::ArrayRef<OperatorEntry> quantizeOperators();
 llvm::ArrayRef<OperatorEntry> recurrentOperators();
 
-/// The converter of an operator at a version of its domain; null where there is none. `known` tells whether the
-/// operator exists at another version.
-Converter findConverter(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known);
+/// The entry of an operator at a version of its domain; null where there is none. `known` tells whether the operator
+/// exists at another version.
+const OperatorEntry *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known);
 
 } // namespace sluice::onnximport
 

@@ -3,14 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "sluice/Onnx/Operators.h"
 
 #include <map>
 
-namespace sluice::onnximport {
+namespace sluice {
+namespace onnximport {
 
 namespace {
 struct Versions {
-  std::map<int64_t, Converter> bySince;
+  std::map<int64_t, const OperatorEntry *> bySince;
 };
 using Table = std::map<std::pair<llvm::StringRef, llvm::StringRef>, Versions>;
 
@@ -18,18 +20,66 @@ const Table &table() {
   static const Table built = [] {
     Table result;
     for (llvm::ArrayRef<OperatorEntry> family :
-         {elementwiseOperators(), linearOperators(), windowOperators(), normOperators(), reduceOperators(),
-          movementOperators(), indexingOperators(), resizeOperators(), constantOperators(), quantizeOperators(),
-          recurrentOperators()})
+         {attentionOperators(), constantOperators(), elementwiseOperators(), indexingOperators(), linearOperators(),
+          lossOperators(), mlOperators(), movementOperators(), normOperators(), quantizeOperators(),
+          recurrentOperators(), reduceOperators(), resizeOperators(), selectionOperators(), sequenceOperators(), signalOperators(),
+          visionOperators(), windowOperators()})
       for (const OperatorEntry &entry : family)
-        result[{entry.domain, entry.name}].bySince.emplace(entry.since, entry.convert);
+        result[{entry.domain, entry.name}].bySince.emplace(entry.since, &entry);
     return result;
   }();
   return built;
 }
+
+/// For people; the converters refuse what is named here.
+struct Limit {
+  const char *name, *limits;
+};
+constexpr Limit kLimits[] = {
+    {"BatchNormalization", "running statistics only in training"},
+    {"Cast", "no strings; to float8e8m0 rounding up only"},
+    {"CastLike", "as Cast"},
+    {"CenterCropPad", "shape known when compiling"},
+    {"Col2Im", "shapes known when compiling"},
+    {"Compress", "its result has room for all, and an extent"},
+    {"Constant", "no strings"},
+    {"ConstantOfShape", "shape known when compiling"},
+    {"CumProd", "axis known when compiling"},
+    {"CumSum", "axis known when compiling"},
+    {"DFT", "length and axis known when compiling; a product with a matrix"},
+    {"DeformConv", "two spatial dimensions"},
+    {"Expand", "shape known when compiling"},
+    {"GRU", "up to 2048 steps"},
+    {"If", "of unknown condition: both branches run, their results agree in shape"},
+    {"LSTM", "up to 2048 steps"},
+    {"LinearAttention", "up to 2048 steps"},
+    {"Loop", "number of iterations known when compiling"},
+    {"MelWeightMatrix", "operands known when compiling"},
+    {"NonMaxSuppression", "limits known when compiling; its result has room for all, and an extent"},
+    {"NonZero", "its result has room for all, and an extent"},
+    {"OneHot", "depth known when compiling"},
+    {"Pad", "pads known when compiling"},
+    {"RNN", "up to 2048 steps"},
+    {"Range", "operands known when compiling"},
+    {"Reshape", "shape known when compiling"},
+    {"Resize", "scales or sizes known when compiling"},
+    {"STFT", "step and length known when compiling"},
+    {"Scan", "unrolled"},
+    {"SequenceAt", "position known when compiling"},
+    {"SequenceErase", "position known when compiling"},
+    {"SequenceInsert", "position known when compiling"},
+    {"Slice", "starts, ends, axes and steps known when compiling"},
+    {"Split", "sizes known when compiling"},
+    {"SplitToSequence", "sizes known when compiling"},
+    {"Squeeze", "axes known when compiling"},
+    {"Tile", "repeats known when compiling"},
+    {"TopK", "k known when compiling"},
+    {"Unique", "its results have room for all, and an extent; slices of up to 64 elements"},
+    {"Unsqueeze", "axes known when compiling"},
+};
 } // namespace
 
-Converter findConverter(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known) {
+const OperatorEntry *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known) {
   if (domain == "ai.onnx")
     domain = "";
   auto found = table().find({domain, name});
@@ -40,4 +90,26 @@ Converter findConverter(llvm::StringRef domain, llvm::StringRef name, int64_t ve
   return after == found->second.bySince.begin() ? nullptr : std::prev(after)->second;
 }
 
-} // namespace sluice::onnximport
+} // namespace onnximport
+
+std::vector<SupportedOperator> supportedOperators() {
+  std::vector<SupportedOperator> result;
+  for (const auto &[name, versions] : onnximport::table()) {
+    SupportedOperator entry{name.first.str(), name.second.str(), {}, ""};
+    for (const auto &[since, converter] : versions.bySince)
+      entry.since.push_back(since);
+    result.push_back(std::move(entry));
+  }
+  for (const char *control : {"If", "Loop", "Scan"})
+    result.push_back({"", control, {control == std::string_view("Scan") ? 9 : 1}, ""});
+  for (SupportedOperator &entry : result)
+    for (const onnximport::Limit &limit : onnximport::kLimits)
+      if (entry.domain.empty() && entry.name == limit.name)
+        entry.limits = limit.limits;
+  std::sort(result.begin(), result.end(), [](const SupportedOperator &a, const SupportedOperator &b) {
+    return std::tie(a.domain, a.name) < std::tie(b.domain, b.name);
+  });
+  return result;
+}
+
+} // namespace sluice

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
+#include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 
 static_assert(std::endian::native == std::endian::little, "raw tensor data is little-endian");
@@ -64,6 +65,22 @@ int64_t tensorByteCount(int32_t elementType, int64_t elementCount) {
   return bits >= 8 ? elementCount * (bits / 8) : (elementCount * bits + 7) / 8;
 }
 
+std::vector<std::byte> unpackedBytes(const TensorData &data) {
+  const int bits = onnxtype::bits(data.elementType);
+  if (bits >= 8)
+    return {data.bytes.begin(), data.bytes.end()};
+  const bool isSigned = data.elementType == onnxtype::Int4 || data.elementType == onnxtype::Int2;
+  const int perByte = 8 / bits;
+  std::vector<std::byte> result(static_cast<size_t>(data.elementCount()));
+  for (size_t i = 0; i < result.size(); ++i) {
+    auto packed = static_cast<unsigned>(data.bytes[i / perByte]) >> (i % perByte * bits) & ((1U << bits) - 1);
+    if (isSigned && packed >> (bits - 1))
+      packed |= 0xffU << bits;
+    result[i] = static_cast<std::byte>(packed);
+  }
+  return result;
+}
+
 namespace {
 
 /// Narrows the elements of a typed field into packed bytes.
@@ -106,8 +123,7 @@ std::vector<std::byte> typedBytes(const ::onnx::TensorProto &tensor) {
 
 } // namespace
 
-Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
-                                       std::shared_ptr<const void> owner) {
+Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64_t bytes) {
   auto what = [&] { return concat("tensor '", tensor.name(), "'"); };
   int32_t type = tensor.data_type();
   if (tensor.has_segment())
@@ -122,20 +138,27 @@ Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::o
   Expected<int64_t> count = checkedElementCount(result.dims, what());
   if (!count)
     return propagate(count);
+  int64_t expected = tensorByteCount(type, *count);
+  if (bytes != expected)
+    return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, its shape and ",
+                     onnxtype::name(type), " elements need ", expected);
+  return result;
+}
+
+Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
+                                       std::shared_ptr<const void> owner) {
   if (!raw && tensor.has_raw_data())
     raw = std::as_bytes(std::span(tensor.raw_data()));
-  if (raw) {
-    result.bytes = *raw;
-    result.owner = std::move(owner);
-  } else {
+  if (!raw) {
     auto decoded = std::make_shared<std::vector<std::byte>>(typedBytes(tensor));
-    result.bytes = *decoded;
-    result.owner = std::move(decoded);
+    raw = *decoded;
+    owner = std::move(decoded);
   }
-  int64_t expected = tensorByteCount(type, *count);
-  if (static_cast<int64_t>(result.bytes.size()) != expected)
-    return makeError(ErrorCode::InvalidInput, what(), " holds ", result.bytes.size(), " bytes of data, its shape and ",
-                     onnxtype::name(type), " elements need ", expected);
+  Expected<TensorData> result = checkedTensorShape(tensor, static_cast<int64_t>(raw->size()));
+  if (!result)
+    return result;
+  result->bytes = *raw;
+  result->owner = std::move(owner);
   return result;
 }
 
@@ -187,7 +210,11 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
   return values;
 }
 
-Expected<HostTensor> readTensorFile(const std::string &path) {
+namespace {
+
+/// Parses a file of one protobuf message.
+template <typename Message>
+Expected<std::shared_ptr<Message>> readMessage(const std::string &path, const char *kind) {
   Expected<OpenedFile> file = openRegularFile(path);
   if (!file)
     return propagate(file);
@@ -196,16 +223,75 @@ Expected<HostTensor> readTensorFile(const std::string &path) {
   auto mapping = MappedFile::map(file->handle, file->size, path);
   if (!mapping)
     return propagate(mapping);
-  auto proto = std::make_shared<::onnx::TensorProto>();
-  if (!proto->ParseFromArray((*mapping)->bytes().data(), static_cast<int>(file->size)))
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a protobuf TensorProto");
+  auto message = std::make_shared<Message>();
+  if (!message->ParseFromArray((*mapping)->bytes().data(), static_cast<int>(file->size)))
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a protobuf ", kind);
+  return message;
+}
+
+Expected<HostTensor> hostTensor(std::shared_ptr<const ::onnx::TensorProto> proto, const std::string &path) {
   Expected<TensorData> data = inlineTensorData(*proto, proto);
   if (!data)
     return makeError(data.error().code, data.error().message, ", in '", path, "'");
   Expected<ElementType> type = elementTypeFromOnnx(data->elementType);
   if (!type)
     return makeError(type.error().code, type.error().message, ", in '", path, "'");
-  return HostTensor{proto->name(), *type, data->dims, {data->bytes.begin(), data->bytes.end()}};
+  return HostTensor{proto->name(), *type, data->dims, unpackedBytes(*data)};
+}
+
+/// `owner` keeps the sequence alive.
+Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const std::shared_ptr<const void> &owner,
+                                 const std::string &path) {
+  if (sequence.elem_type() != ::onnx::SequenceProto::TENSOR && sequence.tensor_values_size() == 0 &&
+      sequence.elem_type() != ::onnx::SequenceProto::UNDEFINED)
+    return makeError(ErrorCode::Unsupported, "'", path, "' is a sequence of other than tensors");
+  HostValue result{sequence.name(), true, {}};
+  for (const ::onnx::TensorProto &tensor : sequence.tensor_values()) {
+    Expected<HostTensor> element =
+        hostTensor(std::shared_ptr<const ::onnx::TensorProto>(owner, &tensor), path);
+    if (!element)
+      return propagate(element);
+    result.tensors.push_back(std::move(*element));
+  }
+  return result;
+}
+
+} // namespace
+
+Expected<HostTensor> readTensorFile(const std::string &path) {
+  auto proto = readMessage<::onnx::TensorProto>(path, "TensorProto");
+  if (!proto)
+    return propagate(proto);
+  return hostTensor(*proto, path);
+}
+
+Expected<HostValue> readValueFile(const std::string &path, std::string_view kind) {
+  if (kind == "sequence") {
+    auto proto = readMessage<::onnx::SequenceProto>(path, "SequenceProto");
+    if (!proto)
+      return propagate(proto);
+    return hostSequence(**proto, *proto, path);
+  }
+  std::shared_ptr<const ::onnx::TensorProto> tensor;
+  if (kind == "optional") {
+    auto proto = readMessage<::onnx::OptionalProto>(path, "OptionalProto");
+    if (!proto)
+      return propagate(proto);
+    if ((*proto)->has_sequence_value())
+      return hostSequence((*proto)->sequence_value(), *proto, path);
+    if (!(*proto)->has_tensor_value())
+      return HostValue{(*proto)->name(), true, {}};
+    tensor = std::shared_ptr<const ::onnx::TensorProto>(*proto, &(*proto)->tensor_value());
+  } else {
+    auto proto = readMessage<::onnx::TensorProto>(path, "TensorProto");
+    if (!proto)
+      return propagate(proto);
+    tensor = *proto;
+  }
+  Expected<HostTensor> read = hostTensor(tensor, path);
+  if (!read)
+    return propagate(read);
+  return HostValue{read->name, false, {std::move(*read)}};
 }
 
 } // namespace sluice

@@ -7,6 +7,7 @@
 #include "Wait.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 
 namespace sluice::runtime {
@@ -88,6 +89,9 @@ Status Executor::prepare(uint32_t threads) {
   }
   if (Status status = keep(state, allocateHostArena(model.state_bytes, "state store")); !status)
     return status;
+  if (model.state_initial >= 0)
+    std::memcpy(state->base(), parameters + model.state_initial,
+                static_cast<size_t>(model.parameter_bytes - model.state_initial));
   for (const sluice_link_desc &desc : tables.links)
     links.push_back(std::make_unique<Link>(desc));
   streams.resize(tables.streams.size());
@@ -107,6 +111,11 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     return status;
   if (Status status = check(stepOutputs, tables.outputs, "output"); !status)
     return status;
+  for (size_t i = 0; i < tables.inputs.size(); ++i)
+    if (const sluice_tensor_desc &input = tables.inputs[i];
+        input.fixed && std::memcmp(input.fixed, stepInputs[i], static_cast<size_t>(input.bytes)) != 0)
+      return failure("input '", input.name,
+                     "' has another value than the model was compiled for, compile it for this one");
   inputs = stepInputs, outputs = stepOutputs;
   Status status = run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;

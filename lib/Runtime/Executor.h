@@ -64,6 +64,9 @@ public:
   /// After a failure the outputs and states hold no promise, and the next step
   /// may run.
   Status step(const void *const *inputs, void *const *outputs);
+  /// Where state number `index`, in range, is between steps.
+  char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
+  const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const sluice_model *model() const { return tables.source; }

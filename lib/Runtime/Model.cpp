@@ -35,6 +35,21 @@ Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *
   return {};
 }
 
+Status checkStates(const Model &model) {
+  const sluice_model &source = *model.source;
+  if (!model.states.empty() && !source.state_offsets)
+    return failure("model has ", model.states.size(), " states and says not where, compile it again");
+  for (size_t i = 0; i < model.states.size(); ++i)
+    if (source.state_offsets[i] < 0 || source.state_offsets[i] > source.state_bytes ||
+        model.states[i].bytes > source.state_bytes - source.state_offsets[i])
+      return failure("state '", model.states[i].name, "' is not within the model's ", source.state_bytes,
+                     " bytes of state, compile it again");
+  if (source.state_initial < -1 || source.state_initial > source.parameter_bytes ||
+      (source.state_initial >= 0 && source.parameter_bytes - source.state_initial > source.state_bytes))
+    return failure("the model's states begin outside its parameter file, compile it again");
+  return {};
+}
+
 Status checkNames(const char *const *names, uint32_t count, const char *what) {
   if (count > 0 && !names)
     return failure("model has ", count, " ", what, " names and no table of them, compile it again");
@@ -113,6 +128,9 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return copyTable(source->streams, source->num_streams, model.streams, "streams"); });
   then([&] { return checkTensors(model.inputs, "input"); });
   then([&] { return checkTensors(model.outputs, "output"); });
+  then([&] { return copyTable(source->states, source->num_states, model.states, "states"); });
+  then([&] { return checkTensors(model.states, "state"); });
+  then([&] { return checkStates(model); });
   then([&] { return checkNames(source->op_names, source->num_ops, "operator"); });
   then([&] { return checkNames(source->tensor_names, source->num_tensors, "tensor"); });
   then([&] { return checkMachine(model); });

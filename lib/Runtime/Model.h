@@ -17,7 +17,7 @@ namespace sluice::runtime {
 /// to be indexed directly. Every index in here is in range.
 struct Model {
   const sluice_model *source = nullptr;
-  std::vector<sluice_tensor_desc> inputs, outputs;
+  std::vector<sluice_tensor_desc> inputs, outputs, states;
   std::vector<sluice_memory_desc> memories;
   std::vector<sluice_device_desc> devices;
   std::vector<sluice_link_desc> links;

@@ -49,6 +49,18 @@ Status start(sluice_session &session, const sluice_model *model, const void *par
   return {};
 }
 
+/// Null, and an error, where there is none of that number and size.
+char *findState(const sluice_session &session, uint32_t index, int64_t bytes) {
+  const std::vector<sluice_tensor_desc> &states = session.executor->states();
+  if (index < states.size() && states[index].bytes == bytes)
+    return session.executor->stateData(index);
+  Status status = index < states.size()
+                      ? failure("state '", states[index].name, "' has ", states[index].bytes, " bytes, not ", bytes)
+                      : failure("model has ", states.size(), " states, there is no number ", index);
+  lastError = status.error();
+  return nullptr;
+}
+
 template <typename Body>
 sluice_session *opened(const Body &body) {
   std::unique_ptr<sluice_session> session;
@@ -99,6 +111,22 @@ int32_t sluice_run(sluice_session *session, const void *const *inputs, void *con
     return 0;
   lastError = status.error();
   return 1;
+}
+
+int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes) {
+  char *state = findState(*session, index, bytes);
+  if (!state)
+    return 1;
+  std::memcpy(data, state, static_cast<size_t>(bytes));
+  return 0;
+}
+
+int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes) {
+  char *state = findState(*session, index, bytes);
+  if (!state)
+    return 1;
+  std::memcpy(state, data, static_cast<size_t>(bytes));
+  return 0;
 }
 
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats) {

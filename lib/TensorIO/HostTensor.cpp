@@ -42,6 +42,8 @@ double HostTensor::valueAt(int64_t index) const {
   case ElementType::BFloat16:
     return bfloat16ToFloat(load<uint16_t>(*this, index));
   case ElementType::Int8:
+  case ElementType::Int4:
+  case ElementType::Int2:
     return load<int8_t>(*this, index);
   case ElementType::Int16:
     return load<int16_t>(*this, index);
@@ -51,6 +53,8 @@ double HostTensor::valueAt(int64_t index) const {
     return static_cast<double>(load<int64_t>(*this, index));
   case ElementType::Bool:
   case ElementType::UInt8:
+  case ElementType::UInt4:
+  case ElementType::UInt2:
     return load<uint8_t>(*this, index);
   case ElementType::UInt16:
     return load<uint16_t>(*this, index);
@@ -58,6 +62,13 @@ double HostTensor::valueAt(int64_t index) const {
     return load<uint32_t>(*this, index);
   case ElementType::UInt64:
     return static_cast<double>(load<uint64_t>(*this, index));
+  case ElementType::Float8E4M3FN:
+  case ElementType::Float8E4M3FNUZ:
+  case ElementType::Float8E5M2:
+  case ElementType::Float8E5M2FNUZ:
+  case ElementType::Float8E8M0:
+  case ElementType::Float4E2M1:
+    return smallFloatToFloat(type, load<uint8_t>(*this, index));
   }
   return 0;
 }
@@ -123,6 +134,9 @@ void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
   default:
     break;
   }
+  // Of two bits, signed or not, 0 and 1 are the ones above 0 that all types have.
+  if (elementBits(tensor.type) == 2)
+    return fill<uint8_t>(tensor, [&] { return static_cast<uint8_t>(rng.below(2)); });
   switch (elementBytes(tensor.type)) {
   case 1:
     return fill<uint8_t>(tensor, integer);
@@ -133,6 +147,43 @@ void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
   default:
     return fill<uint64_t>(tensor, integer);
   }
+}
+
+/// The first `count` positions of a dimension.
+static void cut(HostTensor &tensor, size_t dimension, int64_t count) {
+  const int64_t width = elementBytes(tensor.type);
+  int64_t outer = 1, inner = width;
+  for (size_t d = 0; d < tensor.shape.size(); ++d)
+    (d < dimension ? outer : inner) *= d == dimension ? 1 : tensor.shape[d];
+  const int64_t from = tensor.shape[dimension] * inner, to = count * inner;
+  for (int64_t row = 0; row < outer; ++row)
+    std::memmove(tensor.bytes.data() + row * to, tensor.bytes.data() + row * from, static_cast<size_t>(to));
+  tensor.bytes.resize(static_cast<size_t>(outer * to));
+  tensor.shape[dimension] = count;
+}
+
+Status cutToExtents(std::vector<HostTensor> &outputs) {
+  std::vector<bool> isExtent(outputs.size());
+  for (HostTensor &output : outputs)
+    for (size_t d = 0; d < output.shape.size(); ++d)
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        const HostTensor &extent = outputs[i];
+        if (extent.name != extentName(output.name, d) || extent.type != ElementType::Int64 ||
+            extent.numElements() != 1)
+          continue;
+        const int64_t count = *extent.data<int64_t>();
+        if (count < 0 || count > output.shape[d])
+          return makeError(ErrorCode::Internal, "output '", output.name, "' holds ", count, " of ", output.shape[d],
+                           " positions, report this as a bug of sluice");
+        cut(output, d, count);
+        isExtent[i] = true;
+      }
+  size_t kept = 0;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!isExtent[i])
+      std::swap(outputs[kept++], outputs[i]);
+  outputs.resize(kept);
+  return {};
 }
 
 std::string formatShape(const std::vector<int64_t> &shape) {

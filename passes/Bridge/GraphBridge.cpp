@@ -17,18 +17,6 @@ namespace sluice {
 
 using namespace dataflow;
 
-std::string nodeName(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    // The first member names the group: the contraction an epilogue follows.
-    for (Location part : fused.getLocations())
-      if (std::string name = nodeName(part); !name.empty())
-        return name;
-  }
-  return "";
-}
-
 std::string kernelKey(Operation *op, ArrayRef<unsigned> slots) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -79,12 +67,17 @@ public:
     for (Operation &op : block.without_terminator())
       if (isScheduled(op))
         addOperator(op);
-    for (Value value : block.getTerminator()->getOperands()) {
+    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
       TensorId id = tensorOf(value);
-      Tensor &tensor = result.graph.mutableTensor(id);
-      if (!tensor.producer.valid() || tensor.isOutput)
+      const Tensor &tensor = result.graph.tensor(id);
+      if (!tensor.producer.valid() || tensor.isOutput || tensor.updates.valid())
         return makeError(ErrorCode::Internal, "result '", tensor.name, "' has no operator of its own that writes it");
-      tensor.isOutput = true;
+      if (auto state = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates")) {
+        if (Status status = update(id, state.getValue()); !status)
+          return propagate(status);
+        continue;
+      }
+      result.graph.mutableTensor(id).isOutput = true;
       result.outputs.push_back(id);
     }
     if (Status checked = result.graph.check(); !checked)
@@ -94,7 +87,7 @@ public:
 
 private:
   bool isScheduled(Operation &op) {
-    return !isa<ReshapeOp, ConstantOp>(op) && !(op.getNumResults() > 0 && constants.contains(op.getResult(0)));
+    return !isa<ReshapeOp, ConstantOp, StateOp>(op) && !(op.getNumResults() > 0 && constants.contains(op.getResult(0)));
   }
 
   TensorId addTensor(Value value, TensorKind kind, std::string name) {
@@ -116,8 +109,24 @@ private:
       value = value.getDefiningOp<ReshapeOp>().getInput();
     if (auto it = ids.find(value); it != ids.end())
       return it->second;
+    if (auto state = value.getDefiningOp<StateOp>()) {
+      states[state.getName()] = addTensor(value, TensorKind::State, unique(state.getName().str(), tensorNames));
+      return ids[value];
+    }
     std::string name = nodeName(value.getLoc());
     return addTensor(value, TensorKind::Parameter, unique(name.empty() ? "parameter" : name, tensorNames));
+  }
+
+  Status update(TensorId newValue, StringRef name) {
+    if (!states.contains(name))
+      for (StateOp state : block.getOps<StateOp>())
+        if (state.getName() == name)
+          tensorOf(state);
+    auto state = states.find(name);
+    if (state == states.end())
+      return makeError(ErrorCode::InvalidInput, "there is no state '", name.str(), "' to update");
+    result.graph.setUpdates(newValue, state->second);
+    return {};
   }
 
   void addOperator(Operation &op) {
@@ -137,6 +146,11 @@ private:
     for (auto [i, value] : llvm::enumerate(op.getResults()))
       entry.outputs.push_back(addTensor(value, TensorKind::Activation,
                                         unique(i ? concat(entry.name, ":", i) : entry.name, tensorNames)));
+    for (unsigned operand : overwritableOperands(&op)) {
+      std::pair<uint32_t, uint32_t> pair(slots[operand], 0);
+      if (std::find(entry.inPlace.begin(), entry.inPlace.end(), pair) == entry.inPlace.end())
+        entry.inPlace.push_back(pair);
+    }
     entry.flops = cost.getFlops();
     entry.bytesMoved = cost.getBytesMoved();
     entry.workspaceBytes = cost.getWorkspaceBytes();
@@ -158,6 +172,7 @@ private:
   ConstantExpressions constants;
   BridgedGraph result;
   llvm::DenseMap<Value, TensorId> ids;
+  llvm::StringMap<TensorId> states;
   llvm::StringMap<int> operatorNames, tensorNames;
 };
 } // namespace

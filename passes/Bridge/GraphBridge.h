@@ -26,8 +26,9 @@ struct BridgedGraph {
   std::vector<std::vector<unsigned>> operandSlots;
   /// Per tensor: the value whose data it is, reshapes looked through.
   std::vector<mlir::Value> values;
-  std::vector<TensorId> inputs;  ///< The function's arguments.
-  std::vector<TensorId> outputs; ///< The function's results.
+  std::vector<TensorId> inputs; ///< The function's arguments.
+  /// The function's results; without those that are a state's next value.
+  std::vector<TensorId> outputs;
 };
 
 /// Needs static types, and results that operators write, each another one (the
@@ -38,9 +39,6 @@ Expected<BridgedGraph> buildGraph(mlir::func::FuncOp function);
 /// What a kernel of this operator depends on, as text: name, attributes, types,
 /// body and operand slots, without names of values and locations.
 std::string kernelKey(mlir::Operation *op, llvm::ArrayRef<unsigned> slots);
-
-/// The model node's name behind a location; empty where it has none.
-std::string nodeName(mlir::Location loc);
 
 } // namespace sluice
 

@@ -91,7 +91,6 @@ private:
     int64_t position = 0;
   };
   std::vector<Home> homes;
-  int64_t stateBytes = 0;
   std::vector<Value> slots;  ///< Per residency, once made.
   std::vector<Value> events; ///< Per command.
   /// Per state tensor: commands so far that read its home.
@@ -115,11 +114,9 @@ Status Builder::assignHomes() {
     const Tensor &tensor = graph.tensor(id);
     Status status;
     if (tensor.kind == TensorKind::Parameter)
-      status = give(id, exec::HomeKind::Parameter, binding.parameterOffsets[i]);
-    if (tensor.kind == TensorKind::State) {
-      status = give(id, exec::HomeKind::State, stateBytes);
-      stateBytes = saturatingAdd(stateBytes, alignUp(tensor.bytes));
-    }
+      status = give(id, exec::HomeKind::Parameter, binding.homeOffsets[i]);
+    if (tensor.kind == TensorKind::State && !tensor.updates.valid())
+      status = give(id, exec::HomeKind::State, binding.homeOffsets[i]);
     if (!status)
       return status;
   }
@@ -142,9 +139,9 @@ Status Builder::assignHomes() {
 }
 
 Status Builder::checkOperators() {
-  if (binding.kernels.size() != graph.numOperators() || binding.parameterOffsets.size() != graph.numTensors())
+  if (binding.kernels.size() != graph.numOperators() || binding.homeOffsets.size() != graph.numTensors())
     return makeError(ErrorCode::Internal, "binding has ", binding.kernels.size(), " kernels and ",
-                     binding.parameterOffsets.size(), " offsets for ", graph.numOperators(), " operators and ",
+                     binding.homeOffsets.size(), " offsets for ", graph.numOperators(), " operators and ",
                      graph.numTensors(), " tensors");
   return {};
 }
@@ -172,10 +169,15 @@ void Builder::declareMachine() {
     exec::StreamOp::create(builder, loc, streamNames.back(), toExec(stream.kind), machine.device(stream.device).name);
   }
   declarations = builder.saveInsertionPoint();
-  for (const ExecBinding::Port &port : binding.inputs)
-    exec::InputOp::create(builder, loc, port.name, port.type);
+  for (const ExecBinding::Port &port : binding.inputs) {
+    auto input = exec::InputOp::create(builder, loc, port.name, port.type);
+    if (!port.fixed.empty())
+      input->setAttr("exec.fixed", builder.getDenseI8ArrayAttr(port.fixed));
+  }
   for (const ExecBinding::Port &port : binding.outputs)
     exec::OutputOp::create(builder, loc, port.name, port.type);
+  for (const ExecBinding::Port &port : binding.states)
+    exec::StateOp::create(builder, loc, port.name, binding.homeOffsets[port.tensor.index()], port.type);
 }
 
 Value Builder::addHome(TensorId tensor) {
@@ -334,7 +336,9 @@ Expected<exec::ProgramOp> Builder::build() {
     return propagate(status);
   if (Status status = assignHomes(); !status)
     return propagate(status);
-  program = exec::ProgramOp::create(builder, loc, binding.name, binding.parameterBytes, stateBytes);
+  program = exec::ProgramOp::create(builder, loc, binding.name, binding.parameterBytes, binding.stateBytes);
+  if (binding.stateInitial >= 0)
+    program.setStateInitial(binding.stateInitial);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&program.getBody().front());
   declareMachine();

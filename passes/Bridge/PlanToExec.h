@@ -17,19 +17,26 @@ struct ExecBinding {
   std::string name;
   /// Per operator: the symbol of its kernel.
   std::vector<std::string> kernels;
-  /// Per tensor: a parameter's offset in the parameter file, a multiple of
-  /// kArenaAlignment; ignored for other tensors.
-  std::vector<int64_t> parameterOffsets;
-  int64_t parameterBytes = 0;
+  /// Per tensor: a parameter's offset in the parameter file, a state's in the
+  /// state store, multiples of kArenaAlignment; ignored for other tensors.
+  std::vector<int64_t> homeOffsets;
+  int64_t parameterBytes = 0, stateBytes = 0;
+  /// Where in the parameter file the state store's first content begins, which
+  /// goes on to the file's end; -1: all of it is zero.
+  int64_t stateInitial = -1;
 
   struct Port {
     TensorId tensor;
     std::string name; ///< As the model calls it.
     mlir::RankedTensorType type;
+    /// Of an input that has one value only: its bytes. Else empty.
+    std::vector<int8_t> fixed = {};
   };
   /// In the model's order. An output is a tensor that an operator writes, and
   /// no other output is the same one.
   std::vector<Port> inputs, outputs;
+  /// States that callers may read and write between steps.
+  std::vector<Port> states;
 };
 
 /// Builds the program at the builder's position. State tensors get homes in the

@@ -13,6 +13,7 @@
 #include "sluice/Runtime/abi.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -254,20 +255,28 @@ LLVM::LLVMFuncOp ProgramLowering::addBody(StringRef name, ArrayRef<Call> calls) 
 
 LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   std::vector<decltype(*ports.begin())> list(ports.begin(), ports.end());
-  std::vector<int64_t> dims, starts;
+  std::vector<int64_t> dims, starts, fixed, fixedStarts;
   for (auto port : list) {
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
+    auto value = port->template getAttrOfType<DenseI8ArrayAttr>("exec.fixed");
+    fixedStarts.push_back(value ? static_cast<int64_t>(fixed.size()) : -1);
+    if (value) {
+      fixed.resize(fixed.size() + llvm::divideCeil(value.size(), sizeof(int64_t)));
+      std::memcpy(&fixed[fixedStarts.back()], value.asArrayRef().data(), value.size());
+    }
   }
   LLVM::GlobalOp shapes = tables.addIntegers((name + ".shapes").str(), dims);
+  LLVM::GlobalOp values = tables.addIntegers((name + ".fixed").str(), fixed);
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64});
+  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr});
   return tables.addTable(name, type, list.size(), [&](size_t i) {
     auto tensor = cast<RankedTensorType>(list[i].getType());
     return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_tensor_desc)), tables.string(list[i].getTensor()),
                                    tables.integer(i32, *onnxElementType(tensor.getElementType())),
                                    tables.integer(i32, tensor.getRank()), tables.address(shapes, i64, starts[i]),
-                                   tables.integer(i64, *denseBytes(tensor))});
+                                   tables.integer(i64, *denseBytes(tensor)),
+                                   fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i])});
   });
 }
 
@@ -332,6 +341,11 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   auto count = [&]<typename Op>() -> int64_t { return llvm::range_size(body.getOps<Op>()); };
   LLVM::GlobalOp inputs = addPorts("sluice.inputs", body.getOps<InputOp>());
   LLVM::GlobalOp outputs = addPorts("sluice.outputs", body.getOps<OutputOp>());
+  LLVM::GlobalOp states = addPorts("sluice.states", body.getOps<StateOp>());
+  std::vector<int64_t> positions;
+  for (StateOp state : body.getOps<StateOp>())
+    positions.push_back(state.getPosition());
+  LLVM::GlobalOp stateOffsets = tables.addIntegers("sluice.state_offsets", positions);
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
@@ -371,6 +385,10 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   number(i64, bytesOut);
   function(init);
   function(step);
+  number(i32, positions.size());
+  pointer(states);
+  pointer(stateOffsets);
+  number(i64, program.getStateInitial() ? static_cast<int64_t>(*program.getStateInitial()) : -1);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

@@ -16,6 +16,8 @@ namespace sluice::bench {
 using Action = std::function<Status()>;
 
 void addKernelsCommand(CLI::App &app, Action &action);
+void addOperatorsCommand(CLI::App &app, Action &action);
+void addOnnxTestsCommand(CLI::App &app, Action &action);
 void addSimulatorCommand(CLI::App &app, Action &action);
 
 /// --format and --repeat, of every subcommand.

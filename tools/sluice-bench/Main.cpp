@@ -21,11 +21,13 @@ void CommonOptions::addTo(CLI::App &command) {
 
 int main(int argc, char **argv) {
   using namespace sluice::bench;
-  CLI::App app("Measures how fast the parts are, each on one thread.", "sluice-bench");
+  CLI::App app("Measures how fast the parts are, each on one thread, and what they can do.", "sluice-bench");
   app.require_subcommand(1);
   Action action;
   addKernelsCommand(app, action);
   addSimulatorCommand(app, action);
+  addOnnxTestsCommand(app, action);
+  addOperatorsCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

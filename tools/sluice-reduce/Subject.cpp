@@ -230,6 +230,8 @@ Expected<Subject> Subject::open(const std::string &path, const TemporaryDirector
   Expected<ModelFile> file = ModelFile::open(path);
   if (!file)
     return propagate(file);
+  if (Status complete = file->requireData(); !complete)
+    return propagate(complete);
   Subject subject(file->proto());
   if (Status status = DataMover(*file).move(file->proto(), subject.whole); !status)
     return propagate(status);

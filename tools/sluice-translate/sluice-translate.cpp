@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,6 +38,10 @@ static Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBuffer(const llvm::Memo
   return importModel(context, *model, options);
 }
 
+static void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<dataflow::DataflowDialect, mlir::func::FuncDialect>();
+}
+
 static mlir::OwningOpRef<mlir::Operation *> importOnnx(llvm::SourceMgr &sources, mlir::MLIRContext *context) {
   context->loadDialect<dataflow::DataflowDialect, mlir::func::FuncDialect>();
   auto module = importBuffer(*sources.getMemoryBuffer(sources.getMainFileID()), *context);
@@ -47,9 +52,18 @@ static mlir::OwningOpRef<mlir::Operation *> importOnnx(llvm::SourceMgr &sources,
   return module->release().getOperation();
 }
 
+static mlir::LogicalResult exportOnnx(mlir::ModuleOp module, llvm::raw_ostream &out) {
+  auto bytes = exportModelBytes(module);
+  if (!bytes)
+    return mlir::emitError(mlir::UnknownLoc::get(module.getContext())) << bytes.error().message;
+  out << *bytes;
+  return mlir::success();
+}
+
 int main(int argc, char **argv) {
   mlir::TranslateToMLIRRegistration onnx(
-      "import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect", importOnnx,
-      [](mlir::DialectRegistry &registry) { registry.insert<dataflow::DataflowDialect, mlir::func::FuncDialect>(); });
+      "import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect", importOnnx, registerDialects);
+  mlir::TranslateFromMLIRRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx,
+                                             registerDialects);
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n"));
 }

@@ -26,6 +26,7 @@ void addRunCommand(CLI::App &app, Action &action);
 void addPlanCommand(CLI::App &app, Action &action);
 void addProfileCommand(CLI::App &app, Action &action);
 void addReportCommand(CLI::App &app, Action &action);
+void addExportCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);
 

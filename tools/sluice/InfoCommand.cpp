@@ -95,6 +95,9 @@ Json infoToJson(const ModelFile &model, const ModelInfo &info) {
     json["symbolicDims"].push_back(use.symbol);
   json["parameters"] = info.parameters;
   json["parameterBytes"] = info.parameterBytes;
+  json["missingData"] = Json::array();
+  for (const MissingData &missing : model.missingData())
+    json["missingData"].push_back(missing.file);
   json["operators"] = Json(info.operators);
   return json;
 }
@@ -113,6 +116,8 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
   for (const SymbolUse &use : symbolicDims(model))
     printLine("symbolic", concat(use.symbol, ", of input '", use.input, "', axis ", use.axis, ": bind with --dim"));
   printLine("parameters", concat(info.parameters, " in ", formatBytes(info.parameterBytes)));
+  for (const MissingData &missing : model.missingData())
+    printLine("missing", concat(missing.file, ": enough to plan with, not to run"));
 
   std::vector<std::pair<std::string, int64_t>> histogram(info.operators.begin(), info.operators.end());
   std::stable_sort(histogram.begin(), histogram.end(),

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   addPlanCommand(app, action);
   addProfileCommand(app, action);
   addReportCommand(app, action);
+  addExportCommand(app, action);
   addInfoCommand(app, action);
   addMachineCommand(app, action);
   try {

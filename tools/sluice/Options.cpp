@@ -24,7 +24,21 @@ static std::string joined(const std::vector<std::string> &names) {
   return text;
 }
 
-static const char *const kPlanning = "Planning", *const kGeneration = "Code generation";
+static const char *const kPlanning = "Planning", *const kTraining = "Training", *const kGeneration = "Code generation";
+
+CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
+  auto take = [&dims](const std::vector<std::string> &texts) {
+    for (const std::string &text : texts) {
+      Expected<std::pair<std::string, int64_t>> binding = parseDimBinding(text);
+      if (!binding)
+        throw CLI::ValidationError("--dim", binding.error().message);
+      dims.values[binding->first] = binding->second;
+    }
+  };
+  return app.add_option_function<std::vector<std::string>>("--dim", take, "value of a symbolic dimension: batch=8")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+}
 
 void CompileOptions::addTo(CLI::App &app) {
   command = &app;
@@ -49,7 +63,9 @@ void CompileOptions::addTo(CLI::App &app) {
                  "plans to make: the same result on any machine and number of threads")
       ->check(CLI::PositiveNumber)
       ->group(kPlanning);
-  app.add_option("--seed", options.seed, "of the search's random choices")->capture_default_str()->group(kPlanning);
+  app.add_option("--seed", options.seed, "of the search's random choices, and of dropout's")
+      ->capture_default_str()
+      ->group(kPlanning);
   app.add_option("--solver", solvers,
                  "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()))
       ->group(kPlanning);
@@ -58,18 +74,21 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
       ->type_name("FILE")
       ->group(kPlanning);
-  auto takeDim = [this](const std::vector<std::string> &texts) {
-    for (const std::string &text : texts) {
-      Expected<std::pair<std::string, int64_t>> binding = parseDimBinding(text);
-      if (!binding)
-        throw CLI::ValidationError("--dim", binding.error().message);
-      options.dims.values[binding->first] = binding->second;
-    }
-  };
-  app.add_option_function<std::vector<std::string>>("--dim", takeDim, "value of a symbolic dimension: batch=8")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false)
-      ->group(kGeneration);
+  trainOption = app.add_option("--train", train,
+                               "make a training step: loss=softmax-cross-entropy, mse or output:NAME, then of=OUTPUT, "
+                               "axis=N (of the classes), accumulate=N (steps an update)")
+                    ->type_name("loss=LOSS,...")
+                    ->group(kTraining);
+  app.add_option(
+         "--optimizer", optimizer,
+         "sgd, momentum, adam or adamw, then lr=, momentum=, nesterov=, beta1=, beta2=, epsilon=, weight-decay=")
+      ->type_name("NAME,...")
+      ->needs(trainOption)
+      ->group(kTraining);
+  app.add_option("--trainable", trainable, "regular expression of the names of weights to train; all without it")
+      ->needs(trainOption)
+      ->group(kTraining);
+  addDimOption(app, options.dims)->group(kGeneration);
   app.add_option("--target", options.target, "native, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")
       ->capture_default_str()
       ->group(kGeneration);
@@ -99,6 +118,14 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
       return propagate(parsed);
     resolved.solvers = std::move(*parsed);
   }
+  if (trainOption->count() > 0) {
+    Expected<TrainingOptions> parsed = parseTraining(train, optimizer);
+    if (!parsed)
+      return propagate(parsed);
+    parsed->trainable = trainable;
+    parsed->seed = options.seed;
+    resolved.training = std::move(*parsed);
+  }
   // A number of plans is the reproducible limit; it needs no clock beside it.
   if (resolved.searchEvaluations > 0 && searchTime->count() == 0)
     resolved.searchTimeNs = 0;
@@ -112,7 +139,8 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
 
 std::string CompileOptions::firstGiven() const {
   for (const CLI::Option *option : command->get_options())
-    if (option->count() > 0 && (option->get_group() == kPlanning || option->get_group() == kGeneration))
+    if (const std::string &group = option->get_group();
+        option->count() > 0 && (group == kPlanning || group == kTraining || group == kGeneration))
       return option->get_name();
   return {};
 }

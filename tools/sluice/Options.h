@@ -19,7 +19,7 @@ class CompileOptions {
 public:
   void addTo(CLI::App &app);
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
-  /// heard. Fails naming an unknown solver.
+  /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;
   /// The name of an option of planning or code generation that was given;
   /// empty: none.
@@ -29,9 +29,12 @@ public:
 private:
   CLI::App *command = nullptr;
   CompilerOptions options;
-  std::string solvers;
-  CLI::Option *searchTime = nullptr;
+  std::string solvers, train, optimizer, trainable;
+  CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };
+
+/// --dim; `dims` outlives the parse.
+CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
 
 /// Compiles a model to run it at once. A Ctrl-C that ends the search does not
 /// end the run that follows.

@@ -37,6 +37,7 @@ struct OpenModel {
   std::optional<TemporaryDirectory> made;
   std::optional<RunSession> session;
   std::vector<GivenInput> given;
+  std::vector<std::string> fixed; ///< Inputs whose values it was compiled for.
   bool quantized = false;
 };
 
@@ -96,8 +97,27 @@ Expected<OpenModel> openCompiled(const Options &options) {
   return open;
 }
 
-Expected<OpenModel> compileAndOpen(const Options &options) {
-  OpenModel open;
+/// Compiles the model for what is given to it.
+Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, CompilerOptions resolved, OpenModel &open) {
+  auto read = [&](const std::vector<std::string> &names) -> Status {
+    Expected<std::vector<GivenInput>> given = readGivenInputs(names, options.inputs, options.expect);
+    if (!given)
+      return propagate(given);
+    open.given = std::move(*given);
+    return {};
+  };
+  if (resolved.training) {
+    // A step has inputs that the model has not, and data comes in batches.
+    Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(resolved));
+    Status status = compilation ? (*compilation)->run(Phase::Differentiate) : propagate(compilation);
+    std::vector<std::string> names;
+    if (status)
+      for (const ModelPort &input : (*compilation)->inputs())
+        names.push_back(input.name);
+    if (status)
+      status = read(names);
+    return status ? std::move(compilation) : propagate(status);
+  }
   std::vector<std::string> names;
   {
     Expected<ModelFile> file = ModelFile::open(options.model);
@@ -107,21 +127,28 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
       names.push_back(input.name);
     open.quantized = isQuantized(file->graph());
   }
-  Expected<std::vector<GivenInput>> given = readGivenInputs(names, options.inputs, options.expect);
-  if (!given)
-    return propagate(given);
-  open.given = std::move(*given);
+  if (Status status = read(names); !status)
+    return propagate(status);
+  // Of several batches one step sees one: --dim says how large it is.
+  if (options.steps == 1 || resolved.dims.values.empty())
+    resolved.dims.inputShapes = givenShapes(names, open.given);
+  return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
+}
+
+Expected<OpenModel> compileAndOpen(const Options &options) {
+  OpenModel open;
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
-  resolved->dims.inputShapes = givenShapes(names, open.given);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
+  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, std::move(*resolved), open);
   if (!compilation)
     return propagate(compilation);
   Expected<TemporaryDirectory> made = TemporaryDirectory::create();
   if (!made)
     return propagate(made);
   open.made.emplace(std::move(*made));
+  for (const auto &[name, tensor] : (*compilation)->options().fixedInputs)
+    open.fixed.push_back(name);
   const std::string directory = open.made->file("model");
   if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);
@@ -158,6 +185,17 @@ Status writeOutputs(const std::string &directory, const std::vector<HostTensor> 
   return {};
 }
 
+/// The last step's outputs, and below "states" what it leaves to the next.
+Status writeResults(const std::string &directory, const std::vector<HostTensor> &outputs, const RunSession &session) {
+  Status status = writeOutputs(directory, outputs);
+  if (!status || session.model().num_states == 0)
+    return status;
+  Expected<std::vector<HostTensor>> states = session.readStates();
+  if (!states)
+    return propagate(states);
+  return writeOutputs((std::filesystem::path(directory) / "states").string(), *states);
+}
+
 struct Checked {
   std::string name;
   TensorComparison comparison;
@@ -189,21 +227,52 @@ std::string preview(const HostTensor &tensor) {
   return text + (shown < tensor.numElements() ? " ..." : "");
 }
 
+/// What an output of one number was in each step: a loss.
+struct Series {
+  std::string name;
+  std::vector<double> values;
+};
+
 struct Outcome {
+  std::vector<Series> series;
   std::vector<Checked> checked;
   bool passes = true;
-  std::vector<int64_t> repeatNs; ///< Ascending.
+  std::vector<std::string> fixed; ///< Inputs whose values the model was compiled for.
+  std::vector<int64_t> repeatNs;  ///< Ascending.
   sluice_stats stats;
 
   int64_t medianNs() const { return repeatNs[repeatNs.size() / 2]; }
 };
 
+/// The first step, the last, and some between them.
+void printSeries(const std::vector<Series> &series) {
+  if (series.empty() || series.front().values.size() < 2)
+    return;
+  constexpr size_t kMostRows = 11;
+  std::vector<std::string> header = {"step"};
+  for (const Series &one : series)
+    header.push_back(one.name);
+  Table table(std::move(header));
+  const size_t steps = series.front().values.size(), rows = std::min(steps, kMostRows);
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t step = row * (steps - 1) / (rows - 1);
+    std::vector<std::string> cells = {concat(step + 1)};
+    for (const Series &one : series)
+      cells.push_back(concat(one.values[step]));
+    table.add(std::move(cells));
+  }
+  table.print();
+}
+
 void printOutcome(const sluice_model &model, const Outcome &outcome, const std::vector<HostTensor> &outputs) {
+  printSeries(outcome.series);
   if (outcome.checked.empty())
     for (const HostTensor &output : outputs)
       printLine("output", preview(output));
   for (const Checked &check : outcome.checked)
     printLine(check.comparison.matches ? "matches" : "differs", concat(check.name, ": ", describe(check.comparison)));
+  for (const std::string &input : outcome.fixed)
+    printLine("compiled for", concat("this value of input '", input, "'"));
   printLine("step", formatDuration(outcome.stats.step_ns));
   if (!outcome.repeatNs.empty())
     printLine("median", concat(formatDuration(outcome.medianNs()), " of ", outcome.repeatNs.size(), ", least ",
@@ -230,6 +299,9 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome) {
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][model.memories[m].name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
                                               {"plannedBytes", model.memories[m].arena_bytes}};
+  json["fixedInputs"] = outcome.fixed;
+  for (const Series &one : outcome.series)
+    json["series"][one.name] = one.values;
   if (outcome.checked.empty())
     return json;
   json["passes"] = outcome.passes;
@@ -251,7 +323,7 @@ Status runRun(const Options &options) {
     return propagate(open);
   RunSession &session = *open->session;
   const sluice_model &model = session.model();
-  Expected<std::vector<HostTensor>> inputs = makeInputs(model, std::move(open->given));
+  Expected<StepInputs> inputs = StepInputs::create(model, std::move(open->given), options.steps);
   if (!inputs)
     return propagate(inputs);
   Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
@@ -267,10 +339,18 @@ Status runRun(const Options &options) {
   }
 
   Outcome outcome;
+  outcome.fixed = open->fixed;
+  for (const HostTensor &output : *outputs)
+    if (isFloatingPoint(output.type) && output.numElements() == 1)
+      outcome.series.push_back({output.name, {}});
   // Every step is compared: the first and the steady one do not copy alike.
   for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
-    if (Status status = session.step(*inputs, *outputs); !status)
+    if (Status status = session.step(inputs->at(step), *outputs); !status)
       return status;
+    size_t next = 0;
+    for (const HostTensor &output : *outputs)
+      if (isFloatingPoint(output.type) && output.numElements() == 1)
+        outcome.series[next++].values.push_back(output.valueAt(0));
     Expected<std::vector<Checked>> checked = compareOutputs(options, open->quantized, *outputs, references);
     if (!checked)
       return propagate(checked);
@@ -279,10 +359,10 @@ Status runRun(const Options &options) {
                                  [](const Checked &check) { return check.comparison.matches; });
   }
   if (!options.outputDirectory.empty())
-    if (Status status = writeOutputs(options.outputDirectory, *outputs); !status)
+    if (Status status = writeResults(options.outputDirectory, *outputs, session); !status)
       return status;
   for (int64_t i = 0; i < options.repeat; ++i) {
-    if (Status status = session.step(*inputs, *outputs); !status)
+    if (Status status = session.step(inputs->at(options.steps + i), *outputs); !status)
       return status;
     outcome.repeatNs.push_back(session.stats().step_ns);
   }
@@ -312,17 +392,21 @@ void addRunCommand(CLI::App &app, Action &action) {
   command->add_option("MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
   command
       ->add_option("--input", options->inputs,
-                   "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0)")
+                   "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0); with "
+                   "--steps a file may hold several batches")
       ->type_name("TENSOR")
       ->allow_extra_args(false);
-  command->add_option("--output-dir", options->outputDirectory, "write each output there as .npy")->type_name("DIR");
+  command
+      ->add_option("--output-dir", options->outputDirectory,
+                   "write each output there as .npy, and states, as trained weights, below states/")
+      ->type_name("DIR");
   command->add_option("--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
       ->type_name("DIR");
   command
       ->add_option("--tolerance", options->tolerance,
                    "of floating-point outputs, greatest difference over greatest value")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--steps", options->steps, "steps to run, all compared")
+  command->add_option("--steps", options->steps, "steps to run, all compared; states live on between them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--repeat", options->repeat, "then time so many steps and print the median")

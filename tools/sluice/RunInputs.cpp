@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace sluice::driver {
 
@@ -138,6 +139,15 @@ std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::s
   return shapes;
 }
 
+std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &inputs,
+                                              const std::vector<GivenInput> &given) {
+  std::map<std::string, HostTensor> values;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (given[i].tensor)
+      values[inputs[i]] = *given[i].tensor;
+  return values;
+}
+
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given) {
   std::vector<HostTensor> inputs;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
@@ -163,6 +173,56 @@ Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vec
     inputs.push_back(std::move(*tensor));
   }
   return inputs;
+}
+
+/// How many batches of `shape` the data is; 0: it is none.
+static int64_t countBatches(const HostTensor &data, const std::vector<int64_t> &shape) {
+  if (data.shape == shape)
+    return 1;
+  if (shape.empty() || data.shape.size() != shape.size() || shape[0] < 1 || data.shape[0] < shape[0] ||
+      data.shape[0] % shape[0] != 0 || !std::equal(shape.begin() + 1, shape.end(), data.shape.begin() + 1))
+    return 0;
+  return data.shape[0] / shape[0];
+}
+
+Expected<StepInputs> StepInputs::create(const sluice_model &model, std::vector<GivenInput> given, int64_t steps) {
+  StepInputs inputs;
+  inputs.whole.resize(model.num_inputs);
+  std::string first;
+  for (uint32_t i = 0; i < model.num_inputs; ++i) {
+    const sluice_tensor_desc &desc = model.inputs[i];
+    const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
+    int64_t count = given[i].tensor ? countBatches(*given[i].tensor, shape) : 1;
+    if (count < 2)
+      continue;
+    if (steps < 2)
+      return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches for input '",
+                       desc.name, "', which takes ", formatShape(shape), ", run several steps with --steps");
+    if (inputs.batches > 1 && count != inputs.batches)
+      return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches and '", first, "' ",
+                       inputs.batches, ", give as many of each");
+    inputs.batches = count;
+    first = given[i].origin;
+    HostTensor batch = *given[i].tensor;
+    batch.shape = shape;
+    batch.bytes.resize(static_cast<size_t>(desc.bytes));
+    inputs.whole[i] = std::exchange(*given[i].tensor, std::move(batch));
+  }
+  Expected<std::vector<HostTensor>> made = makeInputs(model, std::move(given));
+  if (!made)
+    return propagate(made);
+  inputs.current = std::move(*made);
+  return inputs;
+}
+
+const std::vector<HostTensor> &StepInputs::at(int64_t step) {
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (whole[i]) {
+      std::vector<std::byte> &bytes = current[i].bytes;
+      auto begin = whole[i]->bytes.begin() + static_cast<ptrdiff_t>(bytes.size()) * (step % batches);
+      std::copy_n(begin, bytes.size(), bytes.begin());
+    }
+  return current;
 }
 
 Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::string> &outputs,

@@ -33,9 +33,29 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
 std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::string> &inputs,
                                                         const std::vector<GivenInput> &given);
 
+/// Those that are data, by name: what a model can be specialised to.
+std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &inputs,
+                                              const std::vector<GivenInput> &given);
+
 /// The tensors of a step. Fails naming an input whose type or shape is not the
 /// model's; each random one takes its own stream.
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given);
+
+/// The tensors of every step. Data that has k times the first extent the model
+/// takes is k batches: step i gets number i modulo k.
+class StepInputs {
+public:
+  /// As makeInputs; `steps` may be 1 only where there is one batch. Fails where
+  /// tensors differ in their number of batches.
+  static Expected<StepInputs> create(const sluice_model &model, std::vector<GivenInput> given, int64_t steps);
+  const std::vector<HostTensor> &at(int64_t step);
+  int64_t numBatches() const { return batches; }
+
+private:
+  std::vector<std::optional<HostTensor>> whole; ///< Per input: where it is several batches.
+  std::vector<HostTensor> current;
+  int64_t batches = 1;
+};
 
 /// What --expect compares with: output_*.pb, by the names inside where they are
 /// outputs' names, else by the numbers in the files' names. At least one.

@@ -13,6 +13,22 @@
 
 namespace sluice::driver {
 
+/// Zeroed, of the types and shapes described.
+static Expected<std::vector<HostTensor>> makeTensors(const sluice_tensor_desc *descs, uint32_t count) {
+  std::vector<HostTensor> tensors;
+  for (uint32_t i = 0; i < count; ++i) {
+    const sluice_tensor_desc &desc = descs[i];
+    Expected<ElementType> type = elementTypeFromOnnx(desc.element_type);
+    if (!type)
+      return propagate(type);
+    Expected<HostTensor> tensor = makeTensor(desc.name, *type, std::vector(desc.shape, desc.shape + desc.rank));
+    if (!tensor)
+      return propagate(tensor);
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
+}
+
 Expected<TemporaryDirectory> TemporaryDirectory::create() {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
@@ -59,6 +75,18 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostT
   return {};
 }
 
+Expected<std::vector<HostTensor>> RunSession::readStates() const {
+  Expected<std::vector<HostTensor>> states = makeTensors(model().states, model().num_states);
+  if (!states)
+    return states;
+  for (uint32_t i = 0; i < model().num_states; ++i) {
+    std::vector<std::byte> &bytes = (*states)[i].bytes;
+    if (sluice_read_state(session.get(), i, bytes.data(), static_cast<int64_t>(bytes.size())) != 0)
+      return makeError(ErrorCode::Internal, sluice_last_error());
+  }
+  return states;
+}
+
 sluice_stats RunSession::stats() const {
   sluice_stats stats = {};
   stats.size = sizeof stats;
@@ -100,18 +128,7 @@ Json RunSession::traceJson() const {
 }
 
 Expected<std::vector<HostTensor>> makeOutputs(const sluice_model &model) {
-  std::vector<HostTensor> outputs;
-  for (uint32_t i = 0; i < model.num_outputs; ++i) {
-    const sluice_tensor_desc &desc = model.outputs[i];
-    Expected<ElementType> type = elementTypeFromOnnx(desc.element_type);
-    if (!type)
-      return propagate(type);
-    Expected<HostTensor> tensor = makeTensor(desc.name, *type, std::vector(desc.shape, desc.shape + desc.rank));
-    if (!tensor)
-      return propagate(tensor);
-    outputs.push_back(std::move(*tensor));
-  }
-  return outputs;
+  return makeTensors(model.outputs, model.num_outputs);
 }
 
 } // namespace sluice::driver

@@ -37,6 +37,8 @@ public:
   const sluice_model &model() const { return *sluice_describe(session.get()); }
   /// One step. Fails also where it copied other than the planned bytes.
   Status step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs);
+  /// The model's states, as they are between steps.
+  Expected<std::vector<HostTensor>> readStates() const;
   sluice_stats stats() const;
   /// The last step's commands, in issue order.
   std::vector<sluice_command_time> commandTimes() const;

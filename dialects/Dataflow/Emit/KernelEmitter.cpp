@@ -21,7 +21,8 @@ namespace {
 /// handing it to a thread.
 constexpr int64_t kGrainElements = 16384;
 
-/// Chunk functions return nothing; their pointers do not alias.
+/// Chunk functions return nothing; their pointers do not alias, but for those of
+/// operands that the result may take the place of.
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
 /// sluice_kernel_env: { size_t size; void *pool; parallel_for }.
@@ -156,9 +157,7 @@ Value KernelEmitter::linearize(ValueRange indices, ArrayRef<int64_t> extents) {
 
 Value KernelEmitter::address(Value base, Type elementType, Value linear) {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
-  Type storage = elementType.isInteger(1) ? b.getI8Type() : elementType;
-  if (auto integer = dyn_cast<IntegerType>(storage); integer && !integer.isSignless())
-    storage = IntegerType::get(b.getContext(), integer.getWidth());
+  Type storage = storageType(elementType);
   if (auto constant = constantIndex(linear)) {
     if (*constant == 0)
       return base;
@@ -186,7 +185,7 @@ Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
   b.setInsertionPointToStart(&chunkBody.getBody().front());
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Value size = arith::ConstantIntOp::create(b, location, count, 64);
-  Type storage = elementType.isInteger(1) ? b.getI8Type() : computeType(elementType);
+  Type storage = storageType(computeType(elementType));
   return LLVM::AllocaOp::create(b, location, ptr, storage, size, /*alignment=*/64);
 }
 
@@ -208,8 +207,10 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   chunkBody = func::FuncOp::create(moduleBuilder, location, bodyName, b.getFunctionType(types, {}));
   chunkBody.setPrivate();
   Block *block = chunkBody.addEntryBlock();
+  SmallVector<unsigned> overwritten = overwritableOperands(kernelOp);
   for (unsigned i = 0; i < argumentElement.size() + 1; ++i)
-    chunkBody.setArgAttr(i, kNoAlias, b.getUnitAttr());
+    if (!llvm::is_contained(overwritten, i) && (i != numOperands || overwritten.empty()))
+      chunkBody.setArgAttr(i, kNoAlias, b.getUnitAttr());
   pointers.assign(block->args_begin(), block->args_begin() + argumentElement.size() + 1);
   b.setInsertionPointToStart(block);
   Value begin = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 2));

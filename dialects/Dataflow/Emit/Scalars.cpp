@@ -36,8 +36,8 @@ Value emitConstant(OpBuilder &b, Location loc, Type type, double value) {
 
 Value emitIntConstant(OpBuilder &b, Location loc, Type type, int64_t value) {
   Type element = getElementTypeOrSelf(type);
-  TypedAttr attr =
-      b.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true));
+  TypedAttr attr = b.getIntegerAttr(
+      element, APInt(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true));
   if (auto vector = dyn_cast<VectorType>(type))
     attr = DenseElementsAttr::get(vector, Attribute(attr));
   return arith::ConstantOp::create(b, loc, attr);
@@ -59,23 +59,157 @@ static Type lanesOf(Type element, int64_t lanes) {
   return lanes == 1 ? element : Type(VectorType::get({lanes}, element));
 }
 
-/// How an element type lies in memory: bf16 as its bits (its conversions are
-/// integer shifts), bool as a byte.
-static Type storageType(Type elementType) {
+Type storageType(Type elementType) {
   MLIRContext *context = elementType.getContext();
-  if (elementType.isInteger(1))
-    return IntegerType::get(context, 8);
   if (elementType.isBF16())
     return IntegerType::get(context, 16);
+  if (isSmallFloat(elementType))
+    return IntegerType::get(context, 8);
   if (auto integer = dyn_cast<IntegerType>(elementType))
-    return IntegerType::get(context, integer.getWidth());
+    return IntegerType::get(context, std::max(8U, integer.getWidth()));
   return elementType;
 }
+
+//===----------------------------------------------------------------------===//
+// Floats of 8 and 4 bits
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How a small float type's bits are read: sign, exponent, mantissa.
+struct SmallFloat {
+  int exponentBits, mantissaBits, bias;
+  /// All larger codes are NaN (or, with infinity, one of it and then NaN).
+  int largestFinite;
+  bool hasInfinity, hasNan;
+  /// The code of negative zero is the only NaN.
+  bool nanIsNegativeZero;
+
+  int bits() const { return 1 + exponentBits + mantissaBits; }
+  int sign() const { return 1 << (exponentBits + mantissaBits); }
+  int nan() const { return nanIsNegativeZero ? sign() : sign() - 1; }
+};
+} // namespace
+
+/// Of every small float type but f8E8M0FNU, which has neither sign nor mantissa.
+static SmallFloat smallFloat(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return {4, 3, 7, 0x7e, false, true, false};
+  if (isa<Float8E4M3FNUZType>(type))
+    return {4, 3, 8, 0x7f, false, true, true};
+  if (isa<Float8E5M2Type>(type))
+    return {5, 2, 15, 0x7b, true, true, false};
+  if (isa<Float8E5M2FNUZType>(type))
+    return {5, 2, 16, 0x7f, false, true, true};
+  return {2, 1, 1, 7, false, false, false}; // f4E2M1FN
+}
+
+namespace {
+/// Bit manipulation on i32, scalar or vector.
+struct Bits {
+  OpBuilder &b;
+  Location loc;
+  Type type;      ///< i32
+  Type floatType; ///< f32
+
+  Value c(int64_t value) const { return emitIntConstant(b, loc, type, value); }
+  Value real(double value) const { return emitConstant(b, loc, floatType, value); }
+  Value add(Value x, Value y) const { return arith::AddIOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) const { return arith::SubIOp::create(b, loc, x, y); }
+  Value conj(Value x, Value y) const { return arith::AndIOp::create(b, loc, x, y); }
+  Value disj(Value x, Value y) const { return arith::OrIOp::create(b, loc, x, y); }
+  Value shl(Value x, int64_t n) const { return arith::ShLIOp::create(b, loc, x, c(n)); }
+  Value shr(Value x, int64_t n) const { return arith::ShRUIOp::create(b, loc, x, c(n)); }
+  Value eq(Value x, Value y) const { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); }
+  Value gt(Value x, Value y) const { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, x, y); }
+  Value select(Value condition, Value x, Value y) const { return arith::SelectOp::create(b, loc, condition, x, y); }
+  Value toFloat(Value bits) const { return arith::BitcastOp::create(b, loc, floatType, bits); }
+  Value toBits(Value value) const { return arith::BitcastOp::create(b, loc, type, value); }
+};
+constexpr int kFloatMantissa = 23, kFloatBias = 127, kFloatInfinity = 0x7f800000, kFloatNan = 0x7fc00000;
+} // namespace
+
+static Value fromSmallFloat(OpBuilder &b, Location loc, Type elementType, Value raw) {
+  Type wide = withElement(raw.getType(), b.getI32Type());
+  Bits f{b, loc, wide, withElement(raw.getType(), b.getF32Type())};
+  Value code = arith::ExtUIOp::create(b, loc, wide, raw);
+  if (isa<Float8E8M0FNUType>(elementType)) {
+    // 2^(code - 127): code is f32's own exponent; 0 is the one subnormal.
+    Value bits = f.select(f.eq(code, f.c(0)), f.c(1 << (kFloatMantissa - 1)), f.shl(code, kFloatMantissa));
+    return f.toFloat(f.select(f.eq(code, f.c(0xff)), f.c(kFloatNan), bits));
+  }
+  SmallFloat type = smallFloat(elementType);
+  Value magnitude = f.conj(code, f.c(type.sign() - 1));
+  // Read as f32 it is too small by a power of two; subnormals come out right with the others.
+  Value value = f.toFloat(f.shl(magnitude, kFloatMantissa - type.mantissaBits));
+  value = arith::MulFOp::create(b, loc, value, f.real(std::ldexp(1.0, kFloatBias - type.bias)));
+  Value bits = f.toBits(value);
+  if (type.hasInfinity) {
+    bits = f.select(f.gt(magnitude, f.c(type.largestFinite + 1)), f.c(kFloatNan), bits);
+    bits = f.select(f.eq(magnitude, f.c(type.largestFinite + 1)), f.c(kFloatInfinity), bits);
+  } else if (type.hasNan && !type.nanIsNegativeZero) {
+    bits = f.select(f.gt(magnitude, f.c(type.largestFinite)), f.c(kFloatNan), bits);
+  }
+  Value sign = f.shl(f.conj(code, f.c(type.sign())), 32 - type.bits());
+  bits = f.disj(bits, sign);
+  if (type.nanIsNegativeZero)
+    bits = f.select(f.eq(code, f.c(type.nan())), f.c(kFloatNan), bits);
+  return f.toFloat(bits);
+}
+
+/// Rounds to nearest even. What is too large becomes the largest finite value (`saturate`), or infinity or NaN,
+/// whichever the type has.
+static Value toSmallFloat(OpBuilder &b, Location loc, Type elementType, Value value, bool saturate) {
+  Type byte = withElement(value.getType(), b.getI8Type());
+  Bits f{b, loc, withElement(value.getType(), b.getI32Type()), value.getType()};
+  Value bits = f.toBits(value);
+  Value magnitude = f.conj(bits, f.c(0x7fffffff));
+  Value isNan = f.gt(magnitude, f.c(kFloatInfinity));
+  if (isa<Float8E8M0FNUType>(elementType)) {
+    // To the next power of two above; there is no sign.
+    constexpr int kMost = 0xfe;
+    Value code = f.shr(f.add(magnitude, f.c((1 << kFloatMantissa) - 1)), kFloatMantissa);
+    // 2^-127 is subnormal in f32.
+    code = f.select(f.gt(magnitude, f.c(1 << (kFloatMantissa - 1))), code, f.c(0));
+    code = f.select(f.gt(code, f.c(kMost)), f.c(saturate ? kMost : kMost + 1), code);
+    return arith::TruncIOp::create(b, loc, byte, f.select(isNan, f.c(kMost + 1), code));
+  }
+  SmallFloat type = smallFloat(elementType);
+  int drop = kFloatMantissa - type.mantissaBits;
+  // Normal results: round on the bits, then move the exponent.
+  Value odd = f.conj(f.shr(magnitude, drop), f.c(1));
+  Value rounded = f.shr(f.add(f.add(magnitude, f.c((1 << (drop - 1)) - 1)), odd), drop);
+  Value normal = f.sub(rounded, f.c((kFloatBias - type.bias) << type.mantissaBits));
+  // Subnormal ones: adding a power of two whose last place is theirs rounds them.
+  double magic = std::ldexp(1.0, drop + 1 - type.bias);
+  Value shifted = arith::AddFOp::create(b, loc, f.toFloat(magnitude), f.real(magic));
+  Value subnormal = f.sub(f.toBits(shifted), f.toBits(f.real(magic)));
+  Value isNormal = f.gt(magnitude, f.c(((kFloatBias - type.bias + 1) << kFloatMantissa) - 1));
+  Value code = f.select(isNormal, normal, subnormal);
+  int overflow = saturate || !type.hasNan ? type.largestFinite : type.hasInfinity ? type.largestFinite + 1 : type.nan();
+  Value isLarge = f.gt(code, f.c(type.largestFinite));
+  code = f.select(isLarge, f.c(overflow), code);
+  Value sign = f.conj(f.shr(bits, 32 - type.bits()), f.c(type.sign()));
+  Value isSigned = type.nanIsNegativeZero ? f.gt(code, f.c(0)) : Value();
+  Value withSign = f.disj(code, sign);
+  code = isSigned ? f.select(isSigned, withSign, code) : withSign;
+  // A type without NaN has negative zero in its place.
+  Value nan = type.nanIsNegativeZero || !type.hasNan ? f.c(type.sign()) : f.disj(f.c(type.nan()), sign);
+  code = f.select(isNan, nan, code);
+  return arith::TruncIOp::create(b, loc, byte, code);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
 
 static Value fromStorage(OpBuilder &b, Location loc, Type elementType, Value raw) {
   Type type = raw.getType();
   if (elementType.isInteger(1))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, raw, emitIntConstant(b, loc, type, 0));
+  if (isSmallFloat(elementType))
+    return fromSmallFloat(b, loc, elementType, raw);
+  if (auto integer = dyn_cast<IntegerType>(elementType); integer && integer.getWidth() < 8)
+    return arith::TruncIOp::create(b, loc, withElement(type, computeType(elementType)), raw);
   if (elementType.isF16())
     return arith::ExtFOp::create(b, loc, withElement(type, b.getF32Type()), raw);
   if (elementType.isBF16()) {
@@ -87,10 +221,15 @@ static Value fromStorage(OpBuilder &b, Location loc, Type elementType, Value raw
   return raw;
 }
 
-static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value) {
+static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value, bool saturate = true) {
   Type type = value.getType();
-  if (elementType.isInteger(1))
-    return arith::ExtUIOp::create(b, loc, withElement(type, b.getI8Type()), value);
+  if (isSmallFloat(elementType))
+    return toSmallFloat(b, loc, elementType, value, saturate);
+  if (auto integer = dyn_cast<IntegerType>(elementType); integer && integer.getWidth() < 8) {
+    Type byte = withElement(type, b.getI8Type());
+    return isUnsignedElement(elementType) ? arith::ExtUIOp::create(b, loc, byte, value).getResult()
+                                          : arith::ExtSIOp::create(b, loc, byte, value).getResult();
+  }
   if (elementType.isF16())
     return arith::TruncFOp::create(b, loc, withElement(type, b.getF16Type()), value);
   if (elementType.isBF16()) {
@@ -123,9 +262,17 @@ void emitStore(OpBuilder &b, Location loc, Value address, Type elementType, Valu
 }
 
 Value emitRoundTrip(OpBuilder &b, Location loc, Type elementType, Value value) {
-  if (!elementType.isF16() && !elementType.isBF16())
+  if (!elementType.isF16() && !elementType.isBF16() && !isSmallFloat(elementType))
     return value;
   return fromStorage(b, loc, elementType, toStorage(b, loc, elementType, value));
+}
+
+Value emitBitcast(OpBuilder &b, Location loc, Value value, Type from, Type to) {
+  Value raw = toStorage(b, loc, from, value);
+  Type wanted = withElement(raw.getType(), storageType(to));
+  if (raw.getType() != wanted)
+    raw = arith::BitcastOp::create(b, loc, wanted, raw);
+  return fromStorage(b, loc, to, raw);
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,8 +407,8 @@ static Value emitFloatUnary(const Floats &f, UnaryKind kind, Value x, double alp
     Value result = emitIntConstant(b, loc, bits, 0);
     for (auto [wanted, value] : {std::pair(alpha, infinity), std::pair(beta, -infinity)})
       if (wanted != 0)
-        result = arith::OrIOp::create(
-            b, loc, result, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, f.c(value)));
+        result = arith::OrIOp::create(b, loc, result,
+                                      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, f.c(value)));
     return result;
   }
   case UnaryKind::shrink: {
@@ -316,8 +463,7 @@ static Value emitIntDivision(OpBuilder &b, Location loc, Value x, Value y, bool 
   Value isZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, zero);
   Value isSpecial = isZero;
   if (!isUnsigned) {
-    Value isMinusOne =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, emitIntConstant(b, loc, type, -1));
+    Value isMinusOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, emitIntConstant(b, loc, type, -1));
     isSpecial = arith::OrIOp::create(b, loc, isZero, isMinusOne);
   }
   Value safe = arith::SelectOp::create(b, loc, isSpecial, one, y);
@@ -350,8 +496,8 @@ static Value emitIntBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x,
     // Python's sign: the divisor's.
     Value zero = emitIntConstant(b, loc, type, 0);
     Value nonZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, rest, zero);
-    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         arith::XOrIOp::create(b, loc, rest, y), zero);
+    Value differ =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, arith::XOrIOp::create(b, loc, rest, y), zero);
     Value adjust = arith::AndIOp::create(b, loc, nonZero, differ);
     return arith::SelectOp::create(b, loc, adjust, arith::AddIOp::create(b, loc, rest, y), rest);
   }
@@ -497,6 +643,8 @@ Value emitCast(OpBuilder &b, Location loc, Value x, Type from, Type to, bool sat
         value = arith::ExtFOp::create(b, loc, target, x);
       else if (toWidth < fromWidth)
         value = arith::TruncFOp::create(b, loc, target, x);
+      if (isSmallFloat(to))
+        return fromStorage(b, loc, to, toStorage(b, loc, to, value, saturate));
       return emitRoundTrip(b, loc, to, value);
     }
     if (to.isInteger(1))

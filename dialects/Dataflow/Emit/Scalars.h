@@ -21,6 +21,11 @@ mlir::Value emitIntConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type t
 /// The lowest (or highest) value of a compute type, infinite where it can be.
 mlir::Value emitExtreme(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, bool isUnsigned, bool lowest);
 
+/// How an element type lies in memory: bf16 as its bits (its conversions are
+/// integer shifts); floats and integers of less than a byte, small floats and
+/// bool in one.
+mlir::Type storageType(mlir::Type elementType);
+
 /// Loads `lanes` elements of a tensor's element type as its compute type.
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
                      int64_t lanes);
@@ -30,6 +35,10 @@ void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir
 /// Rounds a value of compute type as storing it and loading it again would.
 mlir::Value emitRoundTrip(mlir::OpBuilder &b, mlir::Location loc, mlir::Type elementType, mlir::Value value);
 
+/// The bits of an element of type `from` as one of type `to`, of the same size;
+/// both values are of compute type.
+mlir::Value emitBitcast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type from, mlir::Type to);
+
 mlir::Value emitUnary(mlir::OpBuilder &b, mlir::Location loc, UnaryKind kind, mlir::Value x, bool isUnsigned,
                       double alpha, double beta);
 mlir::Value emitBinary(mlir::OpBuilder &b, mlir::Location loc, BinaryKind kind, mlir::Value x, mlir::Value y,
@@ -37,7 +46,8 @@ mlir::Value emitBinary(mlir::OpBuilder &b, mlir::Location loc, BinaryKind kind, 
 mlir::Value emitCompare(mlir::OpBuilder &b, mlir::Location loc, ComparePredicate predicate, mlir::Value x,
                         mlir::Value y, bool isUnsigned);
 /// From the compute type of `from` to that of `to`. Never undefined: floats out
-/// of an integer's range clamp (`saturate`) or wrap through 64 bits.
+/// of an integer's range clamp (`saturate`) or wrap through 64 bits; those out of
+/// a small float's clamp to its largest (`saturate`) or become infinity or NaN.
 mlir::Value emitCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to,
                      bool saturate);
 

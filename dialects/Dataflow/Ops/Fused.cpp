@@ -21,8 +21,7 @@ ParseResult FusedOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   auto parseOne = [&]() -> ParseResult {
     return failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
-                   parser.parseOperand(operands.emplace_back()) ||
-                   parser.parseColonType(arguments.back().type));
+                   parser.parseOperand(operands.emplace_back()) || parser.parseColonType(arguments.back().type));
   };
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne) ||
@@ -32,8 +31,7 @@ ParseResult FusedOp::parse(OpAsmParser &parser, OperationState &result) {
   for (const OpAsmParser::Argument &argument : arguments)
     types.push_back(argument.type);
   Region *body = result.addRegion();
-  return failure(parser.resolveOperands(operands, types, loc, result.operands) ||
-                 parser.parseRegion(*body, arguments));
+  return failure(parser.resolveOperands(operands, types, loc, result.operands) || parser.parseRegion(*body, arguments));
 }
 
 void FusedOp::print(OpAsmPrinter &printer) {
@@ -65,8 +63,8 @@ static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
       return group.emitOpError("member '") << anchor->getName() << "' has an epilogue, which it does not take";
     if (!isa<ElementwiseOpInterface>(op) || cast<RankedTensorType>(op.getResult(0).getType()).getShape() !=
                                                 cast<RankedTensorType>(anchor->getResult(0).getType()).getShape())
-      return group.emitOpError("member '") << op.getName() << "' does more than map each element of '"
-                                           << anchor->getName() << "'";
+      return group.emitOpError("member '")
+             << op.getName() << "' does more than map each element of '" << anchor->getName() << "'";
     epilogue.insert(op.getResult(0));
   }
   if (yield.getNumOperands() != anchor->getNumResults())
@@ -134,4 +132,41 @@ StringRef FusedOp::getCostClass() {
       if (!heaviest || cost.getFlops() > cast<CostOpInterface>(heaviest).getFlops())
         heaviest = &member;
   return heaviest ? cast<CostOpInterface>(heaviest).getCostClass() : StringRef("elementwise");
+}
+
+//===----------------------------------------------------------------------===//
+// In place
+//===----------------------------------------------------------------------===//
+
+/// Whether a member's value reaches the group's anchor: it is then read in
+/// another order than results are written.
+static bool feedsAnchor(Operation *member, Operation *anchor) {
+  return member == anchor || llvm::any_of(member->getUsers(), [&](Operation *user) {
+           return user->getBlock() == member->getBlock() && feedsAnchor(user, anchor);
+         });
+}
+
+SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
+  SmallVector<unsigned> operands;
+  if (op->getNumResults() != 1)
+    return operands;
+  auto group = dyn_cast<FusedOp>(op);
+  Operation *anchor = group ? group.getAnchor() : nullptr;
+  auto isReadInStep = [&](Operation *user) {
+    return isa<ElementwiseOpInterface, YieldOp>(user) && !(anchor && feedsAnchor(user, anchor));
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned i = operand.getOperandNumber();
+    if (operand.get().getType() != op->getResult(0).getType())
+      continue;
+    if (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op))
+      operands.push_back(i);
+  }
+  // Elemental members ask for elements in an order of their own.
+  auto isInStep = [&](Operation &member) {
+    return &member == anchor || isa<ElementwiseOpInterface, ConstantOp, YieldOp>(member);
+  };
+  if (group && !llvm::all_of(group.getBody().front(), isInStep))
+    operands.clear();
+  return operands;
 }

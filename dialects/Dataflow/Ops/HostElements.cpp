@@ -7,7 +7,9 @@
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -47,6 +49,30 @@ T narrow(double value) {
   }
 }
 
+/// Small floats are stored as their codes, which are bytes.
+double decode(Type type, double code) {
+  auto floatType = cast<FloatType>(type);
+  llvm::APFloat f(floatType.getFloatSemantics(), llvm::APInt(floatType.getWidth(), static_cast<uint64_t>(code)));
+  bool loses;
+  f.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return f.convertToDouble();
+}
+/// As a saturating cast rounds.
+double encode(Type type, double value) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+  if (std::isnan(value) && isa<Float4E2M1FNType>(type))
+    return 8; // It has no NaN: negative zero.
+  llvm::APFloat f(value), most = llvm::APFloat::getLargest(semantics);
+  bool loses;
+  f.convert(semantics,
+            isa<Float8E8M0FNUType>(type) ? llvm::APFloat::rmTowardPositive : llvm::APFloat::rmNearestTiesToEven, &loses);
+  if (!std::isnan(value) && (f.isNaN() || f.isInfinity()))
+    f = value < 0 && llvm::APFloat::semanticsHasSignedRepr(semantics)
+            ? llvm::APFloat::getLargest(semantics, /*Negative=*/true)
+            : most;
+  return static_cast<double>(f.bitcastToAPInt().getZExtValue());
+}
+
 /// Calls fn(T()) with the C++ type an element is stored as.
 template <typename Fn>
 void dispatch(Type type, Fn fn) {
@@ -58,10 +84,14 @@ void dispatch(Type type, Fn fn) {
     return fn(Half());
   if (type.isBF16())
     return fn(BFloat());
+  if (isSmallFloat(type))
+    return fn(uint8_t());
   bool isUnsigned = isUnsignedElement(type);
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
     return fn(uint8_t());
+  case 2:
+  case 4:
   case 8:
     return isUnsigned ? fn(uint8_t()) : fn(int8_t());
   case 16:
@@ -140,6 +170,9 @@ void ElementReader::readAs(int64_t start, int64_t count, T *out) const {
         out[i] = at(index[i]);
     }
   });
+  if (isSmallFloat(tensor.type.getElementType()))
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = static_cast<T>(decode(tensor.type.getElementType(), static_cast<double>(out[i])));
 }
 
 void ElementReader::read(int64_t start, int64_t count, double *out) const { readAs(start, count, out); }
@@ -147,6 +180,19 @@ void ElementReader::read(int64_t start, int64_t count, int64_t *out) const { rea
 
 template <typename T>
 static void writeAs(MutableTensorView tensor, int64_t start, int64_t count, const T *values) {
+  Type type = tensor.type.getElementType();
+  T fitted[kRun];
+  if (isSmallFloat(type)) {
+    for (int64_t i = 0; i < count; ++i)
+      fitted[i] = static_cast<T>(encode(type, static_cast<double>(values[i])));
+    values = fitted;
+  } else if (unsigned width = type.getIntOrFloatBitWidth(); isa<IntegerType>(type) && width > 1 && width < 8) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto bits = static_cast<uint64_t>(static_cast<int64_t>(values[i])) & ((1U << width) - 1);
+      fitted[i] = isUnsignedElement(type) ? static_cast<T>(bits) : static_cast<T>(llvm::SignExtend64(bits, width));
+    }
+    values = fitted;
+  }
   dispatch(tensor.type.getElementType(), [&](auto sample) {
     using Stored = decltype(sample);
     for (int64_t i = 0; i < count; ++i) {

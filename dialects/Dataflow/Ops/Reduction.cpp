@@ -482,13 +482,13 @@ void CumsumOp::emitKernel(KernelEmitter &kernel) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {
-      Value zero = emitConstant(b, loc, computeType(element), 0);
-      kernel.reduce(kernel.index(0), kernel.index(length), 1, zero, [&](Value step, ValueRange carried) {
+      Value neutral = emitConstant(b, loc, computeType(element), getProduct() ? 1 : 0);
+      kernel.reduce(kernel.index(0), kernel.index(length), 1, neutral, [&](Value step, ValueRange carried) {
         SmallVector<Value> at = kernel.delinearize(item, kept);
         at[getAxis()] =
             getReverse() ? arith::SubIOp::create(b, loc, kernel.index(length - 1), step).getResult() : step;
-        Value sum = emitBinary(b, loc, BinaryKind::add, carried[0], kernel.element(getInput(), at),
-                               isUnsignedElement(element));
+        Value sum = emitBinary(b, loc, getProduct() ? BinaryKind::mul : BinaryKind::add, carried[0],
+                               kernel.element(getInput(), at), isUnsignedElement(element));
         kernel.store(emitRoundTrip(b, loc, element, getExclusive() ? Value(carried[0]) : sum), at);
         return SmallVector<Value>{sum};
       });

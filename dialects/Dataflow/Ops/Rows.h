@@ -17,6 +17,8 @@ struct RowReducer {
   KernelEmitter &kernel;
   int64_t length;
   int64_t lanes; ///< 1: scalars only.
+  /// Vectors that are folded at a time, in rows of at least kLong of them.
+  static constexpr int64_t kChunk = 256, kLong = 8 * kChunk;
 
   int64_t whole() const { return lanes > 1 ? length / lanes * lanes : 0; }
 
@@ -28,10 +30,25 @@ struct RowReducer {
     mlir::Value acc;
     if (whole() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
-      mlir::Value wide = kernel.reduce(kernel.index(0), kernel.index(whole()), lanes, initial(vector),
-                                       [&](mlir::Value i, mlir::ValueRange sums) {
-                                         return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, lanes))};
-                                       })[0];
+      auto fold = [&](mlir::Value from, mlir::Value to) {
+        return kernel.reduce(from, to, lanes, initial(vector), [&](mlir::Value i, mlir::ValueRange sums) {
+          return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, lanes))};
+        })[0];
+      };
+      mlir::Value wide;
+      int64_t chunk = kChunk * lanes, chunked = whole() / chunk * chunk;
+      if (whole() < kLong * lanes) {
+        wide = fold(kernel.index(0), kernel.index(whole()));
+      } else {
+        // Sums of sums: their rounding error grows with the parts' lengths, not with the row's.
+        wide = kernel.reduce(kernel.index(0), kernel.index(chunked), chunk, initial(vector),
+                             [&](mlir::Value i, mlir::ValueRange sums) {
+                               mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)));
+                               return llvm::SmallVector<mlir::Value>{join(sums[0], part)};
+                             })[0];
+        if (chunked < whole())
+          wide = join(wide, fold(kernel.index(chunked), kernel.index(whole())));
+      }
       // Halves onto halves: log2(lanes) steps.
       for (int64_t width = lanes; width > 1; width /= 2) {
         mlir::Value low = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {0}, {width / 2}, {1});

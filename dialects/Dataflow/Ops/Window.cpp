@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Ops/Coordinates.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -227,38 +228,6 @@ FailureOr<Operation *> ResizeOp::permute(OpBuilder &builder, ArrayRef<int64_t> p
       .getOperation();
 }
 
-namespace {
-/// Scalar f32 arithmetic for coordinates.
-struct Coordinates {
-  KernelEmitter &kernel;
-  OpBuilder &b = kernel.builder();
-  Location loc = kernel.loc();
-
-  Value c(double value) const { return emitConstant(b, loc, b.getF32Type(), value); }
-  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) const { return arith::SubFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
-  Value fromIndex(Value i) const {
-    return arith::SIToFPOp::create(b, loc, b.getF32Type(), arith::IndexCastOp::create(b, loc, b.getI64Type(), i));
-  }
-  /// Far out of range, where conversion is undefined, is out of range still.
-  Value toIndex(Value x) const {
-    constexpr double kFar = 1 << 30;
-    x = arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, c(kFar)), x, c(kFar));
-    x = arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, c(-kFar)), x,
-                                c(-kFar));
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), arith::FPToSIOp::create(b, loc, b.getI64Type(), x));
-  }
-  Value floor(Value x) const { return math::FloorOp::create(b, loc, x); }
-  Value ceil(Value x) const { return math::CeilOp::create(b, loc, x); }
-  Value clamp(Value i, int64_t extent) const {
-    Value low = arith::MaxSIOp::create(b, loc, i, kernel.index(0));
-    return arith::MinSIOp::create(b, loc, low, kernel.index(extent - 1));
-  }
-};
-} // namespace
-
 /// Where output position `i` of dimension `d` falls in the input.
 static Value originalCoordinate(ResizeOp op, const Coordinates &f, size_t d, Value i) {
   int64_t in = shapeOf(op.getInput())[d], out = shapeOf(op.getResult())[d];
@@ -342,20 +311,7 @@ Value ResizeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
       taps[d].push_back({f.clamp(kernel.add(origin, kernel.index(1)), in[d]), fraction});
       continue;
     }
-    // Keys 1981, with coefficient a, at distances fraction + 1 .. 2 - fraction.
-    Value a = f.c(getCubicCoeff().convertToDouble());
-    auto far = [&](Value t) {
-      // a t^3 - 5a t^2 + 8a t - 4a
-      Value inner = f.add(f.mul(f.sub(t, f.c(5)), t), f.c(8));
-      return f.mul(a, f.sub(f.mul(inner, t), f.c(4)));
-    };
-    auto near = [&](Value t) {
-      // (a + 2) t^3 - (a + 3) t^2 + 1
-      Value inner = f.sub(f.mul(f.add(a, f.c(2)), t), f.add(a, f.c(3)));
-      return f.add(f.mul(f.mul(inner, t), t), f.c(1));
-    };
-    Value rest = f.sub(f.c(1), fraction);
-    SmallVector<Value> weights{far(f.add(fraction, f.c(1))), near(fraction), near(rest), far(f.add(rest, f.c(1)))};
+    SmallVector<Value> weights = cubicWeights(f, fraction, getCubicCoeff().convertToDouble());
     Value sum;
     for (int64_t k = 0; k < 4; ++k) {
       Value at = kernel.add(origin, kernel.index(k - 1));

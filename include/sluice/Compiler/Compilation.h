@@ -5,6 +5,7 @@
 #ifndef SLUICE_COMPILER_COMPILATION_H
 #define SLUICE_COMPILER_COMPILATION_H
 
+#include "sluice/Compiler/Training.h"
 #include "sluice/Machine/Machine.h"
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Search/Search.h"
@@ -14,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,11 @@ class ModuleOp;
 
 namespace sluice {
 
+struct ExportOptions;
+struct PlanFile;
+
 /// The phases of `--compile-to` and `--dump-phases`, in order.
-enum class Phase { Import, Simplify, Fuse, Place, Schedule, Exec, Codegen, Link };
+enum class Phase { Import, Simplify, Differentiate, Fuse, Place, Schedule, Exec, Codegen, Link };
 const std::vector<std::string> &phaseNames();
 Expected<Phase> parsePhase(std::string_view name);
 
@@ -46,6 +51,10 @@ struct CompilerOptions {
   /// "native", "x86-64-v3"... with or without "cpu:".
   std::string target = "native";
   DimBindings dims;
+  /// Inputs whose values the program is specialised to: see ImportOptions.
+  std::map<std::string, HostTensor> fixedInputs;
+  /// Makes a training step of the model; absent: inference.
+  std::optional<TrainingOptions> training;
   /// Directory for each phase's IR; empty: none.
   std::string dumpPhases;
   /// A plan file to follow instead of searching; empty: search.
@@ -75,6 +84,11 @@ public:
   /// Opens and imports the model, and reads the machine. Fails with a
   /// diagnostic; nothing is written.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
+  /// As create, for a model whose inputs' values are known: where the model cannot be compiled for every value, it is
+  /// compiled for those of as few inputs as it takes, small ones, and refuses others at run time.
+  /// options().fixedInputs says which.
+  static Expected<std::unique_ptr<Compilation>> createFor(const std::string &modelPath, CompilerOptions options,
+                                                          const std::map<std::string, HostTensor> &values);
   ~Compilation();
 
   /// Runs every phase not yet run, up to `last`. Link is reached through link().
@@ -83,10 +97,15 @@ public:
   /// parameters.bin, manifest.json, model.h, plan.json. Nothing half-written.
   Status link(const std::string &directory);
 
+  /// Writes the program as it was imported as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model
+  /// and target, its decisions become the nodes' metadata; fails naming an operator of it that is not here.
+  Status exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan = nullptr);
+
   const CompilerOptions &options() const;
   mlir::ModuleOp module();
   const Machine &machine() const;
   std::string name() const;
+  /// The program's: with training, from Differentiate on, those of a step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
 
@@ -103,6 +122,12 @@ private:
   struct State;
   std::unique_ptr<State> state;
 };
+
+/// Writes the program that an artifact was compiled from as an ONNX model, its plan's decisions as the nodes' metadata.
+/// Weights are read from the model at `modelPath`; empty: where it was when the artifact was compiled. Fails where it is
+/// not there, or not the same; not asked for with ExportOptions::weights omitted, or where there are none.
+Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
+                      const ExportOptions &options);
 
 } // namespace sluice
 

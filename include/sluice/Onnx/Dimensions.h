@@ -8,6 +8,7 @@
 #include "sluice/Onnx/ModelFile.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct DimBindings {
   std::map<std::string, int64_t> values;
   /// Shapes of inputs given as data, by input name; the input itself may not declare any.
   std::map<std::string, std::vector<int64_t>> inputShapes;
+  /// Shapes of the elements of inputs that are sequences, by input name; none for an optional without a value.
+  std::map<std::string, std::vector<std::vector<int64_t>>> sequences;
 };
 
 /// A symbol, and where the model uses it first.
@@ -35,6 +38,8 @@ Expected<std::pair<std::string, int64_t>> parseDimBinding(std::string_view text)
 struct BoundInputs {
   /// Static shape of each of model.inputs(), same order.
   std::vector<std::vector<int64_t>> shapes;
+  /// Shapes of its elements, of one that is a sequence or an optional without a value; nothing for a tensor.
+  std::vector<std::optional<std::vector<std::vector<int64_t>>>> sequences;
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };

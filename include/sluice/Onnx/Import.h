@@ -11,12 +11,27 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <optional>
+
 namespace sluice {
+
+/// How a model is read that is to be trained.
+struct TrainingImport {
+  /// ECMAScript regular expression that a trainable initializer's whole name matches; empty: every one that holds more
+  /// than one float.
+  std::string trainable;
+  /// Of dropout's masks.
+  uint64_t seed = 0;
+};
 
 struct ImportOptions {
   DimBindings dims;
+  /// Trainable initializers become `dataflow.state`s; batch normalisation uses the batch's statistics, and updates the
+  /// running ones (results with the attribute `dataflow.updates`); dropout drops. Absent: the model as it infers.
+  std::optional<TrainingImport> training;
   /// Inputs whose data is known now, by name: the program is specialised to it. Shapes, axes and the like that are
-  /// graph inputs need this, as all shapes are static. Their arguments stay, unread.
+  /// graph inputs need this, as all shapes are static. Their arguments stay, unread, with the value in the attribute
+  /// `dataflow.fixed`.
   std::map<std::string, HostTensor> fixedInputs;
 };
 
@@ -24,7 +39,9 @@ struct ImportOptions {
 /// results in the model's order, each with its name in the attribute `dataflow.name`; operators keep their nodes'
 /// names as locations. Initializers beyond a few hundred bytes are resources that point into the mapped file.
 ///
-/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind.
+/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind. Inputs and outputs
+/// that are sequences are one argument or result an element, "x[0]". An output whose extent only the data says has room
+/// for all there can be, and a result more, "y:extent0", with what holds of it.
 ///
 /// Fails on operators, versions, types or attributes it does not know, with one error that lists all such nodes; on
 /// unbound dimensions; and on a node whose operands do not fit its operator. The context must have the dataflow and

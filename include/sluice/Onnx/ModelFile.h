@@ -59,10 +59,17 @@ struct DomainVersion {
   int64_t version = 0;
 };
 
+/// A file of external data that is not there.
+struct MissingData {
+  std::string file;   ///< As the model names it.
+  std::string tensor; ///< One that lies in it.
+};
+
 class ModelFile {
 public:
   /// Opens a binary model, or textual ONNX where the name ends in .onnxtxt. External data is looked for below the
-  /// file's directory, and must be regular files reached without a link; see DESIGN.md, Errors.
+  /// file's directory, and must be regular files reached without a link; see DESIGN.md, Errors. A file that does not
+  /// exist is no error: shapes are enough to plan with.
   static Expected<ModelFile> open(const std::string &path);
   /// A binary model in memory; external data is an error. `name` stands for the path in errors.
   static Expected<ModelFile> fromBytes(std::string_view bytes, const std::string &name);
@@ -83,7 +90,13 @@ public:
   const std::vector<DeclaredTensor> &inputs() const;
   const std::vector<DeclaredTensor> &outputs() const;
 
+  /// Files of external data that do not exist, each once.
+  const std::vector<MissingData> &missingData() const;
+  /// Fails naming a missing file, for whoever needs the data itself.
+  Status requireData() const;
+
   /// The data of any TensorProto of this model. Maps external files on first use; never copies initializers' raw data.
+  /// No bytes where the file is missing.
   Expected<TensorData> tensor(const ::onnx::TensorProto &tensor) const;
 
   struct State;

@@ -71,7 +71,8 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
 struct TensorData {
   int32_t elementType = onnxtype::Undefined;
   std::vector<int64_t> dims;
-  /// Row-major, little-endian, 4- and 2-bit types packed, low bits first. Not aligned.
+  /// Row-major, little-endian, 4- and 2-bit types packed, low bits first (or, of as many bytes as elements, unpacked).
+  /// Not aligned. Empty where the data is missing.
   std::span<const std::byte> bytes;
   /// Keeps `bytes` alive.
   std::shared_ptr<const void> owner;
@@ -82,6 +83,9 @@ struct TensorData {
 /// Bytes an element type and count take; checked counts only.
 int64_t tensorByteCount(int32_t elementType, int64_t elementCount);
 
+/// One byte an element: 4- and 2-bit types unpacked, signed integers extended; others as they are.
+std::vector<std::byte> unpackedBytes(const TensorData &data);
+
 /// Decodes the typed or raw fields held inside a TensorProto, checked against its dims. `owner` keeps `tensor` alive.
 /// Strings, segments and unknown types are errors; so is external data, which only a ModelFile can open.
 Expected<TensorData> inlineTensorData(const ::onnx::TensorProto &tensor, std::shared_ptr<const void> owner);
@@ -91,6 +95,15 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor);
 
 /// Reads a .pb file that holds one TensorProto without external data, as the ONNX backend tests keep them.
 Expected<HostTensor> readTensorFile(const std::string &path);
+
+/// A tensor, or a sequence of them; an optional without a value is an empty sequence.
+struct HostValue {
+  std::string name;
+  bool isSequence = false;
+  std::vector<HostTensor> tensors;
+};
+/// Reads a .pb file that holds a value of a DeclaredTensor's `kind`: one TensorProto, SequenceProto or OptionalProto.
+Expected<HostValue> readValueFile(const std::string &path, std::string_view kind);
 
 } // namespace sluice
 

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 0
+#define SLUICE_ABI_MINOR 1
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -86,6 +86,9 @@ typedef struct sluice_tensor_desc {
   uint32_t rank;
   const int64_t *shape;
   int64_t bytes;
+  /* Of an input whose value the model was compiled for: that value, and a step
+   * with another one fails. Else null. */
+  const void *fixed;
 } sluice_tensor_desc;
 
 enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };
@@ -146,6 +149,14 @@ typedef struct sluice_model {
   /* Loads what the plan keeps on devices between steps. May be null. */
   int32_t (*init)(const sluice_api *api, sluice_context *context);
   int32_t (*step)(const sluice_api *api, sluice_context *context);
+  /* States that callers may read and write between steps, and where each is in
+   * the state store. */
+  uint32_t num_states;
+  const sluice_tensor_desc *states;
+  const int64_t *state_offsets;
+  /* The state store begins as the parameter file from this offset to its end,
+   * and zeros behind; -1: all zeros. */
+  int64_t state_initial;
 } sluice_model;
 
 /* The one exported symbol. */

@@ -45,6 +45,12 @@ const sluice_model *sluice_describe(const sluice_session *session);
  * outputs and the model's states hold no promise; the session can run again. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
+/* Copies state number `index` of the model, dense and row-major, out of the
+ * session or into it: parameters that training updates, optimizer states,
+ * caches. `bytes` must be the state's size. Between steps only. */
+int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes);
+int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes);
+
 typedef struct sluice_stats {
   size_t size;
   int64_t step_ns;                 /* wall clock of the last step */

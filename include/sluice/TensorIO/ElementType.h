@@ -12,8 +12,9 @@
 
 namespace sluice {
 
-/// Numbered as ONNX's TensorProto.DataType. Types of less than a byte, strings
-/// and complex numbers are not among a compiled model's inputs and outputs.
+/// Numbered as ONNX's TensorProto.DataType. Those of less than a byte take one
+/// each in memory. Strings and complex numbers are not among a compiled model's
+/// inputs and outputs.
 enum class ElementType : int32_t {
   Float32 = 1,
   UInt8 = 2,
@@ -28,12 +29,24 @@ enum class ElementType : int32_t {
   UInt32 = 12,
   UInt64 = 13,
   BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
+  UInt2 = 25,
+  Int2 = 26,
 };
 
 /// Fails (Unsupported) on a number that is not above.
 Expected<ElementType> elementTypeFromOnnx(int64_t number);
 
 int64_t elementBytes(ElementType type);
+/// Of one element in ONNX's packed form: 2, 4, 8, ... bool's is 8.
+int elementBits(ElementType type);
 /// "float32", "bfloat16", "bool": ONNX's names, lower case, with the width.
 std::string_view elementTypeName(ElementType type);
 bool isFloatingPoint(ElementType type);
@@ -44,6 +57,8 @@ float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
 float bfloat16ToFloat(uint16_t bits);
 uint16_t floatToBfloat16(float value);
+/// An element of one of the float types of 8 or 4 bits.
+float smallFloatToFloat(ElementType type, uint8_t bits);
 
 } // namespace sluice
 

@@ -44,6 +44,14 @@ Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<
 /// different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
 
+/// What a program calls the output that says how much of dimension `dimension` of its output `name` holds:
+/// "y:extent0".
+inline std::string extentName(const std::string &name, size_t dimension) {
+  return name + ":extent" + std::to_string(dimension);
+}
+/// Cuts outputs to what their extents say, and takes the extents away. Fails where one is no number in range.
+Status cutToExtents(std::vector<HostTensor> &outputs);
+
 /// [2x3x224] of these dimensions.
 std::string formatShape(const std::vector<int64_t> &shape);
 

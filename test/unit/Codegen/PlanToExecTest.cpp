@@ -41,7 +41,7 @@ struct Model {
     y = tensor("y", TensorKind::Activation);
     newH = tensor("h_new", TensorKind::Activation);
     graph.mutableTensor(y).isOutput = true;
-    graph.mutableTensor(newH).updates = h;
+    graph.setUpdates(newH, h);
     addOperator("first", {x, w}, t);
     addOperator("second", {t, h}, y);
     addOperator("third", {h, x}, newH);
@@ -66,8 +66,9 @@ struct Model {
     auto type = RankedTensorType::get({kCount}, Float32Type::get(&context));
     binding.name = "model";
     binding.kernels = {"add", "square_sum", "add"};
-    binding.parameterOffsets.assign(graph.numTensors(), 0);
-    binding.parameterBytes = kBytes;
+    binding.homeOffsets.assign(graph.numTensors(), 0);
+    binding.parameterBytes = binding.stateBytes = kBytes;
+    binding.states = {{h, "h", type}};
     binding.inputs = {{x, "x", type}};
     binding.outputs = {{y, "y", type}};
 

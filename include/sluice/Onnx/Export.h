@@ -1,0 +1,46 @@
+//===- Export.h - The dataflow dialect to ONNX ------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_EXPORT_H
+#define SLUICE_ONNX_EXPORT_H
+
+#include "sluice/Support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace sluice {
+
+/// Where constants beyond a few hundred bytes go.
+enum class WeightStorage {
+  Auto,     ///< Into the model; into a file beside it where they exceed ExportOptions::inlineLimitBytes.
+  Inline,   ///< Into the model, which protobuf limits to 2 GiB.
+  External, ///< Into a file beside the model, named as the model with ".data" added.
+  Omit,     ///< Nowhere: a model to look at, not to run.
+};
+
+struct ExportOptions {
+  WeightStorage weights = WeightStorage::Auto;
+  int64_t inlineLimitBytes = int64_t(1) << 30;
+};
+
+/// The opset written; a newer one where an operator of the program exists from there on only.
+inline constexpr int64_t kExportOpset = 17;
+
+/// Writes the module's one function, of operators as the importer makes them (imported or simplified, not laid out or
+/// fused), as an ONNX model. Inputs, outputs and weights keep their names; nodes are named after operators' locations,
+/// each name once; operators' attributes `dataflow.KEY` become node metadata `sluice.KEY`. Importing the result gives
+/// the same program, and exporting that the same bytes.
+///
+/// Fails with one error that lists every operator that ONNX cannot say; where weights' data is missing; where the model
+/// is too large for a single file and has to be one. Written beside, then renamed.
+Status exportModel(mlir::ModuleOp module, const std::string &path, const ExportOptions &options = {});
+
+/// The same in memory, all weights inside.
+Expected<std::string> exportModelBytes(mlir::ModuleOp module);
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_EXPORT_H

@@ -1,0 +1,210 @@
+//===- ImportedProgram.cpp - The program as the model had it --------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ImportedProgram.h"
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Support/Json.h"
+#include "sluice/Support/Units.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+
+#include <filesystem>
+#include <set>
+
+using namespace mlir;
+
+namespace sluice {
+
+using namespace dataflow;
+
+static constexpr const char *kSource = "dataflow.source", *kDigest = "dataflow.digest";
+
+static Block &bodyOf(ModuleOp module) { return (*module.getOps<func::FuncOp>().begin()).getBody().front(); }
+
+ImportedProgram::ImportedProgram(ModuleOp module) : copy(module.clone()) {
+  for (Operation &op : bodyOf(*copy))
+    operators.push_back(&op);
+  Builder builder(module.getContext());
+  for (auto [mark, op] : llvm::enumerate(bodyOf(module)))
+    op.setLoc(FusedLoc::get(op.getContext(), {op.getLoc()}, builder.getI64IntegerAttr(static_cast<int64_t>(mark))));
+}
+
+/// The marks behind a location.
+static void collectMarks(Location location, std::set<size_t> &marks) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  if (!fused)
+    return;
+  if (auto mark = dyn_cast_if_present<IntegerAttr>(fused.getMetadata()))
+    marks.insert(static_cast<size_t>(mark.getInt()));
+  for (Location part : fused.getLocations())
+    collectMarks(part, marks);
+}
+
+namespace {
+/// What one planned operator's commands do, for people.
+struct Decisions {
+  int64_t order = 0;
+  std::string memory, swappedIn, swappedOut;
+};
+
+void append(std::string &list, const std::string &item) { list += (list.empty() ? "" : "; ") + item; }
+
+std::vector<Decisions> describe(const Graph &graph, const Machine &machine, const Plan &plan) {
+  std::vector<Decisions> result(graph.numOperators());
+  // The copy that made a residency, and the launch that did.
+  std::vector<const Command *> copied(plan.residencies.size()), launched(plan.residencies.size());
+  auto what = [&](const Residency &residency) {
+    const Tensor &tensor = graph.tensor(residency.tensor);
+    return concat(tensor.name, " (", formatBytes(tensor.bytes), ")");
+  };
+  auto memoryOf = [&](ResidencyId id) { return machine.memory(plan.residencies[id.index()].memory).name; };
+  int64_t order = 0;
+  for (const Command &command : plan.commands) {
+    if (command.kind == CommandKind::Copy) {
+      copied[command.writes[0].index()] = &command;
+      if (const Command *producer = launched[command.reads[0].index()])
+        append(result[producer->op.index()].swappedOut,
+               concat(what(plan.residencies[command.reads[0].index()]), " to ", memoryOf(command.writes[0])));
+      continue;
+    }
+    Decisions &decisions = result[command.op.index()];
+    decisions.order = order++;
+    for (ResidencyId read : command.reads)
+      if (const Command *copy = copied[read.index()])
+        append(decisions.swappedIn, concat(what(plan.residencies[read.index()]), " from ", memoryOf(copy->reads[0])));
+    for (ResidencyId written : command.writes) {
+      launched[written.index()] = &command;
+      const Residency &residency = plan.residencies[written.index()];
+      if (residency.tensor.valid() && residency.segment == Segment::Arena)
+        append(decisions.memory, concat(memoryOf(written), " [", residency.offset, ", ",
+                                        residency.offset + residency.bytes, ")"));
+    }
+  }
+  return result;
+}
+} // namespace
+
+void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, const Machine &machine,
+                             const Plan &plan) {
+  std::vector<Decisions> decisions = describe(graph, machine, plan);
+  Builder builder(copy->getContext());
+  for (auto [i, op] : llvm::enumerate(planned)) {
+    std::set<size_t> marks;
+    collectMarks(op->getLoc(), marks);
+    for (size_t mark : marks) {
+      Operation *member = operators[mark];
+      if (isa<ConstantOp>(member) || member->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      auto set = [&](StringRef name, const std::string &value) {
+        if (!value.empty())
+          member->setAttr(name, builder.getStringAttr(value));
+      };
+      set("dataflow.device", machine.device(plan.placement[i]).name);
+      set("dataflow.kernel", graph.operators()[i].name);
+      member->setAttr("dataflow.order", builder.getI64IntegerAttr(decisions[i].order));
+      set("dataflow.memory", decisions[i].memory);
+      set("dataflow.swapped_in", decisions[i].swappedIn);
+      set("dataflow.swapped_out", decisions[i].swappedOut);
+    }
+  }
+}
+
+/// Resources' data left out.
+static Expected<std::string> toBytecode(ModuleOp module) {
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  BytecodeWriterConfig config("sluice");
+  config.setElideResourceDataFlag();
+  if (failed(writeBytecodeToFile(module, out, config)))
+    return makeError(ErrorCode::Internal, "a program cannot be written as bytecode");
+  return bytes;
+}
+
+Expected<std::string> digestProgram(ModuleOp module) {
+  OwningOpRef<ModuleOp> bare = module.clone();
+  // Names of resources are made unique in a process; constants go by their order.
+  std::vector<ElementsAttr> weights;
+  bare->walk([&](Operation *op) {
+    for (StringRef name : {"device", "kernel", "order", "memory", "swapped_in", "swapped_out"})
+      op->removeDiscardableAttr(("dataflow." + name).str());
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (constant && isa<DenseResourceElementsAttr>(constant.getValue())) {
+      weights.push_back(constant.getValue());
+      Builder builder(op->getContext());
+      auto type = cast<RankedTensorType>(constant.getType());
+      constant.setValueAttr(DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
+    }
+  });
+  Expected<std::string> program = toBytecode(*bare);
+  if (!program)
+    return program;
+  llvm::BLAKE3 hash;
+  hash.update(*program);
+  for (ElementsAttr weight : weights) {
+    TensorView view;
+    bool isSplat;
+    if (!getConstantBytes(weight, view, isSplat))
+      return makeError(ErrorCode::InvalidInput, "the data of a weight is missing, supply the model's external data");
+    hash.update(StringRef(view.data, static_cast<size_t>(tensorBytes(weight.getType()))));
+  }
+  return llvm::toHex(hash.final<16>(), /*LowerCase=*/true);
+}
+
+Status ImportedProgram::write(const std::string &directory, const std::string &modelPath) {
+  Expected<std::string> digest = digestProgram(*copy);
+  if (!digest)
+    return propagate(digest);
+  // Relative, so that equal layouts give equal files, and both may move together.
+  std::error_code error;
+  std::filesystem::path model = std::filesystem::absolute(modelPath, error), base = std::filesystem::absolute(directory, error);
+  std::string source = model.lexically_normal().lexically_relative(base.lexically_normal()).string();
+  Builder builder(copy->getContext());
+  copy->getOperation()->setAttr(kSource, builder.getStringAttr(source));
+  copy->getOperation()->setAttr(kDigest, builder.getStringAttr(*digest));
+  Expected<std::string> bytes = toBytecode(*copy);
+  if (!bytes)
+    return propagate(bytes);
+  return writeFileAtomically(directory + "/" + kProgramFileName, *bytes);
+}
+
+Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &directory) {
+  std::string path = directory + "/" + kProgramFileName;
+  auto damaged = [&](const std::string &why) {
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not the program of a compiled model, ", why,
+                     ", give a directory that sluice compile wrote");
+  };
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return makeError(ErrorCode::NotFound, "'", directory, "' has no '", kProgramFileName,
+                     "', give an ONNX file or a directory that sluice compile wrote");
+  std::string said;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (said.empty())
+      said = diagnostic.str();
+    return success();
+  });
+  ProgramFile file;
+  file.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!file.module)
+    return damaged(said.empty() ? "it cannot be read" : said);
+  auto functions = llvm::to_vector(file.module->getOps<func::FuncOp>());
+  auto source = (*file.module)->getAttrOfType<StringAttr>(kSource);
+  auto digest = (*file.module)->getAttrOfType<StringAttr>(kDigest);
+  if (functions.size() != 1 || functions[0].isExternal() || !source || !digest)
+    return damaged("it says not what it was made from");
+  file.model = (std::filesystem::path(directory) / source.str()).lexically_normal().string();
+  file.digest = digest.str();
+  (*file.module)->removeAttr(kSource);
+  (*file.module)->removeAttr(kDigest);
+  return file;
+}
+
+} // namespace sluice

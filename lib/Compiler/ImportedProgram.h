@@ -1,0 +1,64 @@
+//===- ImportedProgram.h - The program as the model had it ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Phases change a program beyond recognition. A copy stays as it was imported,
+// learns what was decided about each of its operators, and is what `sluice
+// export` shows: at once, or from a file in the artifact's directory. That file
+// has no weights; it says which model it was and what that model's data hashes
+// to, so that they can be taken from there.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H
+#define SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H
+
+#include "sluice/Plan/Plan.h"
+#include "sluice/Support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// The program's name in a compiled model's directory.
+inline constexpr const char *kProgramFileName = "program.mlirbc";
+
+class ImportedProgram {
+public:
+  ImportedProgram() = default;
+  /// Copies a program, and marks the operators of `module` by their locations.
+  explicit ImportedProgram(mlir::ModuleOp module);
+
+  mlir::ModuleOp module() { return *copy; }
+
+  /// Makes a plan's decisions attributes of the operators that became part of its: `dataflow.device`, `.kernel` (the
+  /// planned operator), `.order`, `.memory`, `.swapped_in`, `.swapped_out`. `planned`: per operator of `graph`, what
+  /// became of the marked module.
+  void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine, const Plan &plan);
+
+  /// Writes the artifact's file. `modelPath` is kept relative to the directory.
+  Status write(const std::string &directory, const std::string &modelPath);
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> copy;
+  std::vector<mlir::Operation *> operators; ///< By mark.
+};
+
+/// A program that write() wrote.
+struct ProgramFile {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< Weights left out.
+  std::string model;                        ///< Path of the model it was imported from.
+  std::string digest;                       ///< Of the program and its weights.
+};
+Expected<ProgramFile> readProgramFile(mlir::MLIRContext &context, const std::string &directory);
+
+/// Hash of a program without decisions, and of all its constants' data.
+Expected<std::string> digestProgram(mlir::ModuleOp module);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H

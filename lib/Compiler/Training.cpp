@@ -1,0 +1,145 @@
+//===- Training.cpp -------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Training.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace sluice {
+
+namespace {
+
+using Setter = std::function<Status(std::string_view)>;
+using Setters = std::map<std::string_view, Setter>;
+
+Status badValue(std::string_view option, std::string_view value, std::string_view range) {
+  return makeError(ErrorCode::InvalidInput, "'", value, "' is out of range, option '", option, "', give ", range);
+}
+
+/// A finite number in [low, high).
+Setter number(std::string_view option, double &target, double low, double high, std::string_view range) {
+  return [=, &target](std::string_view text) -> Status {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), target);
+    if (error != std::errc() || end != text.data() + text.size() || !(target >= low && target < high))
+      return badValue(option, text, range);
+    return {};
+  };
+}
+
+Setter integer(std::string_view option, int64_t &target, int64_t low, std::string_view range) {
+  return [=, &target](std::string_view text) -> Status {
+    Expected<int64_t> value = parseInteger(text);
+    if (!value || *value < low)
+      return badValue(option, text, range);
+    target = *value;
+    return {};
+  };
+}
+
+template <typename Names>
+std::string listOf(const Names &names) {
+  std::string text;
+  for (std::string_view name : names)
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+/// "a,b=1,c=2" in order.
+std::vector<std::pair<std::string_view, std::string_view>> splitPairs(std::string_view text) {
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    size_t equals = part.find('=');
+    pairs.emplace_back(part.substr(0, equals), equals == std::string_view::npos ? "" : part.substr(equals + 1));
+  }
+  return pairs;
+}
+
+Status apply(std::string_view option, const Setters &setters, std::string_view key, std::string_view value) {
+  auto setter = setters.find(key);
+  if (setter != setters.end())
+    return setter->second(value);
+  std::vector<std::string_view> names;
+  for (const auto &entry : setters)
+    names.push_back(entry.first);
+  return makeError(ErrorCode::InvalidInput, "'", key, "' is not known, option '", option, "', use ", listOf(names));
+}
+
+Status setLoss(TrainingOptions &options, std::string_view text) {
+  constexpr std::string_view kOutput = "output:";
+  if (text.starts_with(kOutput) && text.size() > kOutput.size()) {
+    options.loss = "output";
+    options.output = text.substr(kOutput.size());
+    return {};
+  }
+  if (text != "softmax-cross-entropy" && text != "mse")
+    return makeError(ErrorCode::InvalidInput, "'", text, "' is no loss, option '--train', use softmax-cross-entropy, ",
+                     "mse or output:NAME");
+  options.loss = text;
+  return {};
+}
+
+} // namespace
+
+Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer) {
+  TrainingOptions options;
+  const Setters trainSetters = {
+      {"loss", [&](std::string_view text) { return setLoss(options, text); }},
+      {"of",
+       [&](std::string_view text) -> Status {
+         options.output = text;
+         return {};
+       }},
+      {"axis", integer("--train axis", options.classAxis, 0, "an axis from 0")},
+      {"accumulate", integer("--train accumulate", options.accumulate, 1, "a number of steps from 1")},
+  };
+  for (auto [key, value] : splitPairs(train))
+    if (Status status = apply("--train", trainSetters, key, value); !status)
+      return propagate(status);
+
+  constexpr double kAny = HUGE_VAL;
+  const Setters optimizerSetters = {
+      {"lr", number("--optimizer lr", options.learningRate, 0, kAny, "a number from 0")},
+      {"momentum", number("--optimizer momentum", options.momentum, 0, 1, "a number in [0, 1)")},
+      {"beta1", number("--optimizer beta1", options.beta1, 0, 1, "a number in [0, 1)")},
+      {"beta2", number("--optimizer beta2", options.beta2, 0, 1, "a number in [0, 1)")},
+      {"epsilon", number("--optimizer epsilon", options.epsilon, 0, kAny, "a number from 0")},
+      {"weight-decay", number("--optimizer weight-decay", options.weightDecay, 0, kAny, "a number from 0")},
+      {"nesterov",
+       [&](std::string_view text) -> Status {
+         if (text != "true" && text != "false")
+           return badValue("--optimizer nesterov", text, "true or false");
+         options.nesterov = text == "true";
+         return {};
+       }},
+  };
+  static constexpr std::string_view kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
+  auto pairs = splitPairs(optimizer);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [key, value] = pairs[i];
+    Status status;
+    if (i > 0)
+      status = apply("--optimizer", optimizerSetters, key, value);
+    else if (!value.empty() || std::find(std::begin(kOptimizers), std::end(kOptimizers), key) == std::end(kOptimizers))
+      status = makeError(ErrorCode::InvalidInput, "'", key, "' is no optimizer, option '--optimizer', use ",
+                         listOf(kOptimizers));
+    else
+      options.optimizer = key;
+    if (!status)
+      return propagate(status);
+  }
+  return options;
+}
+
+} // namespace sluice

@@ -1,0 +1,379 @@
+//===- ConvertAttention.cpp - Attention and its kin -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeContext.h"
+#include "Windows.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// [batch, sequence, heads * size] -> [batch, heads, sequence, size].
+Value splitHeads(NodeContext &node, Value x, int64_t heads) {
+  if (!x || heads < 1 || rankOf(x) != 3 || shapeOf(x)[2] % heads != 0) {
+    (void)node.invalid("its " + Twine(heads) + " heads do not divide an operand");
+    return {};
+  }
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return node.transpose(node.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
+}
+
+/// The inverse.
+Value joinHeads(NodeContext &node, Value x) {
+  if (!x)
+    return x;
+  Dims shape(shapeOf(x));
+  return node.reshape(node.transpose(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
+}
+
+/// [batch, heads, sequence, size] with each head repeated `times` times, one after the other.
+Value repeatHeads(NodeContext &node, Value x, int64_t times) {
+  if (!x || times == 1)
+    return x;
+  Dims shape(shapeOf(x));
+  Value wide = node.reshape(x, {shape[0], shape[1], 1, shape[2], shape[3]});
+  wide = node.expand(wide, {shape[0], shape[1], times, shape[2], shape[3]});
+  return node.reshape(wide, {shape[0], shape[1] * times, shape[2], shape[3]});
+}
+
+/// What is added to the scores; null for nothing.
+FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Type type) {
+  Value bias;
+  int64_t queries = shapeOf(scores)[2], keys = shapeOf(scores)[3];
+  Value zero = node.splat(type, 0), hidden = node.splat(type, -kInfinity);
+  auto add = [&](Value term) { bias = bias ? node.add(bias, term) : term; };
+  if (Value mask = node.input(3)) {
+    if (rankOf(mask) < 1 || shapeOf(mask).back() > keys)
+      return node.invalid("its mask is longer than its keys");
+    Value term = elementTypeOf(mask).isInteger(1) ? node.select(mask, zero, hidden) : node.cast(mask, type);
+    if (term && shapeOf(term).back() < keys) {
+      // What the mask does not reach is hidden.
+      Dims dims(shapeOf(term)), low(dims.size(), 0);
+      dims.back() = keys;
+      term = node.create<PadOp>(
+          {term, hidden},
+          {node.attribute("mode", PadModeAttr::get(node.context(), PadMode::constant)), node.list("low", low)},
+          {node.type(type, dims)});
+    }
+    add(term);
+  }
+  Type index = node.mlir().getI64Type();
+  Value lengths = node.input(6);
+  if (lengths && rankOf(lengths) != 1)
+    return node.invalid("its nonpad_kv_seqlen is no list");
+  Value column = node.iota(index, keys, 3, 4);
+  if (lengths)
+    lengths = node.cast(node.reshape(lengths, {shapeOf(lengths)[0], 1, 1, 1}), index);
+  if (node.integerOr("is_causal", 0) != 0) {
+    // Query i sees keys up to i + offset.
+    Value offset = lengths ? node.sub(lengths, node.splat(index, static_cast<double>(queries)))
+                           : node.splat(index, static_cast<double>(past));
+    Value row = node.add(node.iota(index, queries, 2, 4), offset);
+    add(node.select(node.compare(ComparePredicate::lt, row, column), hidden, zero));
+  }
+  if (lengths)
+    add(node.select(node.compare(ComparePredicate::lt, column, lengths), zero, hidden));
+  return bias;
+}
+
+/// scores = Q K^T * scale; softcap; + bias; softmax; times V. The second result to the fourth are keys and values
+/// with those of the past before them, and the scores as they are after one of these steps.
+LogicalResult attention(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value query = node.input(0), key = node.input(1), value = node.input(2);
+  bool flat = rankOf(query) == 3;
+  if (flat) {
+    int64_t heads = node.integerOr("q_num_heads", 0), keyHeads = node.integerOr("kv_num_heads", 0);
+    query = splitHeads(node, query, heads);
+    key = splitHeads(node, key, keyHeads);
+    value = splitHeads(node, value, keyHeads);
+  }
+  if (!query || !key || !value)
+    return failure();
+  if (rankOf(query) != 4 || rankOf(key) != 4 || rankOf(value) != 4)
+    return node.invalid("its operands have neither three dimensions nor four");
+  int64_t past = 0;
+  if (node.has(4) && node.has(5)) {
+    past = shapeOf(node.input(4))[2];
+    key = node.concat({node.input(4), key}, 2);
+    value = node.concat({node.input(5), value}, 2);
+    if (!key || !value)
+      return node.result({});
+  }
+  Value presentKey = key, presentValue = value;
+  if (shapeOf(key)[1] == 0 || shapeOf(query)[1] % shapeOf(key)[1] != 0)
+    return node.invalid("its key's heads do not divide its query's");
+  int64_t times = shapeOf(query)[1] / shapeOf(key)[1];
+  key = repeatHeads(node, key, times);
+  value = repeatHeads(node, value, times);
+
+  // Half of the scale on either side keeps half-precision products in range, as the operator's definition does.
+  Type type = elementTypeOf(query);
+  double scale = node.numberOr("scale", 1 / std::sqrt(static_cast<double>(shapeOf(query)[3])));
+  Value root = node.splat(type, std::sqrt(scale));
+  Value raw = node.matmul(node.mul(query, root), node.mul(key, root), false, /*transposeRhs=*/true);
+  if (!raw)
+    return node.result({});
+  Value capped = raw;
+  if (double cap = node.numberOr("softcap", 0); cap > 0) {
+    Value limit = node.splat(type, cap);
+    capped = node.mul(node.unary(UnaryKind::tanh, node.div(raw, limit)), limit);
+  }
+  FailureOr<Value> bias = attentionBias(node, raw, past, type);
+  if (failed(bias))
+    return failure();
+  Value biased = *bias ? node.add(capped, *bias) : capped;
+  Type precision = type;
+  if (int64_t number = node.integerOr("softmax_precision", 0))
+    precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
+  if (!precision || !isa<FloatType>(precision) || !biased)
+    return node.invalid("its softmax_precision is no floating-point type, or its mask does not fit");
+  Value weights = node.cast(node.softmax(node.cast(biased, precision), 3, false), type);
+  if (*bias) {
+    // A query that sees nothing has no weights, rather than NaN.
+    Value most = node.reduce(ReduceKind::max, *bias, {rankOf(*bias) - 1}, true);
+    Value isBlind = node.compare(ComparePredicate::eq, most, node.splat(type, -kInfinity));
+    weights = node.select(isBlind, node.splat(type, 0), weights);
+  }
+  Value result = node.matmul(weights, value);
+  SmallVector<Value> outputs{flat ? joinHeads(node, result) : result, presentKey, presentValue};
+  if (node.wantsOutput(3)) {
+    Value steps[] = {raw, capped, biased, weights};
+    int64_t mode = node.integerOr("qk_matmul_output_mode", 0);
+    if (mode < 0 || mode > 3)
+      return node.invalid("its qk_matmul_output_mode is " + Twine(mode));
+    outputs.push_back(steps[mode]);
+  }
+  return node.results(outputs);
+}
+
+/// As attention, without masks; subgraphs may change the scores and the weights.
+LogicalResult flexAttention(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value query = node.input(0), key = node.input(1), value = node.input(2);
+  if (rankOf(query) != 4 || rankOf(key) != 4 || rankOf(value) != 4 || shapeOf(key)[1] == 0 ||
+      shapeOf(query)[1] % shapeOf(key)[1] != 0)
+    return node.invalid("its operands do not have four dimensions, or its key's heads do not divide its query's");
+  int64_t times = shapeOf(query)[1] / shapeOf(key)[1];
+  Type type = elementTypeOf(query);
+  Value root =
+      node.splat(type, std::sqrt(node.numberOr("scale", 1 / std::sqrt(static_cast<double>(shapeOf(query)[3])))));
+  Value scores = node.matmul(node.mul(query, root), node.mul(repeatHeads(node, key, times), root), false, true);
+  Type precision = type.isF64() ? type : Float32Type::get(node.context());
+  if (int64_t number = node.integerOr("softmax_precision", 0))
+    precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
+  if (!precision || !isa<FloatType>(precision))
+    return node.invalid("its softmax_precision is no floating-point type");
+  auto modified = [&](StringRef name, Value x) -> FailureOr<Value> {
+    const ::onnx::AttributeProto *body = node.find(name);
+    if (!body)
+      return x;
+    FailureOr<SmallVector<Value>> results = node.importBody(body->g(), {x});
+    if (failed(results))
+      return failure();
+    if (results->size() != 1 || !results->front() || !x || results->front().getType() != x.getType())
+      return node.invalid("its " + name + " does not fit its scores");
+    return results->front();
+  };
+  FailureOr<Value> changed = modified("score_mod", node.cast(scores, precision));
+  if (failed(changed))
+    return failure();
+  FailureOr<Value> weights = modified("prob_mod", node.softmax(*changed, 3, false));
+  if (failed(weights))
+    return failure();
+  return node.result(node.matmul(node.cast(*weights, type), repeatHeads(node, value, times)));
+}
+
+LogicalResult rotaryEmbedding(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value x = node.input(0);
+  bool flat = rankOf(x) == 3;
+  if (flat)
+    x = splitHeads(node, x, node.integerOr("num_heads", 0));
+  if (!x)
+    return failure();
+  if (rankOf(x) != 4)
+    return node.invalid("its input has neither three dimensions nor four");
+  int64_t size = shapeOf(x)[3], rotated = node.integerOr("rotary_embedding_dim", 0);
+  rotated = rotated == 0 ? size : rotated;
+  if (rotated < 2 || rotated > size || rotated % 2 != 0)
+    return node.invalid("it rotates " + Twine(rotated) + " of " + Twine(size) + " elements");
+  auto angles = [&](size_t index) -> Value {
+    Value cache = node.input(index);
+    if (node.has(3))
+      cache = node.create<GatherOp>({cache, node.input(3)}, node.integer("axis", 0));
+    if (!cache || rankOf(cache) != 3 || shapeOf(cache)[2] < rotated / 2)
+      return {};
+    cache = node.sliceAxis(cache, 2, 0, rotated / 2);
+    Dims dims(shapeOf(cache));
+    return node.reshape(cache, {dims[0], 1, dims[1], dims[2]});
+  };
+  Value cosine = angles(1), sine = angles(2);
+  if (!cosine || !sine)
+    return node.invalid("its caches do not fit its input");
+  Value part = node.sliceAxis(x, 3, 0, rotated), first, second;
+  Dims dims(shapeOf(part)), pairs(dims);
+  bool interleaved = node.integerOr("interleaved", 0) != 0;
+  pairs.back() = rotated / 2;
+  if (interleaved) {
+    Dims starts(4, 0), steps(4, 1);
+    steps[3] = 2;
+    first = node.slice(part, starts, steps, pairs);
+    starts[3] = 1;
+    second = node.slice(part, starts, steps, pairs);
+  } else {
+    first = node.sliceAxis(part, 3, 0, rotated / 2);
+    second = node.sliceAxis(part, 3, rotated / 2, rotated / 2);
+  }
+  Value real = node.sub(node.mul(cosine, first), node.mul(sine, second));
+  Value imaginary = node.add(node.mul(sine, first), node.mul(cosine, second));
+  Value turned;
+  if (interleaved) {
+    Dims columns(pairs);
+    columns.push_back(1);
+    turned = node.reshape(node.concat({node.reshape(real, columns), node.reshape(imaginary, columns)}, 4), dims);
+  } else {
+    turned = node.concat({real, imaginary}, 3);
+  }
+  if (rotated < size)
+    turned = node.concat({turned, node.sliceAxis(x, 3, rotated, size - rotated)}, 3);
+  return node.result(flat ? joinHeads(node, turned) : turned);
+}
+
+/// A state of [keys, values] a head that each element of the sequence decays and adds an outer product to.
+LogicalResult linearAttention(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  int64_t heads = node.integerOr("q_num_heads", 0), stateHeads = node.integerOr("kv_num_heads", 0);
+  std::string rule = node.stringOr("update_rule", "gated_delta");
+  bool decays = rule == "gated" || rule == "gated_delta", corrects = rule == "delta" || rule == "gated_delta";
+  if (!decays && !corrects && rule != "linear")
+    return node.invalid("its update_rule is '" + rule + "', which ONNX does not define");
+  if ((decays && !node.has(4)) || (corrects && !node.has(5)))
+    return node.invalid("its update_rule needs an operand that it lacks");
+  constexpr int64_t kMostSteps = 2048;
+  for (size_t i = 0; i < 3; ++i)
+    if (rankOf(node.input(i)) != 3)
+      return node.invalid("its operands do not have three dimensions");
+  int64_t batch = shapeOf(node.input(0))[0], steps = shapeOf(node.input(0))[1];
+  if (steps < 1 || steps > kMostSteps)
+    return node.unsupported("its sequence has " + Twine(steps) + " elements, 1 to " + Twine(kMostSteps) +
+                            " are supported");
+  if (heads < 1 || stateHeads < 1 || heads % stateHeads != 0)
+    return node.invalid("its heads do not fit together");
+  // All is computed in f32.
+  Type type = elementTypeOf(node.input(0)), wide = Float32Type::get(node.context());
+  auto perStep = [&](size_t index, int64_t count) {
+    return node.has(index) ? splitHeads(node, node.cast(node.input(index), wide), count) : Value();
+  };
+  Value query = perStep(0, heads), key = perStep(1, stateHeads), value = perStep(2, stateHeads);
+  Value decay = decays ? perStep(4, stateHeads) : Value(), beta = corrects ? perStep(5, stateHeads) : Value();
+  if (!query || !key || !value || (decays && !decay) || (corrects && !beta))
+    return failure();
+  int64_t keySize = shapeOf(key)[3], valueSize = shapeOf(value)[3];
+  Value state =
+      node.has(3) ? node.cast(node.input(3), wide) : node.splat(wide, 0, {batch, stateHeads, keySize, valueSize});
+  double scale = node.numberOr("scale", 0);
+  Value factor = node.splat(wide, scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(keySize)));
+  auto at = [&](Value x, int64_t step) { return node.sliceAxis(x, 2, step, 1); }; // [batch, heads, 1, size]
+  SmallVector<Value> results;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (decay)
+      state = node.mul(state, node.unary(UnaryKind::exp, node.transpose(at(decay, step), {0, 1, 3, 2})));
+    Value written = at(value, step);
+    if (beta)
+      written = node.mul(at(beta, step), node.sub(written, node.matmul(at(key, step), state)));
+    state = node.add(state, node.matmul(at(key, step), written, /*transposeLhs=*/true));
+    results.push_back(node.mul(factor, node.matmul(at(query, step), repeatHeads(node, state, heads / stateHeads))));
+    if (!results.back())
+      return node.result({});
+  }
+  Value present = node.cast(state, node.has(3) ? elementTypeOf(node.input(3)) : type);
+  return node.results({node.cast(joinHeads(node, node.concat(results, 2)), type), present});
+}
+
+/// A depthwise convolution over what came before, which the second result carries on.
+LogicalResult causalConvWithState(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0), weight = node.input(1);
+  if (rankOf(x) != 3 || rankOf(weight) != 3)
+    return node.invalid("its input or weight does not have three dimensions");
+  int64_t channels = shapeOf(x)[1], before = shapeOf(weight)[2] - 1;
+  Type type = elementTypeOf(x);
+  Value past = node.has(3) ? node.input(3) : node.splat(type, 0, {shapeOf(x)[0], channels, before});
+  Value padded = before > 0 ? node.concat({past, x}, 2) : x;
+  if (!padded)
+    return node.result({});
+  Value y = node.create<ConvOp>({padded, weight}, {node.list("strides", {1}), node.list("pads", {0, 0}),
+                                                   node.list("dilations", {1}), node.integer("groups", channels)});
+  y = addChannelBias(node, y, node.input(2));
+  std::string activation = node.stringOr("activation", "none");
+  if (activation == "silu" || activation == "swish")
+    y = node.unary(UnaryKind::swish, y, 1);
+  else if (activation != "none" && !activation.empty())
+    return node.unsupported("its activation is '" + activation + "'");
+  Value present = node.sliceAxis(padded, 2, before > 0 ? shapeOf(padded)[2] - before : 0, before);
+  return node.results({y, present});
+}
+
+/// Elements of an update written into a cache from an index per batch on; `circular` wraps around its end.
+LogicalResult tensorScatter(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value cache = node.input(0), update = node.input(1);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -2), rankOf(cache));
+  if (failed(axis))
+    return failure();
+  if (*axis == 0 || rankOf(update) != rankOf(cache) || shapeOf(cache)[*axis] == 0)
+    return node.invalid("its update does not fit its cache");
+  std::string mode = node.stringOr("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    return node.invalid("its mode is '" + mode + "', not 'linear' or 'circular'");
+  Type index = node.mlir().getI64Type();
+  Value position = node.iota(index, shapeOf(update)[*axis], *axis, rankOf(update));
+  if (node.has(2)) {
+    Dims dims(rankOf(update), 1);
+    dims[0] = elementCount(node.input(2).getType());
+    position = node.add(position, node.cast(node.reshape(node.input(2), dims), index));
+  }
+  if (mode == "circular")
+    position = node.binary(BinaryKind::mod, position, node.splat(index, static_cast<double>(shapeOf(cache)[*axis])));
+  Value indices = node.expand(position, shapeOf(update));
+  return node.result(node.create<ScatterElementsOp>(
+      {cache, indices, update},
+      {node.attribute("kind", ScatterKindAttr::get(node.context(), ScatterKind::none)), node.integer("axis", *axis)}));
+}
+
+LogicalResult swiGlu(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  return node.result(node.mul(node.unary(UnaryKind::swish, node.input(0), node.numberOr("alpha", 1)), node.input(1)));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "Attention", 23, attention},
+    {"ai.onnx.preview", "FlexAttention", 1, flexAttention},
+    {"", "RotaryEmbedding", 23, rotaryEmbedding},
+    {"", "LinearAttention", 27, linearAttention},
+    {"", "CausalConvWithState", 27, causalConvWithState},
+    {"", "TensorScatter", 24, tensorScatter},
+    {"", "SwiGLU", 28, swiGlu},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> attentionOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

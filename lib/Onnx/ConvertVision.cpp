@@ -1,0 +1,250 @@
+//===- ConvertVision.cpp - Warps, regions and patches of images -----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Windows.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+/// Positions in elements, x first along the last dimension.
+Value gridSample(NodeContext &node, ResizeMode mode, SamplePadding padding, Value x, Value positions, bool atEdges) {
+  SmallVector<NamedAttribute> attributes{node.attribute("mode", ResizeModeAttr::get(node.context(), mode)),
+                                         node.attribute("padding", SamplePaddingAttr::get(node.context(), padding))};
+  if (atEdges)
+    attributes.push_back(node.attribute("at_edges", node.mlir().getUnitAttr()));
+  return node.create<GridSampleOp>({x, positions}, attributes);
+}
+
+LogicalResult gridSample(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0), grid = node.input(1);
+  std::string mode = node.stringOr("mode", "linear"), padding = node.stringOr("padding_mode", "zeros");
+  std::optional<ResizeMode> resampling;
+  if (mode == "linear" || mode == "bilinear")
+    resampling = ResizeMode::linear;
+  else if (mode == "nearest")
+    resampling = ResizeMode::nearest;
+  else if (mode == "cubic" || mode == "bicubic")
+    resampling = ResizeMode::cubic;
+  std::optional<SamplePadding> outside = symbolizeSamplePadding(padding);
+  if (!resampling || !outside)
+    return node.invalid("its mode '" + mode + "' or padding_mode '" + padding + "' is none that ONNX defines");
+  int64_t spatial = rankOf(x) - 2;
+  if (spatial < 1 || rankOf(grid) < 1 || shapeOf(grid).back() != spatial)
+    return node.invalid("its grid does not fit its input");
+  // -1 and 1 are the centres of the outermost elements, or their outer edges.
+  bool corners = node.integerOr("align_corners", 0) != 0;
+  Type type = elementTypeOf(grid);
+  SmallVector<Value> factors, offsets;
+  for (int64_t i = 0; i < spatial; ++i) {
+    auto extent = static_cast<double>(shapeOf(x)[rankOf(x) - 1 - i]);
+    factors.push_back(node.splat(type, corners ? (extent - 1) / 2 : extent / 2, {1}));
+    offsets.push_back(node.splat(type, (extent - 1) / 2, {1}));
+  }
+  Value positions = node.add(node.mul(grid, node.concat(factors, 0)), node.concat(offsets, 0));
+  return node.result(gridSample(node, *resampling, *outside, x, positions, !corners));
+}
+
+/// Where the elements of an image of `size` lie, from -1 to 1, each with a 1 added, through theta.
+LogicalResult affineGrid(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value theta = node.input(0);
+  FailureOr<Dims> size = node.constantIntegers(1, "size");
+  if (failed(size))
+    return failure();
+  int64_t spatial = static_cast<int64_t>(size->size()) - 2;
+  if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
+    return node.invalid("its theta does not fit its size");
+  Type type = elementTypeOf(theta);
+  bool corners = node.integerOr("align_corners", 0) != 0;
+  Dims extents(size->begin() + 2, size->end()), column(extents);
+  column.push_back(1);
+  SmallVector<Value> columns;
+  for (int64_t i = spatial; i-- > 0;) {
+    auto extent = static_cast<double>(extents[i]);
+    if (extents[i] < 1)
+      return node.invalid("its size is not positive");
+    double step = corners ? (extent > 1 ? 2 / (extent - 1) : 0) : 2 / extent, first = corners ? -1 : step / 2 - 1;
+    if (corners && extents[i] == 1)
+      first = 0;
+    Value line =
+        node.add(node.mul(node.iota(type, extents[i], i, spatial), node.splat(type, step)), node.splat(type, first));
+    columns.push_back(node.reshape(node.expand(line, extents), column));
+  }
+  columns.push_back(node.splat(type, 1, column));
+  int64_t points = 1;
+  for (int64_t extent : extents)
+    points *= extent;
+  Value base = node.reshape(node.concat(columns, spatial), {points, spatial + 1});
+  Value moved = node.matmul(base, theta, false, /*transposeRhs=*/true);
+  Dims result{shapeOf(theta)[0]};
+  result.append(extents);
+  result.push_back(spatial);
+  return node.result(node.reshape(moved, result));
+}
+
+LogicalResult roiAlign(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  std::string mode = node.stringOr("mode", "avg");
+  std::string coordinates = node.stringOr("coordinate_transformation_mode", "half_pixel");
+  if ((mode != "avg" && mode != "max") || (coordinates != "half_pixel" && coordinates != "output_half_pixel"))
+    return node.invalid("its mode '" + mode + "' or coordinate_transformation_mode '" + coordinates +
+                        "' is none that ONNX defines");
+  SmallVector<NamedAttribute> attributes{node.integer("height", node.integerOr("output_height", 1)),
+                                         node.integer("width", node.integerOr("output_width", 1)),
+                                         node.integer("sampling_ratio", node.integerOr("sampling_ratio", 0)),
+                                         node.number("spatial_scale", node.numberOr("spatial_scale", 1))};
+  if (mode == "max")
+    attributes.push_back(node.attribute("maximum", node.mlir().getUnitAttr()));
+  if (node.opset >= 16 && coordinates == "half_pixel")
+    attributes.push_back(node.attribute("half_pixel", node.mlir().getUnitAttr()));
+  return node.result(node.create<RoiAlignOp>({node.input(0), node.input(1), node.input(2)}, attributes));
+}
+
+/// Adds columns up where they came from: a transposed convolution with one filter an element of the block.
+LogicalResult col2Im(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value x = node.input(0);
+  FailureOr<Dims> image = node.constantIntegers(1, "image_shape"), block = node.constantIntegers(2, "block_shape");
+  if (failed(image) || failed(block))
+    return failure();
+  if (image->empty() || image->size() != block->size() || rankOf(x) != 3)
+    return node.invalid("its image_shape and block_shape differ in length, or its input has not three dimensions");
+  FailureOr<Windows> windows = windowsOf(node, *image, *block);
+  if (failed(windows))
+    return failure();
+  int64_t taps = 1, places = 1;
+  for (auto [extent, output] : llvm::zip(*block, windows->output)) {
+    taps *= extent;
+    places *= output;
+  }
+  if (taps > 4096 || shapeOf(x)[1] % taps != 0 || shapeOf(x)[2] != places)
+    return node.invalid("its input does not fit its image_shape and block_shape");
+  int64_t images = shapeOf(x)[0] * (shapeOf(x)[1] / taps);
+  Type type = elementTypeOf(x), index = node.mlir().getI64Type();
+  Dims columns{images, taps}, filters{taps, 1}, sums{images, 1}, result{shapeOf(x)[0], shapeOf(x)[1] / taps};
+  columns.append(windows->output);
+  filters.append(*block);
+  sums.append(*image);
+  result.append(*image);
+  Value identity =
+      node.cast(node.compare(ComparePredicate::eq, node.iota(index, taps, 0, 2), node.iota(index, taps, 1, 2)), type);
+  Value y =
+      node.create<ConvTransposeOp>({node.reshape(x, columns), node.reshape(identity, filters)},
+                                   {node.list("strides", windows->strides), node.list("pads_low", windows->padsLow),
+                                    node.list("dilations", windows->dilations), node.integer("groups", 1)},
+                                   {node.type(type, sums)});
+  return node.result(node.reshape(y, result));
+}
+
+/// A convolution that reads each tap beside its place: the taps are sampled, then multiplied with the weight.
+LogicalResult deformConv(NodeContext &node) {
+  if (failed(node.require(3)))
+    return failure();
+  Value x = node.input(0), weight = node.input(1), offset = node.input(2);
+  if (rankOf(x) != 4 || rankOf(weight) != 4 || rankOf(offset) != 4)
+    return node.unsupported("it has other than two spatial dimensions");
+  Dims image(shapeOf(x).drop_front(2)), kernel(shapeOf(weight).drop_front(2));
+  FailureOr<Windows> windows = windowsOf(node, image, kernel);
+  if (failed(windows))
+    return failure();
+  int64_t batch = shapeOf(x)[0], channels = shapeOf(x)[1], filters = shapeOf(weight)[0];
+  int64_t groups = node.integerOr("group", 1), offsetGroups = node.integerOr("offset_group", 1);
+  int64_t taps = kernel[0] * kernel[1], height = windows->output[0], width = windows->output[1];
+  if (groups < 1 || offsetGroups < 1 || channels % groups != 0 || channels % offsetGroups != 0 ||
+      filters % groups != 0 || shapeOf(weight)[1] != channels / groups ||
+      shapeOf(offset) != ArrayRef<int64_t>({batch, offsetGroups * taps * 2, height, width}))
+    return node.invalid("its weight or offset does not fit its input");
+  Type type = elementTypeOf(x);
+  // Offsets are (y, x) pairs per tap; positions of taps without them, per dimension.
+  Value pairs = node.reshape(offset, {batch * offsetGroups, taps, 2, height, width});
+  auto position = [&](int64_t dimension) {
+    int64_t axis = 2 + dimension, at = dimension;
+    Value output = node.mul(node.iota(type, windows->output[at], axis, 4),
+                            node.splat(type, static_cast<double>(windows->strides[at])));
+    Value tap =
+        node.mul(node.iota(type, kernel[at], at, 2), node.splat(type, static_cast<double>(windows->dilations[at])));
+    Value reach = node.reshape(node.expand(tap, kernel), {1, taps, 1, 1});
+    Value place = node.add(node.add(output, reach), node.splat(type, -static_cast<double>(windows->padsLow[at])));
+    Value beside = node.reshape(node.sliceAxis(pairs, 2, dimension, 1), {batch * offsetGroups, taps, height, width});
+    return node.reshape(node.add(place, beside), {batch * offsetGroups, taps, height, width, 1});
+  };
+  Value positions = node.concat({position(1), position(0)}, 4);
+  Value samples = gridSample(node, ResizeMode::linear, SamplePadding::zeros,
+                             node.reshape(x, {batch * offsetGroups, channels / offsetGroups, image[0], image[1]}),
+                             positions, /*atEdges=*/true);
+  if (node.has(4))
+    samples = node.mul(samples, node.reshape(node.input(4), {batch * offsetGroups, 1, taps, height, width}));
+  Value columns = node.reshape(samples, {batch, groups, channels / groups * taps, height * width});
+  Value rows = node.reshape(weight, {1, groups, filters / groups, channels / groups * taps});
+  Value y = node.reshape(node.matmul(rows, columns), {batch, filters, height, width});
+  return node.result(addChannelBias(node, y, node.input(3)));
+}
+
+/// Values put back where pooling found them, zeros elsewhere.
+LogicalResult maxUnpool(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value x = node.input(0);
+  std::optional<Dims> kernel = node.integersAt("kernel_shape");
+  if (!kernel || rankOf(x) < 3 || static_cast<int64_t>(kernel->size()) != rankOf(x) - 2 ||
+      shapeOf(node.input(1)) != shapeOf(x))
+    return node.invalid("its kernel_shape or its indices do not fit its input");
+  FailureOr<Windows> windows = windowAttributes(node, *kernel);
+  if (failed(windows))
+    return failure();
+  Dims pooled(shapeOf(x).take_front(2));
+  for (size_t i = 0; i < kernel->size(); ++i)
+    pooled.push_back((shapeOf(x)[2 + i] - 1) * windows->strides[i] + (*kernel)[i] - windows->padsLow[i] -
+                     windows->padsHigh[i]);
+  // Indices count in the shape that was pooled, which the result may exceed.
+  Dims result = pooled;
+  if (node.has(2)) {
+    FailureOr<Dims> given = node.constantIntegers(2, "output_shape");
+    if (failed(given))
+      return failure();
+    result = *given;
+  }
+  if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }) ||
+      llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
+    return node.invalid("its output_shape does not fit its input");
+  int64_t total = 1;
+  for (int64_t dim : pooled)
+    if (llvm::MulOverflow(total, dim, total))
+      return node.invalid("its result is too large");
+  Type type = elementTypeOf(x);
+  int64_t count = elementCount(x.getType());
+  Value flat = node.create<ScatterElementsOp>(
+      {node.splat(type, 0, {total}), node.reshape(node.input(1), {count}), node.reshape(x, {count})},
+      {node.attribute("kind", ScatterKindAttr::get(node.context(), ScatterKind::none)), node.integer("axis", 0)});
+  Value y = node.reshape(flat, pooled);
+  if (result == pooled)
+    return node.result(y);
+  return node.result(node.create<PadOp>({y, node.splat(type, 0)},
+                                        {node.attribute("mode", PadModeAttr::get(node.context(), PadMode::constant)),
+                                         node.list("low", Dims(result.size(), 0))},
+                                        {node.type(type, result)}));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {"", "GridSample", 16, static_cast<LogicalResult (*)(NodeContext &)>(gridSample)},
+    {"", "AffineGrid", 20, affineGrid},
+    {"", "RoiAlign", 10, roiAlign},
+    {"", "Col2Im", 18, col2Im},
+    {"", "DeformConv", 19, deformConv},
+    {"", "MaxUnpool", 9, maxUnpool},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> visionOperators() { return kOperators; }
+
+} // namespace sluice::onnximport

@@ -1,0 +1,228 @@
+//===- ExportElementwise.cpp - Element-wise operators to ONNX -------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeWriter.h"
+
+#include "NodeContext.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+using sluice::onnximport::elementTypeOf;
+using sluice::onnximport::shapeOf;
+
+namespace sluice::onnxexport {
+namespace {
+
+/// The ONNX operator of a function, the opset it is from, and how its parameters are called.
+struct UnaryForm {
+  UnaryKind kind;
+  const char *type;
+  int64_t since = kExportOpset;
+  const char *alpha = nullptr, *beta = nullptr;
+};
+
+constexpr UnaryForm kUnaryForms[] = {
+    {UnaryKind::abs, "Abs"},
+    {UnaryKind::neg, "Neg"},
+    {UnaryKind::exp, "Exp"},
+    {UnaryKind::log, "Log"},
+    {UnaryKind::sqrt, "Sqrt"},
+    {UnaryKind::reciprocal, "Reciprocal"},
+    {UnaryKind::sin, "Sin"},
+    {UnaryKind::cos, "Cos"},
+    {UnaryKind::tan, "Tan"},
+    {UnaryKind::asin, "Asin"},
+    {UnaryKind::acos, "Acos"},
+    {UnaryKind::atan, "Atan"},
+    {UnaryKind::sinh, "Sinh"},
+    {UnaryKind::cosh, "Cosh"},
+    {UnaryKind::tanh, "Tanh"},
+    {UnaryKind::asinh, "Asinh"},
+    {UnaryKind::acosh, "Acosh"},
+    {UnaryKind::atanh, "Atanh"},
+    {UnaryKind::erf, "Erf"},
+    {UnaryKind::sigmoid, "Sigmoid"},
+    {UnaryKind::relu, "Relu"},
+    {UnaryKind::leaky_relu, "LeakyRelu", kExportOpset, "alpha"},
+    {UnaryKind::elu, "Elu", kExportOpset, "alpha"},
+    {UnaryKind::selu, "Selu", kExportOpset, "alpha", "gamma"},
+    {UnaryKind::celu, "Celu", kExportOpset, "alpha"},
+    {UnaryKind::thresholded_relu, "ThresholdedRelu", kExportOpset, "alpha"},
+    {UnaryKind::hard_sigmoid, "HardSigmoid", kExportOpset, "alpha", "beta"},
+    {UnaryKind::hard_swish, "HardSwish"},
+    {UnaryKind::softplus, "Softplus"},
+    {UnaryKind::softsign, "Softsign"},
+    {UnaryKind::gelu, "Gelu", 20},
+    {UnaryKind::gelu_tanh, "Gelu", 20},
+    {UnaryKind::mish, "Mish", 18},
+    {UnaryKind::swish, "Swish", 24, "alpha"},
+    {UnaryKind::sign, "Sign"},
+    {UnaryKind::floor, "Floor"},
+    {UnaryKind::ceil, "Ceil"},
+    {UnaryKind::round, "Round"},
+    {UnaryKind::logical_not, "Not"},
+    {UnaryKind::bitwise_not, "BitwiseNot", 18},
+    {UnaryKind::is_nan, "IsNaN"},
+    {UnaryKind::is_inf, "IsInf"},
+    {UnaryKind::shrink, "Shrink", kExportOpset, "lambd", "bias"},
+};
+
+LogicalResult unary(UnaryOp op, NodeWriter &writer) {
+  const auto *form = llvm::find_if(kUnaryForms, [&](const UnaryForm &form) { return form.kind == op.getKind(); });
+  if (form == std::end(kUnaryForms))
+    return writer.refuse("ONNX has no function '" + stringifyUnaryKind(op.getKind()) + "'");
+  Node node = writer.node(form->type, writer.operands(), form->since);
+  if (form->alpha)
+    node.set(form->alpha, op.getAlpha());
+  if (form->beta)
+    node.set(form->beta, op.getBeta());
+  if (op.getKind() == UnaryKind::gelu_tanh)
+    node.set("approximate", "tanh");
+  if (op.getKind() == UnaryKind::is_inf)
+    node.set("detect_positive", int64_t(!op.getAlpha().isZero()))
+        .set("detect_negative", int64_t(!op.getBeta().isZero()));
+  return success();
+}
+
+struct BinaryForm {
+  BinaryKind kind;
+  const char *type;
+  int64_t since = kExportOpset;
+};
+
+constexpr BinaryForm kBinaryForms[] = {
+    {BinaryKind::add, "Add"},
+    {BinaryKind::sub, "Sub"},
+    {BinaryKind::mul, "Mul"},
+    {BinaryKind::div, "Div"},
+    {BinaryKind::pow, "Pow"},
+    {BinaryKind::mod, "Mod"},
+    {BinaryKind::fmod, "Mod"},
+    {BinaryKind::max, "Max"},
+    {BinaryKind::min, "Min"},
+    {BinaryKind::logical_and, "And"},
+    {BinaryKind::logical_or, "Or"},
+    {BinaryKind::logical_xor, "Xor"},
+    {BinaryKind::bitwise_and, "BitwiseAnd", 18},
+    {BinaryKind::bitwise_or, "BitwiseOr", 18},
+    {BinaryKind::bitwise_xor, "BitwiseXor", 18},
+    {BinaryKind::shift_left, "BitShift"},
+    {BinaryKind::shift_right, "BitShift"},
+    {BinaryKind::prelu, "PRelu"},
+};
+
+/// ONNX's Mod takes the divisor's sign for integers alone.
+void floatMod(NodeWriter &writer, Type type) {
+  std::string x = writer.operands()[0], y = writer.operands()[1], zero = writer.scalar("zero", type, 0);
+  std::string rest = writer.step("Mod", {x, y}).set("fmod", int64_t(1)).output();
+  std::string isRest = writer.step("Not", {writer.step("Equal", {rest, zero}).output()}).output();
+  std::string signs = writer
+                          .step("Xor", {writer.step("Less", {rest, zero}).output(),
+                                        writer.step("Less", {y, zero}).output()})
+                          .output();
+  std::string turned = writer.step("Add", {rest, y}).output();
+  writer.node("Where", {writer.step("And", {isRest, signs}).output(), turned, rest});
+}
+
+LogicalResult binary(BinaryOp op, NodeWriter &writer) {
+  const auto *form = llvm::find_if(kBinaryForms, [&](const BinaryForm &form) { return form.kind == op.getKind(); });
+  if (form == std::end(kBinaryForms))
+    return writer.refuse("ONNX has no function '" + stringifyBinaryKind(op.getKind()) + "'");
+  Type type = elementTypeOf(op.getLhs());
+  bool isShift = op.getKind() == BinaryKind::shift_left || op.getKind() == BinaryKind::shift_right;
+  if (isShift && !type.isUnsignedInteger())
+    return writer.refuse("ONNX shifts unsigned integers only");
+  if (op.getKind() == BinaryKind::prelu && shapeOf(op.getResult()) != shapeOf(op.getLhs()))
+    return writer.refuse("ONNX's PRelu broadcasts its slope only");
+  if (op.getKind() == BinaryKind::mod && isa<FloatType>(type)) {
+    floatMod(writer, type);
+    return success();
+  }
+  Node node = writer.node(form->type, writer.operands(), form->since);
+  if (op.getKind() == BinaryKind::fmod)
+    node.set("fmod", int64_t(1));
+  if (isShift)
+    node.set("direction", op.getKind() == BinaryKind::shift_left ? "LEFT" : "RIGHT");
+  return success();
+}
+
+LogicalResult compare(CompareOp op, NodeWriter &writer) {
+  switch (op.getPredicate()) {
+  case ComparePredicate::eq:
+    writer.node("Equal", writer.operands());
+    break;
+  case ComparePredicate::ne:
+    writer.node("Not", {writer.step("Equal", writer.operands()).output()});
+    break;
+  case ComparePredicate::lt:
+    writer.node("Less", writer.operands());
+    break;
+  case ComparePredicate::le:
+    writer.node("LessOrEqual", writer.operands());
+    break;
+  case ComparePredicate::gt:
+    writer.node("Greater", writer.operands());
+    break;
+  case ComparePredicate::ge:
+    writer.node("GreaterOrEqual", writer.operands());
+    break;
+  }
+  return success();
+}
+
+LogicalResult select(SelectOp, NodeWriter &writer) {
+  writer.node("Where", writer.operands());
+  return success();
+}
+
+/// ONNX saturates where it quantizes: with scale 1 and zero point 0 that is rounding, which whole numbers do not feel.
+/// To wider types, and of other numbers, the range is cut off by hand.
+LogicalResult saturatingCast(CastOp op, NodeWriter &writer) {
+  std::string x = writer.operands()[0];
+  Type from = elementTypeOf(op.getInput()), to = elementTypeOf(op.getResult());
+  auto integer = dyn_cast<IntegerType>(to);
+  if (!integer || !isa<FloatType>(from))
+    return writer.refuse("ONNX saturates from floating point to integers only");
+  unsigned width = integer.getWidth();
+  if (width <= 16 && from.isF32() && onnximport::isIntegral(op.getInput())) {
+    writer.node("QuantizeLinear", {x, writer.scalar("scale", from, 1), writer.scalar("zero_point", to, 0)},
+                width == 8 ? kExportOpset : 21);
+    return success();
+  }
+  if (width > 32 || (width > 16 && !from.isF64()))
+    return writer.refuse("the range of its result is not exact in its operand's type");
+  double top = std::ldexp(1.0, static_cast<int>(to.isUnsignedInteger() ? width : width - 1)) - 1;
+  double bottom = to.isUnsignedInteger() ? 0 : -top - 1;
+  std::string number = writer.step("Where", {writer.step("IsNaN", {x}).output(), writer.scalar("zero", from, 0), x})
+                           .output();
+  std::string cut =
+      writer.step("Clip", {number, writer.scalar("least", from, bottom), writer.scalar("most", from, top)}).output();
+  writer.node("Cast", {cut}).set("to", int64_t(elementTypeToOnnx(to)));
+  return success();
+}
+
+LogicalResult cast(CastOp op, NodeWriter &writer) {
+  if (op.getSaturate())
+    return saturatingCast(op, writer);
+  writer.node("Cast", writer.operands()).set("to", int64_t(elementTypeToOnnx(elementTypeOf(op.getResult()))));
+  return success();
+}
+
+LogicalResult copy(CopyOp, NodeWriter &writer) {
+  writer.node("Identity", writer.operands());
+  return success();
+}
+
+constexpr ExportEntry kExports[] = {
+    exports<UnaryOp, unary>(),   exports<BinaryOp, binary>(), exports<CompareOp, compare>(),
+    exports<SelectOp, select>(), exports<CastOp, cast>(),     exports<CopyOp, copy>(),
+};
+
+} // namespace
+
+ArrayRef<ExportEntry> elementwiseExports() { return kExports; }
+
+} // namespace sluice::onnxexport

@@ -1,0 +1,126 @@
+//===- ExportWindow.cpp - Pools and resampling to ONNX --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "NodeWriter.h"
+
+#include "NodeContext.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+using sluice::onnximport::rankOf;
+using sluice::onnximport::shapeOf;
+
+namespace sluice::onnxexport {
+namespace {
+
+/// Windows of one dimension, as ONNX counts them.
+int64_t countWindows(int64_t room, int64_t stride, int64_t inside, bool ceilMode) {
+  if (room < 0)
+    return 0;
+  int64_t count = (ceilMode ? (room + stride - 1) / stride : room / stride) + 1;
+  // No window begins in the padding behind the input.
+  if (ceilMode && (count - 1) * stride >= inside)
+    --count;
+  return count;
+}
+
+LogicalResult pool(PoolOp op, NodeWriter &writer) {
+  if (op.getLayout() != Layout::channels_first)
+    return writer.refuse("it was laid out for a machine, export an earlier phase");
+  ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
+  SmallVector<int64_t> high(op.getPadsHigh());
+  bool floorFits = true, ceilFits = true;
+  for (size_t i = 0; i < from.size(); ++i) {
+    int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, stride = op.getStrides()[i];
+    int64_t inside = from[i] + op.getPadsLow()[i];
+    floorFits &= countWindows(inside + high[i] - reach, stride, inside, false) == to[i];
+    ceilFits &= countWindows(inside + high[i] - reach, stride, inside, true) == to[i];
+  }
+  if (!floorFits && !ceilFits) {
+    if (op.getCountIncludePad())
+      return writer.refuse("ONNX counts other windows with its padding");
+    // Padding is not looked at: as much as the windows reach.
+    for (size_t i = 0; i < from.size(); ++i) {
+      int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1;
+      high[i] = (to[i] - 1) * op.getStrides()[i] + reach - from[i] - op.getPadsLow()[i];
+      if (high[i] < 0)
+        return writer.refuse("ONNX has no windows that leave the end of their input out");
+    }
+    floorFits = true;
+  }
+  bool isDilated = llvm::any_of(op.getDilations(), [](int64_t one) { return one != 1; });
+  PoolKind kind = op.getKind();
+  int64_t since = kExportOpset;
+  if (kind == PoolKind::average && isDilated)
+    since = 19;
+  if (kind == PoolKind::lp && (isDilated || !floorFits))
+    since = 18;
+  SmallVector<int64_t> pads(op.getPadsLow());
+  pads.append(high);
+  const char *type = kind == PoolKind::max ? "MaxPool" : kind == PoolKind::average ? "AveragePool" : "LpPool";
+  Node node = writer.node(type, writer.operands(), since);
+  node.set("kernel_shape", op.getKernel()).set("strides", op.getStrides()).set("pads", pads);
+  if (isDilated)
+    node.set("dilations", op.getDilations());
+  if (!floorFits)
+    node.set("ceil_mode", int64_t(1));
+  if (op.getCountIncludePad())
+    node.set("count_include_pad", int64_t(1));
+  if (kind == PoolKind::lp)
+    node.set("p", static_cast<int64_t>(op.getP()));
+  return success();
+}
+
+LogicalResult resize(ResizeOp op, NodeWriter &writer) {
+  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
+  ArrayRef<double> scales = op.getScales();
+  bool crops = op.getCoordinates() == CoordinateMode::tf_crop_and_resize;
+  // By sizes where they say the scales too.
+  bool bySizes = true, scalesGiveSizes = true;
+  for (auto [i, scale] : llvm::enumerate(scales)) {
+    bySizes &= from[i] != 0 && scale == static_cast<double>(to[i]) / static_cast<double>(from[i]);
+    double part = crops && op.getRoi() ? (*op.getRoi())[scales.size() + i] - (*op.getRoi())[i] : 1;
+    scalesGiveSizes &= std::floor(static_cast<double>(from[i]) * part * static_cast<float>(scale)) ==
+                       static_cast<double>(to[i]);
+  }
+  if (!bySizes && !scalesGiveSizes)
+    return writer.refuse("neither its scales, in 32 bits, nor its sizes say the other");
+  if (crops && !op.getRoi())
+    return writer.refuse("it crops to no region");
+  std::vector<std::string> inputs = writer.operands();
+  inputs.push_back(crops ? writer.numbers("roi", *op.getRoi()) : "");
+  if (bySizes) {
+    inputs.push_back("");
+    inputs.push_back(writer.integers("sizes", to));
+  } else {
+    SmallVector<double> narrow;
+    for (double scale : scales)
+      narrow.push_back(static_cast<float>(scale));
+    inputs.push_back(writer.numbers("scales", narrow));
+  }
+  int64_t since = op.getCoordinates() == CoordinateMode::half_pixel_symmetric ? 19 : op.getAntialias() ? 18 : kExportOpset;
+  Node node = writer.node("Resize", inputs, since);
+  node.set("mode", stringifyResizeMode(op.getMode()))
+      .set("coordinate_transformation_mode", stringifyCoordinateMode(op.getCoordinates()))
+      .set("nearest_mode", stringifyNearestMode(op.getNearest()))
+      .set("cubic_coeff_a", op.getCubicCoeff())
+      .set("exclude_outside", int64_t(op.getExcludeOutside()))
+      .set("extrapolation_value", op.getExtrapolation());
+  if (op.getAntialias())
+    node.set("antialias", int64_t(1));
+  return success();
+}
+
+constexpr ExportEntry kExports[] = {
+    exports<PoolOp, pool>(),
+    exports<ResizeOp, resize>(),
+};
+
+} // namespace
+
+ArrayRef<ExportEntry> windowExports() { return kExports; }
+
+} // namespace sluice::onnxexport

@@ -1,0 +1,102 @@
+//===- NodeWriter.h - What an exporter's converter sees ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A converter turns one dataflow operator into the nodes that import as it.
+// Values are names here. A converter that needs an operator of a newer opset
+// says so with `since`; the whole program is then written anew for that opset.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_NODEWRITER_H
+#define SLUICE_LIB_ONNX_NODEWRITER_H
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Onnx/Export.h"
+
+#include <onnx/onnx_pb.h>
+
+namespace sluice::onnxexport {
+
+/// ONNX's number of an element type of the dialect.
+int32_t elementTypeToOnnx(mlir::Type elementType);
+
+/// A node being written. Copies are the same node.
+class Node {
+public:
+  explicit Node(::onnx::NodeProto &proto) : proto(&proto) {}
+
+  Node &set(llvm::StringRef name, int64_t value);
+  Node &set(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  Node &set(llvm::StringRef name, const llvm::APFloat &value);
+  Node &set(llvm::StringRef name, llvm::StringRef value);
+  /// The name of its first output.
+  const std::string &output() const { return proto->output(0); }
+
+private:
+  ::onnx::AttributeProto &add(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type);
+  ::onnx::NodeProto *proto;
+};
+
+class ProgramWriter;
+
+class NodeWriter {
+public:
+  NodeWriter(ProgramWriter &program, mlir::Operation &op) : op(op), program(program) {}
+
+  mlir::Operation &op;
+
+  /// The opset being written.
+  int64_t opset() const;
+  /// Values' names.
+  std::string name(mlir::Value value) const;
+  std::vector<std::string> operands() const;
+
+  /// The node that computes the operator's results. `since`: the opset that its type, or this form of it, is from.
+  Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
+  /// A node before it, with one result.
+  Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
+
+  /// Small constants; `what` becomes part of the name.
+  std::string integers(llvm::StringRef what, llvm::ArrayRef<int64_t> values);
+  std::string integer(llvm::StringRef what, int64_t value);
+  /// A list of f32 where those hold all values, else of f64.
+  std::string numbers(llvm::StringRef what, llvm::ArrayRef<double> values);
+  /// One element of any type, rank 0.
+  std::string scalar(llvm::StringRef what, mlir::Type elementType, double value);
+
+  /// ONNX cannot say this operator; goes to the list of the one error.
+  llvm::LogicalResult refuse(const llvm::Twine &why);
+
+  std::string reason;
+
+private:
+  ProgramWriter &program;
+};
+
+using ExportConverter = llvm::LogicalResult (*)(NodeWriter &);
+
+/// One operator of the dataflow dialect.
+struct ExportEntry {
+  llvm::StringLiteral (*operation)();
+  ExportConverter convert;
+};
+
+template <typename OpTy, llvm::LogicalResult (*convert)(OpTy, NodeWriter &)>
+constexpr ExportEntry exports() {
+  return {[] { return OpTy::getOperationName(); },
+          [](NodeWriter &writer) { return convert(llvm::cast<OpTy>(writer.op), writer); }};
+}
+
+llvm::ArrayRef<ExportEntry> elementwiseExports();
+llvm::ArrayRef<ExportEntry> contractionExports();
+llvm::ArrayRef<ExportEntry> windowExports();
+llvm::ArrayRef<ExportEntry> rowExports();
+llvm::ArrayRef<ExportEntry> movementExports();
+
+/// Null where the operator has no form in ONNX.
+ExportConverter findExport(llvm::StringRef operation);
+
+} // namespace sluice::onnxexport
+
+#endif // SLUICE_LIB_ONNX_NODEWRITER_H

@@ -1,0 +1,350 @@
+//===- ProgramWriter.cpp - A dataflow function as an ONNX graph -----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ProgramWriter.h"
+
+#include "NodeContext.h"
+#include "sluice/Onnx/TensorData.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnxexport {
+
+int32_t elementTypeToOnnx(Type elementType) {
+  for (int32_t number = onnxtype::Float; number <= onnxtype::Int2; ++number)
+    if (onnximport::elementTypeFromOnnx(elementType.getContext(), number) == elementType)
+      return number;
+  return onnxtype::Undefined;
+}
+
+std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken) {
+  std::string candidate = name;
+  while (!taken.try_emplace(candidate, 0).second)
+    candidate = concat(name, "#", ++taken[name]);
+  return candidate;
+}
+
+/// The model node's name behind a location; empty where it has none.
+static std::string locationName(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (std::string name = locationName(part); !name.empty())
+        return name;
+  return "";
+}
+
+/// The oldest version of the file format that knows an opset, as ONNX's Versioning.md pairs them.
+static int64_t irVersionFor(int64_t opset) {
+  static constexpr std::pair<int64_t, int64_t> kFirstOpset[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}};
+  for (auto [first, version] : kFirstOpset)
+    if (opset >= first)
+      return version;
+  return 8;
+}
+
+/// NodeProto.metadata_props, which is newer than the installed schema: field 9, entries of a key and a value.
+static void addMetadata(::onnx::NodeProto &node, Operation &op) {
+  constexpr int kMetadataProps = 9;
+  constexpr StringRef kPrefix = "dataflow.";
+  for (NamedAttribute attribute : op.getDiscardableAttrs()) {
+    StringRef name = attribute.getName().getValue();
+    if (!name.starts_with(kPrefix))
+      continue;
+    ::onnx::StringStringEntryProto entry;
+    entry.set_key("sluice." + name.drop_front(kPrefix.size()).str());
+    if (auto text = dyn_cast<StringAttr>(attribute.getValue()))
+      entry.set_value(text.str());
+    else if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
+      entry.set_value(std::to_string(number.getInt()));
+    else
+      continue;
+    node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(kMetadataProps, entry.SerializeAsString());
+  }
+}
+
+static void setType(::onnx::ValueInfoProto &info, const std::string &name, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  info.set_name(name);
+  auto *proto = info.mutable_type()->mutable_tensor_type();
+  proto->set_elem_type(elementTypeToOnnx(tensor.getElementType()));
+  proto->mutable_shape();
+  for (int64_t dim : tensor.getShape())
+    proto->mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Node, NodeWriter
+//===----------------------------------------------------------------------===//
+
+::onnx::AttributeProto &Node::add(StringRef name, ::onnx::AttributeProto::AttributeType type) {
+  ::onnx::AttributeProto &attribute = *proto->add_attribute();
+  attribute.set_name(name.str());
+  attribute.set_type(type);
+  return attribute;
+}
+Node &Node::set(StringRef name, int64_t value) {
+  add(name, ::onnx::AttributeProto::INT).set_i(value);
+  return *this;
+}
+Node &Node::set(StringRef name, ArrayRef<int64_t> values) {
+  ::onnx::AttributeProto &attribute = add(name, ::onnx::AttributeProto::INTS);
+  for (int64_t value : values)
+    attribute.add_ints(value);
+  return *this;
+}
+Node &Node::set(StringRef name, const APFloat &value) {
+  add(name, ::onnx::AttributeProto::FLOAT).set_f(static_cast<float>(value.convertToDouble()));
+  return *this;
+}
+Node &Node::set(StringRef name, StringRef value) {
+  add(name, ::onnx::AttributeProto::STRING).set_s(value.str());
+  return *this;
+}
+
+int64_t NodeWriter::opset() const { return program.opset; }
+std::string NodeWriter::name(Value value) const { return program.names.at(value); }
+std::vector<std::string> NodeWriter::operands() const {
+  std::vector<std::string> result;
+  for (Value operand : op.getOperands())
+    result.push_back(name(operand));
+  return result;
+}
+
+Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t since) {
+  ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), since, &op);
+  proto.set_name(program.nodeBase(op));
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    std::string &name = program.names[result];
+    if (name.empty()) {
+      std::string base = i ? concat(proto.name(), ":", i) : proto.name();
+      name = uniqueName(base, program.valueNames);
+      setType(*program.graph().add_value_info(), name, result.getType());
+    }
+    proto.add_output(name);
+  }
+  return Node(proto);
+}
+
+Node NodeWriter::step(StringRef type, std::vector<std::string> inputs, int64_t since) {
+  ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), since, &op);
+  proto.set_name(uniqueName(concat(program.nodeBase(op), ".", type.lower()), program.nodeNames));
+  proto.add_output(uniqueName(proto.name(), program.valueNames));
+  return Node(proto);
+}
+
+std::string NodeWriter::integers(StringRef what, ArrayRef<int64_t> values) {
+  std::string name = uniqueName(concat(program.nodeBase(op), ".", what.str()), program.valueNames);
+  ::onnx::TensorProto &tensor = program.addInitializer(name, onnxtype::Int64, {static_cast<int64_t>(values.size())});
+  tensor.set_raw_data(values.data(), values.size() * sizeof(int64_t));
+  return name;
+}
+
+std::string NodeWriter::integer(StringRef what, int64_t value) {
+  return scalar(what, IntegerType::get(op.getContext(), 64), static_cast<double>(value));
+}
+
+std::string NodeWriter::numbers(StringRef what, ArrayRef<double> values) {
+  std::vector<float> narrow(values.begin(), values.end());
+  bool exact = std::equal(values.begin(), values.end(), narrow.begin());
+  std::string name = uniqueName(concat(program.nodeBase(op), ".", what.str()), program.valueNames);
+  ::onnx::TensorProto &tensor = program.addInitializer(name, exact ? onnxtype::Float : onnxtype::Double,
+                                                       {static_cast<int64_t>(values.size())});
+  if (exact)
+    tensor.set_raw_data(narrow.data(), narrow.size() * sizeof(float));
+  else
+    tensor.set_raw_data(values.data(), values.size() * sizeof(double));
+  return name;
+}
+
+std::string NodeWriter::scalar(StringRef what, Type elementType, double value) {
+  std::string name = uniqueName(concat(program.nodeBase(op), ".", what.str()), program.valueNames);
+  auto type = RankedTensorType::get({}, elementType);
+  Builder builder(op.getContext());
+  Attribute element = isa<FloatType>(elementType)
+                          ? Attribute(builder.getFloatAttr(elementType, value))
+                          : Attribute(builder.getIntegerAttr(elementType, static_cast<int64_t>(value)));
+  std::vector<char> bytes(dataflow::tensorBytes(type));
+  (void)copyConstant(SplatElementsAttr::get(type, element), bytes.data());
+  program.addInitializer(name, elementTypeToOnnx(elementType), {}).set_raw_data(bytes.data(), bytes.size());
+  return name;
+}
+
+LogicalResult NodeWriter::refuse(const Twine &why) {
+  reason = why.str();
+  return failure();
+}
+
+ExportConverter findExport(StringRef operation) {
+  static const std::map<StringRef, ExportConverter> table = [] {
+    std::map<StringRef, ExportConverter> result;
+    for (ArrayRef<ExportEntry> family :
+         {elementwiseExports(), contractionExports(), windowExports(), rowExports(), movementExports()})
+      for (const ExportEntry &entry : family)
+        result.emplace(entry.operation(), entry.convert);
+    return result;
+  }();
+  auto found = table.find(operation);
+  return found == table.end() ? nullptr : found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// ProgramWriter
+//===----------------------------------------------------------------------===//
+
+std::string ProgramWriter::nodeBase(Operation &op) {
+  std::string &base = bases[&op];
+  if (base.empty()) {
+    std::string name = locationName(op.getLoc());
+    base = uniqueName(name.empty() ? op.getName().stripDialect().str() : name, nodeNames);
+  }
+  return base;
+}
+
+::onnx::NodeProto &ProgramWriter::addNode(StringRef type, std::vector<std::string> inputs, int64_t since,
+                                          Operation *op) {
+  needed = std::max(needed, since);
+  ::onnx::NodeProto &node = *graph().add_node();
+  node.set_op_type(type.str());
+  for (std::string &input : inputs)
+    node.add_input(std::move(input));
+  if (op)
+    addMetadata(node, *op);
+  return node;
+}
+
+::onnx::TensorProto &ProgramWriter::addInitializer(const std::string &name, int32_t elementType,
+                                                   ArrayRef<int64_t> dims) {
+  ::onnx::TensorProto &tensor = *graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(elementType);
+  for (int64_t dim : dims)
+    tensor.add_dims(dim);
+  return tensor;
+}
+
+void ProgramWriter::declareInputs() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto given = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
+    std::string name = given ? given.str() : concat("input", argument.getArgNumber());
+    names[argument] = uniqueName(name, valueNames);
+    setType(*graph().add_input(), names[argument], argument.getType());
+  }
+}
+
+/// Results of operators get outputs' names before anything else does. A copy of the input of an output's own name is
+/// left out: in ONNX that output is that input.
+void ProgramWriter::nameOutputs(Operation *terminator) {
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto given = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(), "dataflow.name");
+    std::string name = given ? given.str() : concat("output", operand.getOperandNumber());
+    auto copy = operand.get().getDefiningOp<CopyOp>();
+    bool isInput = copy && isa<BlockArgument>(copy.getInput()) && names[copy.getInput()] == name;
+    std::string unique = isInput ? name : uniqueName(name, valueNames);
+    Operation *producer = operand.get().getDefiningOp();
+    if (producer && !isa<ConstantOp>(producer) && !names.count(operand.get()))
+      names[operand.get()] = unique;
+    setType(*graph().add_output(), unique, operand.get().getType());
+  }
+}
+
+Status ProgramWriter::addConstant(ConstantOp constant) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  std::string base = locationName(constant.getLoc());
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  if (base.empty())
+    base = resource ? resource.getRawHandle().getKey().str() : "constant";
+  std::string name = uniqueName(base, valueNames);
+  names[constant.getResult()] = name;
+  int32_t elementType = elementTypeToOnnx(type.getElementType());
+  int64_t bytes = dataflow::tensorBytes(type);
+  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (dense && dense.isSplat() && bytes > onnximport::kInlineBytes) {
+    std::string shape = uniqueName(name + ".shape", valueNames);
+    ArrayRef<int64_t> dims = type.getShape();
+    addInitializer(shape, onnxtype::Int64, {type.getRank()}).set_raw_data(dims.data(), dims.size() * sizeof(int64_t));
+    ::onnx::NodeProto &node = addNode("ConstantOfShape", {shape}, kExportOpset, nullptr);
+    node.set_name(uniqueName(name, nodeNames));
+    node.add_output(name);
+    ::onnx::AttributeProto &attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(::onnx::AttributeProto::TENSOR);
+    attribute.mutable_t()->set_data_type(elementType);
+    attribute.mutable_t()->add_dims(1);
+    std::vector<char> one(dataflow::elementBytes(type.getElementType()));
+    if (failed(copyConstant(dense.resizeSplat(RankedTensorType::get({1}, type.getElementType())), one.data())))
+      return makeError(ErrorCode::InvalidInput, "constant '", name, "' has no data");
+    attribute.mutable_t()->set_raw_data(one.data(), one.size());
+    return {};
+  }
+  ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
+  if (bytes > onnximport::kInlineBytes) {
+    weights.push_back({graph().initializer_size() - 1, constant.getValue(), bytes});
+    return {};
+  }
+  std::string data(bytes, '\0');
+  if (failed(copyConstant(constant.getValue(), data.data())))
+    return makeError(ErrorCode::InvalidInput, "the data of constant '", name,
+                     "' is missing, supply the model's external data");
+  tensor.set_raw_data(std::move(data));
+  return {};
+}
+
+/// Outputs that no operator writes under their own name are copied there.
+void ProgramWriter::addOutputs(Operation *terminator) {
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    const std::string &output = graph().output(static_cast<int>(operand.getOperandNumber())).name();
+    std::string from = names.at(operand.get());
+    if (from == output)
+      continue;
+    ::onnx::NodeProto &node = addNode("Identity", {from}, kExportOpset, nullptr);
+    node.set_name(uniqueName(output, nodeNames));
+    node.add_output(output);
+  }
+}
+
+Status ProgramWriter::run() {
+  model.set_ir_version(irVersionFor(opset));
+  model.set_producer_name("sluice");
+  model.add_opset_import()->set_version(opset);
+  std::string name = locationName(function.getLoc());
+  graph().set_name(name.empty() ? "main" : name);
+  Block &block = function.getBody().front();
+  Operation *terminator = block.getTerminator();
+  declareInputs();
+  nameOutputs(terminator);
+  for (auto constant : block.getOps<ConstantOp>())
+    if (Status status = addConstant(constant); !status)
+      return status;
+  std::string refused;
+  size_t count = 0;
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    NodeWriter writer(*this, op);
+    ExportConverter convert = findExport(op.getName().getStringRef());
+    bool isInput = isa<CopyOp>(op) && names.lookup(op.getResult(0)) == names.lookup(op.getOperand(0));
+    if (isInput || (convert && succeeded(convert(writer))))
+      continue;
+    ++count;
+    refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(), "): ",
+                      convert ? writer.reason : "ONNX has no such operator");
+    for (Value result : op.getResults())
+      if (std::string &given = names[result]; given.empty())
+        given = nodeBase(op);
+  }
+  if (count)
+    return makeError(ErrorCode::Unsupported, "program '", graph().name(), "' has ", count,
+                     count == 1 ? " operator that" : " operators that", " ONNX cannot say:", refused);
+  addOutputs(terminator);
+  return {};
+}
+
+} // namespace sluice::onnxexport

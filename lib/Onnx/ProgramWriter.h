@@ -1,0 +1,60 @@
+//===- ProgramWriter.h - A dataflow function as an ONNX graph ---*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_PROGRAMWRITER_H
+#define SLUICE_LIB_ONNX_PROGRAMWRITER_H
+
+#include "NodeWriter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace sluice::onnxexport {
+
+class ProgramWriter {
+public:
+  ProgramWriter(mlir::func::FuncOp function, int64_t opset) : opset(opset), needed(opset), function(function) {}
+
+  /// Fills `model`. Fails listing every operator that cannot be written.
+  Status run();
+
+  const int64_t opset;
+  /// The opset that the program needs; where it is newer than `opset`, write it anew.
+  int64_t needed;
+  ::onnx::ModelProto model;
+  /// A constant whose data is not in its initializer yet.
+  struct Weight {
+    int initializer; ///< Index in the graph.
+    mlir::ElementsAttr value;
+    int64_t bytes;
+  };
+  std::vector<Weight> weights;
+
+private:
+  friend class NodeWriter;
+
+  ::onnx::GraphProto &graph() { return *model.mutable_graph(); }
+  void declareInputs();
+  void nameOutputs(mlir::Operation *terminator);
+  Status addConstant(dataflow::ConstantOp constant);
+  void addOutputs(mlir::Operation *terminator);
+  ::onnx::TensorProto &addInitializer(const std::string &name, int32_t elementType, llvm::ArrayRef<int64_t> dims);
+  ::onnx::NodeProto &addNode(llvm::StringRef type, std::vector<std::string> inputs, int64_t since,
+                             mlir::Operation *op);
+  /// The name of an operator's first node; the others add their number.
+  std::string nodeBase(mlir::Operation &op);
+
+  mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, std::string> names;
+  llvm::StringMap<int> valueNames, nodeNames;
+  llvm::DenseMap<mlir::Operation *, std::string> bases;
+};
+
+/// Copies of which every name is another one: "conv", "conv#1"...
+std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken);
+
+} // namespace sluice::onnxexport
+
+#endif // SLUICE_LIB_ONNX_PROGRAMWRITER_H

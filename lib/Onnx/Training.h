@@ -1,0 +1,42 @@
+//===- Training.h - Reading a model that is to be trained -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_TRAINING_H
+#define SLUICE_LIB_ONNX_TRAINING_H
+
+#include "dialects/Dataflow/TensorBuilder.h"
+#include "sluice/Onnx/Import.h"
+#include "sluice/Support/Error.h"
+
+#include <regex>
+
+namespace sluice::onnximport {
+
+/// The states of a training graph and what they become.
+class Training {
+public:
+  /// Fails where the pattern is no regular expression.
+  static Expected<Training> create(const TrainingImport &options);
+
+  bool isTrainable(llvm::StringRef name, mlir::Type type) const;
+  /// The number of this step, from 0; counts on.
+  mlir::Value step(dataflow::TensorBuilder &build);
+  /// Another one at each call, and for each seed of the options.
+  int64_t nextSeed();
+  /// The state's value in the next step; it is nothing an optimizer updates.
+  void update(dataflow::StateOp state, mlir::Value next);
+
+  llvm::ArrayRef<std::pair<mlir::StringAttr, mlir::Value>> updates() const { return next; }
+
+private:
+  TrainingImport options;
+  std::regex pattern;
+  llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Value>> next;
+  mlir::Value stepValue;
+  int64_t numSeeds = 0;
+};
+
+} // namespace sluice::onnximport
+
+#endif // SLUICE_LIB_ONNX_TRAINING_H

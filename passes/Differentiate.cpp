@@ -1,0 +1,67 @@
+//===- Differentiate.cpp - Gradients as results ---------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+
+#include "dialects/Dataflow/TensorBuilder.h"
+#include "passes/Gradients.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace sluice {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "passes/Passes.h.inc"
+} // namespace sluice
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+namespace {
+struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
+  using DifferentiatePassBase::DifferentiatePassBase;
+
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    if (failed(run(getOperation())))
+      signalPassFailure();
+  }
+
+  LogicalResult run(func::FuncOp function) {
+    Block &block = function.getBody().front();
+    Operation *terminator = block.getTerminator();
+    if (result >= terminator->getNumOperands())
+      return function.emitError("has no result ") << result << " to differentiate";
+    Value root = terminator->getOperand(result);
+    if (!isa<FloatType>(typeOf(root).getElementType()))
+      return function.emitError("result ") << result << " holds no floats";
+    SmallVector<Value> wrt;
+    for (unsigned argument : arguments) {
+      if (argument >= block.getNumArguments() || !isa<FloatType>(typeOf(block.getArgument(argument)).getElementType()))
+        return function.emitError("has no argument ") << argument << " that holds floats";
+      wrt.push_back(block.getArgument(argument));
+    }
+    if (arguments.empty())
+      for (BlockArgument argument : block.getArguments())
+        if (isa<FloatType>(typeOf(argument).getElementType()))
+          wrt.push_back(argument);
+
+    OpBuilder builder(terminator);
+    TensorBuilder build(builder, function.getLoc());
+    auto filled = [&](Value like, double value) {
+      return build.expand(build.splat(typeOf(like).getElementType(), value), typeOf(like).getShape());
+    };
+    SmallVector<Value> gradients(wrt.size());
+    auto keep = [&](size_t i, Value gradient) { gradients[i] = gradient; };
+    if (failed(buildGradients(builder, root, filled(root, 1), wrt, keep)))
+      return failure();
+    for (auto [value, gradient] : llvm::zip(wrt, gradients))
+      terminator->insertOperands(terminator->getNumOperands(), gradient ? gradient : filled(value, 0));
+    function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
+    return success();
+  }
+};
+} // namespace

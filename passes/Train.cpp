@@ -1,0 +1,294 @@
+//===- Train.cpp - From a model to a training step ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+
+#include "dialects/Dataflow/TensorBuilder.h"
+#include "passes/Gradients.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace sluice {
+#define GEN_PASS_DEF_TRAINPASS
+#include "passes/Passes.h.inc"
+} // namespace sluice
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static Type elementOf(Value value) { return typeOf(value).getElementType(); }
+static Value number(TensorBuilder &build, Value like, double value) { return build.splat(elementOf(like), value); }
+
+namespace {
+
+/// A state of the optimizer's own, and its next value.
+struct Updates {
+  func::FuncOp function;
+  SmallVector<std::pair<StringAttr, Value>> next;
+
+  void set(StringAttr name, Value value) { next.emplace_back(name, value); }
+  /// A state that begins as zeros.
+  StateOp create(OpBuilder &builder, Location loc, const Twine &name, RankedTensorType type) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    return StateOp::create(builder, loc, type, builder.getStringAttr(name),
+                           SplatElementsAttr::get(type, builder.getZeroAttr(type.getElementType())), UnitAttr());
+  }
+};
+
+struct Train : sluice::impl::TrainPassBase<Train> {
+  using TrainPassBase::TrainPassBase;
+
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    if (failed(run(getOperation())))
+      signalPassFailure();
+  }
+
+  LogicalResult run(func::FuncOp function);
+
+private:
+  FailureOr<Value> chosenOutput(func::FuncOp function);
+  FailureOr<Value> buildLoss(func::FuncOp function, TensorBuilder &build, Value output);
+  Value crossEntropy(TensorBuilder &build, Value logits, Value labels, int64_t classAxis);
+  Value addArgument(func::FuncOp function, StringRef name, RankedTensorType type);
+  /// The optimizer's rule for one parameter.
+  void update(TensorBuilder &build, StateOp parameter, Value gradient);
+  Value nextParameter(TensorBuilder &build, StateOp parameter, Value gradient);
+  /// `next` in a step that updates, `state` in one that only accumulates.
+  Value whenApplied(TensorBuilder &build, Value next, Value state) {
+    return isApplied ? build.select(isApplied, next, state) : next;
+  }
+  void countSteps(TensorBuilder &build);
+
+  Updates updates;
+  /// How many updates there are with this one, in f32; null where nothing asks.
+  Value numUpdates;
+  /// Whether this step updates; null: always.
+  Value isApplied;
+};
+
+FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  SmallVector<std::pair<StringRef, Value>> candidates;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (!function.getResultAttr(i, "dataflow.updates")) {
+      auto name = function.getResultAttrOfType<StringAttr>(i, "dataflow.name");
+      candidates.emplace_back(name ? name.getValue() : "", value);
+    }
+  std::string known;
+  for (auto [name, value] : candidates) {
+    if (name == output || (output.empty() && candidates.size() == 1))
+      return value;
+    known += (known.empty() ? "'" : ", '") + name.str() + "'";
+  }
+  if (output.empty())
+    return function.emitError("has several outputs to take the loss of, name one of ") << known;
+  return function.emitError("has no output '") << output << "' to take the loss of, name one of " << known;
+}
+
+Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
+  std::string unique = name.str();
+  auto isTaken = [&] {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto taken = function.getArgAttrOfType<StringAttr>(i, "dataflow.name"); taken && taken.getValue() == unique)
+        return true;
+    return false;
+  };
+  while (isTaken())
+    unique += "_";
+  unsigned index = function.getNumArguments();
+  auto attributes = DictionaryAttr::get(&getContext(), NamedAttribute(StringAttr::get(&getContext(), "dataflow.name"),
+                                                                      StringAttr::get(&getContext(), unique)));
+  (void)function.insertArgument(index, type, attributes, function.getLoc());
+  return function.getArgument(index);
+}
+
+Value Train::crossEntropy(TensorBuilder &build, Value logits, Value labels, int64_t classAxis) {
+  // Half precision would lose the sum over the classes.
+  if (elementOf(logits).getIntOrFloatBitWidth() < 32)
+    logits = build.cast(logits, build.mlir().getF32Type());
+  auto softmax = logits.getDefiningOp<SoftmaxOp>();
+  Value logProbability = softmax && softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis
+                             ? logits
+                             : build.softmax(logits, classAxis, /*log=*/true);
+  Dims one(typeOf(logits).getShape());
+  one[classAxis] = 1;
+  Value picked =
+      build.create<GatherElementsOp>({logProbability, build.reshape(labels, one)}, build.integer("axis", classAxis));
+  Dims all;
+  for (size_t i = 0; i < one.size(); ++i)
+    all.push_back(static_cast<int64_t>(i));
+  return build.unary(UnaryKind::neg, build.reduce(ReduceKind::mean, picked, all, /*keepDims=*/false));
+}
+
+FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, Value output) {
+  RankedTensorType type = typeOf(output);
+  if (!isa<FloatType>(type.getElementType()))
+    return function.emitError("the loss is taken of an output of ") << type.getElementType() << " elements, not floats";
+  if (loss == "output") {
+    if (elementCount(type) != 1)
+      return function.emitError("the output that is the loss has ") << elementCount(type) << " elements, not one";
+    return build.reshape(output, {});
+  }
+  if (loss == "mse") {
+    Value difference = build.sub(output, addArgument(function, "target", type));
+    Dims all;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      all.push_back(i);
+    return build.reduce(ReduceKind::mean, build.mul(difference, difference), all, /*keepDims=*/false);
+  }
+  if (loss != "softmax-cross-entropy")
+    return function.emitError("'") << loss << "' is no loss, use softmax-cross-entropy, mse or output";
+  int64_t rank = type.getRank(), classAxis = axis;
+  if (rank < 1)
+    return function.emitError("softmax-cross-entropy needs classes, its output is one number");
+  if (classAxis < 0)
+    classAxis = rank == 4 || rank == 5 ? 1 : rank - 1;
+  if (classAxis >= rank)
+    return function.emitError("class axis ") << classAxis << " is outside the output's rank " << rank;
+  // A classifier that ends in a softmax: its input are the logits.
+  if (auto softmax = output.getDefiningOp<SoftmaxOp>();
+      softmax && !softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis)
+    output = softmax.getInput();
+  Dims shape(type.getShape());
+  shape.erase(shape.begin() + classAxis);
+  Value labels = addArgument(function, "labels", RankedTensorType::get(shape, build.mlir().getI64Type()));
+  return crossEntropy(build, output, labels, classAxis);
+}
+
+void Train::countSteps(TensorBuilder &build) {
+  bool isAdam = optimizer == "adam" || optimizer == "adamw";
+  if (!isAdam && accumulate == 1)
+    return;
+  auto type = RankedTensorType::get({}, build.mlir().getI64Type());
+  StateOp state = updates.create(build.mlir(), build.loc(), "optimizer.step", type);
+  Value steps = build.add(state, build.splat(type.getElementType(), 1));
+  updates.set(state.getNameAttr(), steps);
+  if (accumulate > 1) {
+    Value every = build.splat(type.getElementType(), static_cast<double>(accumulate.getValue()));
+    isApplied = build.compare(ComparePredicate::eq, build.binary(BinaryKind::mod, steps, every),
+                              build.splat(type.getElementType(), 0));
+    steps = build.div(steps, every);
+  }
+  if (isAdam)
+    numUpdates = build.cast(steps, build.mlir().getF32Type());
+}
+
+Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value g) {
+  Value p = parameter;
+  RankedTensorType type = parameter.getType();
+  auto times = [&](Value x, double factor) { return build.mul(x, number(build, x, factor)); };
+  auto state = [&](StringRef suffix) {
+    return updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + "." + suffix, type);
+  };
+  if (weightDecay != 0 && optimizer != "adamw")
+    g = build.add(g, times(p, weightDecay));
+  if (optimizer == "sgd")
+    return build.sub(p, times(g, learningRate));
+  if (optimizer == "momentum") {
+    StateOp velocity = state("momentum");
+    Value next = build.add(times(velocity, momentum), g);
+    updates.set(velocity.getNameAttr(), whenApplied(build, next, velocity));
+    Value step = nesterov ? build.add(g, times(next, momentum)) : next;
+    return build.sub(p, times(step, learningRate));
+  }
+  // Kingma & Ba, ICLR'15, algorithm 1; adamw: Loshchilov & Hutter, ICLR'19.
+  StateOp mean = state("mean"), square = state("square");
+  Value nextMean = build.add(times(mean, beta1), times(g, 1 - beta1));
+  Value nextSquare = build.add(times(square, beta2), times(build.mul(g, g), 1 - beta2));
+  updates.set(mean.getNameAttr(), whenApplied(build, nextMean, mean));
+  updates.set(square.getNameAttr(), whenApplied(build, nextSquare, square));
+  auto correction = [&](double beta) {
+    Value power = build.binary(BinaryKind::pow, number(build, numUpdates, beta), numUpdates);
+    return build.cast(build.sub(number(build, numUpdates, 1), power), type.getElementType());
+  };
+  Value deviation = build.unary(UnaryKind::sqrt, build.div(nextSquare, correction(beta2)));
+  Value step = build.div(build.div(nextMean, correction(beta1)), build.add(deviation, number(build, p, epsilon)));
+  if (weightDecay != 0 && optimizer == "adamw")
+    step = build.add(step, times(p, weightDecay));
+  return build.sub(p, times(step, learningRate));
+}
+
+void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
+  if (!isApplied) {
+    updates.set(parameter.getNameAttr(), nextParameter(build, parameter, gradient));
+    return;
+  }
+  StateOp sum =
+      updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + ".gradient", parameter.getType());
+  Value total = build.add(sum, gradient);
+  Value mean = build.mul(total, number(build, total, 1.0 / static_cast<double>(accumulate)));
+  updates.set(parameter.getNameAttr(), whenApplied(build, nextParameter(build, parameter, mean), parameter));
+  updates.set(sum.getNameAttr(), build.select(isApplied, number(build, total, 0), total));
+}
+
+LogicalResult Train::run(func::FuncOp function) {
+  static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
+  if (!llvm::is_contained(kOptimizers, optimizer))
+    return function.emitError("'") << optimizer << "' is no optimizer, use sgd, momentum, adam or adamw";
+  if (accumulate < 1)
+    return function.emitError("cannot accumulate the gradients of ") << accumulate << " steps";
+  Block &block = function.getBody().front();
+  Operation *terminator = block.getTerminator();
+  updates = {function, {}};
+  isApplied = numUpdates = {};
+  SmallVector<Value> parameters;
+  for (StateOp state : block.getOps<StateOp>())
+    if (state.getTrainable())
+      parameters.push_back(state);
+  if (parameters.empty())
+    return function.emitError("has no trainable parameter");
+
+  FailureOr<Value> output = chosenOutput(function);
+  if (failed(output))
+    return failure();
+  OpBuilder builder(terminator);
+  TensorBuilder build(builder, NameLoc::get(builder.getStringAttr("loss")));
+  FailureOr<Value> lossValue = buildLoss(function, build, *output);
+  if (failed(lossValue))
+    return failure();
+  if (!*lossValue)
+    return function.emitError("the loss cannot be built: ") << build.message();
+  // States that the model itself updates: running statistics.
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (auto name = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates"))
+      updates.set(name, value);
+
+  TensorBuilder counter(builder, NameLoc::get(builder.getStringAttr("optimizer")));
+  countSteps(counter);
+  size_t numUpdated = 0;
+  std::string problem;
+  auto done = [&](size_t i, Value gradient) {
+    auto parameter = parameters[i].getDefiningOp<StateOp>();
+    TensorBuilder rule(builder, NameLoc::get(builder.getStringAttr(parameter.getName() + ".update")));
+    update(rule, parameter, gradient);
+    ++numUpdated;
+    if (problem.empty())
+      problem = rule.message();
+  };
+  if (failed(buildGradients(builder, *lossValue, number(build, *lossValue, 1), parameters, done)))
+    return failure();
+  if (!problem.empty() || !counter.message().empty())
+    return function.emitError("an update cannot be built: ") << problem << counter.message();
+  if (numUpdated == 0)
+    return function.emitError("no trainable parameter has an influence on the loss");
+
+  SmallVector<Value> results{*lossValue};
+  SmallVector<Type> types{lossValue->getType()};
+  SmallVector<DictionaryAttr> attributes{
+      builder.getDictionaryAttr(builder.getNamedAttr("dataflow.name", builder.getStringAttr("loss")))};
+  for (auto [name, value] : updates.next) {
+    results.push_back(value);
+    types.push_back(value.getType());
+    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("dataflow.updates", name)));
+  }
+  terminator->setOperands(results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+  function.setAllResultAttrs(attributes);
+  return success();
+}
+} // namespace

@@ -1,0 +1,309 @@
+//===- OnnxTests.cpp - The standard's backend tests -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "OnnxTests.h"
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Runtime/sluice.h"
+#include "sluice/TensorIO/HostTensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <onnx/onnx_pb.h>
+
+namespace sluice::bench {
+
+namespace fs = std::filesystem;
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+static std::vector<std::string> filesLike(const fs::path &folder, std::string_view prefix, std::string_view suffix) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(suffix))
+      found.push_back(at->path().string());
+  }
+  // output_2 before output_10.
+  std::sort(found.begin(), found.end(), [](const std::string &a, const std::string &b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return found;
+}
+
+static bool isLight(const fs::path &path) {
+  return path.extension() == ".onnx" &&
+         !filesLike(path.parent_path(), path.stem().string() + "_output_", ".pb").empty();
+}
+
+Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory) {
+  std::error_code error;
+  const fs::path root = fs::canonical(directory, error);
+  if (error || !fs::is_directory(root, error))
+    return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "', give one with ONNX backend tests");
+  std::vector<OnnxTest> tests;
+  auto consider = [&](const fs::path &path) {
+    const fs::path folder = path.parent_path();
+    if (path.filename() == "model.onnx")
+      tests.push_back({folder.filename().string(), folder.parent_path().filename().string(), path.string(),
+                       filesLike(folder, "test_data_set_", "")});
+    else if (isLight(path))
+      tests.push_back({path.stem().string(), folder.filename().string(), path.string(), {}});
+  };
+  for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error))
+    consider(at->path());
+  if (error)
+    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message());
+  if (tests.empty())
+    return makeError(ErrorCode::NotFound, "no tests below directory '", directory,
+                     "', give one with folders of model.onnx and test_data_set_0");
+  std::sort(tests.begin(), tests.end(),
+            [](const OnnxTest &a, const OnnxTest &b) { return std::tie(a.group, a.name) < std::tie(b.group, b.name); });
+  return tests;
+}
+
+static std::string operatorOf(const OnnxTest &test) {
+  Expected<ModelFile> model = ModelFile::open(test.modelPath);
+  if (!model)
+    return "";
+  for (const ::onnx::NodeProto &node : model->graph().node())
+    if (node.op_type() != "Constant")
+      return node.domain().empty() ? node.op_type() : node.domain() + ":" + node.op_type();
+  return "Constant";
+}
+
+std::vector<std::string> operatorsOf(const std::vector<OnnxTest> &tests) {
+  std::map<std::string, std::string> known;
+  std::vector<std::string> result;
+  for (const OnnxTest &test : tests)
+    known[test.name] = result.emplace_back(operatorOf(test));
+  for (size_t i = 0; i < tests.size(); ++i)
+    if (size_t at = tests[i].name.find("_expanded"); at != std::string::npos)
+      if (auto plain = known.find(tests[i].name.substr(0, at)); plain != known.end())
+        result[i] = plain->second;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Tensors = std::map<std::string, HostTensor>;
+
+struct DataSet {
+  Tensors inputs;
+  std::map<std::string, std::vector<std::vector<int64_t>>> sequences; ///< Shapes of elements.
+  std::vector<HostTensor> outputs;                                    ///< Sequences' elements one by one.
+};
+
+/// Small integer and boolean tensors, and short lists of numbers: shapes, axes, scales.
+bool mayDecideShapes(const HostTensor &tensor) {
+  constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
+  if (!isFloatingPoint(tensor.type))
+    return tensor.numElements() <= kMostIntegers;
+  return tensor.shape.size() <= 1 && tensor.numElements() <= kMostNumbers;
+}
+
+/// Each tensor of a sequence is an input of its own.
+void addInput(DataSet &set, const std::string &name, HostValue value) {
+  if (!value.isSequence) {
+    set.inputs[name] = std::move(value.tensors.front());
+    return;
+  }
+  std::vector<std::vector<int64_t>> &shapes = set.sequences[name];
+  for (HostTensor &tensor : value.tensors) {
+    const std::string element = concat(name, "[", shapes.size(), "]");
+    shapes.push_back(tensor.shape);
+    set.inputs[element] = std::move(tensor);
+  }
+}
+
+Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model) {
+  DataSet set;
+  const std::vector<std::string> inputs = filesLike(folder, "input_", ".pb");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const DeclaredTensor *declared = i < model.inputs().size() ? &model.inputs()[i] : nullptr;
+    Expected<HostValue> value = readValueFile(inputs[i], declared ? declared->kind : "tensor");
+    if (!value)
+      return propagate(value);
+    // By name, or where the file knows none, by its number.
+    for (const DeclaredTensor &input : model.inputs())
+      if (input.name == value->name)
+        declared = &input;
+    if (!declared)
+      return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model");
+    addInput(set, declared->name, std::move(*value));
+  }
+  const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Expected<HostValue> value =
+        readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor");
+    if (!value)
+      return propagate(value);
+    std::move(value->tensors.begin(), value->tensors.end(), std::back_inserter(set.outputs));
+  }
+  return set;
+}
+
+/// Inputs by the light models' recipe.
+Expected<DataSet> makeLightSet(const OnnxTest &test, const ModelFile &model) {
+  DataSet set;
+  for (const DeclaredTensor &input : model.inputs()) {
+    std::vector<int64_t> shape;
+    for (const DeclaredDim &dim : input.dims.value_or(std::vector<DeclaredDim>()))
+      shape.push_back(std::max<int64_t>(dim.value, 1));
+    Expected<HostTensor> tensor = makeTensor(input.name, ElementType::Float32, shape);
+    if (!tensor)
+      return propagate(tensor);
+    auto count = static_cast<float>(tensor->numElements());
+    for (int64_t i = 0; i < tensor->numElements(); ++i)
+      tensor->data<float>()[i] = static_cast<float>(i) / count;
+    set.inputs[input.name] = std::move(*tensor);
+  }
+  const fs::path path(test.modelPath);
+  for (const std::string &file : filesLike(path.parent_path(), path.stem().string() + "_output_", ".pb")) {
+    Expected<HostTensor> tensor = readTensorFile(file);
+    if (!tensor)
+      return propagate(tensor);
+    set.outputs.push_back(std::move(*tensor));
+  }
+  return set;
+}
+
+/// An element of an input that is a sequence.
+bool isElement(const DataSet &set, const std::string &name) {
+  return set.sequences.count(name.substr(0, name.rfind('['))) > 0;
+}
+
+/// The compiled model, specialised to some of the inputs' values only where it does not compile without.
+Expected<std::unique_ptr<Compilation>> compileFor(const OnnxTest &test, const DataSet &set) {
+  CompilerOptions options;
+  options.searchTimeNs = 0;
+  options.searchEvaluations = 1;
+  options.threads = 1;
+  options.dims.sequences = set.sequences;
+  for (const auto &[name, tensor] : set.inputs)
+    if (!isElement(set, name))
+      options.dims.inputShapes[name] = tensor.shape;
+  Expected<std::unique_ptr<Compilation>> general = Compilation::create(test.modelPath, options);
+  if (general || general.error().code != ErrorCode::Unsupported)
+    return general;
+  for (const auto &[name, tensor] : set.inputs)
+    if (mayDecideShapes(tensor) && !isElement(set, name))
+      options.fixedInputs[name] = tensor;
+  if (options.fixedInputs.empty())
+    return general;
+  return Compilation::create(test.modelPath, options);
+}
+
+/// As numpy.testing.assert_allclose: NaN equals NaN, and infinities are equal where their signs are.
+Status compare(const HostTensor &actual, const HostTensor &reference) {
+  constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+  if (actual.type != reference.type || actual.shape != reference.shape)
+    return makeError(ErrorCode::InvalidInput, "output '", actual.name, "' is ", elementTypeName(actual.type), " ",
+                     formatShape(actual.shape), ", expected ", elementTypeName(reference.type), " ",
+                     formatShape(reference.shape));
+  int64_t wrong = 0, first = -1;
+  for (int64_t i = 0; i < reference.numElements(); ++i) {
+    double a = actual.valueAt(i), r = reference.valueAt(i);
+    bool same = a == r || (std::isnan(a) && std::isnan(r)) ||
+                (std::isfinite(a) && std::isfinite(r) && std::fabs(a - r) <= kAbsolute + kRelative * std::fabs(r));
+    if (!same && wrong++ == 0)
+      first = i;
+  }
+  if (wrong == 0)
+    return {};
+  return makeError(ErrorCode::InvalidInput, "output '", actual.name, "' differs in ", wrong, " of ",
+                   reference.numElements(), " elements, the first ", first, ": ", actual.valueAt(first), " for ",
+                   reference.valueAt(first));
+}
+
+struct CloseSession {
+  void operator()(sluice_session *session) const { sluice_close(session); }
+};
+
+Status runDataSet(const OnnxTest &test, const DataSet &set, const std::string &directory) {
+  Expected<std::unique_ptr<Compilation>> compilation = compileFor(test, set);
+  if (!compilation)
+    return propagate(compilation);
+  if (Status linked = (*compilation)->link(directory); !linked)
+    return linked;
+  compilation->reset();
+  sluice_options options = {};
+  options.size = sizeof options;
+  options.threads = 1;
+  std::unique_ptr<sluice_session, CloseSession> session(sluice_open(directory.c_str(), &options));
+  if (!session)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  const sluice_model &model = *sluice_describe(session.get());
+  std::vector<const void *> from;
+  for (uint32_t i = 0; i < model.num_inputs; ++i) {
+    auto given = set.inputs.find(model.inputs[i].name);
+    if (given == set.inputs.end())
+      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", model.inputs[i].name, "'");
+    if (static_cast<int32_t>(given->second.type) != model.inputs[i].element_type ||
+        static_cast<int64_t>(given->second.bytes.size()) != model.inputs[i].bytes)
+      return makeError(ErrorCode::InvalidInput, "the test's data for input '", model.inputs[i].name,
+                       "' is of another type or size than the model declares");
+    from.push_back(given->second.bytes.data());
+  }
+  std::vector<HostTensor> outputs;
+  std::vector<void *> to;
+  for (uint32_t i = 0; i < model.num_outputs; ++i) {
+    const sluice_tensor_desc &port = model.outputs[i];
+    Expected<ElementType> type = elementTypeFromOnnx(port.element_type);
+    if (!type)
+      return propagate(type);
+    Expected<HostTensor> tensor = makeTensor(port.name, *type, std::vector(port.shape, port.shape + port.rank));
+    if (!tensor)
+      return propagate(tensor);
+    outputs.push_back(std::move(*tensor));
+  }
+  for (HostTensor &output : outputs)
+    to.push_back(output.bytes.data());
+  if (sluice_run(session.get(), from.data(), to.data()) != 0)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  if (Status status = cutToExtents(outputs); !status)
+    return status;
+  if (outputs.size() < set.outputs.size())
+    return makeError(ErrorCode::InvalidInput, "it has ", outputs.size(), " outputs, expected ", set.outputs.size());
+  for (size_t i = 0; i < set.outputs.size(); ++i)
+    if (Status same = compare(outputs[i], set.outputs[i]); !same)
+      return same;
+  return {};
+}
+
+} // namespace
+
+Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
+  Expected<ModelFile> model = ModelFile::open(test.modelPath);
+  if (!model)
+    return propagate(model);
+  if (test.dataSets.empty()) {
+    Expected<DataSet> set = makeLightSet(test, *model);
+    if (!set)
+      return propagate(set);
+    return runDataSet(test, *set, workDirectory);
+  }
+  for (const std::string &folder : test.dataSets) {
+    Expected<DataSet> set = readDataSet(folder, *model);
+    if (!set)
+      return propagate(set);
+    if (Status ran = runDataSet(test, *set, workDirectory); !ran)
+      return ran;
+  }
+  return {};
+}
+
+} // namespace sluice::bench

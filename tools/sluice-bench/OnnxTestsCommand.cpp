@@ -1,0 +1,259 @@
+//===- OnnxTestsCommand.cpp - sluice-bench onnx-tests ---------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "OnnxTests.h"
+#include "TestPool.h"
+#include "sluice/Support/Json.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+namespace sluice::bench {
+namespace {
+
+struct Options {
+  std::string directory, format = "text", filter, expectedFailures;
+  int processes = 0;
+  int timeoutSec = 120;
+};
+
+/// Reason by test, from lines `name: reason`; '#' begins a comment.
+Expected<std::map<std::string, std::string>> readExpectedFailures(const std::string &path) {
+  std::map<std::string, std::string> reasons;
+  if (path.empty())
+    return reasons;
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return propagate(text);
+  std::istringstream lines(*text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.empty() || line[0] == '#')
+      continue;
+    const size_t colon = line.find(": ");
+    if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
+      return makeError(ErrorCode::InvalidInput, "'", line, "' is no 'name: reason', '", path, "' line ", number,
+                       ", say why the test fails");
+    if (!reasons.emplace(line.substr(0, colon), line.substr(colon + 2)).second)
+      return makeError(ErrorCode::InvalidInput, "'", line.substr(0, colon), "' is listed twice, '", path, "' line ",
+                       number, ", remove one");
+  }
+  return reasons;
+}
+
+class Report {
+public:
+  Report(std::vector<OnnxTest> tests, std::map<std::string, std::string> expected)
+      : tests(std::move(tests)), operators(operatorsOf(this->tests)), expected(std::move(expected)),
+        results(this->tests.size()) {}
+
+  void add(size_t index, const PoolResult &result) { results[index] = result; }
+  bool isExpected(size_t index) const { return expected.count(tests[index].name) > 0; }
+  /// Failures that are not listed, and passes that are.
+  size_t surprises() const {
+    size_t count = 0;
+    for (size_t i = 0; i < tests.size(); ++i)
+      count += results[i].passed == isExpected(i);
+    return count;
+  }
+  Json json() const;
+  void print(std::ostream &out) const;
+
+private:
+  size_t passed() const {
+    return static_cast<size_t>(
+        std::count_if(results.begin(), results.end(), [](const PoolResult &result) { return result.passed; }));
+  }
+  std::string statusOf(size_t index) const { return results[index].passed ? "passed" : "failed"; }
+  struct Count {
+    size_t total = 0, passed = 0;
+  };
+  std::map<std::string, Count> countBy(const std::function<std::string(size_t)> &key) const {
+    std::map<std::string, Count> counts;
+    for (size_t i = 0; i < tests.size(); ++i) {
+      Count &count = counts[key(i)];
+      ++count.total;
+      count.passed += results[i].passed;
+    }
+    return counts;
+  }
+
+  std::vector<OnnxTest> tests;
+  std::vector<std::string> operators;
+  std::map<std::string, std::string> expected;
+  std::vector<PoolResult> results;
+};
+
+Json Report::json() const {
+  Json list = Json::array();
+  for (size_t i = 0; i < tests.size(); ++i) {
+    Json entry{{"name", tests[i].name},
+               {"group", tests[i].group},
+               {"operator", operators[i]},
+               {"status", statusOf(i)},
+               {"seconds", static_cast<double>(results[i].elapsedNs) * 1e-9}};
+    if (!results[i].passed)
+      entry["reason"] = results[i].reason;
+    if (isExpected(i))
+      entry["expectedFailure"] = expected.at(tests[i].name);
+    list.push_back(std::move(entry));
+  }
+  auto summary = [](const std::map<std::string, Count> &counts) {
+    Json json = Json::object();
+    for (const auto &[name, count] : counts)
+      json[name] = {{"total", count.total}, {"passed", count.passed}};
+    return json;
+  };
+  return {{"benchmark", "onnx-tests"},
+          {"total", tests.size()},
+          {"passed", passed()},
+          {"failed", tests.size() - passed()},
+          {"surprises", surprises()},
+          {"groups", summary(countBy([&](size_t i) { return tests[i].group; }))},
+          {"operators", summary(countBy([&](size_t i) { return operators[i]; }))},
+          {"tests", std::move(list)}};
+}
+
+void Report::print(std::ostream &out) const {
+  auto table = [&](const char *title, const std::map<std::string, Count> &counts) {
+    size_t width = std::string_view(title).size();
+    for (const auto &[name, count] : counts)
+      width = std::max(width, name.size());
+    auto padded = [&](std::string text) { return text + std::string(width + 2 - text.size(), ' '); };
+    out << padded(title) << "passed of total\n";
+    for (const auto &[name, count] : counts)
+      out << padded(name) << count.passed << " of " << count.total << '\n';
+    out << '\n';
+  };
+  table("operator", countBy([&](size_t i) { return operators[i]; }));
+  for (size_t i = 0; i < tests.size(); ++i) {
+    const std::string name = tests[i].group + "/" + tests[i].name;
+    if (results[i].passed && isExpected(i))
+      out << "unexpected pass: " << name << '\n';
+    else if (!results[i].passed && !isExpected(i))
+      out << "failed: " << name << ": " << results[i].reason << '\n';
+  }
+  table("group", countBy([&](size_t i) { return tests[i].group; }));
+  out << tests.size() << " tests, " << passed() << " passed, " << tests.size() - passed() << " failed, " << surprises()
+      << " of them unexpected\n";
+}
+
+/// Of the compiled models, gone with the run.
+class WorkDirectory {
+public:
+  static Expected<std::unique_ptr<WorkDirectory>> create() {
+    std::error_code error;
+    std::string path = (std::filesystem::temp_directory_path(error) / "sluice-onnx-XXXXXX").string();
+    if (error || !mkdtemp(path.data()))
+      return makeError(ErrorCode::Io, "cannot make a temporary directory, set TMPDIR to a writable directory");
+    return std::unique_ptr<WorkDirectory>(new WorkDirectory(std::move(path)));
+  }
+  WorkDirectory(const WorkDirectory &) = delete;
+  ~WorkDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(root, ignored);
+  }
+  std::filesystem::path of(size_t index) const { return root / std::to_string(index); }
+
+private:
+  explicit WorkDirectory(std::filesystem::path root) : root(std::move(root)) {}
+  std::filesystem::path root;
+};
+
+Status runTests(const Options &options) {
+  Expected<std::map<std::string, std::string>> expected = readExpectedFailures(options.expectedFailures);
+  if (!expected)
+    return propagate(expected);
+  Expected<std::vector<OnnxTest>> tests = findOnnxTests(options.directory);
+  if (!tests)
+    return propagate(tests);
+  if (!options.filter.empty()) {
+    std::regex filter;
+    try {
+      filter = std::regex(options.filter);
+    } catch (const std::regex_error &) {
+      return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is no regular expression, option '--filter'");
+    }
+    std::erase_if(*tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
+    if (tests->empty())
+      return makeError(ErrorCode::NotFound, "no test's name matches '", options.filter, "', run without --filter");
+  }
+  Expected<std::unique_ptr<WorkDirectory>> work = WorkDirectory::create();
+  if (!work)
+    return propagate(work);
+
+  PoolParams params;
+  params.processes = options.processes ? options.processes : static_cast<int>(std::thread::hardware_concurrency());
+  params.timeoutNs = int64_t(options.timeoutSec) * 1'000'000'000;
+  Report report(*tests, std::move(*expected));
+  size_t ended = 0;
+  const bool showsProgress = isatty(STDERR_FILENO) != 0;
+  Status ran = runIsolated(
+      tests->size(), params,
+      [&](size_t index) {
+        const std::filesystem::path directory = (*work)->of(index);
+        std::filesystem::create_directories(directory);
+        // The linker's own files go there too: what a killed child leaves is removed with it.
+        setenv("TMPDIR", directory.c_str(), 1);
+        return runOnnxTest((*tests)[index], (directory / "model").string());
+      },
+      [&](size_t index, const PoolResult &result) {
+        report.add(index, result);
+        std::error_code ignored;
+        std::filesystem::remove_all((*work)->of(index), ignored);
+        ++ended;
+        if (showsProgress)
+          std::cerr << '\r' << ended << " of " << tests->size() << (ended == tests->size() ? "\n" : "") << std::flush;
+      });
+  if (!ran)
+    return ran;
+  if (options.format == "json")
+    std::cout << report.json().dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  else
+    report.print(std::cout);
+  std::cout << std::flush;
+  if (size_t count = report.surprises())
+    return makeError(ErrorCode::InvalidInput, count, " tests do not end as expected, ",
+                     options.expectedFailures.empty() ? "see --expected-failures"
+                                                      : concat("see '", options.expectedFailures, "'"));
+  return {};
+}
+
+} // namespace
+
+void addOnnxTestsCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("onnx-tests", "ONNX's backend tests: compiled, run and compared");
+  command->add_option("DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")->required();
+  command->add_option("--filter", options->filter, "only tests whose name matches this regular expression")
+      ->type_name("REGEX");
+  command
+      ->add_option("--expected-failures", options->expectedFailures,
+                   "lines 'name: reason'; a test named there that passes is an error too")
+      ->type_name("FILE");
+  command->add_option("--threads", options->processes, "tests at a time, 0: one a core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--timeout", options->timeoutSec, "seconds a test may take")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command->add_option("--format", options->format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback([options, &action] { action = [options] { return runTests(*options); }; });
+}
+
+} // namespace sluice::bench

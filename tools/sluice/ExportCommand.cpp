@@ -1,0 +1,83 @@
+//===- ExportCommand.cpp - sluice export ----------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Onnx/Export.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace sluice::driver {
+namespace {
+
+struct Options {
+  std::string source, output, plan, model;
+  bool beside = false, noWeights = false;
+  CompilerOptions compile;
+};
+
+bool isDirectory(const std::string &path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Status notForDirectory(const Options &options, const char *option) {
+  return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.source,
+                   "' is compiled and has its own, leave the option out");
+}
+
+Status runExport(const Options &options) {
+  ExportOptions to;
+  if (options.noWeights)
+    to.weights = WeightStorage::Omit;
+  else if (options.beside)
+    to.weights = WeightStorage::External;
+  if (isDirectory(options.source)) {
+    if (!options.plan.empty())
+      return notForDirectory(options, "--plan");
+    if (!options.compile.dims.values.empty())
+      return notForDirectory(options, "--dim");
+    return exportArtifact(options.source, options.model, options.output, to);
+  }
+  if (!options.model.empty())
+    return makeError(ErrorCode::InvalidInput, "option '--model' is for compiled models, '", options.source,
+                     "' is none, leave the option out");
+  std::optional<PlanFile> plan;
+  if (!options.plan.empty()) {
+    // A compiled model's directory keeps its plan.
+    Expected<PlanFile> read = readPlanFile(
+        isDirectory(options.plan) ? (std::filesystem::path(options.plan) / kPlanFileName).string() : options.plan);
+    if (!read)
+      return propagate(read);
+    plan = std::move(*read);
+  }
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.source, options.compile);
+  if (!compilation)
+    return propagate(compilation);
+  return (*compilation)->exportModel(options.output, to, plan ? &*plan : nullptr);
+}
+
+} // namespace
+
+void addExportCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
+  command->add_option("MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();
+  command->add_option("-o,--output", options->output, "the ONNX file")->required();
+  command->add_option("--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
+  addDimOption(*command, options->compile.dims);
+  command->add_option("--target", options->compile.target, "of a model: what the plan was made for")
+      ->capture_default_str();
+  command->add_option("--model", options->model, "of a compiled model: where the model with its weights is now");
+  CLI::Option *beside = command->add_flag("--external-data", options->beside,
+                                          "weights into a file beside it (default: above 1 GiB)");
+  command->add_flag("--no-weights", options->noWeights, "leave weights out: to look at, not to run")->excludes(beside);
+  command->callback([options, &action] { action = [options] { return runExport(*options); }; });
+}
+
+} // namespace sluice::driver
