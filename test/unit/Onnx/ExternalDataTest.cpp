@@ -113,12 +113,39 @@ TEST_CASE("External data must be a regular file with a name", "[onnx]") {
     ExternalModel model(std::string("w.bin\0/../x", 11));
     CHECK_THAT(messageOf(model.open()), Contains("not a file name"));
   }
-  SECTION("missing") {
-    ExternalModel model("w.bin");
+}
+
+TEST_CASE("A model whose external data is missing keeps its shapes", "[onnx]") {
+  ExternalModel model("w.bin");
+  SECTION("opens, and says what is missing to who needs it") {
+    setEntry(*model.tensor, "offset", "64");
     Expected<ModelFile> opened = model.open();
-    REQUIRE_FALSE(opened);
-    CHECK(opened.error().code == ErrorCode::NotFound);
-    CHECK_THAT(opened.error().message, Contains("'w.bin' of tensor 'w' does not exist"));
+    REQUIRE(opened);
+    REQUIRE(opened->missingData().size() == 1);
+    CHECK(opened->missingData().front().file == "w.bin");
+    Expected<TensorData> data = opened->tensor(opened->graph().initializer(0));
+    REQUIRE(data);
+    CHECK(data->dims == std::vector<int64_t>{4});
+    CHECK(data->bytes.empty());
+    Status required = opened->requireData();
+    REQUIRE_FALSE(required);
+    CHECK(required.error().code == ErrorCode::NotFound);
+    CHECK_THAT(required.error().message, Contains("'w.bin' of tensor 'w' does not exist"));
+  }
+  SECTION("still says how many bytes the shape has") {
+    setEntry(*model.tensor, "length", "12");
+    CHECK_THAT(messageOf(model.open()), Contains("holds 12 bytes"));
+  }
+  SECTION("in a directory that is not there either") {
+    model.tensor->mutable_external_data(0)->set_value("absent/w.bin");
+    CHECK(model.open());
+  }
+  SECTION("is complete once the file is there") {
+    writeFile(model.directory / "model/w.bin", std::string(16, 'w'));
+    Expected<ModelFile> opened = model.open();
+    REQUIRE(opened);
+    CHECK(opened->missingData().empty());
+    CHECK(opened->requireData());
   }
 }
 
