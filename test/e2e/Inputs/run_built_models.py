@@ -1,6 +1,6 @@
 """Builds small models with random weights and runs them; compares the unrolled LSTM with the recurrence in numpy.
 
-  run_models.py SLUICE BUILD FOLDER
+  run_built_models.py SLUICE BUILD FOLDER
 """
 
 import os
@@ -15,7 +15,7 @@ SLUICE, BUILD, FOLDER = sys.argv[1:]
 TRANSFORMER = "--layers 2 --heads 2 --hidden 16 --sequence 8 --vocabulary 32"
 MODELS = [
     "alexnet --size 64 --classes 10", "vgg-16 --size 32 --classes 10 --batch-norm", "resnet-50 --size 32",
-    "wresnet-50-2 --size 32 --no-batch-norm", "inception-v4 --size 75", "nasnet-1 --size 32 --filters 96 --stem 8",
+    "inception-v4 --size 75 --no-batch-norm", "nasnet-1 --size 32 --filters 96 --stem 8",
     "rnn-2-8 --steps 3 --features 4 --classes 5", "brnn-2-8 --steps 3 --features 4 --classes 5", "mlp-4-16",
     "cnn-5-4", "mnist-softmax", f"bert-base {TRANSFORMER} --classes 3", f"gpt2 {TRANSFORMER}",
     f"llama-7b {TRANSFORMER} --feed-forward 24",
