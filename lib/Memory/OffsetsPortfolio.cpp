@@ -36,20 +36,25 @@ struct Turn {
   Criterion criterion;
   bool rankFirst;
 };
-/// Each solves instances on which the others are lost: after a round of all, the
-/// next is ten times as noisy as nothing and has twice the limits.
+/// Each solves instances on which the others are lost; rounds of all follow one
+/// another with ranks ever different and limits ever greater.
 constexpr Turn kTurns[] = {
     {false, Branching::FewestFirst, Criterion::Lifetime, false},
     {false, Branching::FewestFirst, Criterion::Fullness, false},
-    {true, {}, {}, false},
     {false, Branching::FewestFirst, Criterion::Size, true},
     {false, Branching::LowestFirst, Criterion::Lifetime, false},
     {false, Branching::FewestFirst, Criterion::Area, true},
-    {false, Branching::LowestFirst, Criterion::Area, true},
+    {false, Branching::LowestFirst, Criterion::Area, false},
+    {true, {}, {}, false},
 };
 constexpr size_t kNumTurns = std::size(kTurns);
 /// Of the logarithm of a criterion, from the second round on.
 constexpr double kNoise = 0.3;
+/// Of the limits, from round to round; most searches that succeed do so within a
+/// few nodes an item.
+constexpr double kGrowth = 1.5, kMostGrowths = 60;
+/// Bisection ends at this part of the peak.
+constexpr int64_t kPrecision = 100'000;
 /// Items times the sections that they live in: beyond, exact search is no use.
 constexpr int64_t kMostSpans = 4'000'000;
 constexpr size_t kMostExactItems = 4000;
@@ -170,23 +175,31 @@ private:
     if (peakBytes() <= goal)
       return;
     // Packed anew in the order of its offsets, no buffer of a packing ends higher:
-    // so the result is never worse than Owl's.
-    Expected<OffsetSolution> owl = packOwl(problem);
-    if (!owl)
-      return;
+    // so the result is never worse than the other solvers'.
+    const OffsetProblem open{problem.buffers, {}, std::nullopt};
+    repack(packOwl(open), goal);
+    if (problem.buffers.size() <= kMostExactItems && peakBytes() > goal && !spent(params.budget))
+      repack(solveOffsetsBestFit(open), goal);
+  }
+
+  void repack(const Expected<OffsetSolution> &other, int64_t goal) {
     for (Piece &piece : pieces)
-      pack(piece, goal, FitRule::FirstFit, [&] {
-        std::vector<double> key;
-        for (const Item &item : piece.part.sections.items)
-          key.push_back(-static_cast<double>(owl->offsets[item.buffer]));
-        return orderBy(piece, key);
-      });
+      if (other)
+        pack(piece, goal, FitRule::FirstFit, [&] {
+          const std::vector<Item> &items = piece.part.sections.items;
+          std::vector<uint32_t> order(items.size());
+          std::iota(order.begin(), order.end(), 0u);
+          std::stable_sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+            return other->offsets[items[i].buffer] < other->offsets[items[j].buffer];
+          });
+          return order;
+        });
   }
 
   template <typename MakeOrder>
   void pack(Piece &piece, int64_t goal, FitRule rule, MakeOrder makeOrder) {
     const bool first = piece.peakBytes == std::numeric_limits<int64_t>::max();
-    if (!first && (piece.peakBytes <= goal || late() || used >= params.budget.evaluations))
+    if (!first && (piece.peakBytes <= goal || spent(params.budget)))
       return;
     const int64_t base = piece.part.base * unitBytes;
     std::vector<int64_t> offsets(piece.part.sections.items.size());
@@ -210,38 +223,37 @@ private:
   // Search
   //===--------------------------------------------------------------------===//
 
-  bool late() { return stopped |= params.budget.mustStop(); }
+  bool spent(const Budget &budget) {
+    const bool late = budget.mustStop();
+    stopped |= late;
+    return late || used >= budget.evaluations;
+  }
 
-  /// Half of what is left for the bound, then bisection: where no packing is found
-  /// in a slice, none is looked for below until the interval is small.
+  /// Half of what is left for the bound, then bisection: what a slice did not
+  /// reach is taken for out of reach until the interval is small.
   void descend() {
-    const int64_t evaluations = params.budget.evaluations;
     reach(bound, share(0.5));
     double slice = 1.0 / 16;
-    for (int64_t low = bound; peakBytes() > bound && used < evaluations && !late();) {
-      const int64_t peak = peakBytes();
+    int64_t low = bound;
+    for (int64_t peak = peakBytes(); peak > bound && !spent(params.budget); peak = peakBytes()) {
       low = std::max(low, bound);
-      const int64_t target = low + (peak - low) / 2;
-      if (peak - low <= std::max<int64_t>(peak / 100'000, unitBytes)) {
-        if (low == bound && peak - bound <= unitBytes && reach(bound, params.budget) != Outcome::Stopped)
-          continue;
+      if (peak - low > std::max(peak / kPrecision, unitBytes)) {
+        const int64_t target = low + (peak - low) / 2;
+        if (reach(target, share(slice)) == Outcome::Stopped)
+          low = target;
+      } else if (low > bound) {
         low = bound;
         slice = std::min(0.5, slice * 2);
-        if (peak - low <= std::max<int64_t>(peak / 100'000, unitBytes)) {
-          reach(bound, params.budget);
-          return;
-        }
-        continue;
+      } else {
+        reach(bound, params.budget);
       }
-      if (reach(target, share(slice)) == Outcome::Stopped)
-        low = target;
     }
   }
 
   /// A share of the evaluations and of the time left.
   Budget share(double fraction) const {
     Budget part = params.budget;
-    part.evaluations = used + static_cast<int64_t>(static_cast<double>(part.evaluations - used) * fraction);
+    part.evaluations = used + 1 + static_cast<int64_t>(static_cast<double>(part.evaluations - used) * fraction);
     if (part.deadline) {
       const auto now = std::chrono::steady_clock::now();
       part.deadline = now + std::chrono::duration_cast<std::chrono::nanoseconds>((*part.deadline - now) * fraction);
@@ -273,16 +285,16 @@ private:
     const int64_t capacity = target - piece.part.base * unitBytes;
     for (uint64_t round = 0;; ++round)
       for (size_t t = 0; t < kNumTurns; ++t) {
-        if (used >= budget.evaluations || budget.mustStop()) {
-          late();
+        if (spent(budget))
           return Outcome::Stopped;
-        }
         const Turn &turn = kTurns[t];
         if (!turn.ejects && !piece.exact)
           continue;
         Rng rng = root.fork(round * kNumTurns + t);
+        ++used; // However soon it fails.
         Budget limit = budget;
-        limit.evaluations = std::min(budget.evaluations - used, (16 * n + 256) << std::min<uint64_t>(round, 20));
+        const double most = static_cast<double>(4 * n + 64) * std::pow(kGrowth, std::min<double>(round, kMostGrowths));
+        limit.evaluations = std::min(budget.evaluations - used + 1, static_cast<int64_t>(most));
         std::vector<int64_t> offsets = piece.offsets;
         Outcome outcome = Outcome::Stopped;
         if (turn.ejects) {

@@ -18,9 +18,9 @@ namespace sluice::solve {
 /// What a chosen subcommand does; set by its parse.
 using Action = std::function<Status()>;
 
-void addMemoryCommand(CLI::App &app, Action &action);
-void addPlacementCommand(CLI::App &app, Action &action);
 /// `interrupt` is raised by SIGINT.
+void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
+void addPlacementCommand(CLI::App &app, Action &action);
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 
 /// --format of every subcommand.

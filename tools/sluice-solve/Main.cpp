@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
   CLI::App app("Solves one planning problem from a file; no model is needed.", "sluice-solve");
   app.require_subcommand(1);
   Action action;
-  addMemoryCommand(app, action);
+  addMemoryCommand(app, action, interrupted);
   addPlacementCommand(app, action);
   addSwapCommand(app, action, interrupted);
   try {

@@ -17,8 +17,8 @@ namespace sluice::solve {
 namespace {
 
 struct Options {
-  std::string file, solver = "best-fit", memory, output, format = "text";
-  int64_t capacity = 0, timeNs = 0, evaluations = 64;
+  std::string file, solver = "search", memory, output, format = "text";
+  int64_t capacity = 0, timeNs = 0, evaluations = 0;
   uint64_t seed = 1;
   bool validate = false;
 };
@@ -103,28 +103,32 @@ Expected<Instance> readInstance(const Options &options) {
   return instance;
 }
 
-/// Without a time one run; with one, restarts with other seeds until it is up or
-/// the live bytes are reached.
-Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Options &options, const Stopwatch &watch) {
+/// What the search may take where neither --time nor --evals says: a capacity is
+/// worth waiting for.
+constexpr int64_t kLeastPeakNs = 8'000'000'000, kCapacityNs = 30'000'000'000;
+constexpr int64_t kBestFitPackings = 64;
+
+Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Options &options,
+                                       const std::atomic<bool> &interrupt) {
   if (options.solver == "owl")
     return solveOffsetsOwl(problem);
-  const int64_t least = maxLive(problem).bytes;
-  Expected<OffsetSolution> best = solveOffsetsBestFit(problem, {options.evaluations, options.seed});
-  for (uint64_t restart = 1; watch.seconds() * 1e9 < static_cast<double>(options.timeNs); ++restart) {
-    if (best && (best->peakBytes == least || problem.capacityBytes))
-      break;
-    Expected<OffsetSolution> other = solveOffsetsBestFit(problem, {options.evaluations, options.seed + restart});
-    if (!other)
-      continue;
-    int64_t evaluations = other->evaluations + (best ? best->evaluations : 0);
-    if (!best || other->peakBytes < best->peakBytes)
-      best = std::move(other);
-    best->evaluations = evaluations;
-  }
-  return best;
+  if (options.solver == "best-fit")
+    return solveOffsetsBestFit(problem,
+                               {options.evaluations > 0 ? options.evaluations : kBestFitPackings, options.seed});
+  OffsetParams params;
+  params.seed = options.seed;
+  params.budget = {std::numeric_limits<int64_t>::max(), std::nullopt, &interrupt};
+  int64_t timeNs = options.timeNs;
+  if (options.evaluations > 0)
+    params.budget.evaluations = options.evaluations;
+  else if (timeNs == 0)
+    timeNs = problem.capacityBytes ? kCapacityNs : kLeastPeakNs;
+  if (timeNs > 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeNs);
+  return solveOffsets(problem, params);
 }
 
-Status runMemory(const Options &options) {
+Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
   Expected<Instance> instance = readInstance(options);
   if (!instance)
     return propagate(instance);
@@ -132,17 +136,17 @@ Status runMemory(const Options &options) {
   if (options.capacity > 0)
     problem.capacityBytes = options.capacity;
   Stopwatch watch;
+  const LiveBytes live = maxLive(problem);
+  const bool given = !instance->offsets.empty();
   Expected<OffsetSolution> solution(OffsetSolution{});
-  if (options.validate) {
-    if (instance->offsets.empty() && !problem.buffers.empty())
-      return makeError(ErrorCode::InvalidInput, "no offsets to validate, '", options.file,
-                       "', give a CSV file with a column 'offset'");
+  if (options.validate && given) {
     solution->offsets = instance->offsets;
+    solution->boundBytes = live.bytes;
     for (size_t i = 0; i < problem.buffers.size(); ++i)
-      solution->peakBytes =
-          std::max(solution->peakBytes, saturatingAdd(solution->offsets[i], problem.buffers[i].bytes));
+      if (const Buffer &buffer = problem.buffers[i]; buffer.bytes > 0 && buffer.lower < buffer.upper)
+        solution->peakBytes = std::max(solution->peakBytes, saturatingAdd(solution->offsets[i], buffer.bytes));
   } else {
-    solution = solveInstance(problem, options, watch);
+    solution = solveInstance(problem, options, interrupt);
     if (!solution)
       return propagate(solution);
   }
@@ -156,48 +160,66 @@ Status runMemory(const Options &options) {
     if (Status status = writeFileAtomically(options.output, *text); !status)
       return status;
   }
-  const LiveBytes live = maxLive(problem);
-  const std::string solver = options.validate ? "the file's" : options.solver;
+  const std::string solver = options.validate && given ? "the file's" : options.solver;
+  const int64_t bound = std::max(solution->boundBytes, live.bytes);
   if (options.format == "json") {
     printJson({{"problem", "memory"},
                {"solver", solver},
                {"buffers", problem.buffers.size()},
                {"objective", solution->peakBytes},
-               {"bound", live.bytes},
+               {"bound", bound},
+               {"live", live.bytes},
+               {"optimal", solution->peakBytes == bound},
                {"evaluations", solution->evaluations},
+               {"stoppedByClock", solution->stoppedByClock},
                {"seconds", seconds}});
     return {};
   }
+  std::string peak = concat(solution->peakBytes, " bytes (", formatBytes(solution->peakBytes), ")");
+  if (solution->peakBytes == bound)
+    peak += ", optimal";
+  else if (problem.capacityBytes)
+    peak += concat(", ", *problem.capacityBytes - solution->peakBytes, " bytes below the capacity");
+  std::string how = solver;
+  if (solution->evaluations > 0)
+    how += concat(", ", solution->evaluations, " evaluations");
+  if (solution->stoppedByClock)
+    how += ", stopped by the clock";
+  if (options.validate)
+    how += ": valid";
   printLine("buffers", std::to_string(problem.buffers.size()));
-  printLine("peak", concat(solution->peakBytes, " bytes (", formatBytes(solution->peakBytes), ")"));
-  printLine("bound", concat(live.bytes, " bytes live at ", live.time));
-  printLine("solver",
-            options.validate ? concat(solver, ": valid") : concat(solver, ", ", solution->evaluations, " packings"));
+  printLine("peak", peak);
+  printLine("bound", bound > live.bytes
+                         ? concat(bound, " bytes, proven by search; ", live.bytes, " live at ", live.time)
+                         : concat(live.bytes, " bytes live at ", live.time));
+  printLine("solver", how);
   printLine("seconds", concat(seconds));
   return {};
 }
 
 } // namespace
 
-void addMemoryCommand(CLI::App &app, Action &action) {
+void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("memory", "Give buffers addresses: the least peak");
   command->add_option("FILE", options->file, "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")
       ->required();
   addBytesOption(*command, "--capacity", options->capacity, "stop at the first packing within this; fail without one");
-  command->add_option("--solver", options->solver, "best-fit, or the baseline owl")
-      ->check(CLI::IsMember({"best-fit", "owl"}))
+  command->add_option("--solver", options->solver, "search, or a baseline: best-fit, owl")
+      ->check(CLI::IsMember({"search", "best-fit", "owl"}))
       ->capture_default_str();
-  addDurationOption(*command, "--time", options->timeNs, "restart best-fit with other seeds for so long (5s)");
-  command->add_option("--evals", options->evaluations, "packings of each best-fit run")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "of best-fit's local search")->capture_default_str();
+  addDurationOption(*command, "--time", options->timeNs,
+                    "stop searching after so long; 8s unless set, 30s with a capacity, none with --evals");
+  command->add_option("--evals", options->evaluations, "evaluations of the search, packings of best-fit (64)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "of search and best-fit")->capture_default_str();
   command->add_option("--memory", options->memory, "which memory of a planning problem; else the first device's");
-  command->add_flag("--validate", options->validate, "check the file's own column 'offset' instead of solving");
+  command->add_flag("--validate", options->validate,
+                    "check the packing once more; the file's own where it has a column 'offset'");
   command->add_option("-o,--output", options->output, "write the buffers with their offsets as CSV");
   addFormatOption(*command, options->format);
-  command->callback([options, &action] { action = [options] { return runMemory(*options); }; });
+  command->callback(
+      [options, &action, &interrupt] { action = [options, &interrupt] { return runMemory(*options, interrupt); }; });
 }
 
 } // namespace sluice::solve

@@ -8,9 +8,6 @@
 #include "sluice/Support/Rng.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 using namespace sluice;
 
@@ -75,28 +72,4 @@ TEST_CASE("no mutation of an instance file crashes the reader", "[memory]") {
     }
   }
   CHECK(accepted > 0);
-}
-
-TEST_CASE("public instances pack near their capacities", "[memory]") {
-  std::filesystem::path folder = std::filesystem::path(SLUICE_SOURCE_DIR) / ".." / "shared" / "bench" / "minimalloc";
-  if (!std::filesystem::exists(folder)) {
-    WARN("skipped: no ../shared/bench/minimalloc beside the sources");
-    return;
-  }
-  for (const char *name : {"A", "C", "E", "H"}) {
-    std::ifstream file(folder / (std::string(name) + ".1048576.csv"));
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    Expected<OffsetProblem> problem = offsetsFromCsv(text, name);
-    REQUIRE(problem);
-    int64_t bound = maxLive(*problem).bytes;
-    Expected<OffsetSolution> best = solveOffsetsBestFit(*problem, {300, 1}), owl = solveOffsetsOwl(*problem);
-    REQUIRE(best);
-    REQUIRE(owl);
-    CHECK(validate(*problem, *best));
-    CHECK(best->peakBytes >= bound);
-    CHECK(best->peakBytes < owl->peakBytes);
-    CHECK(static_cast<double>(best->peakBytes) < 1.3 * static_cast<double>(bound));
-    problem->capacityBytes = bound - 1;
-    CHECK_FALSE(solveOffsetsBestFit(*problem));
-  }
 }

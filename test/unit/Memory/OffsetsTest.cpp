@@ -118,7 +118,8 @@ TEST_CASE("infeasible packings say by how much", "[memory]") {
   OffsetProblem problem;
   problem.buffers = {{0, 4, 10}, {2, 6, 7}};
   problem.capacityBytes = 15;
-  for (auto solve : {+[](const OffsetProblem &p) { return solveOffsetsBestFit(p); },
+  for (auto solve : {+[](const OffsetProblem &p) { return solveOffsets(p); },
+                     +[](const OffsetProblem &p) { return solveOffsetsBestFit(p); },
                      +[](const OffsetProblem &p) { return solveOffsetsOwl(p); }}) {
     Expected<OffsetSolution> solution = solve(problem);
     REQUIRE_FALSE(solution);
@@ -160,14 +161,24 @@ TEST_CASE("hostile offset problems are refused", "[memory]") {
        {Buffer{5, 3, 1}, Buffer{0, 1, -1}, Buffer{0, 1, 1, 0}, Buffer{0, 1, kMax}, Buffer{0, 1, 1, kMax}}) {
     problem.buffers = {bad};
     CHECK_FALSE(check(problem));
+    CHECK_FALSE(solveOffsets(problem));
     CHECK_FALSE(solveOffsetsBestFit(problem));
     CHECK_FALSE(solveOffsetsOwl(problem));
   }
   problem.buffers = {{kMin, kMax, 5}, {kMin, kMax, 6}};
-  Expected<OffsetSolution> widest = solveOffsetsBestFit(problem);
-  REQUIRE(widest);
-  CHECK(widest->peakBytes == 11);
+  for (const Expected<OffsetSolution> &widest : {solveOffsets(problem), solveOffsetsBestFit(problem)}) {
+    REQUIRE(widest);
+    CHECK(widest->peakBytes == 11);
+  }
+  // As large as check allows; nothing else has bytes and a lifetime.
+  constexpr int64_t kLarge = int64_t(1) << 60;
+  problem.buffers = {{0, 2, kLarge}, {1, 3, kLarge, 4096}, {2, 4, kLarge}, {0, 9, 0}, {3, 3, kLarge / 2}};
+  Expected<OffsetSolution> largest = solveOffsets(problem);
+  REQUIRE(largest);
+  CHECK(largest->peakBytes == 2 * kLarge);
+  CHECK(validate(problem, *largest));
   problem.ids = {"only one"};
   CHECK_FALSE(check(problem));
+  CHECK(solveOffsets(OffsetProblem{})->peakBytes == 0);
   CHECK(solveOffsetsBestFit(OffsetProblem{})->peakBytes == 0);
 }
