@@ -63,12 +63,21 @@ private:
       group->isElementwise = isa<ElementwiseOpInterface>(op);
     groups.push_back(std::move(owned));
     groupOf[op] = group;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || !groupOf.count(producer) || !operand.hasOneUse() || producer->getNumResults() != 1)
-        continue;
-      Group *from = groupOf[producer];
-      if (from != group && canJoin(*from, *group, op, i, operand))
+    SmallVector<OpOperand *> operands;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      if (producer && groupOf.count(producer) && operand.get().hasOneUse() && producer->getNumResults() == 1)
+        operands.push_back(&operand);
+    }
+    // The latest first. Who joins runs later, and keeps what it reads until
+    // then: a sum of many products takes each as it comes, rather than the first
+    // once all others are there.
+    llvm::stable_sort(operands, [](OpOperand *a, OpOperand *c) {
+      return c->get().getDefiningOp()->isBeforeInBlock(a->get().getDefiningOp());
+    });
+    for (OpOperand *operand : operands) {
+      Group *from = groupOf[operand->get().getDefiningOp()];
+      if (from != group && canJoin(*from, *group, op, operand->getOperandNumber(), operand->get()))
         join(from, group);
     }
   }

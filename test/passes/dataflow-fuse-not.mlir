@@ -28,7 +28,7 @@ func.func @broadcast(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %c: tensor<4x1xf32>
   return %1, %3 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// One kernel has one set of loops: the sum joins the first product only.
+// One kernel has one set of loops: the sum joins the last product only.
 // CHECK-LABEL: func.func @two_anchors
 func.func @two_anchors(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // CHECK-NEXT: %[[Q:.*]] = dataflow.matmul
@@ -70,9 +70,9 @@ func.func @no_epilogue(%x: tensor<4x4xf32>, %i: tensor<2x1xi64>, %u: tensor<2x4x
 // not read what is not in memory; nothing fuses through a change of shape.
 // CHECK-LABEL: func.func @movement
 func.func @movement(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<16xf32>) {
-  // CHECK: dataflow.matmul
+  // CHECK: dataflow.transpose
   // CHECK-NEXT: dataflow.fused
-  // CHECK-NEXT: dataflow.transpose
+  // CHECK-NEXT: dataflow.matmul
   // CHECK-NEXT: dataflow.binary add
   // CHECK-NEXT: dataflow.yield
   // CHECK-NOT: dataflow.fused

@@ -100,3 +100,23 @@ func.func @results(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor
 
 // CHECK-LABEL: func.func private @declared
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+
+// A sum takes each product as it comes: none waits in memory for the others.
+// CHECK-LABEL: func.func @sum_of_products
+func.func @sum_of_products(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: %[[FIRST:.*]] = dataflow.matmul %arg0, %arg1
+  // CHECK-NEXT: %[[SECOND:.*]] = dataflow.fused ({{.*}} = %[[FIRST]] : tensor<4x4xf32>
+  // CHECK-NEXT: dataflow.matmul
+  // CHECK-NEXT: dataflow.binary add
+  // CHECK-NEXT: dataflow.yield
+  // CHECK-NEXT: }
+  // CHECK-NEXT: dataflow.fused ({{.*}} = %[[SECOND]] : tensor<4x4xf32>
+  // CHECK-NEXT: dataflow.matmul
+  // CHECK-NEXT: dataflow.binary add
+  %0 = dataflow.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
+  %1 = dataflow.matmul %y, %x : tensor<4x4xf32>, tensor<4x4xf32>
+  %2 = dataflow.binary add %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+  %3 = dataflow.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
+  %4 = dataflow.binary add %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+  return %4 : tensor<4x4xf32>
+}
