@@ -53,13 +53,16 @@ public:
     }
     // In order, so that operands are known.
     overwrites.assign(graph.numTensors(), false);
-    for (OperatorId id : order)
-      for (TensorId output : graph.op(id).outputs) {
+    for (OperatorId id : order) {
+      const Operator &op = graph.op(id);
+      for (size_t i = 0; i < op.outputs.size(); ++i) {
+        TensorId output = op.outputs[i];
         const Tensor &tensor = graph.tensor(output);
-        overwrites[output.index()] = canOverwrite(graph.op(id), id, tensor.bytes);
+        overwrites[output.index()] = canOverwrite(op, id, i);
         if (!tensor.updates.valid() && !isInside(tensor) && !overwrites[output.index()])
           add(tensor);
       }
+    }
     result.tensorSizes.assign(sizes.begin(), sizes.end());
     return std::move(result);
   }
@@ -76,12 +79,13 @@ private:
   }
 
   /// Over an operand, or over what that one overwrote, where it is inside.
-  bool canOverwrite(const Operator &op, OperatorId id, int64_t bytes) const {
-    if (op.kind != "elementwise")
-      return false;
-    return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+  bool canOverwrite(const Operator &op, OperatorId id, size_t position) const {
+    return std::any_of(op.inPlace.begin(), op.inPlace.end(), [&](const auto &pair) {
+      if (pair.second != position)
+        return false;
+      TensorId input = op.inputs[pair.first];
       const Tensor &operand = graph.tensor(input);
-      return operand.producer.valid() && operand.bytes == bytes && !operand.isOutput && !operand.updates.valid() &&
+      return operand.producer.valid() && !operand.isOutput && !operand.updates.valid() &&
              readOnlyBy(nodes[id.index()], operand) && (!isInside(operand) || overwrites[input.index()]);
     });
   }

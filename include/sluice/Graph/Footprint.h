@@ -22,8 +22,8 @@ struct Footprint {
   /// for each (MXNet's AggregateGradient).
   size_t operators = 0;
   /// Every tensor once, without reuse. Left out: what lies inside a node; what
-  /// an element-wise operator writes over an operand of its size that no other
-  /// node reads; a state's new value, which replaces the old one.
+  /// an operator may write in place of an operand that no other node reads; a
+  /// state's new value, which replaces the old one.
   int64_t bytes = 0;
   /// Of these, parameters' and states'.
   int64_t stateBytes = 0;
@@ -31,8 +31,9 @@ struct Footprint {
   std::vector<int64_t> tensorSizes;
 };
 
-/// Counts a graph before fusion, as it comes from the bridge. Fails where the
-/// graph has a cycle. Bytes saturate.
+/// Counts a graph as it comes from the bridge: before fusion, as a fused
+/// operator is of several nodes. Fails where the graph has a cycle. Bytes
+/// saturate.
 Expected<Footprint> countFootprint(const Graph &graph);
 
 } // namespace sluice
