@@ -13,6 +13,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
@@ -431,18 +433,19 @@ LogicalResult PackConvWeightOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 
 LogicalResult PackConvWeightOp::verify() { return success(); }
 
-/// Calls fn with a pointer type of the element's width: packing moves bits.
+/// Calls fn with a type of the element's width: packing moves bytes. It needs no
+/// alignment, which data in a model's file has not.
 template <typename Fn>
 static void withWidth(int64_t bytes, Fn fn) {
   switch (bytes) {
   case 1:
-    return fn(uint8_t());
+    return fn(std::array<char, 1>());
   case 2:
-    return fn(uint16_t());
+    return fn(std::array<char, 2>());
   case 4:
-    return fn(uint32_t());
+    return fn(std::array<char, 4>());
   default:
-    return fn(uint64_t());
+    return fn(std::array<char, 8>());
   }
 }
 

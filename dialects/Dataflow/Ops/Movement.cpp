@@ -345,8 +345,7 @@ LogicalResult ConcatOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
   for (int64_t row = 0; row < outer; ++row)
     for (const TensorView &operand : operands) {
       int64_t run = operand.type.getDimSize(getAxis()) * innerBytes;
-      std::memcpy(out, operand.data + row * run, run);
-      out += run;
+      out = std::copy_n(operand.data + row * run, run, out);
     }
   return success();
 }
