@@ -333,7 +333,8 @@ void interpret(Operation *op, Environment &values) {
     return interpretScatterNd(scatter, values);
   if (auto oneHot = dyn_cast<OneHotOp>(op))
     return interpretOneHot(oneHot, values);
-  if (!interpretWindows(op, values) && !interpretRows(op, values))
+  if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretVision(op, values) &&
+      !interpretTraining(op, values))
     FAIL("no reference for " << op->getName().getStringRef().str());
 }
 
