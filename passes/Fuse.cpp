@@ -28,6 +28,7 @@ struct Group {
   SmallVector<Operation *> members;
   Operation *anchor = nullptr;
   bool isElementwise = true; ///< All members but the anchor.
+  size_t index = 0;          ///< Among all groups.
 };
 
 class Grouping {
@@ -61,6 +62,7 @@ private:
       group->anchor = op;
     else
       group->isElementwise = isa<ElementwiseOpInterface>(op);
+    group->index = groups.size();
     groups.push_back(std::move(owned));
     groupOf[op] = group;
     SmallVector<OpOperand *> operands;
@@ -116,7 +118,7 @@ private:
       to->anchor = from->anchor;
     for (Operation *op : from->members)
       groupOf[op] = to;
-    llvm::find_if(groups, [&](auto &group) { return group.get() == from; })->reset();
+    groups[from->index].reset();
   }
 
   ConstantExpressions constants;
