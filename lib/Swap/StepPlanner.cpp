@@ -43,6 +43,7 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   clockNs.assign(plan.streams.size(), 0);
   waited.assign(plan.streams.size() * plan.streams.size(), kNobody);
   waitFor.assign(plan.streams.size(), kNobody);
+  wasEvicted.assign(index.bytes.size(), 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,6 +316,8 @@ Status StepPlanner::copyOut(uint32_t from, uint32_t position) {
 }
 
 Status StepPlanner::evict(uint32_t id, uint32_t position) {
+  if (info[id].written && remaining[plan.residencies[id].tensor.index()] > 0)
+    wasEvicted[plan.residencies[id].tensor.index()] = 1;
   if (mustSave(id))
     if (Status status = copyOut(id, position); !status)
       return status;
@@ -487,8 +490,13 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
     launch.writes.back() = ResidencyId(workspace);
   emit(std::move(launch), index.problem.costs.timeNs(id, device));
 
-  for (TensorId t : op.outputs)
+  auto leavesAtOnce = [&](TensorId t) {
     if (index.pushToHost[t.index()] || (index.hasHome[t.index()] && !options.lazyOutputs))
+      return true;
+    return !options.saveEarly.empty() && options.saveEarly[t.index()] && remaining[t.index()] > 0;
+  };
+  for (TensorId t : op.outputs)
+    if (leavesAtOnce(t))
       if (Status status = copyOut(resident[index.spot(t, memory)], position); !status)
         return status;
   finish(position, workspace);

@@ -64,6 +64,9 @@ struct StepOptions {
   /// Outputs leave a device when evicted or when the step ends; else as soon as
   /// they are written.
   bool lazyOutputs = false;
+  /// Per tensor: copied out as soon as it is written, so that its eviction, which
+  /// is foreseen, need not wait for the copy. Empty: none is.
+  std::vector<uint8_t> saveEarly;
   /// Host arena addresses, per tensor and per position (workspaces); empty:
   /// chosen on the way.
   std::vector<int64_t> hostOffsets, hostWorkspaceOffsets;
@@ -83,6 +86,8 @@ public:
   std::vector<Kept> residentAtEnd() const;
   /// Those of the initial ones that never left.
   std::vector<Kept> survivors() const;
+  /// Per tensor: what left its memory while still needed.
+  const std::vector<uint8_t> &evicted() const { return wasEvicted; }
 
   // For placers:
   const ProblemIndex &index;
@@ -166,6 +171,7 @@ private:
   std::vector<uint32_t> waited;
   std::vector<uint32_t> waitFor; ///< Per stream, for the command being made.
   std::vector<uint32_t> displaced;
+  std::vector<uint8_t> wasEvicted; ///< Per tensor.
   std::vector<uint32_t> initialResidencies;
   std::vector<Kept> initialKept;
   PlaceRequest request;

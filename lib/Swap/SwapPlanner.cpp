@@ -108,10 +108,10 @@ struct Candidate {
 
 /// Walks until the parameters in place at the end are those of the start, until
 /// a walk is no better than those before, or `passes` are over; the best walk by
-/// its estimated makespan. `always` are in place in every pass.
-static Expected<Candidate> steadyState(const ProblemIndex &index, const StepOptions &options,
-                                       const std::vector<Kept> &always, int passes,
-                                       const std::function<Placers()> &makePlacers) {
+/// its estimated makespan. `always` are in place in every pass. `foresee`: a walk
+/// saves early what the one before had to evict.
+static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions options, const std::vector<Kept> &always,
+                                       int passes, bool foresee, const std::function<Placers()> &makePlacers) {
   std::vector<Kept> initial = always;
   Candidate best;
   for (int pass = 0; pass < std::max(passes, 1); ++pass) {
@@ -129,8 +129,11 @@ static Expected<Candidate> steadyState(const ProblemIndex &index, const StepOpti
     std::pair cost(planner.makespanNs(), planner.bytesCopied());
     if (pass > 0 && cost >= best.cost)
       break;
+    bool settled = next == initial && (!foresee || planner.evicted() == options.saveEarly);
+    if (foresee)
+      options.saveEarly = planner.evicted();
     best = {planner.takePlan(), cost};
-    if (next == initial)
+    if (settled)
       break;
     initial = std::move(next);
   }
@@ -231,12 +234,14 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
         placers[m] = std::make_unique<WindowPlacer>(params, bases[m]);
     return placers;
   };
-  Expected<Candidate> best = steadyState(index, options, always, params.passes, [&] { return placersAbove(base); });
+  Expected<Candidate> best =
+      steadyState(index, options, always, params.passes, params.saveEarly, [&] { return placersAbove(base); });
   if (!best)
     return propagate(best);
   if (streams && params.passes > 1) {
     streaming.insert(streaming.end(), always.begin(), always.end());
-    Expected<Candidate> other = steadyState(index, options, streaming, 1, [&] { return placersAbove(streamingBase); });
+    Expected<Candidate> other = steadyState(index, options, streaming, params.saveEarly ? 2 : 1, params.saveEarly,
+                                            [&] { return placersAbove(streamingBase); });
     if (other && other->cost < best->cost)
       best = std::move(other);
   }
@@ -283,7 +288,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       placers[m] = std::make_unique<PoolPlacer>(pool[m], params);
     return placers;
   };
-  Expected<Candidate> best = steadyState(index, options, {}, params.passes, makePlacers);
+  Expected<Candidate> best = steadyState(index, options, {}, params.passes, false, makePlacers);
   if (!best)
     return propagate(best);
   return validated(problem, std::move(best->plan), "swap=pool");
@@ -345,7 +350,7 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
       placers[m] = std::make_unique<LruPlacer>();
     return placers;
   };
-  Expected<Candidate> best = steadyState(index, options, {}, 2, makePlacers);
+  Expected<Candidate> best = steadyState(index, options, {}, 2, false, makePlacers);
   if (!best)
     return propagate(best);
   return validated(problem, std::move(best->plan), "swap=odswap");
@@ -374,7 +379,7 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
         }
       packed[m] = placeStays(index, m, stays, packStays(index, apart, unlimited.capacityBytes[m]), always);
     }
-    Expected<Candidate> candidate = steadyState(index, options, always, 1, [&] {
+    Expected<Candidate> candidate = steadyState(index, options, always, 1, false, [&] {
       Placers placers(index.numMemories);
       for (uint32_t m = 1; m < index.numMemories; ++m)
         placers[m] = std::make_unique<FixedPlacer>(*packed[m]);

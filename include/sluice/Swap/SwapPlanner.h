@@ -37,6 +37,9 @@ struct SwapParams {
   double idleWeight = 1.0;
   /// CostAware: a copy that lies d operators ahead weighs d to minus this.
   double distanceExponent = 0.5;
+  /// What a pass evicts the next one copies out when it is written, which keeps
+  /// the swap-out stream busy while memory still fills.
+  bool saveEarly = true;
   /// Passes towards a steady state, at least 1; one means that every step
   /// starts with no parameter in place.
   int passes = 3;
