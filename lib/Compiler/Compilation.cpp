@@ -601,9 +601,11 @@ Status exportArtifact(const std::string &directory, const std::string &modelPath
   Expected<ProgramFile> file = readProgramFile(context, directory);
   if (!file)
     return propagate(file);
-  bool hasWeights = false;
+  // A training program is refused without its weights too.
+  bool hasWeights = false, trains = false;
   file->module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
-  if (hasWeights && options.weights != WeightStorage::Omit) {
+  file->module->walk([&](dataflow::StateOp) { trains = true; });
+  if (hasWeights && !trains && options.weights != WeightStorage::Omit) {
     Expected<OwningOpRef<ModuleOp>> module =
         withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
     if (!module)

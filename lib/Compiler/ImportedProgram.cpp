@@ -84,8 +84,8 @@ std::vector<Decisions> describe(const Graph &graph, const Machine &machine, cons
       launched[written.index()] = &command;
       const Residency &residency = plan.residencies[written.index()];
       if (residency.tensor.valid() && residency.segment == Segment::Arena)
-        append(decisions.memory, concat(memoryOf(written), " [", residency.offset, ", ",
-                                        residency.offset + residency.bytes, ")"));
+        append(decisions.memory,
+               concat(memoryOf(written), " [", residency.offset, ", ", residency.offset + residency.bytes, ")"));
     }
   }
   return result;
@@ -164,7 +164,8 @@ Status ImportedProgram::write(const std::string &directory, const std::string &m
     return propagate(digest);
   // Relative, so that equal layouts give equal files, and both may move together.
   std::error_code error;
-  std::filesystem::path model = std::filesystem::absolute(modelPath, error), base = std::filesystem::absolute(directory, error);
+  std::filesystem::path model = std::filesystem::absolute(modelPath, error),
+                        base = std::filesystem::absolute(directory, error);
   std::string source = model.lexically_normal().lexically_relative(base.lexically_normal()).string();
   Builder builder(copy->getContext());
   copy->getOperation()->setAttr(kSource, builder.getStringAttr(source));

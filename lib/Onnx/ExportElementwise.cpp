@@ -119,10 +119,9 @@ void floatMod(NodeWriter &writer, Type type) {
   std::string x = writer.operands()[0], y = writer.operands()[1], zero = writer.scalar("zero", type, 0);
   std::string rest = writer.step("Mod", {x, y}).set("fmod", int64_t(1)).output();
   std::string isRest = writer.step("Not", {writer.step("Equal", {rest, zero}).output()}).output();
-  std::string signs = writer
-                          .step("Xor", {writer.step("Less", {rest, zero}).output(),
-                                        writer.step("Less", {y, zero}).output()})
-                          .output();
+  std::string signs =
+      writer.step("Xor", {writer.step("Less", {rest, zero}).output(), writer.step("Less", {y, zero}).output()})
+          .output();
   std::string turned = writer.step("Add", {rest, y}).output();
   writer.node("Where", {writer.step("And", {isRest, signs}).output(), turned, rest});
 }
@@ -196,8 +195,8 @@ LogicalResult saturatingCast(CastOp op, NodeWriter &writer) {
     return writer.refuse("the range of its result is not exact in its operand's type");
   double top = std::ldexp(1.0, static_cast<int>(to.isUnsignedInteger() ? width : width - 1)) - 1;
   double bottom = to.isUnsignedInteger() ? 0 : -top - 1;
-  std::string number = writer.step("Where", {writer.step("IsNaN", {x}).output(), writer.scalar("zero", from, 0), x})
-                           .output();
+  std::string number =
+      writer.step("Where", {writer.step("IsNaN", {x}).output(), writer.scalar("zero", from, 0), x}).output();
   std::string cut =
       writer.step("Clip", {number, writer.scalar("least", from, bottom), writer.scalar("most", from, top)}).output();
   writer.node("Cast", {cut}).set("to", int64_t(elementTypeToOnnx(to)));
@@ -205,9 +204,23 @@ LogicalResult saturatingCast(CastOp op, NodeWriter &writer) {
 }
 
 LogicalResult cast(CastOp op, NodeWriter &writer) {
+  Type to = elementTypeOf(op.getResult());
+  if (isSmallFloat(to)) {
+    // These saturate unless told otherwise.
+    Node node = writer.node("Cast", writer.operands(), 19);
+    node.set("to", int64_t(elementTypeToOnnx(to)));
+    if (!op.getSaturate())
+      node.set("saturate", int64_t(0));
+    return success();
+  }
   if (op.getSaturate())
     return saturatingCast(op, writer);
-  writer.node("Cast", writer.operands()).set("to", int64_t(elementTypeToOnnx(elementTypeOf(op.getResult()))));
+  writer.node("Cast", writer.operands()).set("to", int64_t(elementTypeToOnnx(to)));
+  return success();
+}
+
+LogicalResult bitcast(BitcastOp op, NodeWriter &writer) {
+  writer.node("BitCast", writer.operands(), 26).set("to", int64_t(elementTypeToOnnx(elementTypeOf(op.getResult()))));
   return success();
 }
 
@@ -217,8 +230,8 @@ LogicalResult copy(CopyOp, NodeWriter &writer) {
 }
 
 constexpr ExportEntry kExports[] = {
-    exports<UnaryOp, unary>(),   exports<BinaryOp, binary>(), exports<CompareOp, compare>(),
-    exports<SelectOp, select>(), exports<CastOp, cast>(),     exports<CopyOp, copy>(),
+    exports<UnaryOp, unary>(), exports<BinaryOp, binary>(), exports<CompareOp, compare>(), exports<SelectOp, select>(),
+    exports<CastOp, cast>(),   exports<CopyOp, copy>(),     exports<BitcastOp, bitcast>(),
 };
 
 } // namespace

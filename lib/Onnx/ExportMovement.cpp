@@ -114,8 +114,9 @@ LogicalResult scatterNd(ScatterNdOp op, NodeWriter &writer) {
 }
 
 LogicalResult oneHot(OneHotOp op, NodeWriter &writer) {
-  writer.node("OneHot", {writer.name(op.getIndices()), writer.integer("depth", op.getDepth()),
-                         writer.name(op.getValues())})
+  writer
+      .node("OneHot",
+            {writer.name(op.getIndices()), writer.integer("depth", op.getDepth()), writer.name(op.getValues())})
       .set("axis", static_cast<int64_t>(op.getAxis()));
   return success();
 }

@@ -14,9 +14,8 @@ namespace sluice::onnxexport {
 namespace {
 
 /// By ReduceKind.
-constexpr const char *kReductions[] = {"ReduceSum", "ReduceMean",   "ReduceMax",       "ReduceMin",      "ReduceProd",
-                                       "ReduceL1",  "ReduceL2",     "ReduceLogSum",    "ReduceLogSumExp",
-                                       "ReduceSumSquare"};
+constexpr const char *kReductions[] = {"ReduceSum", "ReduceMean", "ReduceMax",    "ReduceMin",       "ReduceProd",
+                                       "ReduceL1",  "ReduceL2",   "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"};
 
 LogicalResult reduce(ReduceOp op, NodeWriter &writer) {
   ArrayRef<int64_t> axes = op.getAxes();
@@ -44,7 +43,8 @@ LogicalResult argReduce(ArgReduceOp op, NodeWriter &writer) {
 }
 
 LogicalResult cumsum(CumsumOp op, NodeWriter &writer) {
-  writer.node("CumSum", {writer.name(op.getInput()), writer.integer("axis", op.getAxis())})
+  std::vector<std::string> inputs{writer.name(op.getInput()), writer.integer("axis", op.getAxis())};
+  (op.getProduct() ? writer.node("CumProd", inputs, 26) : writer.node("CumSum", inputs))
       .set("exclusive", int64_t(op.getExclusive()))
       .set("reverse", int64_t(op.getReverse()));
   return success();
@@ -59,7 +59,8 @@ LogicalResult topk(TopkOp op, NodeWriter &writer) {
 }
 
 LogicalResult softmax(SoftmaxOp op, NodeWriter &writer) {
-  writer.node(op.getLog() ? "LogSoftmax" : "Softmax", writer.operands()).set("axis", static_cast<int64_t>(op.getAxis()));
+  writer.node(op.getLog() ? "LogSoftmax" : "Softmax", writer.operands())
+      .set("axis", static_cast<int64_t>(op.getAxis()));
   return success();
 }
 

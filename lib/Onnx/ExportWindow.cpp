@@ -74,6 +74,17 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
   return success();
 }
 
+LogicalResult roiAlign(RoiAlignOp op, NodeWriter &writer) {
+  writer.node("RoiAlign", writer.operands())
+      .set("output_height", static_cast<int64_t>(op.getHeight()))
+      .set("output_width", static_cast<int64_t>(op.getWidth()))
+      .set("sampling_ratio", static_cast<int64_t>(op.getSamplingRatio()))
+      .set("spatial_scale", op.getSpatialScale())
+      .set("mode", op.getMaximum() ? "max" : "avg")
+      .set("coordinate_transformation_mode", op.getHalfPixel() ? "half_pixel" : "output_half_pixel");
+  return success();
+}
+
 LogicalResult resize(ResizeOp op, NodeWriter &writer) {
   ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
   ArrayRef<double> scales = op.getScales();
@@ -83,8 +94,8 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
   for (auto [i, scale] : llvm::enumerate(scales)) {
     bySizes &= from[i] != 0 && scale == static_cast<double>(to[i]) / static_cast<double>(from[i]);
     double part = crops && op.getRoi() ? (*op.getRoi())[scales.size() + i] - (*op.getRoi())[i] : 1;
-    scalesGiveSizes &= std::floor(static_cast<double>(from[i]) * part * static_cast<float>(scale)) ==
-                       static_cast<double>(to[i]);
+    scalesGiveSizes &=
+        std::floor(static_cast<double>(from[i]) * part * static_cast<float>(scale)) == static_cast<double>(to[i]);
   }
   if (!bySizes && !scalesGiveSizes)
     return writer.refuse("neither its scales, in 32 bits, nor its sizes say the other");
@@ -101,7 +112,9 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
       narrow.push_back(static_cast<float>(scale));
     inputs.push_back(writer.numbers("scales", narrow));
   }
-  int64_t since = op.getCoordinates() == CoordinateMode::half_pixel_symmetric ? 19 : op.getAntialias() ? 18 : kExportOpset;
+  int64_t since = op.getCoordinates() == CoordinateMode::half_pixel_symmetric ? 19
+                  : op.getAntialias()                                         ? 18
+                                                                              : kExportOpset;
   Node node = writer.node("Resize", inputs, since);
   node.set("mode", stringifyResizeMode(op.getMode()))
       .set("coordinate_transformation_mode", stringifyCoordinateMode(op.getCoordinates()))
@@ -117,6 +130,7 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
 constexpr ExportEntry kExports[] = {
     exports<PoolOp, pool>(),
     exports<ResizeOp, resize>(),
+    exports<RoiAlignOp, roiAlign>(),
 };
 
 } // namespace

@@ -30,17 +30,6 @@ std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken) {
   return candidate;
 }
 
-/// The model node's name behind a location; empty where it has none.
-static std::string locationName(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (std::string name = locationName(part); !name.empty())
-        return name;
-  return "";
-}
-
 /// The oldest version of the file format that knows an opset, as ONNX's Versioning.md pairs them.
 static int64_t irVersionFor(int64_t opset) {
   static constexpr std::pair<int64_t, int64_t> kFirstOpset[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}};
@@ -48,6 +37,29 @@ static int64_t irVersionFor(int64_t opset) {
     if (opset >= first)
       return version;
   return 8;
+}
+
+/// The opset from which operators take elements of a type.
+static int64_t opsetOf(Type type) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (width >= 8)
+    return isa<Float8E8M0FNUType>(element) ? 24 : isSmallFloat(element) ? 19 : kExportOpset;
+  if (isa<FloatType>(element))
+    return 23;
+  return width == 4 ? 21 : width == 2 ? 25 : kExportOpset;
+}
+
+/// ONNX packs elements of 4 and 2 bits, low bits first; in memory each has a byte.
+static std::string rawData(Type elementType, ArrayRef<char> bytes) {
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  if (width >= 8 || width == 1)
+    return std::string(bytes.begin(), bytes.end());
+  unsigned each = 8 / width;
+  std::string packed((bytes.size() + each - 1) / each, '\0');
+  for (auto [i, byte] : llvm::enumerate(bytes))
+    packed[i / each] = static_cast<char>(packed[i / each] | (byte & ((1 << width) - 1)) << (i % each * width));
+  return packed;
 }
 
 /// NodeProto.metadata_props, which is newer than the installed schema: field 9, entries of a key and a value.
@@ -155,8 +167,8 @@ std::string NodeWriter::numbers(StringRef what, ArrayRef<double> values) {
   std::vector<float> narrow(values.begin(), values.end());
   bool exact = std::equal(values.begin(), values.end(), narrow.begin());
   std::string name = uniqueName(concat(program.nodeBase(op), ".", what.str()), program.valueNames);
-  ::onnx::TensorProto &tensor = program.addInitializer(name, exact ? onnxtype::Float : onnxtype::Double,
-                                                       {static_cast<int64_t>(values.size())});
+  ::onnx::TensorProto &tensor =
+      program.addInitializer(name, exact ? onnxtype::Float : onnxtype::Double, {static_cast<int64_t>(values.size())});
   if (exact)
     tensor.set_raw_data(narrow.data(), narrow.size() * sizeof(float));
   else
@@ -173,7 +185,7 @@ std::string NodeWriter::scalar(StringRef what, Type elementType, double value) {
                           : Attribute(builder.getIntegerAttr(elementType, static_cast<int64_t>(value)));
   std::vector<char> bytes(dataflow::tensorBytes(type));
   (void)copyConstant(SplatElementsAttr::get(type, element), bytes.data());
-  program.addInitializer(name, elementTypeToOnnx(elementType), {}).set_raw_data(bytes.data(), bytes.size());
+  program.addInitializer(name, elementTypeToOnnx(elementType), {}).set_raw_data(rawData(elementType, bytes));
   return name;
 }
 
@@ -202,7 +214,7 @@ ExportConverter findExport(StringRef operation) {
 std::string ProgramWriter::nodeBase(Operation &op) {
   std::string &base = bases[&op];
   if (base.empty()) {
-    std::string name = locationName(op.getLoc());
+    std::string name = nodeName(op.getLoc());
     base = uniqueName(name.empty() ? op.getName().stripDialect().str() : name, nodeNames);
   }
   return base;
@@ -257,7 +269,7 @@ void ProgramWriter::nameOutputs(Operation *terminator) {
 
 Status ProgramWriter::addConstant(ConstantOp constant) {
   auto type = cast<RankedTensorType>(constant.getType());
-  std::string base = locationName(constant.getLoc());
+  std::string base = nodeName(constant.getLoc());
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   if (base.empty())
     base = resource ? resource.getRawHandle().getKey().str() : "constant";
@@ -281,11 +293,12 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
     std::vector<char> one(dataflow::elementBytes(type.getElementType()));
     if (failed(copyConstant(dense.resizeSplat(RankedTensorType::get({1}, type.getElementType())), one.data())))
       return makeError(ErrorCode::InvalidInput, "constant '", name, "' has no data");
-    attribute.mutable_t()->set_raw_data(one.data(), one.size());
+    attribute.mutable_t()->set_raw_data(rawData(type.getElementType(), one));
     return {};
   }
   ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
-  if (bytes > onnximport::kInlineBytes) {
+  if (bytes > onnximport::kInlineBytes && type.getElementType().getIntOrFloatBitWidth() != 4 &&
+      type.getElementType().getIntOrFloatBitWidth() != 2) {
     weights.push_back({graph().initializer_size() - 1, constant.getValue(), bytes});
     return {};
   }
@@ -293,7 +306,7 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
   if (failed(copyConstant(constant.getValue(), data.data())))
     return makeError(ErrorCode::InvalidInput, "the data of constant '", name,
                      "' is missing, supply the model's external data");
-  tensor.set_raw_data(std::move(data));
+  tensor.set_raw_data(rawData(type.getElementType(), data));
   return {};
 }
 
@@ -314,7 +327,7 @@ Status ProgramWriter::run() {
   model.set_ir_version(irVersionFor(opset));
   model.set_producer_name("sluice");
   model.add_opset_import()->set_version(opset);
-  std::string name = locationName(function.getLoc());
+  std::string name = nodeName(function.getLoc());
   graph().set_name(name.empty() ? "main" : name);
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
@@ -323,6 +336,9 @@ Status ProgramWriter::run() {
   for (auto constant : block.getOps<ConstantOp>())
     if (Status status = addConstant(constant); !status)
       return status;
+  for (Operation &op : block)
+    for (Value operand : op.getOperands())
+      needed = std::max(needed, opsetOf(operand.getType()));
   std::string refused;
   size_t count = 0;
   for (Operation &op : block.without_terminator()) {
@@ -334,8 +350,8 @@ Status ProgramWriter::run() {
     if (isInput || (convert && succeeded(convert(writer))))
       continue;
     ++count;
-    refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(), "): ",
-                      convert ? writer.reason : "ONNX has no such operator");
+    refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(),
+                      "): ", convert ? writer.reason : "ONNX has no such operator");
     for (Value result : op.getResults())
       if (std::string &given = names[result]; given.empty())
         given = nodeBase(op);

@@ -41,8 +41,7 @@ private:
   Status addConstant(dataflow::ConstantOp constant);
   void addOutputs(mlir::Operation *terminator);
   ::onnx::TensorProto &addInitializer(const std::string &name, int32_t elementType, llvm::ArrayRef<int64_t> dims);
-  ::onnx::NodeProto &addNode(llvm::StringRef type, std::vector<std::string> inputs, int64_t since,
-                             mlir::Operation *op);
+  ::onnx::NodeProto &addNode(llvm::StringRef type, std::vector<std::string> inputs, int64_t since, mlir::Operation *op);
   /// The name of an operator's first node; the others add their number.
   std::string nodeBase(mlir::Operation &op);
 

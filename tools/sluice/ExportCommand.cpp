@@ -74,8 +74,8 @@ void addExportCommand(CLI::App &app, Action &action) {
   command->add_option("--target", options->compile.target, "of a model: what the plan was made for")
       ->capture_default_str();
   command->add_option("--model", options->model, "of a compiled model: where the model with its weights is now");
-  CLI::Option *beside = command->add_flag("--external-data", options->beside,
-                                          "weights into a file beside it (default: above 1 GiB)");
+  CLI::Option *beside =
+      command->add_flag("--external-data", options->beside, "weights into a file beside it (default: above 1 GiB)");
   command->add_flag("--no-weights", options->noWeights, "leave weights out: to look at, not to run")->excludes(beside);
   command->callback([options, &action] { action = [options] { return runExport(*options); }; });
 }
