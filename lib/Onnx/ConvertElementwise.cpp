@@ -244,6 +244,25 @@ LogicalResult trainDropout(NodeContext &node) {
   return node.results(results);
 }
 
+/// In training mode, outside of a training step: each element by itself is dropped, or scaled up for those that are.
+LogicalResult randomDropout(NodeContext &node) {
+  Value x = node.input(0);
+  double ratio = 0.5;
+  if (node.has(1)) {
+    FailureOr<SmallVector<double>> given = node.constantNumbers(1, "ratio");
+    if (failed(given))
+      return failure();
+    ratio = given->size() == 1 ? given->front() : -1;
+  }
+  if (!(ratio >= 0 && ratio < 1))
+    return node.invalid("its ratio is not one number in [0, 1)");
+  Type wide = Float32Type::get(node.context());
+  Value draw = node.create<RandomOp>({}, node.integer("seed", node.integerOr("seed", 0)), {node.type(wide, shapeOf(x))});
+  Value kept = node.compare(ComparePredicate::ge, draw, node.splat(wide, ratio));
+  Value scaled = node.mul(x, node.splat(elementTypeOf(x), 1 / (1 - ratio)));
+  return node.results({node.select(kept, scaled, node.splat(elementTypeOf(x), 0)), kept});
+}
+
 LogicalResult dropout(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
@@ -255,8 +274,10 @@ LogicalResult dropout(NodeContext &node) {
     FailureOr<Dims> training = node.constantIntegers(2, "training mode");
     if (failed(training))
       return failure();
-    if (training->size() != 1 || training->front() != 0)
-      return node.unsupported("it is in training mode");
+    if (training->size() != 1)
+      return node.invalid("its training mode is not one value");
+    if (training->front() != 0)
+      return randomDropout(node);
   }
   SmallVector<Value> results{node.input(0)};
   if (node.wantsOutput(1)) {

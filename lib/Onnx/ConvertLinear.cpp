@@ -325,12 +325,45 @@ LogicalResult einsum(NodeContext &node) {
   return node.result(arrange(node, all, result));
 }
 
+/// Of the rows from `row` on and the columns left, by the first row's minors.
+Value determinant(NodeContext &node, Value x, int64_t row, ArrayRef<int64_t> columns) {
+  int64_t rank = rankOf(x);
+  Value sum;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    Value entry = node.sliceAxis(node.sliceAxis(x, rank - 2, row, 1), rank - 1, columns[i], 1);
+    Dims rest(columns);
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!rest.empty())
+      entry = node.mul(entry, determinant(node, x, row + 1, rest));
+    sum = !sum ? entry : i % 2 ? node.sub(sum, entry) : node.add(sum, entry);
+  }
+  return sum;
+}
+
+LogicalResult det(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  int64_t rank = rankOf(x);
+  constexpr int64_t kLargest = 4;
+  if (rank < 2 || shapeOf(x)[rank - 1] != shapeOf(x)[rank - 2])
+    return node.invalid("its input is no square matrix");
+  if (shapeOf(x)[rank - 1] < 1 || shapeOf(x)[rank - 1] > kLargest)
+    return node.unsupported("its matrices have " + Twine(shapeOf(x)[rank - 1]) + " rows, 1 to " + Twine(kLargest) +
+                            " are supported");
+  Dims columns;
+  for (int64_t i = 0; i < shapeOf(x)[rank - 1]; ++i)
+    columns.push_back(i);
+  return node.result(node.reshape(determinant(node, x, 0, columns), shapeOf(x).drop_back(2)));
+}
+
 constexpr OperatorEntry kOperators[] = {
     {"", "MatMul", 1, matmul},
     {"", "Gemm", 1, gemm},
     {"com.microsoft", "FusedMatMul", 1, fusedMatmul},
     {"", "MatMulInteger", 10, matmulInteger},
     {"", "Einsum", 12, einsum},
+    {"", "Det", 11, det},
 };
 
 } // namespace

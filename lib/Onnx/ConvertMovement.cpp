@@ -426,8 +426,7 @@ LogicalResult reverseSequence(NodeContext &node) {
   Value position = node.iota(index, shapeOf(x)[*time], *time, rankOf(x));
   Value mirrored = node.sub(node.sub(length, node.splat(index, 1)), position);
   Value from = node.select(node.compare(ComparePredicate::lt, position, length), mirrored, position);
-  return node.result(
-      node.create<GatherElementsOp>({x, node.expand(from, shapeOf(x))}, node.integer("axis", *time)));
+  return node.result(node.create<GatherElementsOp>({x, node.expand(from, shapeOf(x))}, node.integer("axis", *time)));
 }
 
 LogicalResult depthToSpace(NodeContext &node) {

@@ -65,7 +65,7 @@ LogicalResult trainBatchNormalization(NodeContext &node) {
     if (!state)
       continue;
     Type own = elementTypeOf(state);
-    Value kept = node.mul(state, node.splat(own, momentum));
+    Value kept = node.mul(node.training->current(state), node.splat(own, momentum));
     Value added = node.mul(node.cast(results[1 + i], own), node.splat(own, 1 - momentum));
     Value next = node.add(kept, added);
     if (!next)
@@ -75,11 +75,50 @@ LogicalResult trainBatchNormalization(NodeContext &node) {
   return node.result(results[0]);
 }
 
+/// (x - mean) and 1 / sqrt(variance + epsilon) over `axes`.
+struct Standardised {
+  Value mean, variance, centered, inverseDeviation;
+};
+Standardised standardise(NodeContext &node, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  Standardised result;
+  result.mean = node.reduce(ReduceKind::mean, x, axes, true);
+  result.centered = node.sub(x, result.mean);
+  result.variance = node.reduce(ReduceKind::mean, node.mul(result.centered, result.centered), axes, true);
+  Value deviation = node.unary(UnaryKind::sqrt, node.add(result.variance, node.splat(elementTypeOf(x), epsilon)));
+  result.inverseDeviation = node.unary(UnaryKind::reciprocal, deviation);
+  return result;
+}
+
+/// In training mode: by the batch's own statistics, which move the running ones.
+LogicalResult batchStatistics(NodeContext &node) {
+  Value x = node.input(0);
+  if (rankOf(x) < 2)
+    return node.invalid("its input has fewer than two dimensions");
+  Type type = elementTypeOf(x);
+  Dims axes, channel(rankOf(x), 1);
+  for (int64_t d = 0; d < rankOf(x); ++d)
+    if (d != 1)
+      axes.push_back(d);
+  channel[1] = shapeOf(x)[1];
+  Standardised batch = standardise(node, x, axes, node.numberOr("epsilon", 1e-5));
+  auto spread = [&](size_t index) { return node.cast(node.reshape(node.input(index), channel), type); };
+  Value y = node.add(node.mul(node.mul(batch.centered, batch.inverseDeviation), spread(1)), spread(2));
+  double momentum = node.numberOr("momentum", 0.9);
+  auto moved = [&](size_t index, Value now) {
+    Type own = elementTypeOf(node.input(index));
+    Value share = node.mul(node.cast(node.reshape(now, {channel[1]}), own), node.splat(own, 1 - momentum));
+    return node.add(node.mul(node.input(index), node.splat(own, momentum)), share);
+  };
+  return node.results({y, moved(3, batch.mean), moved(4, batch.variance)});
+}
+
 LogicalResult batchNormalization(NodeContext &node) {
   if (failed(node.require(5)))
     return failure();
   if (node.training)
     return trainBatchNormalization(node);
+  if (node.opset >= 14 && node.integerOr("training_mode", 0) != 0)
+    return batchStatistics(node);
   if (node.integerOr("training_mode", 0) != 0 || (node.opset < 7 && node.integerOr("is_test", 0) == 0))
     return node.unsupported("it is in training mode");
   if (node.opset < 9 && node.integerOr("spatial", 1) == 0)
@@ -99,20 +138,6 @@ LogicalResult instanceNormalization(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
   return node.result(node.instanceNorm(node.input(0), node.input(1), node.input(2), node.numberOr("epsilon", 1e-5)));
-}
-
-/// (x - mean) and 1 / sqrt(variance + epsilon) over `axes`.
-struct Standardised {
-  Value mean, centered, inverseDeviation;
-};
-Standardised standardise(NodeContext &node, Value x, ArrayRef<int64_t> axes, double epsilon) {
-  Standardised result;
-  result.mean = node.reduce(ReduceKind::mean, x, axes, true);
-  result.centered = node.sub(x, result.mean);
-  Value variance = node.reduce(ReduceKind::mean, node.mul(result.centered, result.centered), axes, true);
-  Value deviation = node.unary(UnaryKind::sqrt, node.add(variance, node.splat(elementTypeOf(x), epsilon)));
-  result.inverseDeviation = node.unary(UnaryKind::reciprocal, deviation);
-  return result;
 }
 
 Dims trailingAxes(int64_t from, int64_t rank) {

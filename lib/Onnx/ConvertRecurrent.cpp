@@ -29,10 +29,10 @@ struct Activation {
 
 /// What one direction computes with. Gates lie one behind the other along the first dimension of the weights.
 struct Direction {
-  Value weight, recurrence;         ///< [gates * hidden, inputs] and [gates * hidden, hidden].
-  Value inputBias, recurrenceBias;  ///< [gates * hidden], or null.
-  Value peepholes;                  ///< LSTM: [3 * hidden], or null.
-  Value hidden, cell;               ///< State, [batch, hidden].
+  Value weight, recurrence;          ///< [gates * hidden, inputs] and [gates * hidden, hidden].
+  Value inputBias, recurrenceBias;   ///< [gates * hidden], or null.
+  Value peepholes;                   ///< LSTM: [3 * hidden], or null.
+  Value hidden, cell;                ///< State, [batch, hidden].
   SmallVector<Activation> functions; ///< The cell's f, g, h.
 };
 
@@ -115,7 +115,8 @@ Value Unroller::apply(const Activation &function, Value x) {
     return x;
   Type type = elementTypeOf(x);
   if (clip)
-    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)), node.splat(type, *clip));
+    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)),
+                    node.splat(type, *clip));
   if (function.isLinear) // alpha * x + beta
     return node.add(node.mul(x, node.splat(type, function.alpha)), node.splat(type, function.beta));
   if (function.isScaled) // alpha * tanh(beta * x)
@@ -250,7 +251,8 @@ SmallVector<Value> Unroller::unroll(Direction &direction, bool backward) {
     state = direction.hidden;
     if (lengths) {
       // Past its end a sequence keeps its state, and returns zeros.
-      Value isIn = node.compare(ComparePredicate::gt, lengths, node.splat(elementTypeOf(lengths), static_cast<double>(at)));
+      Value isIn =
+          node.compare(ComparePredicate::gt, lengths, node.splat(elementTypeOf(lengths), static_cast<double>(at)));
       state = node.select(isIn, state, node.splat(elementTypeOf(x), 0));
       direction.hidden = node.select(isIn, direction.hidden, hiddenBefore);
       if (cell == Cell::Lstm)

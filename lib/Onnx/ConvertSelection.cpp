@@ -60,7 +60,8 @@ LogicalResult compress(NodeContext &node) {
   int64_t length = shapeOf(condition)[0];
   Selected found = nonzero(node, condition);
   Value positions = node.reshape(found.positions, {length});
-  return node.result(bounded(node, node.create<GatherOp>({x, positions}, node.integer("axis", axis)), axis, found.count));
+  return node.result(
+      bounded(node, node.create<GatherOp>({x, positions}, node.integer("axis", axis)), axis, found.count));
 }
 
 /// Rows in ascending order, the first column first; of equal rows the first: sorted by one column after the other, the

@@ -574,7 +574,7 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
                               : convertNode(node, *entry, inputs);
   if (!imported)
     return imported;
-  return followExtents(node, last ? last->getNextNode() : &block->front());
+  return followExtents(node, last ? last->getNextNode() : block->empty() ? nullptr : &block->front());
 }
 
 /// What operators made since `first` do with values of which not all holds.
@@ -595,8 +595,7 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
     return malformed(node, "an operand is a sequence, or an optional without a value");
-  NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs,
-                        training ? &*training : nullptr);
+  NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);

@@ -111,9 +111,9 @@ bool isIntegral(Value value) {
                   unary.getKind() == UnaryKind::ceil))
       continue;
     auto binary = dyn_cast<BinaryOp>(op);
-    bool keeps = binary && llvm::is_contained({BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::max,
-                                               BinaryKind::min},
-                                              binary.getKind());
+    bool keeps = binary && llvm::is_contained(
+                               {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::max, BinaryKind::min},
+                               binary.getKind());
     if (!keeps && !isa<CastOp, ReshapeOp, TransposeOp, ExpandOp, SliceOp>(op))
       return false;
     llvm::append_range(open, op->getOperands());
@@ -128,8 +128,7 @@ ElementsAttr constantAttribute(MLIRContext *context, const TensorData &data, Str
   auto type = RankedTensorType::get(data.dims, elementType);
   // Missing data: a resource without any.
   if (data.bytes.empty() && data.elementCount() != 0)
-    return DenseResourceElementsAttr::get(type,
-                                          DenseResourceElementsHandle::getManagerInterface(context).insert(name));
+    return DenseResourceElementsAttr::get(type, DenseResourceElementsHandle::getManagerInterface(context).insert(name));
   if (onnxtype::bits(data.elementType) < 8 && static_cast<int64_t>(data.bytes.size()) != data.elementCount()) {
     auto unpacked = std::make_shared<std::vector<std::byte>>(unpackedBytes(data));
     TensorData wide{data.elementType, data.dims, *unpacked, unpacked};

@@ -22,8 +22,8 @@ const Table &table() {
     for (llvm::ArrayRef<OperatorEntry> family :
          {attentionOperators(), constantOperators(), elementwiseOperators(), indexingOperators(), linearOperators(),
           lossOperators(), mlOperators(), movementOperators(), normOperators(), quantizeOperators(),
-          recurrentOperators(), reduceOperators(), resizeOperators(), selectionOperators(), sequenceOperators(), signalOperators(),
-          visionOperators(), windowOperators()})
+          recurrentOperators(), reduceOperators(), resizeOperators(), selectionOperators(), sequenceOperators(),
+          signalOperators(), visionOperators(), windowOperators()})
       for (const OperatorEntry &entry : family)
         result[{entry.domain, entry.name}].bySince.emplace(entry.since, &entry);
     return result;
@@ -48,6 +48,7 @@ constexpr Limit kLimits[] = {
     {"CumSum", "axis known when compiling"},
     {"DFT", "length and axis known when compiling; a product with a matrix"},
     {"DeformConv", "two spatial dimensions"},
+    {"Det", "matrices of up to 4 rows"},
     {"Expand", "shape known when compiling"},
     {"GRU", "up to 2048 steps"},
     {"If", "of unknown condition: both branches run, their results agree in shape"},

@@ -247,8 +247,7 @@ Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const st
     return makeError(ErrorCode::Unsupported, "'", path, "' is a sequence of other than tensors");
   HostValue result{sequence.name(), true, {}};
   for (const ::onnx::TensorProto &tensor : sequence.tensor_values()) {
-    Expected<HostTensor> element =
-        hostTensor(std::shared_ptr<const ::onnx::TensorProto>(owner, &tensor), path);
+    Expected<HostTensor> element = hostTensor(std::shared_ptr<const ::onnx::TensorProto>(owner, &tensor), path);
     if (!element)
       return propagate(element);
     result.tensors.push_back(std::move(*element));

@@ -124,9 +124,9 @@ float smallFloatToFloat(ElementType type, uint8_t bits) {
     return NAN;
   if (type == ElementType::Float8E5M2 && exponent == 31)
     return mantissa ? NAN : negative ? -HUGE_VALF : HUGE_VALF;
-  const float magnitude =
-      exponent ? std::ldexp(static_cast<float>(mantissa + (1 << format.mantissaBits)), exponent - format.bias - format.mantissaBits)
-               : std::ldexp(static_cast<float>(mantissa), 1 - format.bias - format.mantissaBits);
+  const float magnitude = exponent ? std::ldexp(static_cast<float>(mantissa + (1 << format.mantissaBits)),
+                                                exponent - format.bias - format.mantissaBits)
+                                   : std::ldexp(static_cast<float>(mantissa), 1 - format.bias - format.mantissaBits);
   return negative ? -magnitude : magnitude;
 }
 

@@ -168,8 +168,7 @@ Status cutToExtents(std::vector<HostTensor> &outputs) {
     for (size_t d = 0; d < output.shape.size(); ++d)
       for (size_t i = 0; i < outputs.size(); ++i) {
         const HostTensor &extent = outputs[i];
-        if (extent.name != extentName(output.name, d) || extent.type != ElementType::Int64 ||
-            extent.numElements() != 1)
+        if (extent.name != extentName(output.name, d) || extent.type != ElementType::Int64 || extent.numElements() != 1)
           continue;
         const int64_t count = *extent.data<int64_t>();
         if (count < 0 || count > output.shape[d])

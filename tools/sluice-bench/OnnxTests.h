@@ -34,10 +34,13 @@ Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory);
 std::vector<std::string> operatorsOf(const std::vector<OnnxTest> &tests);
 
 /// Compiles the model for the host, runs each data set, and compares with its outputs as ONNX's own runner does:
-/// types and shapes are the same, and |actual - reference| <= 1e-7 + 1e-3 |reference|.
+/// types and shapes are the same, and |actual - reference| <= 1e-7 + 1e-3 |reference|, where 1e-7 grows with the
+/// largest value of a tensor that has one above 1.
 ///
 /// Inputs that decide shapes are constants of the compiled program, as all its shapes are static: where a model does
 /// not compile otherwise, its small integer, boolean and one-dimensional inputs are fixed to the test's values.
+///
+/// Of random numbers, and of what dropout leaves in training mode, types and shapes are compared.
 ///
 /// Prints nothing. `workDirectory` is a folder for the compiled model.
 Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory);

@@ -221,7 +221,7 @@ static Value fromStorage(OpBuilder &b, Location loc, Type elementType, Value raw
   return raw;
 }
 
-static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value, bool saturate = true) {
+static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value, bool saturate = false) {
   Type type = value.getType();
   if (isSmallFloat(elementType))
     return toSmallFloat(b, loc, elementType, value, saturate);

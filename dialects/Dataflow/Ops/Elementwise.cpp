@@ -662,6 +662,15 @@ static int64_t toInteger(double x, Type to, bool saturate) {
   return clampToInteger(x, width, to.isUnsignedInteger());
 }
 
+/// NaN stays.
+static double clampToFloat(double x, Type to) {
+  APFloat most = APFloat::getLargest(cast<FloatType>(to).getFloatSemantics());
+  bool loses;
+  most.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  double limit = most.convertToDouble();
+  return x > limit ? limit : x < -limit ? -limit : x;
+}
+
 LogicalResult CastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
   ElementReader input(operands[0], operands[0].type.getShape());
   Type from = operands[0].type.getElementType(), to = results[0].type.getElementType();
@@ -670,8 +679,12 @@ LogicalResult CastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTe
     int64_t integers[kRun];
     if (isa<FloatType>(from)) {
       input.read(start, count, floats);
-      if (isa<FloatType>(to))
+      if (isa<FloatType>(to)) {
+        if (getSaturate() && isSmallFloat(to))
+          for (int64_t i = 0; i < count; ++i)
+            floats[i] = clampToFloat(floats[i], to);
         return writeElements(results[0], start, count, floats);
+      }
       for (int64_t i = 0; i < count; ++i)
         integers[i] = to.isInteger(1) ? floats[i] != 0 : toInteger(floats[i], to, getSaturate());
       return writeElements(results[0], start, count, integers);

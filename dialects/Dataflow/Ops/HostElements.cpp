@@ -9,6 +9,7 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -57,19 +58,18 @@ double decode(Type type, double code) {
   f.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
   return f.convertToDouble();
 }
-/// As a saturating cast rounds.
+/// As storing rounds: beyond the range lies infinity, or NaN where there is none, or in float4 the largest value.
 double encode(Type type, double value) {
   const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
-  if (std::isnan(value) && isa<Float4E2M1FNType>(type))
-    return 8; // It has no NaN: negative zero.
-  llvm::APFloat f(value), most = llvm::APFloat::getLargest(semantics);
+  if (isa<Float4E2M1FNType>(type)) {
+    if (std::isnan(value))
+      return 8; // Negative zero.
+    value = std::clamp(value, -6.0, 6.0);
+  }
+  llvm::APFloat f(value);
   bool loses;
   f.convert(semantics,
             isa<Float8E8M0FNUType>(type) ? llvm::APFloat::rmTowardPositive : llvm::APFloat::rmNearestTiesToEven, &loses);
-  if (!std::isnan(value) && (f.isNaN() || f.isInfinity()))
-    f = value < 0 && llvm::APFloat::semanticsHasSignedRepr(semantics)
-            ? llvm::APFloat::getLargest(semantics, /*Negative=*/true)
-            : most;
   return static_cast<double>(f.bitcastToAPInt().getZExtValue());
 }
 
