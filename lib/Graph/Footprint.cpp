@@ -53,12 +53,13 @@ public:
     }
     // In order, so that operands are known.
     overwrites.assign(graph.numTensors(), false);
+    isOverwritten.assign(graph.numTensors(), false);
     for (OperatorId id : order) {
       const Operator &op = graph.op(id);
       for (size_t i = 0; i < op.outputs.size(); ++i) {
         TensorId output = op.outputs[i];
         const Tensor &tensor = graph.tensor(output);
-        overwrites[output.index()] = canOverwrite(op, id, i);
+        overwrites[output.index()] = overwrite(op, id, i);
         if (!tensor.updates.valid() && !isInside(tensor) && !overwrites[output.index()])
           add(tensor);
       }
@@ -78,16 +79,20 @@ private:
                        [&](OperatorId reader) { return nodes[reader.index()] == node; });
   }
 
-  /// Over an operand, or over what that one overwrote, where it is inside.
-  bool canOverwrite(const Operator &op, OperatorId id, size_t position) const {
-    return std::any_of(op.inPlace.begin(), op.inPlace.end(), [&](const auto &pair) {
-      if (pair.second != position)
-        return false;
-      TensorId input = op.inputs[pair.first];
+  /// Takes an operand's place, or that of what it overwrote where it is inside;
+  /// no place is taken twice.
+  bool overwrite(const Operator &op, OperatorId id, size_t position) {
+    for (auto [from, to] : op.inPlace) {
+      TensorId input = op.inputs[from];
       const Tensor &operand = graph.tensor(input);
-      return operand.producer.valid() && !operand.isOutput && !operand.updates.valid() &&
-             readOnlyBy(nodes[id.index()], operand) && (!isInside(operand) || overwrites[input.index()]);
-    });
+      if (to != position || isOverwritten[input.index()] || !operand.producer.valid() || operand.isOutput ||
+          operand.updates.valid() || !readOnlyBy(nodes[id.index()], operand) ||
+          (isInside(operand) && !overwrites[input.index()]))
+        continue;
+      isOverwritten[input.index()] = true;
+      return true;
+    }
+    return false;
   }
 
   /// Of every tensor that several nodes with a gradient read.
@@ -114,7 +119,8 @@ private:
   // By operator.
   std::vector<size_t> nodes;
   std::vector<bool> hasGradient;
-  std::vector<bool> overwrites;
+  // By tensor.
+  std::vector<bool> overwrites, isOverwritten;
   Footprint result;
 };
 

@@ -17,6 +17,7 @@ using Action = std::function<Status()>;
 
 void addKernelsCommand(CLI::App &app, Action &action);
 void addOperatorsCommand(CLI::App &app, Action &action);
+void addModelsCommand(CLI::App &app, Action &action);
 void addOnnxTestsCommand(CLI::App &app, Action &action);
 void addSimulatorCommand(CLI::App &app, Action &action);
 

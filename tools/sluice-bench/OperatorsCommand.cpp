@@ -27,8 +27,10 @@ Status printOperators() {
       << kNewestOpset
       << ". *Since* lists the versions of the operator's domain from which on a converter serves, each until the next "
          "one's.\n\n"
-         "Elements are of float, double, float16, bfloat16, bool, and of signed and unsigned integers of 2, 4, 8, 16, 32 "
-         "and 64 bits; the\nfloat8 types and float4e2m1 can be stored, moved and cast. All operators run on CPUs. *Known "
+         "Elements are of float, double, float16, bfloat16, bool, and of signed and unsigned integers of 2, 4, 8, 16, "
+         "32 "
+         "and 64 bits; the\nfloat8 types and float4e2m1 can be stored, moved and cast. All operators run on CPUs. "
+         "*Known "
          "when compiling* is what is constant, follows\nfrom shapes, or is given as a fixed input.\n";
   std::string domain = "-";
   for (const SupportedOperator &entry : supportedOperators()) {

@@ -87,6 +87,13 @@ TEST_CASE("an operator writes over what it may and nobody else reads", "[graph]"
     b.op("relu", "elementwise", {x}, 8);
     CHECK(b.count().bytes == 16);
   }
+  SECTION("not a place that is taken") {
+    // Two pieces of one node; only one can have the operand's place.
+    TensorId conv = b.op("conv", "conv", {x}, 100);
+    TensorId centered = b.op("norm", "elementwise", {conv}, 100), scaled = b.op("norm#1", "elementwise", {conv}, 100);
+    b.op("next", "matmul", {centered, scaled}, 10);
+    CHECK(b.count().bytes == 8 + 100 + 100 + 10);
+  }
   SECTION("not an output") {
     TensorId conv = b.op("conv", "conv", {x}, 100);
     b.graph.mutableTensor(conv).isOutput = true;

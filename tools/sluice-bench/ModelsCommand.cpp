@@ -1,0 +1,256 @@
+//===- ModelsCommand.cpp - sluice-bench models ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "passes/Bridge/GraphBridge.h"
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Graph/Footprint.h"
+#include "sluice/Support/Json.h"
+#include "sluice/Swap/SwapProblem.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options : CommonOptions {
+  std::vector<std::string> models;
+  std::string scripts, optimizer = "momentum", machine = "v100-16gb";
+  bool paper = false;
+};
+
+/// A training step as the compiler has it.
+struct Counts {
+  Footprint footprint;   ///< Before fusion.
+  size_t operators = 0;  ///< After it: what is scheduled.
+  int64_t peakBytes = 0; ///< Of liveness, in the model's order, everything on one accelerator.
+  double seconds = 0;    ///< From the file to the graph a planner takes.
+};
+
+Expected<Counts> countStep(const std::string &path, const Options &options) {
+  auto begin = std::chrono::steady_clock::now();
+  CompilerOptions compiler;
+  compiler.machine = options.machine;
+  Expected<TrainingOptions> training = parseTraining("loss=softmax-cross-entropy", options.optimizer);
+  if (!training)
+    return propagate(training);
+  compiler.training = std::move(*training);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(path, std::move(compiler));
+  if (!compilation)
+    return propagate(compilation);
+  if (Status status = (*compilation)->run(Phase::Differentiate); !status)
+    return propagate(status);
+  Counts counts;
+  mlir::func::FuncOp main = *(*compilation)->module().getOps<mlir::func::FuncOp>().begin();
+  Expected<BridgedGraph> unfused = buildGraph(main);
+  if (!unfused)
+    return propagate(unfused);
+  Expected<Footprint> footprint = countFootprint(unfused->graph);
+  if (!footprint)
+    return propagate(footprint);
+  counts.footprint = std::move(*footprint);
+  if (Status status = (*compilation)->run(Phase::Fuse); !status)
+    return propagate(status);
+  counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const Graph &graph = (*compilation)->graph();
+  const Machine &machine = (*compilation)->machine();
+  counts.operators = graph.numOperators();
+  Expected<std::vector<OperatorId>> order = graph.topologicalOrder();
+  if (!order)
+    return propagate(order);
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  SwapProblem problem{graph,
+                      machine,
+                      (*compilation)->costs(),
+                      std::vector<DeviceId>(graph.numOperators(), devices.back()),
+                      std::move(*order),
+                      {}};
+  for (const Memory &memory : machine.memories)
+    problem.capacityBytes.push_back(memory.capacityBytes);
+  if (Status status = check(problem); !status)
+    return propagate(status);
+  std::vector<int64_t> peaks = livenessPeakBytes(problem);
+  counts.peakBytes = *std::max_element(peaks.begin(), peaks.end());
+  return counts;
+}
+
+/// The model builders: beside the sources that this program was built from.
+Expected<fs::path> findScripts(const std::string &given) {
+  std::vector<fs::path> starts;
+  if (!given.empty()) {
+    starts.push_back(given);
+  } else {
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored); at.has_relative_path(); at = at.parent_path())
+      starts.push_back(at.parent_path() / "scripts" / "models");
+    starts.push_back(fs::path("scripts") / "models");
+  }
+  std::error_code ignored;
+  for (const fs::path &start : starts)
+    if (fs::exists(start / "build", ignored) && fs::exists(start / "footprint", ignored))
+      return start;
+  return makeError(ErrorCode::NotFound, "cannot find the model builders, directory 'scripts/models', give it with ",
+                   "--scripts");
+}
+
+/// Runs a script, its standard output into a file.
+Status runScript(const std::vector<std::string> &command, const fs::path &output) {
+  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
+  const std::string out = output.string();
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(out), std::nullopt};
+  std::string problem;
+  if (llvm::sys::ExecuteAndWait(command.front(), arguments, std::nullopt, redirects, 0, 0, &problem) != 0)
+    return makeError(ErrorCode::Unsupported, "'", command.front(), "' failed", problem.empty() ? "" : ": ", problem,
+                     ", it needs Debian's python3-onnx");
+  return {};
+}
+
+/// --batch-norm or --no-batch-norm, --size 224...
+void addFlags(const Json &options, std::vector<std::string> &command) {
+  for (const auto &[key, value] : options.items()) {
+    std::string flag = key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (value.is_boolean()) {
+      command.push_back((value.get<bool>() ? "--" : "--no-") + flag);
+    } else {
+      command.push_back("--" + flag);
+      command.push_back(value.dump());
+    }
+  }
+}
+
+std::string labelOf(const Json &row) {
+  std::string label = row["model"];
+  for (const auto &[key, value] : row["options"].items()) {
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    label += ", " + (value.is_boolean() ? (value.get<bool>() ? "" : "no ") + name : value.dump() + " " + name);
+  }
+  return label;
+}
+
+Json toJson(const Counts &counts) {
+  return {{"memory_gb", static_cast<double>(counts.footprint.bytes) / 1e9}, {"own_nodes", counts.footprint.operators},
+          {"own_tensor_sizes", counts.footprint.tensorSizes.size()},        {"own_operators", counts.operators},
+          {"peak_gb", static_cast<double>(counts.peakBytes) / 1e9},         {"seconds", counts.seconds}};
+}
+
+void printHeader() {
+  std::printf("%-44s %6s %8s %6s %9s %6s %10s %9s %6s   %s\n", "model", "batch", "GB", "MXNet", "apart", "sizes",
+              "own nodes", "operators", "peak", "paper: GB, operators, sizes");
+}
+
+void printRow(const std::string &label, const Json &row) {
+  std::string paper;
+  if (row.contains("paper"))
+    paper = row["paper"]["memory_gb"].dump() + ", " + row["paper"]["operators"].dump() + ", " +
+            row["paper"]["tensor_sizes"].dump();
+  auto text = [&](const char *key) { return row.contains(key) ? row[key].dump() : std::string(); };
+  std::printf("%-44s %6s %8.1f %6s %9s %6s %10s %9s %6.1f   %s\n", label.c_str(), text("batch").c_str(),
+              row["memory_gb"].get<double>(), text("operators").c_str(), text("operators_apart").c_str(),
+              text("tensor_sizes").c_str(), text("own_nodes").c_str(), text("own_operators").c_str(),
+              row["peak_gb"].get<double>(), paper.c_str());
+  std::fflush(stdout);
+}
+
+/// The paper's models, built, counted at MXNet's grain by the builders and at
+/// our own by the compiler.
+Status countPaper(const Options &options, Json &rows) {
+  Expected<fs::path> scripts = findScripts(options.scripts);
+  if (!scripts)
+    return propagate(scripts);
+  llvm::SmallString<128> made;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", made))
+    return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
+  const fs::path directory(std::string(made.str()));
+  auto remove = llvm::make_scope_exit([&] {
+    std::error_code ignored;
+    fs::remove_all(directory, ignored);
+  });
+  const fs::path table = directory / "paper.json";
+  if (Status status = runScript({(*scripts / "footprint").string(), "--paper", "--format=json"}, table); !status)
+    return status;
+  Expected<Json> published = readJsonFile(table.string());
+  if (!published)
+    return propagate(published);
+  for (Json row : *published) {
+    const fs::path model = directory / "model";
+    std::vector<std::string> command = {(*scripts / "build").string(),
+                                        row["model"].get<std::string>(),
+                                        "--batch",
+                                        row["batch"].dump(),
+                                        "-o",
+                                        model.string()};
+    addFlags(row["options"], command);
+    if (Status status = runScript(command, directory / "build.log"); !status)
+      return status;
+    Expected<Counts> counts = countStep((model / "model.onnx").string(), options);
+    if (!counts)
+      return propagate(counts);
+    row["memory_gb_mxnet"] = row["memory_gb"];
+    row.update(toJson(*counts));
+    if (!options.json())
+      printRow(labelOf(row), row);
+    rows.push_back(std::move(row));
+  }
+  return {};
+}
+
+Status runModels(const Options &options) {
+  Json rows = Json::array();
+  if (!options.json())
+    printHeader();
+  if (options.paper)
+    if (Status status = countPaper(options, rows); !status)
+      return status;
+  for (const std::string &model : options.models) {
+    Expected<Counts> counts = countStep(model, options);
+    if (!counts)
+      return propagate(counts);
+    Json row = toJson(*counts);
+    row["model"] = model;
+    if (!options.json())
+      printRow(model, row);
+    rows.push_back(std::move(row));
+  }
+  if (options.json())
+    std::cout << rows.dump(2) << '\n';
+  return {};
+}
+
+} // namespace
+
+void addModelsCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("models", "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
+  command->add_option("MODEL", options->models, "ONNX files; weights may be absent");
+  command->add_flag("--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
+  command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
+  command->add_option("--optimizer", options->optimizer, "as of 'sluice compile'")->capture_default_str();
+  command->add_option("--format", options->format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback([options, &action] {
+    if (!options->paper && options->models.empty())
+      throw CLI::RequiredError("MODEL or --paper");
+    action = [options] { return runModels(*options); };
+  });
+}
+
+} // namespace sluice::bench
