@@ -1,7 +1,7 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %shared, %python.
+names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %python.
 Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, sanitized.
 """
 
@@ -31,6 +31,7 @@ onnx_testdata = "/usr/share/libonnx-testdata/data"
 config.substitutions += [
     ("%sluice", os.path.join(config.tools_dir, "sluice")),
     ("%models_build", os.path.join(config.source_root, "scripts", "models", "build")),
+    ("%scripts", os.path.join(config.source_root, "scripts")),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%shared", shared),
     ("%onnx_testdata", onnx_testdata),
