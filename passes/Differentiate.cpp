@@ -34,10 +34,10 @@ struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
     Block &block = function.getBody().front();
     Operation *terminator = block.getTerminator();
     if (result >= terminator->getNumOperands())
-      return function.emitError("has no result ") << result << " to differentiate";
+      return function.emitError("has no result ") << result.getValue() << " to differentiate";
     Value root = terminator->getOperand(result);
     if (!isa<FloatType>(typeOf(root).getElementType()))
-      return function.emitError("result ") << result << " holds no floats";
+      return function.emitError("result ") << result.getValue() << " holds no floats";
     SmallVector<Value> wrt;
     for (unsigned argument : arguments) {
       if (argument >= block.getNumArguments() || !isa<FloatType>(typeOf(block.getArgument(argument)).getElementType()))

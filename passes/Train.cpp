@@ -29,11 +29,15 @@ struct Updates {
   SmallVector<std::pair<StringAttr, Value>> next;
 
   void set(StringAttr name, Value value) { next.emplace_back(name, value); }
-  /// A state that begins as zeros.
+  /// A state that begins as zeros. A weight of the model may have its name already.
   StateOp create(OpBuilder &builder, Location loc, const Twine &name, RankedTensorType type) {
+    Block &block = function.getBody().front();
+    std::string unique = name.str();
+    while (llvm::any_of(block.getOps<StateOp>(), [&](StateOp state) { return state.getName() == unique; }))
+      unique += "_";
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    return StateOp::create(builder, loc, type, builder.getStringAttr(name),
+    builder.setInsertionPointToStart(&block);
+    return StateOp::create(builder, loc, type, builder.getStringAttr(unique),
                            SplatElementsAttr::get(type, builder.getZeroAttr(type.getElementType())), UnitAttr());
   }
 };
@@ -231,7 +235,7 @@ LogicalResult Train::run(func::FuncOp function) {
   if (!llvm::is_contained(kOptimizers, optimizer))
     return function.emitError("'") << optimizer << "' is no optimizer, use sgd, momentum, adam or adamw";
   if (accumulate < 1)
-    return function.emitError("cannot accumulate the gradients of ") << accumulate << " steps";
+    return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   updates = {function, {}};

@@ -31,27 +31,54 @@ bool Training::isTrainable(StringRef name, Type type) const {
 }
 
 Value Training::step(TensorBuilder &build) {
-  if (stepValue)
-    return stepValue;
+  if (stepState)
+    return stepState;
   OpBuilder &builder = build.mlir();
   auto type = RankedTensorType::get({}, builder.getI64Type());
-  StateOp state;
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(builder.getInsertionBlock());
-    state = StateOp::create(builder, build.loc(), type, builder.getStringAttr("training.step"),
-                            SplatElementsAttr::get(type, builder.getZeroAttr(type.getElementType())), UnitAttr());
+    stepState = StateOp::create(builder, build.loc(), type, builder.getStringAttr("training.step"),
+                                SplatElementsAttr::get(type, builder.getZeroAttr(type.getElementType())), UnitAttr());
   }
-  stepValue = state;
-  update(state, build.add(state, build.splat(type.getElementType(), 1)));
-  return stepValue;
+  update(stepState, build.add(stepState, build.splat(type.getElementType(), 1)));
+  return stepState;
 }
 
 int64_t Training::nextSeed() { return static_cast<int64_t>(Rng(options.seed).fork(numSeeds++).next()); }
 
+static auto *entryOf(MutableArrayRef<std::pair<StringAttr, Value>> updates, StateOp state) {
+  return llvm::find_if(updates, [&](const auto &update) { return update.first == state.getNameAttr(); });
+}
+
+Value Training::current(StateOp state) {
+  auto *entry = entryOf(next, state);
+  return entry == next.end() ? Value(state) : entry->second;
+}
+
 void Training::update(StateOp state, Value value) {
   state.setTrainable(false);
-  next.emplace_back(state.getNameAttr(), value);
+  if (auto *entry = entryOf(next, state); entry != next.end())
+    entry->second = value;
+  else
+    next.emplace_back(state.getNameAttr(), value);
+}
+
+ArrayRef<std::pair<StringAttr, Value>> Training::updates() {
+  if (!stepState)
+    return next;
+  // An initializer may have its name.
+  auto *entry = entryOf(next, stepState);
+  std::string name = stepState.getName().str();
+  auto isTaken = [&] {
+    return llvm::any_of(stepState->getBlock()->getOps<StateOp>(),
+                        [&](StateOp state) { return state != stepState && state.getName() == name; });
+  };
+  while (isTaken())
+    name += "_";
+  stepState.setName(name);
+  entry->first = stepState.getNameAttr();
+  return next;
 }
 
 } // namespace sluice::onnximport

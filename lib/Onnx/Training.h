@@ -24,16 +24,19 @@ public:
   mlir::Value step(dataflow::TensorBuilder &build);
   /// Another one at each call, and for each seed of the options.
   int64_t nextSeed();
+  /// The state's value so far: its own, or what a node before made of it.
+  mlir::Value current(dataflow::StateOp state);
   /// The state's value in the next step; it is nothing an optimizer updates.
   void update(dataflow::StateOp state, mlir::Value next);
 
-  llvm::ArrayRef<std::pair<mlir::StringAttr, mlir::Value>> updates() const { return next; }
+  /// Each state once; to be asked for when all nodes are read.
+  llvm::ArrayRef<std::pair<mlir::StringAttr, mlir::Value>> updates();
 
 private:
   TrainingImport options;
   std::regex pattern;
   llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Value>> next;
-  mlir::Value stepValue;
+  dataflow::StateOp stepState;
   int64_t numSeeds = 0;
 };
 
