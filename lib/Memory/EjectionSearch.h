@@ -12,18 +12,53 @@
 #ifndef SLUICE_LIB_MEMORY_EJECTIONSEARCH_H
 #define SLUICE_LIB_MEMORY_EJECTIONSEARCH_H
 
-#include "Sections.h"
+#include "PlacedItems.h"
 #include "sluice/Optimize/Budget.h"
 #include "sluice/Support/Rng.h"
 
+#include <queue>
+
 namespace sluice::memory {
 
-/// Starts with `offsets` (units, per item, a packing of any height; what ends
-/// above the capacity is missing at first) and goes on until the budget's
-/// evaluations are used up: one is a step, or 64 items looked at. Adds them to
-/// `used`. True: `offsets` are a packing within the capacity.
-bool searchByEjection(const Sections &sections, int64_t capacityBytes, const Budget &budget, Rng &rng, int64_t &used,
-                      std::vector<int64_t> &offsets);
+/// What displacing an item costs: its area to a power, times what grows with each
+/// step in which it had to displace others itself.
+struct DisplacementCost {
+  double exponent = 0.5;
+  double growth = 1.02;
+};
+
+class EjectionSearch {
+public:
+  /// `offsets` (units, per item) are a packing of any height: what ends above the
+  /// capacity is missing at first. The sections outlive this.
+  EjectionSearch(const Sections &sections, int64_t capacityBytes, DisplacementCost how, Rng rng,
+                 std::vector<int64_t> offsets);
+
+  /// Goes on until nothing is missing (true) or the budget's evaluations are used
+  /// up: one is a step, or 64 items looked at. Adds them to `used`.
+  bool run(const Budget &budget, int64_t &used);
+  /// Per item, once nothing is missing.
+  const std::vector<int64_t> &packing() const { return offsets; }
+
+private:
+  struct Neighbour {
+    int64_t offset, end;
+    double cost;
+    uint32_t id;
+  };
+  void insert(uint32_t i);
+
+  const std::vector<Item> &items;
+  double growth;
+  Rng rng;
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> highest;      ///< Offsets within the capacity; negative: none is.
+  std::vector<double> cost, penalty; ///< Of displacing an item: their product.
+  PlacedItems placed;
+  std::priority_queue<std::pair<double, uint32_t>> missing;
+  std::vector<Neighbour> met;
+  std::vector<std::pair<int64_t, double>> tops;
+};
 
 } // namespace sluice::memory
 

@@ -48,16 +48,25 @@ constexpr Turn kTurns[] = {
     {true, {}, {}, false},
 };
 constexpr size_t kNumTurns = std::size(kTurns);
+constexpr Criterion kStarts[] = {Criterion::Lifetime, Criterion::Size, Criterion::Area};
+constexpr DisplacementCost kCosts[] = {{0.5, 1.02}, {1, 1.1}};
 /// Of the logarithm of a criterion, from the second round on.
 constexpr double kNoise = 0.3;
 /// Of the limits, from round to round; most searches that succeed do so within a
 /// few nodes an item.
 constexpr double kGrowth = 1.5, kMostGrowths = 60;
-/// Bisection ends at this part of the peak.
-constexpr int64_t kPrecision = 100'000;
+/// An exact search either ends soon or hardly at all; the other needs time.
+constexpr int64_t kEjectionFew = 8, kEjectionMany = 64;
+/// Of the gap to the bound: below, steps are too short to try.
+constexpr double kLeastStep = 1.0 / 40;
+
 /// Items times the sections that they live in: beyond, exact search is no use.
 constexpr int64_t kMostSpans = 4'000'000;
 constexpr size_t kMostExactItems = 4000;
+/// Beyond, what is hard is rather many small items than a tight fit.
+constexpr int64_t kFewItems = 500;
+
+using Clock = std::chrono::steady_clock;
 
 /// A part of the problem, and the best packing of it so far.
 struct Piece {
@@ -72,7 +81,7 @@ struct Piece {
 class Portfolio {
 public:
   Portfolio(const OffsetProblem &problem, const OffsetParams &params)
-      : problem(problem), params(params), root(params.seed) {
+      : problem(problem), params(params), begin(Clock::now()), root(params.seed) {
     const Sections sections = sectionsOf(problem);
     unitBytes = sections.unitBytes;
     units.assign(problem.buffers.size(), 0);
@@ -160,6 +169,13 @@ private:
     return order;
   }
 
+  static std::vector<uint32_t> noisyOrder(const Piece &piece, Criterion criterion, Rng &rng) {
+    std::vector<double> key = piece.keys[static_cast<size_t>(criterion)];
+    for (double &value : key)
+      value *= std::exp(kNoise * rng.normal());
+    return orderBy(piece, key);
+  }
+
   //===--------------------------------------------------------------------===//
   // Greedy packings
   //===--------------------------------------------------------------------===//
@@ -229,34 +245,39 @@ private:
     return late || used >= budget.evaluations;
   }
 
-  /// Half of what is left for the bound, then bisection: what a slice did not
-  /// reach is taken for out of reach until the interval is small.
+  /// First a try at the bound, then steps of the gap to it: longer ones after
+  /// success, shorter ones after a slice of the budget in vain.
   void descend() {
-    reach(bound, share(0.5));
-    double slice = 1.0 / 16;
-    int64_t low = bound;
+    reach(bound, share(0.2));
+    double slice = 0.08, step = 0.5;
     for (int64_t peak = peakBytes(); peak > bound && !spent(params.budget); peak = peakBytes()) {
-      low = std::max(low, bound);
-      if (peak - low > std::max(peak / kPrecision, unitBytes)) {
-        const int64_t target = low + (peak - low) / 2;
-        if (reach(target, share(slice)) == Outcome::Stopped)
-          low = target;
-      } else if (low > bound) {
-        low = bound;
-        slice = std::min(0.5, slice * 2);
-      } else {
-        reach(bound, params.budget);
+      const auto lower = static_cast<int64_t>(static_cast<double>(peak - bound) * step);
+      switch (reach(peak - std::max(std::min(unitBytes, peak - bound), lower), share(slice))) {
+      case Outcome::Found:
+        step = std::min(1.0, step * 2);
+        break;
+      case Outcome::Stopped:
+        step /= 2;
+        if (step < kLeastStep) {
+          step = 0.5;
+          slice *= 2;
+        }
+        break;
+      case Outcome::Infeasible: // The bound is higher now.
+        break;
       }
     }
   }
 
-  /// A share of the evaluations and of the time left.
+  /// A share of the whole budget, within what is left of it.
   Budget share(double fraction) const {
     Budget part = params.budget;
-    part.evaluations = used + 1 + static_cast<int64_t>(static_cast<double>(part.evaluations - used) * fraction);
+    const auto evaluations = static_cast<int64_t>(static_cast<double>(part.evaluations) * std::min(fraction, 1.0));
+    part.evaluations = std::min(part.evaluations, used + 1 + evaluations);
     if (part.deadline) {
-      const auto now = std::chrono::steady_clock::now();
-      part.deadline = now + std::chrono::duration_cast<std::chrono::nanoseconds>((*part.deadline - now) * fraction);
+      const auto now = Clock::now();
+      part.deadline = std::min(*part.deadline,
+                               now + std::chrono::duration_cast<Clock::duration>((*part.deadline - begin) * fraction));
     }
     return part;
   }
@@ -288,25 +309,33 @@ private:
         if (spent(budget))
           return Outcome::Stopped;
         const Turn &turn = kTurns[t];
-        if (!turn.ejects && !piece.exact)
+        if (!turn.ejects && (!piece.exact || (n > kFewItems && round % 4 != 0)))
           continue;
-        Rng rng = root.fork(round * kNumTurns + t);
+        Rng rng = root.fork(++turns);
         ++used; // However soon it fails.
         Budget limit = budget;
         const double most = static_cast<double>(4 * n + 64) * std::pow(kGrowth, std::min<double>(round, kMostGrowths));
         limit.evaluations = std::min(budget.evaluations - used + 1, static_cast<int64_t>(most));
-        std::vector<int64_t> offsets = piece.offsets;
+        std::vector<int64_t> offsets;
         Outcome outcome = Outcome::Stopped;
         if (turn.ejects) {
-          if (searchByEjection(sections, capacity, limit, rng, used, offsets))
+          // From the best packing, and then from others.
+          std::vector<int64_t> start = piece.offsets;
+          if (round > 0)
+            packItems(sections, noisyOrder(piece, kStarts[turns % std::size(kStarts)], rng), FitRule::FirstFit, placed,
+                      start);
+          EjectionSearch ejection(sections, capacity, kCosts[turns % std::size(kCosts)], rng, std::move(start));
+          limit.evaluations = std::min(limit.evaluations * (n > kFewItems ? kEjectionMany : kEjectionFew),
+                                       budget.evaluations - used + 1);
+          if (ejection.run(limit, used)) {
             outcome = Outcome::Found;
+            offsets = ejection.packing();
+          }
         } else {
           CanonicalParams canonical{turn.branching, {}, turn.rankFirst};
-          std::vector<double> key = piece.keys[static_cast<size_t>(turn.criterion)];
-          if (round > 0)
-            for (double &value : key)
-              value *= std::exp(kNoise * rng.normal());
-          std::vector<uint32_t> order = orderBy(piece, key);
+          const std::vector<uint32_t> order = round == 0
+                                                  ? orderBy(piece, piece.keys[static_cast<size_t>(turn.criterion)])
+                                                  : noisyOrder(piece, turn.criterion, rng);
           canonical.rank.resize(order.size());
           for (uint32_t k = 0; k < order.size(); ++k)
             canonical.rank[order[k]] = k;
@@ -332,12 +361,14 @@ private:
 
   const OffsetProblem &problem;
   const OffsetParams &params;
+  const Clock::time_point begin;
   const Rng root;
   int64_t unitBytes = 1;
   std::vector<int64_t> units; ///< Offsets per buffer.
   std::vector<Piece> pieces;
   PlacedItems placed;
   int64_t bound = 0, used = 0;
+  uint64_t turns = 0; ///< Taken by the search.
   bool stopped = false;
 };
 
