@@ -12,6 +12,7 @@
 #include "dialects/Exec/Exec.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/PlanToExec.h"
+#include "passes/Gradients.h"
 #include "passes/Passes.h"
 #include "sluice/Codegen/CompileProgram.h"
 #include "sluice/Codegen/KernelLowering.h"
@@ -173,6 +174,13 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   ImportOptions import;
   import.dims = state.options.dims;
   import.fixedInputs = state.options.fixedInputs;
+  import.buildGradient = [](OpBuilder &builder, Value root, Value seed,
+                            ArrayRef<Value> wrt) -> FailureOr<SmallVector<Value>> {
+    SmallVector<Value> gradients(wrt.size());
+    if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
+      return failure();
+    return gradients;
+  };
   if (const std::optional<TrainingOptions> &training = state.options.training)
     import.training = TrainingImport{training->trainable, training->seed};
   Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);

@@ -49,7 +49,83 @@ LogicalResult scaler(NodeContext &node) {
   return node.result(x);
 }
 
+/// How often each n-gram of a pool occurs in a row, its members up to max_skip_count elements apart.
+LogicalResult tfIdfVectorizer(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  Value x = node.input(0);
+  std::optional<Dims> pool = node.integersAt("pool_int64s"), starts = node.integersAt("ngram_counts"),
+                      places = node.integersAt("ngram_indexes");
+  int64_t least = node.integerOr("min_gram_length", 1), longest = node.integerOr("max_gram_length", 1);
+  int64_t skips = node.integerOr("max_skip_count", 0);
+  if (!pool || !starts || !places || pool->empty() || places->empty())
+    return node.unsupported("its pool is not of integers");
+  constexpr int64_t kMost = 4096;
+  if (rankOf(x) < 1 || rankOf(x) > 2 || least < 1 || longest < least || longest > kMost || skips < 0 || skips > kMost ||
+      static_cast<int64_t>(places->size()) > kMost * kMost)
+    return node.invalid("its input is no list or matrix, or its gram lengths are out of range");
+  Type index = node.mlir().getI64Type(), wide = Float32Type::get(node.context());
+  int64_t length = shapeOf(x).back(), rows = rankOf(x) == 2 ? shapeOf(x)[0] : 1;
+  x = node.cast(node.reshape(x, {rows, length}), index);
+  SmallVector<Value> counts;
+  int64_t grams = 0;
+  for (int64_t n = 1; n <= static_cast<int64_t>(starts->size()); ++n) {
+    int64_t start = (*starts)[n - 1], end = n < static_cast<int64_t>(starts->size()) ? (*starts)[n] : pool->size();
+    if (start < 0 || end < start || end > static_cast<int64_t>(pool->size()) || (end - start) % n != 0)
+      return node.invalid("its ngram_counts do not fit its pool");
+    int64_t number = (end - start) / n;
+    grams += number;
+    if (number == 0)
+      continue;
+    Value sum = node.splat(wide, 0, {rows, number});
+    for (int64_t skip = 0; skip <= (n > 1 ? skips : 0) && n >= least && n <= longest; ++skip) {
+      int64_t positions = length - (n - 1) * (skip + 1);
+      if (positions < 1)
+        break;
+      Value matches;
+      for (int64_t k = 0; k < n; ++k) {
+        Dims members;
+        for (int64_t gram = 0; gram < number; ++gram)
+          members.push_back((*pool)[start + gram * n + k]);
+        Value here = node.reshape(node.sliceAxis(x, 1, k * (skip + 1), positions), {rows, positions, 1});
+        Value same = node.compare(ComparePredicate::eq, here, node.reshape(node.integers(members), {1, 1, number}));
+        matches = matches ? node.binary(BinaryKind::logical_and, matches, same) : same;
+      }
+      sum = node.add(sum, node.reduce(ReduceKind::sum, node.cast(matches, wide), {1}, false));
+    }
+    counts.push_back(sum);
+  }
+  if (grams != static_cast<int64_t>(places->size()))
+    return node.invalid("it has " + Twine(places->size()) + " ngram_indexes for " + Twine(grams) + " n-grams");
+  int64_t columns = *llvm::max_element(*places) + 1;
+  if (*llvm::min_element(*places) < 0 || columns > kMost * kMost)
+    return node.invalid("its ngram_indexes are out of range");
+  Value all = node.concat(counts, 1);
+  std::string mode = node.stringOr("mode", "");
+  if (mode == "IDF" || mode == "TFIDF") {
+    SmallVector<double> weights = node.numbersAt("weights").value_or(SmallVector<double>(grams, 1.0));
+    if (static_cast<int64_t>(weights.size()) != grams)
+      return node.invalid("it has " + Twine(weights.size()) + " weights for " + Twine(grams) + " n-grams");
+    SmallVector<Value> entries;
+    for (double weight : weights)
+      entries.push_back(node.splat(wide, weight, {1, 1}));
+    if (mode == "IDF")
+      all = node.binary(BinaryKind::min, all, node.splat(wide, 1));
+    all = node.mul(all, node.concat(entries, 1));
+  } else if (mode != "TF") {
+    return node.invalid("its mode is '" + mode + "', which ONNX does not define");
+  }
+  // Columns that no n-gram has come from one of zeros behind the others.
+  Dims sources(columns, grams);
+  for (auto [gram, place] : llvm::enumerate(*places))
+    sources[place] = static_cast<int64_t>(gram);
+  all = node.concat({all, node.splat(wide, 0, {rows, 1})}, 1);
+  Value y = node.create<GatherOp>({all, node.integers(sources)}, node.integer("axis", 1));
+  return node.result(rankOf(node.input(0)) == 1 ? node.reshape(y, {columns}) : y);
+}
+
 constexpr OperatorEntry kOperators[] = {
+    {"", "TfIdfVectorizer", 9, tfIdfVectorizer},
     {"ai.onnx.ml", "ArrayFeatureExtractor", 1, arrayFeatureExtractor},
     {"ai.onnx.ml", "Binarizer", 1, binarizer},
     {"ai.onnx.ml", "Scaler", 1, scaler},

@@ -123,8 +123,15 @@ LogicalResult quantizeLinear(NodeContext &node) {
   Type type = node.has(2) ? elementTypeOf(node.input(2))
                           : elementTypeFromOnnx(node.context(), number ? static_cast<int32_t>(number)
                                                                        : static_cast<int32_t>(onnxtype::UInt8));
-  if (!type || !isa<IntegerType>(type))
-    return node.unsupported("it quantizes to another type than integers of 8 bits and more");
+  if (!type || (!isa<IntegerType>(type) && !isSmallFloat(type)))
+    return node.unsupported("it quantizes to another type than integers and floats of 8 bits or less");
+  if (isSmallFloat(type)) {
+    // Floats round by themselves; their zero points are zero.
+    Type wide = Float32Type::get(node.context());
+    Value scale = node.cast(perElement(node, node.input(1), shapeOf(node.input(0)), grain->axis, grain->block), wide);
+    Value scaled = node.div(node.cast(node.input(0), wide), scale);
+    return node.result(node.cast(scaled, type, /*saturate=*/node.integerOr("saturate", 1) != 0));
+  }
   return node.result(quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
 }
 

@@ -71,7 +71,7 @@ double originalPosition(CoordinateMode mode, double scale, int64_t in, int64_t o
   case CoordinateMode::pytorch_half_pixel:
     return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
   case CoordinateMode::align_corners:
-    return out > 1 ? x * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+    return out > 1 ? x * static_cast<double>(in - 1) / (scale * static_cast<double>(in) - 1) : 0;
   case CoordinateMode::asymmetric:
     return x / scale;
   case CoordinateMode::tf_half_pixel_for_nn:

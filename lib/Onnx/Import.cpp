@@ -24,39 +24,6 @@ namespace sluice {
 namespace onnximport {
 namespace {
 
-/// Replaces references to a function's attributes, in its nodes and their subgraphs.
-template <typename Nodes>
-void resolveAttributes(Nodes &nodes, const llvm::StringMap<const ::onnx::AttributeProto *> &values) {
-  for (::onnx::NodeProto &node : nodes) {
-    auto *attributes = node.mutable_attribute();
-    for (int i = attributes->size(); i-- > 0;) {
-      ::onnx::AttributeProto &attribute = *attributes->Mutable(i);
-      if (!attribute.ref_attr_name().empty()) {
-        const ::onnx::AttributeProto *value = values.lookup(attribute.ref_attr_name());
-        if (!value) {
-          attributes->DeleteSubrange(i, 1);
-          continue;
-        }
-        std::string name = attribute.name();
-        attribute = *value;
-        attribute.set_name(name);
-      } else if (attribute.has_g()) {
-        resolveAttributes(*attribute.mutable_g()->mutable_node(), values);
-      }
-    }
-  }
-}
-
-/// A function's body with the attributes of a call.
-::onnx::FunctionProto withAttributes(const ::onnx::FunctionProto &function, const ::onnx::NodeProto &call) {
-  ::onnx::FunctionProto result = function;
-  llvm::StringMap<const ::onnx::AttributeProto *> values;
-  for (const ::onnx::AttributeProto &attribute : call.attribute())
-    values[attribute.name()] = &attribute;
-  resolveAttributes(*result.mutable_node(), values);
-  return result;
-}
-
 class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
@@ -83,6 +50,7 @@ private:
   /// Loops whose number of iterations is known now unroll.
   Status importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
+  Status importGradient(const ::onnx::NodeProto &node, ArrayRef<Value> inputs);
   /// The model's own function that a node calls, or null.
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
   /// Its nodes, in a scope that sees its operands alone.
@@ -139,6 +107,7 @@ private:
   Operation *lastConstant = nullptr;
   std::optional<Training> training;
   Extents extents;
+  GradientBuilder buildGradient;
 };
 
 /// The element type and kind of a declared value: what a sequence or an optional holds.
@@ -481,6 +450,38 @@ Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> 
   return bindOutputs(node, state);
 }
 
+/// Of one value of the graph by others, as they are there.
+Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
+  const ::onnx::AttributeProto *names = context.find("xs");
+  Expected<Value> root = lookup(context.stringOr("y", ""));
+  if (!root)
+    return propagate(root);
+  if (!names || !*root || inputs.size() < static_cast<size_t>(names->strings_size()))
+    return malformed(node, "it does not name what it differentiates, and by what");
+  for (int i = 0; i < names->strings_size(); ++i)
+    if (Expected<Value> named = lookup(names->strings(i)); !named || *named != inputs[i]) {
+      reportUnsupported(node, "it differentiates at other values than the graph's own");
+      return {};
+    }
+  ArrayRef<Value> wrt = inputs.take_front(names->strings_size());
+  if (!llvm::all_of(llvm::concat<const Value>(ArrayRef<Value>(*root), wrt),
+                    [](Value value) { return isTensor(value) && isa<FloatType>(elementTypeOf(value)); }))
+    return malformed(node, "it differentiates other than floating-point tensors");
+  Value seed = context.splat(elementTypeOf(*root), 1, shapeOf(*root));
+  // What follows is differentiated up to the block's terminator, of which it has none yet.
+  context.splat(elementTypeOf(*root), 0);
+  FailureOr<SmallVector<Value>> gradients = buildGradient(builder, *root, seed, wrt);
+  if (failed(gradients)) {
+    reportUnsupported(node, "an operator between its values has no gradient");
+    return {};
+  }
+  for (auto [gradient, value] : llvm::zip(*gradients, wrt))
+    if (!gradient)
+      gradient = context.splat(elementTypeOf(value), 0, shapeOf(value));
+  return bindOutputs(node, *gradients);
+}
+
 int64_t GraphImporter::opsetOf(const ::onnx::NodeProto &node) const {
   auto inside = std::find_if(scopes.rbegin(), scopes.rend(), [](const Scope &scope) { return scope.function; });
   if (inside == scopes.rend())
@@ -549,6 +550,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
                   .Case("Loop", &GraphImporter::importLoop)
                   .Case("Scan", &GraphImporter::importScan)
                   .Default(nullptr);
+  if (node.domain() == "ai.onnx.preview.training" && node.op_type() == "Gradient" && buildGradient)
+    control = &GraphImporter::importGradient;
   const ::onnx::FunctionProto *function = findFunction(node);
   if (!entry && !control && !function) {
     reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
@@ -712,6 +715,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
       return propagate(created);
     training.emplace(std::move(*created));
   }
+  buildGradient = options.buildGradient;
   DimBindings dims = options.dims;
   for (const auto &[name, tensor] : options.fixedInputs)
     dims.inputShapes[name] = tensor.shape;

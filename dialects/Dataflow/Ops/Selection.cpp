@@ -215,7 +215,8 @@ void NonMaxSuppressionOp::emitKernel(KernelEmitter &kernel) {
             Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, best, kernel.index(0));
             kernel.ifThen(any, [&] {
               Value row = kernel.mul(counted[0], 3);
-              for (auto [k, value] : llvm::enumerate(ArrayRef<Value>{image, category, best}))
+              const Value found[] = {image, category, best};
+              for (auto [k, value] : llvm::enumerate(found))
                 kernel.store(kernel.resultPointer(0), i64, kernel.add(row, kernel.index(static_cast<int64_t>(k))),
                              toI64(kernel, value));
               Box chosen = boxAt(*this, f, image, best);

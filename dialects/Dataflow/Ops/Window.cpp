@@ -152,8 +152,8 @@ void PoolOp::emitKernel(KernelEmitter &kernel) {
     if (getKind() == PoolKind::average) {
       Value count = getCountIncludePad() ? padded : inside;
       count = arith::MaxSIOp::create(b, loc, count, kernel.index(1));
-      Value divisor = emitCast(b, loc, arith::IndexCastOp::create(b, loc, b.getI64Type(), count), b.getI64Type(),
-                               compute, false);
+      Value divisor =
+          emitCast(b, loc, arith::IndexCastOp::create(b, loc, b.getI64Type(), count), b.getI64Type(), compute, false);
       if (width > 1)
         divisor = vector::BroadcastOp::create(b, loc, type, divisor);
       value = emitBinary(b, loc, BinaryKind::div, value, divisor, isUnsigned);
@@ -239,7 +239,8 @@ static Value originalCoordinate(ResizeOp op, const Coordinates &f, size_t d, Val
   case CoordinateMode::pytorch_half_pixel:
     return out > 1 ? f.sub(f.div(f.add(x, half), scale), half) : f.c(0);
   case CoordinateMode::align_corners:
-    return out > 1 ? f.mul(x, f.c(static_cast<double>(in - 1) / (out - 1))) : f.c(0);
+    // By the scale, not the extent that came of it rounded down.
+    return out > 1 ? f.mul(x, f.c(static_cast<double>(in - 1) / (op.getScales()[d] * in - 1))) : f.c(0);
   case CoordinateMode::asymmetric:
     return f.div(x, scale);
   case CoordinateMode::tf_half_pixel_for_nn:
@@ -407,8 +408,8 @@ Value ConvTransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
       reach = arith::SubIOp::create(b, loc, reach, kernel.mul(k, getDilations()[d]));
       Value stride = kernel.index(getStrides()[d]);
       Value i = arith::DivSIOp::create(b, loc, reach, stride);
-      Value exact = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                          arith::MulIOp::create(b, loc, i, stride), reach);
+      Value exact =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, arith::MulIOp::create(b, loc, i, stride), reach);
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[2 + d]));
       position[d] = i;
       tap[d] = k;

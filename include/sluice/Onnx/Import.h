@@ -11,6 +11,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
+
 #include <optional>
 
 namespace sluice {
@@ -24,6 +26,10 @@ struct TrainingImport {
   uint64_t seed = 0;
 };
 
+/// Adds operators that compute the gradient of `root` (times `seed`) by each of `wrt`; null where none flows.
+using GradientBuilder = std::function<llvm::FailureOr<llvm::SmallVector<mlir::Value>>(
+    mlir::OpBuilder &, mlir::Value root, mlir::Value seed, llvm::ArrayRef<mlir::Value> wrt)>;
+
 struct ImportOptions {
   DimBindings dims;
   /// Trainable initializers become `dataflow.state`s; batch normalisation uses the batch's statistics, and updates the
@@ -33,6 +39,8 @@ struct ImportOptions {
   /// graph inputs need this, as all shapes are static. Their arguments stay, unread, with the value in the attribute
   /// `dataflow.fixed`.
   std::map<std::string, HostTensor> fixedInputs;
+  /// For models that ask for gradients themselves; absent: those are not supported.
+  GradientBuilder buildGradient;
 };
 
 /// The model's graph as `func.func @main` of the dataflow dialect: static types, inputs as arguments and outputs as

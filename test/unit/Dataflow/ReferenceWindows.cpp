@@ -65,7 +65,7 @@ static double originalOf(ResizeOp op, size_t d, int64_t position) {
   case CoordinateMode::pytorch_half_pixel:
     return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
   case CoordinateMode::align_corners:
-    return out > 1 ? x * (in - 1) / (out - 1) : 0;
+    return out > 1 ? x * (in - 1) / (scale * in - 1) : 0;
   case CoordinateMode::asymmetric:
     return x / scale;
   case CoordinateMode::tf_half_pixel_for_nn:
