@@ -221,7 +221,8 @@ private:
     std::vector<int64_t> offsets(piece.part.sections.items.size());
     const int64_t limit = first ? piece.peakBytes : piece.peakBytes - base - 1;
     used += 1 + static_cast<int64_t>(offsets.size() / 64);
-    int64_t peak = packItems(piece.part.sections, makeOrder(), rule, placed, offsets, limit);
+    const int64_t peak =
+        packItems(piece.part.sections, makeOrder(), rule, placed, offsets, limit, first ? nullptr : &params.budget);
     if (peak > limit)
       return;
     piece.peakBytes = base + peak;

@@ -109,11 +109,21 @@ void PlacedItems::erase(uint32_t id, int64_t offset) {
   }
 }
 
+/// At the clock.
+constexpr size_t kItemsPerLook = 512;
+
 int64_t memory::packItems(const Sections &sections, const std::vector<uint32_t> &order, FitRule rule,
-                          PlacedItems &placed, std::vector<int64_t> &offsets, int64_t limitBytes) {
+                          PlacedItems &placed, std::vector<int64_t> &offsets, int64_t limitBytes,
+                          const Budget *budget) {
   placed.clear();
   int64_t peakBytes = 0;
+  size_t untilLook = kItemsPerLook;
   for (uint32_t i : order) {
+    if (budget && --untilLook == 0) {
+      if (budget->mustStop())
+        return std::numeric_limits<int64_t>::max();
+      untilLook = kItemsPerLook;
+    }
     const Item &item = sections.items[i];
     auto aligned = [&](int64_t offset) {
       return item.alignment == 1 ? offset : (offset + item.alignment - 1) / item.alignment * item.alignment;

@@ -57,9 +57,11 @@ private:
 
 /// Places items one at a time in `order`, each into a gap between those it meets
 /// or above them. Fills `offsets`, in units, and returns the peak in bytes, or
-/// gives up with one above `limitBytes`. `placed` is scratch.
+/// gives up with one above `limitBytes`, or with the greatest number once the
+/// budget, if one is given, says stop. `placed` is scratch.
 int64_t packItems(const Sections &sections, const std::vector<uint32_t> &order, FitRule rule, PlacedItems &placed,
-                  std::vector<int64_t> &offsets, int64_t limitBytes = std::numeric_limits<int64_t>::max());
+                  std::vector<int64_t> &offsets, int64_t limitBytes = std::numeric_limits<int64_t>::max(),
+                  const Budget *budget = nullptr);
 
 } // namespace sluice::memory
 
