@@ -1,0 +1,69 @@
+// RUN: sluice-opt %s -verify-diagnostics -split-input-file
+
+// The store's first content would end past the store.
+// expected-error @+1 {{C3: the state's first content is not within the parameter file and the state store}}
+exec.program @p parameters 320 state 32 initially 256 {
+  exec.memory @host arena 64
+  exec.step {
+  }
+}
+
+// -----
+
+// It would begin past the end of the file.
+// expected-error @+1 {{C3: the state's first content is not within the parameter file and the state store}}
+exec.program @p parameters 320 state 128 initially 321 {
+  exec.memory @host arena 64
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C5: 'w' is not within the state store's 128}}
+  exec.state "w" at 68 : tensor<16xf32>
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C5: 'w' is not within the state store's 128}}
+  exec.state "w" at -64 : tensor<16xf32>
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C3: 'w' has no static size}}
+  exec.state "w" at 0 : tensor<?xf32>
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C3: 'w' has no static size}}
+  exec.state "w" at 0 : tensor<4xindex>
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C3: 'w' has no static size}}
+  exec.state "w" at 0 : tensor<9223372036854775807x9223372036854775807xf32>
+  exec.step {
+  }
+}
