@@ -22,6 +22,17 @@
 // Operators run once (no recomputation), and v's operands may share buffers only
 // where the operator runs in place.
 //
+// The split bound. What is absent from m when v starts and was made in m has left
+// it by then, and what descendants read of the absent enters it from then on. So
+// the time before v's start is at least that of the ancestors' work and that of
+// copying out D + V - C bytes, the time after it at least that of v's and the
+// descendants' work and that of copying in S + V - C bytes, where
+//   V  bytes of v's operands but for parameters and states,
+//   D  bytes of other tensors made in m by ancestors and read in m by descendants,
+//   S  bytes of all tensors that ancestors made or that nobody makes, and that
+//      descendants read in m, and of parameters and states that v reads.
+// With recomputation D is nothing and S holds parameters and states alone.
+//
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Search/LowerBound.h"
@@ -33,7 +44,7 @@
 
 namespace sluice {
 
-int64_t LowerBounds::greatest() const { return std::max({computeNs, pathNs, linkNs}); }
+int64_t LowerBounds::greatest() const { return std::max({computeNs, pathNs, linkNs, splitNs}); }
 
 namespace {
 
@@ -57,8 +68,9 @@ public:
     measurePaths();
     bounds.computeNs = computeNs();
     bounds.pathNs = pathNs();
+    bounds.recomputeNs = std::max(bounds.computeNs, bounds.pathNs);
     for (uint32_t m = 1; m < machine.memories.size(); ++m)
-      bounds.linkNs = std::max(bounds.linkNs, linkNs(MemoryId(m)));
+      boundLinks(MemoryId(m), bounds);
     return bounds;
   }
 
@@ -224,7 +236,34 @@ private:
     int64_t in = 0, out = 0;
   };
 
-  int64_t linkNs(MemoryId m) const {
+  /// A part in 10^9 less: the simulator rounds events to whole nanoseconds.
+  static int64_t toNs(double seconds) { return static_cast<int64_t>(std::min(seconds * 1e9 * (1 - 1e-9), 0x1p62)); }
+
+  /// The least time before v starts, by work alone, and after.
+  std::pair<int64_t, int64_t> workAround(OperatorId v, const std::vector<Side> &side) const {
+    std::vector<int64_t> before(machine.devices.size(), 0), after(machine.devices.size(), 0);
+    for (uint32_t i = 0; i < side.size(); ++i)
+      if (side[i] == Ancestor || side[i] == Descendant) {
+        int64_t &work = (side[i] == Ancestor ? before : after)[placement[i].index()];
+        work = saturatingAdd(work, costs.timeNs(OperatorId(i), placement[i]));
+      }
+    return {*std::max_element(before.begin(), before.end()),
+            saturatingAdd(costs.timeNs(v, placement[v.index()]), *std::max_element(after.begin(), after.end()))};
+  }
+
+  /// Bytes of parameters and states that v or its descendants read in m.
+  int64_t persistentBytesAfter(MemoryId m, std::span<const uint32_t> persistents, const std::vector<Side> &side) const {
+    int64_t bytes = 0;
+    for (uint32_t i : persistents)
+      if (const Tensor &tensor = graph.tensor(TensorId(i));
+          std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) {
+            return memoryOf(reader) == m && (side[reader.index()] == Self || side[reader.index()] == Descendant);
+          }))
+        bytes = saturatingAdd(bytes, tensor.bytes);
+    return bytes;
+  }
+
+  void boundLinks(MemoryId m, LowerBounds &bounds) const {
     // First-time traffic, and for every tensor whether it leaves m anyway.
     Traffic base;
     std::vector<char> leaves(graph.numTensors(), 0);
@@ -245,35 +284,6 @@ private:
         base.in = saturatingAdd(base.in, tensor.bytes);
     }
 
-    const int64_t capacity = capacities[m.index()];
-    Traffic extra;
-    const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
-    const size_t moments = std::min(std::clamp(visits, kMinMoments, kMaxMoments), topological.size());
-    for (size_t k = 0; k < moments; ++k) {
-      const OperatorId v = topological[k * topological.size() / moments];
-      const std::vector<Side> side = sidesOf(v);
-      int64_t live = memoryOf(v) == m ? operandBytes(v) : 0, mayLeave = 0;
-      for (uint32_t i : others) {
-        const Tensor &tensor = graph.tensor(TensorId(i));
-        const bool made = tensor.producer.valid() && memoryOf(tensor.producer) == m;
-        bool before = made && side[tensor.producer.index()] == Ancestor, own = tensor.producer == v, after = false;
-        for (OperatorId reader : tensor.consumers) {
-          own |= reader == v;
-          if (memoryOf(reader) != m)
-            continue;
-          before |= side[reader.index()] == Ancestor;
-          after |= side[reader.index()] == Descendant;
-        }
-        if (!before || !after || own)
-          continue;
-        live = saturatingAdd(live, tensor.bytes);
-        if (made && !leaves[i])
-          mayLeave = saturatingAdd(mayLeave, tensor.bytes);
-      }
-      extra.in = std::max(extra.in, saturatingAdd(persistentBytes(m, persistents, side), live) - capacity);
-      extra.out = std::max(extra.out, mayLeave - capacity);
-    }
-
     double oneWay = 0, bothWays = 0;
     for (const Link &link : machine.links)
       if (link.a == m || link.b == m) {
@@ -281,12 +291,60 @@ private:
         bothWays += link.duplexBytesPerSec;
       }
     if (oneWay == 0)
-      return 0;
+      return;
+    const int64_t capacity = capacities[m.index()];
+    Traffic extra;
+    int64_t mostPersistent = 0;
+    const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
+    const size_t moments = std::min(std::clamp(visits, kMinMoments, kMaxMoments), topological.size());
+    for (size_t k = 0; k < moments; ++k) {
+      const OperatorId v = topological[k * topological.size() / moments];
+      const std::vector<Side> side = sidesOf(v);
+      const int64_t operands = memoryOf(v) == m ? operandBytes(v) : 0;
+      int64_t live = operands, mayLeave = 0, made = 0, given = 0;
+      for (uint32_t i : others) {
+        const Tensor &tensor = graph.tensor(TensorId(i));
+        const bool isMade = tensor.producer.valid() && memoryOf(tensor.producer) == m;
+        bool before = isMade && side[tensor.producer.index()] == Ancestor, own = tensor.producer == v, after = false;
+        for (OperatorId reader : tensor.consumers) {
+          own |= reader == v;
+          if (memoryOf(reader) != m)
+            continue;
+          before |= side[reader.index()] == Ancestor;
+          after |= side[reader.index()] == Descendant;
+        }
+        if (after && !own && !tensor.producer.valid())
+          given = saturatingAdd(given, tensor.bytes);
+        if (!before || !after || own)
+          continue;
+        live = saturatingAdd(live, tensor.bytes);
+        if (isMade)
+          made = saturatingAdd(made, tensor.bytes);
+        if (isMade && !leaves[i])
+          mayLeave = saturatingAdd(mayLeave, tensor.bytes);
+      }
+      extra.in = std::max(extra.in, saturatingAdd(persistentBytes(m, persistents, side), live) - capacity);
+      extra.out = std::max(extra.out, mayLeave - capacity);
+
+      auto [workBefore, workAfter] = workAround(v, side);
+      const int64_t persistentAfter = persistentBytesAfter(m, persistents, side);
+      auto split = [&](int64_t outBytes, int64_t inBytes) {
+        int64_t before = toNs(static_cast<double>(std::max<int64_t>(outBytes, 0)) / oneWay);
+        int64_t after = toNs(static_cast<double>(std::max<int64_t>(inBytes, 0)) / oneWay);
+        return saturatingAdd(std::max(before, workBefore), std::max(after, workAfter));
+      };
+      const int64_t fixed = saturatingAdd(operands, persistentAfter) - capacity;
+      bounds.splitNs = std::max(bounds.splitNs, split(saturatingAdd(made, operands) - capacity,
+                                                      saturatingAdd(saturatingAdd(made, given), fixed)));
+      bounds.recomputeNs = std::max(bounds.recomputeNs, split(0, fixed));
+      mostPersistent = std::max(mostPersistent, fixed);
+    }
+
     double in = static_cast<double>(base.in) + static_cast<double>(extra.in);
     double out = static_cast<double>(base.out) + static_cast<double>(extra.out);
-    // A part in 10^9 less: the simulator rounds events to whole nanoseconds.
-    double ns = std::max({in / oneWay, out / oneWay, (in + out) / bothWays}) * 1e9 * (1 - 1e-9);
-    return static_cast<int64_t>(std::min(ns, 0x1p62));
+    bounds.linkNs = std::max(bounds.linkNs, toNs(std::max({in / oneWay, out / oneWay, (in + out) / bothWays})));
+    double most = static_cast<double>(base.in) + static_cast<double>(mostPersistent);
+    bounds.recomputeNs = std::max(bounds.recomputeNs, toNs(most / oneWay));
   }
 
   const Graph &graph;

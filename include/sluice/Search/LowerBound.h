@@ -15,12 +15,18 @@
 namespace sluice {
 
 /// Each bound alone holds for the makespan of every valid plan of the steady
-/// step with this placement, whatever its order and addresses.
+/// step with this placement, whatever its order and addresses; but for
+/// recomputeNs, of those in which each operator runs once.
 struct LowerBounds {
   int64_t computeNs = 0; ///< Work of the busiest device, with what must precede and follow.
   int64_t pathNs = 0;    ///< Longest chain of operators and copies between memories.
   int64_t linkNs = 0;    ///< Bytes that must enter and leave the busiest memory.
+  /// Work and bytes that come before some operator, and those that come after.
+  int64_t splitNs = 0;
+  /// Holds also for plans that run operators twice instead of copying.
+  int64_t recomputeNs = 0;
 
+  /// The best that holds without recomputation.
   int64_t greatest() const;
 };
 
