@@ -1,0 +1,289 @@
+//===- ControlFlow.cpp - If, Loop, Scan -----------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "GraphImporter.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+
+const ::onnx::GraphProto *GraphImporter::subgraph(const ::onnx::NodeProto &node, StringRef name) {
+  for (const ::onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name && attribute.has_g())
+      return &attribute.g();
+  return nullptr;
+}
+
+Expected<SmallVector<Value>> GraphImporter::importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
+  scopes.emplace_back();
+  for (auto [input, argument] : llvm::zip(body.input(), arguments))
+    scopes.back().values[input.name()] = argument;
+  if (Status status = importNodes(body); !status)
+    return propagate(status);
+  SmallVector<Value> results;
+  for (const ::onnx::ValueInfoProto &output : body.output()) {
+    Expected<Value> value = lookup(output.name());
+    if (!value)
+      return propagate(value);
+    results.push_back(*value);
+  }
+  scopes.pop_back();
+  unrolledNodes += body.node_size();
+  return results;
+}
+
+Status GraphImporter::malformed(const ::onnx::NodeProto &node, StringRef reason) {
+  return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(),
+                   "' cannot be imported: ", reason.str());
+}
+
+Status GraphImporter::bindOutputs(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
+  for (int i = 0; i < node.output_size(); ++i)
+    if (!node.output(i).empty())
+      scopes.back().values[node.output(i)] = results[i];
+  return {};
+}
+
+Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *thenBranch = subgraph(node, "then_branch"), *elseBranch = subgraph(node, "else_branch");
+  if (inputs.size() != 1 || !inputs[0] || !isTensor(inputs[0]) || elementCount(inputs[0].getType()) != 1 ||
+      !thenBranch || !elseBranch || thenBranch->output_size() < node.output_size() ||
+      elseBranch->output_size() < node.output_size())
+    return malformed(node, "its condition is no single value, or its branches do not fit its outputs");
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
+    Expected<SmallVector<Value>> results = importBody(known->front() ? *thenBranch : *elseBranch, {});
+    if (!results)
+      return propagate(results);
+    return bindOutputs(node, *results);
+  }
+  // Operators have no effects: both branches run, and the condition chooses.
+  size_t depth = scopes.size();
+  auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
+  scopes.resize(depth);
+  if (!ifTrue || !ifFalse) {
+    reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
+                                   (ifTrue ? ifFalse : ifTrue).error().message));
+    return {};
+  }
+  onnximport::Builder build(builder, locationOf(node));
+  Value condition = build.reshape(inputs[0], {});
+  SmallVector<Value> results;
+  for (int i = 0; i < node.output_size(); ++i) {
+    Value one = (*ifTrue)[i], other = (*ifFalse)[i];
+    if (!one || !other)
+      return {}; // What it lacks is in the list.
+    if (one.getType() != other.getType()) {
+      reportUnsupported(node, "its condition is not known before the model runs, and its branches' results differ in "
+                              "type or shape");
+      return {};
+    }
+    auto chosen = [&](Value a, Value b) { return isTensor(a) ? build.select(condition, a, b) : Value(); };
+    Value result;
+    if (isList(one)) {
+      SmallVector<Value> elements;
+      for (auto [a, b] : llvm::zip(elementsOf(one), elementsOf(other)))
+        elements.push_back(chosen(a, b));
+      if (!llvm::is_contained(elements, Value()))
+        result = makeList(builder, locationOf(node), elements);
+    } else {
+      result = isAbsent(one) ? one : chosen(one, other);
+    }
+    if (!result)
+      return malformed(node, build.message());
+    results.push_back(result);
+  }
+  return bindOutputs(node, results);
+}
+
+Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *body = subgraph(node, "body");
+  if (!body || inputs.size() < 2 || body->input_size() != static_cast<int>(inputs.size()))
+    return malformed(node, "its body does not fit its inputs");
+  size_t carried = inputs.size() - 2;
+  int stacked = body->output_size() - 1 - static_cast<int>(carried);
+  if (stacked < 0 || node.output_size() > body->output_size() - 1)
+    return malformed(node, "its body does not fit its outputs");
+  auto known = [](Value value) -> std::optional<int64_t> {
+    std::optional<SmallVector<int64_t>> values = value ? getIntegers(value) : std::nullopt;
+    return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
+  };
+  if ((inputs[0] && !isTensor(inputs[0])) || (inputs[1] && !isTensor(inputs[1])))
+    return malformed(node, "its trip count or its condition is a sequence");
+  std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
+  std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
+  onnximport::Builder build(builder, locationOf(node));
+  SmallVector<Value> state(inputs.drop_front(2));
+  std::vector<SmallVector<Value>> stacks(stacked);
+  for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
+    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes) {
+      reportUnsupported(node, trips && goesOn ? "it runs too often" : "how often it runs is not known before it does");
+      return {};
+    }
+    if (!*goesOn)
+      break;
+    SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};
+    arguments.append(state);
+    Expected<SmallVector<Value>> results = importBody(*body, arguments);
+    if (!results)
+      return propagate(results);
+    if (llvm::is_contained(ArrayRef(*results).drop_front(), Value()))
+      return {}; // What it lacks is in the list.
+    goesOn = known(results->front());
+    state.assign(results->begin() + 1, results->begin() + 1 + carried);
+    for (int i = 0; i < stacked; ++i)
+      stacks[i].push_back((*results)[1 + carried + i]);
+    ++unrolledNodes; // An empty body ends too.
+  }
+  for (SmallVector<Value> &stack : stacks) {
+    if (stack.empty()) {
+      reportUnsupported(node, "it stacks the values of no iteration");
+      return {};
+    }
+    Expected<Value> value = stackValues(build, node, stack, 0);
+    if (!value)
+      return propagate(value);
+    state.push_back(*value);
+  }
+  return bindOutputs(node, state);
+}
+
+Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,
+                                           ArrayRef<Value> values, int64_t axis) {
+  if (!llvm::all_of(values, isTensor)) {
+    Status status = malformed(node, "it stacks sequences");
+    return propagate(status);
+  }
+  int64_t rank = rankOf(values.front()) + 1;
+  SmallVector<Value> slabs;
+  for (Value value : values) {
+    Dims dims(shapeOf(value));
+    if (rankOf(value) != rank - 1 || axis < -rank || axis >= rank) {
+      Status status = malformed(node, "the values it stacks do not fit together");
+      return propagate(status);
+    }
+    dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), 1);
+    slabs.push_back(build.reshape(value, dims));
+  }
+  Value stacked = build.concat(slabs, axis < 0 ? axis + rank : axis);
+  if (!stacked) {
+    Status status = malformed(node, build.message());
+    return propagate(status);
+  }
+  return stacked;
+}
+
+Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  const ::onnx::GraphProto *body = subgraph(node, "body");
+  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
+  auto wrong = [&](StringRef reason) {
+    Status status = malformed(node, reason);
+    return propagate(status);
+  };
+  int64_t scanned = context.integerOr("num_scan_inputs", 0), carried = static_cast<int64_t>(inputs.size()) - scanned;
+  if (!body || scanned < 1 || carried < 0 || body->input_size() != static_cast<int>(inputs.size()) ||
+      body->output_size() < carried || body->output_size() < node.output_size() ||
+      llvm::is_contained(inputs, Value()) || !llvm::all_of(inputs, isTensor))
+    return wrong("its body does not fit its inputs and outputs");
+  size_t stacked = body->output_size() - carried;
+  Dims inputAxes = context.integersAt("scan_input_axes").value_or(Dims(scanned, 0));
+  Dims outputAxes = context.integersAt("scan_output_axes").value_or(Dims(stacked, 0));
+  Dims inputReversed =
+      context.integersAt(context.opset < 9 ? "directions" : "scan_input_directions").value_or(Dims(scanned, 0));
+  Dims outputReversed = context.integersAt("scan_output_directions").value_or(Dims(stacked, 0));
+  if (inputAxes.size() != static_cast<size_t>(scanned) || inputReversed.size() != static_cast<size_t>(scanned) ||
+      outputAxes.size() != stacked || outputReversed.size() != stacked)
+    return wrong("it does not have one axis and direction for each sequence");
+  int64_t trips = 0;
+  for (int64_t i = 0; i < scanned; ++i) {
+    Value sequence = inputs[carried + i];
+    int64_t rank = rankOf(sequence);
+    if (inputAxes[i] < -rank || inputAxes[i] >= rank)
+      return wrong("an axis is out of range");
+    inputAxes[i] += inputAxes[i] < 0 ? rank : 0;
+    int64_t extent = shapeOf(sequence)[inputAxes[i]];
+    if (i > 0 && extent != trips)
+      return wrong("its sequences differ in length");
+    trips = extent;
+  }
+  SmallVector<Value> state(inputs.take_front(carried));
+  std::vector<SmallVector<Value>> stacks(stacked);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    if (++unrolledNodes > kMostUnrolledNodes) {
+      reportUnsupported(node, "it runs too often");
+      return SmallVector<Value>();
+    }
+    SmallVector<Value> arguments(state);
+    for (int64_t i = 0; i < scanned; ++i) {
+      Value sequence = inputs[carried + i];
+      Dims dims(shapeOf(sequence));
+      dims.erase(dims.begin() + inputAxes[i]);
+      int64_t at = inputReversed[i] ? trips - 1 - trip : trip;
+      arguments.push_back(context.reshape(context.sliceAxis(sequence, inputAxes[i], at, 1), dims));
+    }
+    Expected<SmallVector<Value>> results = importBody(*body, arguments);
+    if (!results)
+      return propagate(results);
+    if (llvm::is_contained(*results, Value()))
+      return SmallVector<Value>(); // What it lacks is in the list.
+    state.assign(results->begin(), results->begin() + carried);
+    for (size_t i = 0; i < stacked; ++i)
+      stacks[i].insert(outputReversed[i] ? stacks[i].begin() : stacks[i].end(), (*results)[carried + i]);
+  }
+  for (size_t i = 0; i < stacked; ++i) {
+    if (stacks[i].empty()) {
+      reportUnsupported(node, "its sequences are empty");
+      return SmallVector<Value>();
+    }
+    Expected<Value> value = stackValues(context, node, stacks[i], outputAxes[i]);
+    if (!value)
+      return propagate(value);
+    state.push_back(*value);
+  }
+  return state;
+}
+
+Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  if (opsetOf(node) >= 9) {
+    Expected<SmallVector<Value>> results = scan(node, inputs);
+    if (!results)
+      return propagate(results);
+    return results->empty() ? Status() : bindOutputs(node, *results);
+  }
+  // The first version scans each member of a batch by itself, up to lengths that come first.
+  if (inputs.size() < 2 || llvm::is_contained(inputs.drop_front(), Value()) ||
+      !llvm::all_of(inputs.drop_front(), [](Value value) { return isTensor(value) && rankOf(value) > 0; }))
+    return malformed(node, "its operands have no batch dimension");
+  onnximport::Builder build(builder, locationOf(node));
+  int64_t batch = shapeOf(inputs[1])[0];
+  if (inputs[0] || batch < 1 ||
+      llvm::any_of(inputs.drop_front(), [&](Value value) { return shapeOf(value)[0] != batch; })) {
+    reportUnsupported(node, "its batch is empty or uneven, or its sequences differ in length");
+    return {};
+  }
+  std::vector<SmallVector<Value>> columns;
+  for (int64_t member = 0; member < batch; ++member) {
+    SmallVector<Value> operands;
+    for (Value input : inputs.drop_front())
+      operands.push_back(build.reshape(build.sliceAxis(input, 0, member, 1), shapeOf(input).drop_front()));
+    Expected<SmallVector<Value>> results = scan(node, operands);
+    if (!results)
+      return propagate(results);
+    if (results->empty())
+      return {};
+    columns.resize(results->size());
+    for (auto [column, value] : llvm::zip(columns, *results))
+      column.push_back(value);
+  }
+  SmallVector<Value> stacked;
+  for (ArrayRef<Value> column : columns) {
+    Expected<Value> value = stackValues(build, node, column, 0);
+    if (!value)
+      return propagate(value);
+    stacked.push_back(*value);
+  }
+  return bindOutputs(node, stacked);
+}
+
+} // namespace sluice::onnximport

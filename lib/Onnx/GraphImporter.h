@@ -1,0 +1,117 @@
+//===- GraphImporter.h - A graph's nodes to operators -----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_GRAPHIMPORTER_H
+#define SLUICE_LIB_ONNX_GRAPHIMPORTER_H
+
+#include "Extents.h"
+#include "Lists.h"
+#include "ModelInternals.h"
+#include "NodeContext.h"
+#include "Training.h"
+#include "sluice/Onnx/Import.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <deque>
+
+namespace sluice::onnximport {
+
+/// Builds the program of one model. Control flow is in ControlFlow.cpp.
+class GraphImporter {
+public:
+  GraphImporter(mlir::MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
+  Expected<mlir::OwningOpRef<mlir::ModuleOp>> run(const ImportOptions &options);
+
+private:
+  Status fixInputs(const BoundInputs &bound, const ImportOptions &options, mlir::func::FuncOp function);
+  /// An argument of the program: an input, or an element of one that is a sequence.
+  struct Port {
+    std::string name;
+    mlir::RankedTensorType type;
+    size_t input;
+  };
+  Status declareInputs(const BoundInputs &bound, std::vector<Port> &ports) const;
+  /// The nodes of a graph, in order, into the innermost scope.
+  Status importNodes(const ::onnx::GraphProto &graph);
+  Status importNode(const ::onnx::NodeProto &node);
+  Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
+  Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
+  /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
+  Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
+                                                      llvm::ArrayRef<mlir::Value> arguments);
+  /// The branch that a condition known now chooses; of both, where it is not known and their results agree in type.
+  Status importIf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  /// Loops whose number of iterations is known now unroll.
+  Status importLoop(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  /// One scan's results; none where it is reported as unsupported.
+  Expected<llvm::SmallVector<mlir::Value>> scan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  Status importGradient(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  /// The model's own function that a node calls, or null.
+  const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
+  /// Its nodes, in a scope that sees its operands alone.
+  Status importFunction(const ::onnx::NodeProto &node, const ::onnx::FunctionProto &function,
+                        llvm::ArrayRef<mlir::Value> inputs);
+  /// The version of a node's domain: a function imports its own.
+  int64_t opsetOf(const ::onnx::NodeProto &node) const;
+  Expected<mlir::Value> stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,
+                                    llvm::ArrayRef<mlir::Value> values, int64_t axis);
+  static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, llvm::StringRef name);
+  Status bindOutputs(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
+  Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason);
+  /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
+  Expected<mlir::Value> lookup(const std::string &name);
+  Status finish(mlir::func::FuncOp function);
+  static void tidy(mlir::Block &block);
+
+  /// Its name, or that of its first output.
+  static llvm::StringRef nameOf(const ::onnx::NodeProto &node) {
+    if (!node.name().empty())
+      return node.name();
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        return output;
+    return node.op_type();
+  }
+  mlir::Location locationOf(const ::onnx::NodeProto &node) {
+    return mlir::NameLoc::get(builder.getStringAttr(nameOf(node)));
+  }
+  static std::string describe(const ::onnx::NodeProto &node) {
+    std::string name = nameOf(node).str();
+    std::string domain = node.domain().empty() ? "" : node.domain() + ":";
+    return concat("'", name, "' (", domain, node.op_type(), ")");
+  }
+  void reportUnsupported(const ::onnx::NodeProto &node, const std::string &reason) {
+    unsupported.push_back(concat(describe(node), ", ", node.domain().empty() ? "" : node.domain() + " ", "opset ",
+                                 opsetOf(node), ": ", reason));
+  }
+
+  const ModelFile &model;
+  mlir::OpBuilder builder;
+  /// The names of a graph; those of the graphs around it are visible too.
+  struct Scope {
+    llvm::StringMap<mlir::Value> values;
+    llvm::StringMap<const ::onnx::TensorProto *> initializers;
+    /// A function's body: what is around it is not visible.
+    const ::onnx::FunctionProto *function = nullptr;
+  };
+  std::vector<Scope> scopes{Scope()};
+  /// Bodies of the functions called, with the calls' attributes.
+  std::deque<::onnx::FunctionProto> functions;
+  std::vector<std::string> unsupported;
+  /// Loops in loops multiply: unrolling stops here.
+  static constexpr int64_t kMostUnrolledNodes = 100000;
+  int64_t unrolledNodes = 0;
+  /// Initializers stand before everything else.
+  mlir::Operation *lastConstant = nullptr;
+  std::optional<Training> training;
+  Extents extents;
+  GradientBuilder buildGradient;
+};
+
+} // namespace sluice::onnximport
+
+#endif // SLUICE_LIB_ONNX_GRAPHIMPORTER_H
