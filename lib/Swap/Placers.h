@@ -57,6 +57,7 @@ private:
   // Of evicting an extent's occupant: the decisive part, the additive one, and
   // prefix sums of that.
   std::vector<double> key, costs, sums;
+  std::vector<size_t> falling; ///< Of searchGap.
   std::vector<double> weightAt;       ///< Of a copy so many operators ahead.
   double computeNs = 0, swapInNs = 0; ///< Until when these streams are busy.
   double copyNs = 0;                  ///< Copying in the tensor in question.

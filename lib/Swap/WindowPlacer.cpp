@@ -81,38 +81,33 @@ void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &reque
   const Arena &arena = state.arena(request.memory);
   const std::vector<Extent> &extents = arena.extents();
   size_t begin = arena.find(gap.begin), end = arena.find(gap.end - 1) + 1;
-  auto consider = [&](size_t first) {
+  // Of all windows that start with an extent the shortest displaces least. As
+  // the first extent moves on so does the last; `falling` holds those between
+  // them whose key no later one exceeds: the front has the greatest.
+  size_t last = begin;
+  falling.clear();
+  size_t front = 0;
+  for (size_t first = begin; first < end; ++first) {
     int64_t from = std::max(gap.begin, extents[first].offset);
     if (from + want.bytes > gap.end)
       return;
-    // Of all that start here, the shortest window displaces least.
-    size_t last = first + 1;
-    while (last < end && extents[last].offset < from + want.bytes)
-      ++last;
-    double sum = sums[last] - sums[first], worst = key[first];
+    for (; last < end && (last <= first || extents[last].offset < from + want.bytes); ++last) {
+      while (falling.size() > front && key[falling.back()] <= key[last])
+        falling.pop_back();
+      falling.push_back(last);
+    }
+    while (falling[front] < first)
+      ++front;
     int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - want.bytes;
-    Score candidate = score(sum, worst, overhang, want);
-    // More extents only make it worse.
-    for (size_t i = first + 1; i < last && (bestOffset < 0 || candidate < best); ++i)
-      if (key[i] > worst) {
-        worst = key[i];
-        candidate = score(sum, worst, overhang, want);
-      }
+    Score candidate = score(sums[last] - sums[first], key[falling[front]], overhang, want);
     if (bestOffset >= 0 && !(candidate < best))
-      return;
+      continue;
     best = candidate;
     // What is left over should join free memory.
     bool leftFree = first > begin && !state.live(extents[first - 1].occupant);
     bool rightFree = last < end && !state.live(extents[last].occupant);
     bestOffset = leftFree && !rightFree ? from + overhang : from;
-  };
-  // A window costs at least what its first extent does: the cheapest first, and
-  // most others need no look.
-  const double *least = params.eviction == EvictionPolicy::CostAware ? costs.data() : key.data();
-  consider(static_cast<size_t>(std::min_element(least + begin, least + end) - least));
-  for (size_t first = begin; first < end; ++first)
-    if (bestOffset < 0 || least[first] <= best.primary)
-      consider(first);
+  }
 }
 
 std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const PlaceRequest &request) const {
