@@ -254,6 +254,11 @@ Status Compilation::State::differentiate() {
   if (!options.training)
     return {};
   const TrainingOptions &training = *options.training;
+  auto weights = main().getBody().getOps<dataflow::StateOp>();
+  if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
+    return makeError(ErrorCode::InvalidInput, "model '", model->path(), "' has no weights to train",
+                     training.trainable.empty() ? "" : concat(", none is called '", training.trainable, "'"),
+                     ", give a pattern of initializers' whole names, option '--trainable'");
   TrainPassOptions pass;
   pass.loss = training.loss;
   pass.output = training.output;

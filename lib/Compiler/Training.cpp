@@ -66,7 +66,7 @@ std::vector<std::pair<std::string_view, std::string_view>> splitPairs(std::strin
   return pairs;
 }
 
-Status apply(std::string_view option, const Setters &setters, std::string_view key, std::string_view value) {
+Status apply(const std::string &option, const Setters &setters, std::string_view key, std::string_view value) {
   auto setter = setters.find(key);
   if (setter != setters.end())
     return setter->second(value);
@@ -90,55 +90,75 @@ Status setLoss(TrainingOptions &options, std::string_view text) {
   return {};
 }
 
+/// What the optimizer's rule reads. Another's options would be read and do nothing.
+Setters settersOf(TrainingOptions &options) {
+  constexpr double kAny = HUGE_VAL;
+  Setters setters = {
+      {"lr", number("--optimizer lr", options.learningRate, 0, kAny, "a number from 0")},
+      {"weight-decay", number("--optimizer weight-decay", options.weightDecay, 0, kAny, "a number from 0")},
+  };
+  if (options.optimizer == "momentum") {
+    setters["momentum"] = number("--optimizer momentum", options.momentum, 0, 1, "a number in [0, 1)");
+    setters["nesterov"] = [&](std::string_view text) -> Status {
+      if (text != "true" && text != "false")
+        return badValue("--optimizer nesterov", text, "true or false");
+      options.nesterov = text == "true";
+      return {};
+    };
+  }
+  if (options.optimizer.starts_with("adam")) {
+    setters["beta1"] = number("--optimizer beta1", options.beta1, 0, 1, "a number in [0, 1)");
+    setters["beta2"] = number("--optimizer beta2", options.beta2, 0, 1, "a number in [0, 1)");
+    setters["epsilon"] = number("--optimizer epsilon", options.epsilon, 0, kAny, "a number from 0");
+  }
+  return setters;
+}
+
+Status parseOptimizer(TrainingOptions &options, std::string_view text) {
+  static constexpr std::string_view kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
+  auto pairs = splitPairs(text);
+  if (pairs.empty())
+    return {};
+  auto [name, none] = pairs.front();
+  if (!none.empty() || std::find(std::begin(kOptimizers), std::end(kOptimizers), name) == std::end(kOptimizers))
+    return makeError(ErrorCode::InvalidInput, "'", name, "' is no optimizer, option '--optimizer', use ",
+                     listOf(kOptimizers));
+  options.optimizer = name;
+  const Setters setters = settersOf(options);
+  for (size_t i = 1; i < pairs.size(); ++i)
+    if (Status status = apply("--optimizer " + options.optimizer, setters, pairs[i].first, pairs[i].second); !status)
+      return status;
+  return {};
+}
+
 } // namespace
 
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer) {
   TrainingOptions options;
-  const Setters trainSetters = {
+  std::string of;
+  const Setters setters = {
       {"loss", [&](std::string_view text) { return setLoss(options, text); }},
       {"of",
        [&](std::string_view text) -> Status {
-         options.output = text;
+         of = text;
          return {};
        }},
       {"axis", integer("--train axis", options.classAxis, 0, "an axis from 0")},
       {"accumulate", integer("--train accumulate", options.accumulate, 1, "a number of steps from 1")},
   };
   for (auto [key, value] : splitPairs(train))
-    if (Status status = apply("--train", trainSetters, key, value); !status)
+    if (Status status = apply("--train", setters, key, value); !status)
       return propagate(status);
-
-  constexpr double kAny = HUGE_VAL;
-  const Setters optimizerSetters = {
-      {"lr", number("--optimizer lr", options.learningRate, 0, kAny, "a number from 0")},
-      {"momentum", number("--optimizer momentum", options.momentum, 0, 1, "a number in [0, 1)")},
-      {"beta1", number("--optimizer beta1", options.beta1, 0, 1, "a number in [0, 1)")},
-      {"beta2", number("--optimizer beta2", options.beta2, 0, 1, "a number in [0, 1)")},
-      {"epsilon", number("--optimizer epsilon", options.epsilon, 0, kAny, "a number from 0")},
-      {"weight-decay", number("--optimizer weight-decay", options.weightDecay, 0, kAny, "a number from 0")},
-      {"nesterov",
-       [&](std::string_view text) -> Status {
-         if (text != "true" && text != "false")
-           return badValue("--optimizer nesterov", text, "true or false");
-         options.nesterov = text == "true";
-         return {};
-       }},
-  };
-  static constexpr std::string_view kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
-  auto pairs = splitPairs(optimizer);
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    auto [key, value] = pairs[i];
-    Status status;
-    if (i > 0)
-      status = apply("--optimizer", optimizerSetters, key, value);
-    else if (!value.empty() || std::find(std::begin(kOptimizers), std::end(kOptimizers), key) == std::end(kOptimizers))
-      status = makeError(ErrorCode::InvalidInput, "'", key, "' is no optimizer, option '--optimizer', use ",
-                         listOf(kOptimizers));
-    else
-      options.optimizer = key;
-    if (!status)
-      return propagate(status);
-  }
+  if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
+    return makeError(ErrorCode::InvalidInput, "'", options.loss,
+                     "' has no classes, option '--train axis', leave it out");
+  if (options.loss == "output" && !of.empty())
+    return makeError(ErrorCode::InvalidInput, "'", of, "' and '", options.output,
+                     "' are two outputs to take the loss of, option '--train of', leave it out");
+  if (!of.empty())
+    options.output = of;
+  if (Status status = parseOptimizer(options, optimizer); !status)
+    return propagate(status);
   return options;
 }
 

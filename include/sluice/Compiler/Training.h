@@ -34,9 +34,10 @@ struct TrainingOptions {
 };
 
 /// `train`: "loss=softmax-cross-entropy|mse|output:NAME" with, after commas,
-/// "of=OUTPUT", "axis=N", "accumulate=N". `optimizer`: a name with, after commas,
-/// "lr=", "momentum=", "nesterov=", "beta1=", "beta2=", "epsilon=",
-/// "weight-decay="; empty: sgd. Fails naming what is unknown or out of range.
+/// "of=OUTPUT", "axis=N" (of softmax-cross-entropy), "accumulate=N". `optimizer`:
+/// a name with, after commas, "lr=", "weight-decay=", of momentum "momentum=",
+/// "nesterov=", of adam and adamw "beta1=", "beta2=", "epsilon="; empty: sgd.
+/// Fails naming what is unknown, out of range, or of no effect.
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer);
 
 } // namespace sluice
