@@ -8,6 +8,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace sluice;
 using namespace sluice::swap;
@@ -45,7 +46,7 @@ Status FixedPlacer::place(const StepPlanner &state, PlaceRequest &request) {
 // PoolPlacer
 //===----------------------------------------------------------------------===//
 
-PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params)
+PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params, uint32_t memory)
     : classes(std::move(pool)), params(params) {
   int64_t offset = 0;
   for (ObjectClass &c : classes) {
@@ -55,10 +56,55 @@ PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params)
       objects.push_back({offset, kNever});
   }
   firstOf.push_back(objects.size());
+  if (memory < params.classOfSize.size())
+    classOfSize = params.classOfSize[memory];
+}
+
+size_t PoolPlacer::classFor(int64_t bytes) const {
+  auto entry = std::lower_bound(classOfSize.begin(), classOfSize.end(), std::pair(bytes, int64_t(0)));
+  if (entry != classOfSize.end() && entry->first == bytes)
+    bytes = entry->second;
+  auto fits = std::lower_bound(classes.begin(), classes.end(), bytes,
+                               [](const ObjectClass &c, int64_t least) { return c.bytes < least; });
+  return static_cast<size_t>(fits - classes.begin());
+}
+
+PoolPlacer::Rank PoolPlacer::rank(const StepPlanner &state, const PlaceRequest &request, const Want &want,
+                                  uint32_t occupant) {
+  const bool live = state.live(occupant);
+  const int64_t available = occupant == kNobody ? 0 : state.availableNs(occupant);
+  const int64_t now = state.computeClockNs(request.position);
+  const uint32_t next = live ? state.nextUse(occupant) : kNever;
+  const double availableNs = static_cast<double>(available);
+  if (!params.costAware) {
+    if (!live)
+      return {0, 0, availableNs};
+    // Idle for long enough, or else all; then the furthest next use.
+    const bool idle = state.lastTouchNs(occupant) + params.thresholdNs <= now;
+    return {idle ? 1.0 : 2.0, -static_cast<double>(next), availableNs};
+  }
+  double cost = 0;
+  if (live) {
+    double weight = next == kNever ? 0.0 : weightAt[next - request.position];
+    weight += state.mustSave(occupant) ? 1.0 : 0.0;
+    cost = weight * static_cast<double>(state.copyInNs(occupant));
+  }
+  double dueNs = static_cast<double>(now);
+  if (want.fetch) {
+    const double swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
+    const double copyNs = static_cast<double>(state.copyInNs(want.tensor, request.memory));
+    dueNs = std::max(swapInNs, dueNs - copyNs);
+    cost += params.idleWeight * std::max(0.0, availableNs - swapInNs);
+  }
+  cost += params.stallWeight * std::max(0.0, availableNs - dueNs);
+  return {cost, availableNs, 0};
 }
 
 Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   const Arena &arena = state.arena(request.memory);
+  if (params.costAware && weightAt.empty())
+    for (size_t distance = 0; distance < 2 * state.index.numPositions + 2; ++distance)
+      weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -params.distanceExponent));
   for (uint32_t id : request.pinned)
     for (size_t c = 0; c < classes.size(); ++c)
       if (state.residency(id).bytes > 0 && firstOf[c] < firstOf[c + 1] &&
@@ -68,37 +114,22 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
         objects[firstOf[c] + static_cast<size_t>(nth)].takenAt = request.position;
       }
 
-  int64_t now = state.computeClockNs(request.position);
   for (Want &want : request.wants) {
     if (want.bytes == 0)
       continue;
-    auto fits =
-        std::find_if(classes.begin(), classes.end(), [&](const ObjectClass &c) { return c.bytes >= want.bytes; });
-    if (fits == classes.end())
+    const size_t c = classFor(want.bytes);
+    if (c == classes.size())
       return infeasibleAt(state, request, concat("no size class holds ", formatBytes(want.bytes)));
-    size_t c = static_cast<size_t>(fits - classes.begin());
     Object *best = nullptr;
-    // Among what is free or was idle for long enough, or else all: the furthest
-    // next use (dead data: never), ties by who is available soonest.
-    bool bestIdle = false;
-    uint32_t bestNext = 0;
-    int64_t bestAvailable = 0;
+    Rank bestRank{};
     for (size_t o = firstOf[c]; o < firstOf[c + 1]; ++o) {
       if (objects[o].takenAt == request.position)
         continue;
-      uint32_t occupant = arena.extents()[arena.find(objects[o].offset)].occupant;
-      bool live = state.live(occupant);
-      int64_t available = occupant == kNobody ? 0 : state.availableNs(occupant);
-      uint32_t next = live ? state.nextUse(occupant) : kNever;
-      bool idle = !live || state.lastTouchNs(occupant) + params.thresholdNs <= now;
-      bool better = !best || idle > bestIdle ||
-                    (idle == bestIdle && (next > bestNext || (next == bestNext && available < bestAvailable)));
-      if (!better)
+      Rank own = rank(state, request, want, arena.extents()[arena.find(objects[o].offset)].occupant);
+      if (best && !(own < bestRank))
         continue;
       best = &objects[o];
-      bestIdle = idle;
-      bestNext = next;
-      bestAvailable = available;
+      bestRank = own;
     }
     if (!best)
       return infeasibleAt(state, request,

@@ -8,6 +8,7 @@
 #include "StepPlanner.h"
 #include "sluice/Swap/SwapPlanner.h"
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -57,7 +58,7 @@ private:
   // Of evicting an extent's occupant: the decisive part, the additive one, and
   // prefix sums of that.
   std::vector<double> key, costs, sums;
-  std::vector<size_t> falling; ///< Of searchGap.
+  std::vector<size_t> falling;        ///< Of searchGap.
   std::vector<double> weightAt;       ///< Of a copy so many operators ahead.
   double computeNs = 0, swapInNs = 0; ///< Until when these streams are busy.
   double copyNs = 0;                  ///< Copying in the tensor in question.
@@ -66,10 +67,15 @@ private:
 /// One object of a size class for each tensor.
 class PoolPlacer final : public Placer {
 public:
-  PoolPlacer(std::vector<ObjectClass> classes, const PoolParams &params);
+  PoolPlacer(std::vector<ObjectClass> classes, const PoolParams &params, uint32_t memory);
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
+  /// What an occupant costs: compared in this order, less is better.
+  using Rank = std::array<double, 3>;
+  Rank rank(const StepPlanner &state, const PlaceRequest &request, const Want &want, uint32_t occupant);
+  size_t classFor(int64_t bytes) const;
+
   struct Object {
     int64_t offset;
     uint32_t takenAt; ///< Position of the operator that reserved it last.
@@ -78,6 +84,8 @@ private:
   std::vector<size_t> firstOf; ///< Per class: its first object; one more at the end.
   std::vector<Object> objects;
   const PoolParams &params;
+  std::span<const std::pair<int64_t, int64_t>> classOfSize;
+  std::vector<double> weightAt; ///< Cost-aware: of a copy so many operators ahead.
 };
 
 /// Best fit among free ranges; evicts least recently used until one fits.

@@ -276,6 +276,11 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       return makeError(ErrorCode::Unsupported, "the pool of memory '", memory, "' has ", objects,
                        " objects, use at most ", kMaxObjects);
   }
+  for (const auto &sizes : params.classOfSize)
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i].second < sizes[i].first || (i > 0 && sizes[i].first <= sizes[i - 1].first))
+        return makeError(ErrorCode::InvalidInput, "size ", sizes[i].first, " has objects of ", sizes[i].second,
+                         " bytes, sizes must ascend and fit their objects");
   ProblemIndex index(problem);
   StepOptions options;
   options.copyOutAfterLastUse = true;
@@ -285,7 +290,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
     for (uint32_t m = 1; m < index.numMemories; ++m)
-      placers[m] = std::make_unique<PoolPlacer>(pool[m], params);
+      placers[m] = std::make_unique<PoolPlacer>(pool[m], params, m);
     return placers;
   };
   Expected<Candidate> best = steadyState(index, options, {}, params.passes, false, makePlacers);

@@ -74,12 +74,20 @@ struct PoolParams {
   /// Outputs are copied out when evicted or when the step ends (in the paper's
   /// figure 1 all activations so); else as soon as they are written.
   bool lazyOutputs = false;
+  /// Instead of Belady within a class: the weights of SwapParams' CostAware, so
+  /// that what is needed soon may leave where that keeps the streams busy.
+  bool costAware = false;
+  double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
+  /// Per memory, ascending: a tensor's aligned bytes and those of its class's
+  /// objects, where that is not the first class that holds it (SwapAdvisor's CLS
+  /// without its restriction). May be empty.
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 
-/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): Belady
-/// within a size class, ties by earliest availability, a copy out waits for the
-/// last user. Infeasible where an operator needs more objects of a class than
-/// there are, naming both.
+/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a free
+/// object of the class, else Belady within it, ties by earliest availability; a
+/// copy out waits for the last user. Infeasible where an operator needs more
+/// objects of a class than there are, naming both.
 Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params = {});
 
 /// Aligned sizes of the tensors and workspaces used in a memory, ascending,
