@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "Options.h"
+#include "RunInputs.h"
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Onnx/Export.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 struct Options {
   std::string source, output, plan, model;
+  std::vector<std::string> fixed;
   bool beside = false, noWeights = false;
   CompilerOptions compile;
 };
@@ -41,6 +43,8 @@ Status runExport(const Options &options) {
       return notForDirectory(options, "--plan");
     if (!options.compile.dims.values.empty())
       return notForDirectory(options, "--dim");
+    if (!options.fixed.empty())
+      return notForDirectory(options, "--fix");
     return exportArtifact(options.source, options.model, options.output, to);
   }
   if (!options.model.empty())
@@ -55,7 +59,12 @@ Status runExport(const Options &options) {
       return propagate(read);
     plan = std::move(*read);
   }
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.source, options.compile);
+  Expected<std::map<std::string, HostTensor>> fixed = readFixedInputs(options.fixed);
+  if (!fixed)
+    return propagate(fixed);
+  CompilerOptions compile = options.compile;
+  compile.fixedInputs = std::move(*fixed);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.source, std::move(compile));
   if (!compilation)
     return propagate(compilation);
   return (*compilation)->exportModel(options.output, to, plan ? &*plan : nullptr);
@@ -71,6 +80,7 @@ void addExportCommand(CLI::App &app, Action &action) {
   command->add_option("-o,--output", options->output, "the ONNX file")->required();
   command->add_option("--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
   addDimOption(*command, options->compile.dims);
+  addFixOption(*command, options->fixed);
   command->add_option("--target", options->compile.target, "of a model: what the plan was made for")
       ->capture_default_str();
   command->add_option("--model", options->model, "of a compiled model: where the model with its weights is now");

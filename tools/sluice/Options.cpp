@@ -5,6 +5,7 @@
 
 #include "Options.h"
 #include "Commands.h"
+#include "RunInputs.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
 
@@ -37,6 +38,12 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
   };
   return app.add_option_function<std::vector<std::string>>("--dim", take, "value of a symbolic dimension: batch=8")
       ->type_name("NAME=N")
+      ->allow_extra_args(false);
+}
+
+CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts) {
+  return app.add_option("--fix", texts, "compile for this one value of an input, where shapes depend on it")
+      ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }
 
@@ -89,6 +96,7 @@ void CompileOptions::addTo(CLI::App &app) {
       ->needs(trainOption)
       ->group(kTraining);
   addDimOption(app, options.dims)->group(kGeneration);
+  addFixOption(app, fixed)->group(kGeneration);
   app.add_option("--target", options.target, "native, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")
       ->capture_default_str()
       ->group(kGeneration);
@@ -126,6 +134,10 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     parsed->seed = options.seed;
     resolved.training = std::move(*parsed);
   }
+  Expected<std::map<std::string, HostTensor>> values = readFixedInputs(fixed);
+  if (!values)
+    return propagate(values);
+  resolved.fixedInputs = std::move(*values);
   // A number of plans is the reproducible limit; it needs no clock beside it.
   if (resolved.searchEvaluations > 0 && searchTime->count() == 0)
     resolved.searchTimeNs = 0;

@@ -30,11 +30,14 @@ private:
   CLI::App *command = nullptr;
   CompilerOptions options;
   std::string solvers, train, optimizer, trainable;
+  std::vector<std::string> fixed;
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };
 
 /// --dim; `dims` outlives the parse.
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
+/// --fix, for readFixedInputs.
+CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts);
 
 /// Compiles a model to run it at once. A Ctrl-C that ends the search does not
 /// end the run that follows.

@@ -61,6 +61,29 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
   return tensors;
 }
 
+static Expected<HostTensor> readTensor(const std::string &path, const std::string &option, const char *others) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".npy" && extension != ".pb")
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is no tensor, option '", option, "', give FILE.npy", others);
+  return extension == ".npy" ? readNpy(path) : readTensorFile(path);
+}
+
+Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<std::string> &texts) {
+  std::map<std::string, HostTensor> fixed;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return makeError(ErrorCode::InvalidInput, "'", text, "' names no input, option '--fix', write NAME=FILE.npy");
+    Expected<HostTensor> tensor = readTensor(text.substr(equals + 1), concat("--fix ", text), " or FILE.pb");
+    if (!tensor)
+      return propagate(tensor);
+    if (!fixed.emplace(text.substr(0, equals), std::move(*tensor)).second)
+      return makeError(ErrorCode::InvalidInput, "input '", text.substr(0, equals), "' is given twice, option '--fix ",
+                       text, "', keep one");
+  }
+  return fixed;
+}
+
 static Expected<GivenInput> readValue(const std::string &value, const std::string &text) {
   GivenInput given;
   given.origin = value;
@@ -72,11 +95,7 @@ static Expected<GivenInput> readValue(const std::string &value, const std::strin
     given.seed = static_cast<uint64_t>(*seed);
     return given;
   }
-  const std::string extension = std::filesystem::path(value).extension().string();
-  if (extension != ".npy" && extension != ".pb")
-    return makeError(ErrorCode::InvalidInput, "'", value, "' is no tensor, option '--input ", text,
-                     "', give FILE.npy, FILE.pb or random:SEED");
-  Expected<HostTensor> tensor = extension == ".npy" ? readNpy(value) : readTensorFile(value);
+  Expected<HostTensor> tensor = readTensor(value, concat("--input ", text), ", FILE.pb or random:SEED");
   if (!tensor)
     return propagate(tensor);
   given.tensor = std::move(*tensor);

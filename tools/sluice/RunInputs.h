@@ -33,6 +33,9 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
 std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::string> &inputs,
                                                         const std::vector<GivenInput> &given);
 
+/// The texts of --fix, "NAME=FILE.npy" or "NAME=FILE.pb": by name.
+Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<std::string> &texts);
+
 /// Those that are data, by name: what a model can be specialised to.
 std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &inputs,
                                               const std::vector<GivenInput> &given);
