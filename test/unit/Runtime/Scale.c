@@ -56,6 +56,7 @@ static const sluice_model model = {
     .streams = streams,
     .op_names = op_names,
     .step = step,
+    .state_initial = -1,
 };
 
 const sluice_model *sluice_model_get(void) { return &model; }

@@ -63,6 +63,7 @@ public:
     model.abi_major = SLUICE_ABI_MAJOR, model.abi_minor = SLUICE_ABI_MINOR;
     model.name = "test", model.compiler = "by hand", model.cpu_features = "", model.parameter_hash = "";
     model.step = step;
+    model.state_initial = -1;
   }
 
   /// The tables may be changed before.
