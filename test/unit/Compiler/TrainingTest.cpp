@@ -1,0 +1,110 @@
+//===- TrainingTest.cpp - What --train and --optimizer say ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Compiler/Training.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sluice;
+
+static std::string errorOf(std::string_view train, std::string_view optimizer = "") {
+  Expected<TrainingOptions> options = parseTraining(train, optimizer);
+  return options ? "" : options.error().message;
+}
+
+TEST_CASE("training has the frameworks' defaults", "[training]") {
+  TrainingOptions options = parseTraining("", "").value();
+  CHECK(options.loss == "softmax-cross-entropy");
+  CHECK(options.output.empty());
+  CHECK(options.classAxis == -1);
+  CHECK(options.accumulate == 1);
+  CHECK(options.optimizer == "sgd");
+  CHECK(options.learningRate == 0.01);
+  CHECK(options.weightDecay == 0);
+  TrainingOptions adam = parseTraining("loss=mse", "adam").value();
+  CHECK(adam.loss == "mse");
+  CHECK(adam.optimizer == "adam");
+  CHECK(adam.beta1 == 0.9);
+  CHECK(adam.beta2 == 0.999);
+  CHECK(adam.epsilon == 1e-8);
+}
+
+TEST_CASE("every option of a training step is read", "[training]") {
+  TrainingOptions options = parseTraining("accumulate=4,loss=softmax-cross-entropy,axis=1,of=logits",
+                                          "adamw,lr=1e-3,beta1=0.8,beta2=0,epsilon=0.5,weight-decay=0.25")
+                                .value();
+  CHECK(options.output == "logits");
+  CHECK(options.classAxis == 1);
+  CHECK(options.accumulate == 4);
+  CHECK(options.optimizer == "adamw");
+  CHECK(options.learningRate == 1e-3);
+  CHECK(options.beta1 == 0.8);
+  CHECK(options.beta2 == 0);
+  CHECK(options.epsilon == 0.5);
+  CHECK(options.weightDecay == 0.25);
+  options = parseTraining("loss=mse", "momentum,momentum=0.5,nesterov=true").value();
+  CHECK(options.momentum == 0.5);
+  CHECK(options.nesterov);
+  CHECK_FALSE(parseTraining("", "momentum,nesterov=false").value().nesterov);
+  // A name may hold a colon and an equals sign.
+  options = parseTraining("loss=output:model:cost=1", "").value();
+  CHECK(options.loss == "output");
+  CHECK(options.output == "model:cost=1");
+}
+
+TEST_CASE("losses and keys that are unknown are refused", "[training]") {
+  for (std::string_view loss : {"loss=", "loss", "loss=hinge", "loss=output", "loss=output:", "loss=MSE"})
+    CHECK(errorOf(loss).find("is no loss, option '--train', use softmax-cross-entropy, mse or output:NAME") !=
+          std::string::npos);
+  CHECK(errorOf("batch=3") == "'batch' is not known, option '--train', use accumulate, axis, loss, of");
+  CHECK(errorOf("loss=mse,") == "");
+  CHECK(errorOf("loss=mse,,of=y").find("'' is not known") == 0);
+  CHECK(errorOf("=").find("'' is not known") == 0);
+}
+
+TEST_CASE("optimizers and options that another has are refused", "[training]") {
+  for (std::string_view name : {"rmsprop", "SGD", "lr=0.1", "sgd=1", ",lr=1"})
+    CHECK(errorOf("", name).find("is no optimizer, option '--optimizer', use sgd, momentum, adam, adamw") !=
+          std::string::npos);
+  CHECK(errorOf("", "sgd,momentum=0.9") == "'momentum' is not known, option '--optimizer sgd', use lr, weight-decay");
+  CHECK(errorOf("", "momentum,beta1=0.9") ==
+        "'beta1' is not known, option '--optimizer momentum', use lr, momentum, nesterov, weight-decay");
+  CHECK(errorOf("", "adam,nesterov=true").find("option '--optimizer adam', use beta1, beta2, epsilon, lr") !=
+        std::string::npos);
+}
+
+TEST_CASE("options without an effect are refused", "[training]") {
+  CHECK(errorOf("axis=1,loss=mse") == "'mse' has no classes, option '--train axis', leave it out");
+  CHECK(errorOf("loss=output:y,axis=0") == "'output' has no classes, option '--train axis', leave it out");
+  CHECK(errorOf("of=z,loss=output:y") ==
+        "'z' and 'y' are two outputs to take the loss of, option '--train of', leave it out");
+}
+
+TEST_CASE("numbers of training that are out of range are refused", "[training]") {
+  for (std::string_view value : {"", "x", "0", "-1", "1.5", "99999999999999999999"})
+    CHECK(errorOf("accumulate=" + std::string(value)).find("option '--train accumulate', give a number of steps") !=
+          std::string::npos);
+  for (std::string_view value : {"", "-1", "one"})
+    CHECK(errorOf("axis=" + std::string(value)).find("option '--train axis', give an axis from 0") !=
+          std::string::npos);
+  auto refuses = [](const std::string &optimizer, const std::string &option, const std::string &value) {
+    return errorOf("", optimizer + "," + option + "=" + value).find("out of range, option '--optimizer " + option) !=
+           std::string::npos;
+  };
+  for (const char *value : {"", "x", "-0.5", "inf", "nan", "1e999", "0.1x", " 1"}) {
+    INFO(value);
+    CHECK(refuses("sgd", "lr", value));
+    CHECK(refuses("sgd", "weight-decay", value));
+    CHECK(refuses("momentum", "momentum", value));
+    CHECK(refuses("adam", "beta1", value));
+    CHECK(refuses("adam", "beta2", value));
+    CHECK(refuses("adam", "epsilon", value));
+  }
+  for (const char *option : {"beta1", "beta2"})
+    CHECK(refuses("adam", option, "1"));
+  CHECK(refuses("momentum", "momentum", "1"));
+  for (const char *value : {"", "1", "True", "yes"})
+    CHECK(refuses("momentum", "nesterov", value));
+  CHECK(errorOf("", "sgd,lr=0,weight-decay=0") == "");
+}
