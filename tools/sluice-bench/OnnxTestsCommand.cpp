@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fnmatch.h>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -25,43 +27,54 @@ namespace sluice::bench {
 namespace {
 
 struct Options {
-  std::string directory, format = "text", filter, expectedFailures;
+  std::string directory, format = "text", filter;
+  std::vector<std::string> expectedFailures;
   int processes = 0;
   int timeoutSec = 120;
 };
 
-/// Reason by test, from lines `name: reason`; '#' begins a comment.
-Expected<std::map<std::string, std::string>> readExpectedFailures(const std::string &path) {
-  std::map<std::string, std::string> reasons;
-  if (path.empty())
-    return reasons;
-  Expected<std::string> text = readFile(path);
-  if (!text)
-    return propagate(text);
-  std::istringstream lines(*text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (line.empty() || line[0] == '#')
-      continue;
-    const size_t colon = line.find(": ");
-    if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
-      return makeError(ErrorCode::InvalidInput, "'", line, "' is no 'name: reason', '", path, "' line ", number,
-                       ", say why the test fails");
-    if (!reasons.emplace(line.substr(0, colon), line.substr(colon + 2)).second)
-      return makeError(ErrorCode::InvalidInput, "'", line.substr(0, colon), "' is listed twice, '", path, "' line ",
-                       number, ", remove one");
+/// Tests that are known to fail, and why. A name may hold '*', which stands for anything.
+struct ExpectedFailure {
+  std::string name, reason;
+
+  bool matches(const std::string &test) const { return fnmatch(name.c_str(), test.c_str(), 0) == 0; }
+};
+
+/// From lines `name: reason`; '#' begins a comment.
+Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<std::string> &paths) {
+  std::vector<ExpectedFailure> failures;
+  for (const std::string &path : paths) {
+    Expected<std::string> text = readFile(path);
+    if (!text)
+      return propagate(text);
+    std::istringstream lines(*text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      if (line.empty() || line[0] == '#')
+        continue;
+      const size_t colon = line.find(": ");
+      if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
+        return makeError(ErrorCode::InvalidInput, "'", line, "' is no 'name: reason', '", path, "' line ", number,
+                         ", say why the test fails");
+      failures.push_back({line.substr(0, colon), line.substr(colon + 2)});
+    }
   }
-  return reasons;
+  return failures;
 }
 
 class Report {
 public:
-  Report(std::vector<OnnxTest> tests, std::map<std::string, std::string> expected)
-      : tests(std::move(tests)), operators(operatorsOf(this->tests)), expected(std::move(expected)),
-        results(this->tests.size()) {}
+  Report(std::vector<OnnxTest> tests, const std::vector<ExpectedFailure> &failures)
+      : tests(std::move(tests)), operators(operatorsOf(this->tests)), results(this->tests.size()) {
+    for (const OnnxTest &test : this->tests) {
+      auto listed = std::find_if(failures.begin(), failures.end(),
+                                 [&](const ExpectedFailure &failure) { return failure.matches(test.name); });
+      expected.push_back(listed == failures.end() ? std::nullopt : std::optional(listed->reason));
+    }
+  }
 
   void add(size_t index, const PoolResult &result) { results[index] = result; }
-  bool isExpected(size_t index) const { return expected.count(tests[index].name) > 0; }
+  bool isExpected(size_t index) const { return expected[index].has_value(); }
   /// Failures that are not listed, and passes that are.
   size_t surprises() const {
     size_t count = 0;
@@ -93,7 +106,7 @@ private:
 
   std::vector<OnnxTest> tests;
   std::vector<std::string> operators;
-  std::map<std::string, std::string> expected;
+  std::vector<std::optional<std::string>> expected; ///< Why it fails, of those listed.
   std::vector<PoolResult> results;
 };
 
@@ -108,7 +121,7 @@ Json Report::json() const {
     if (!results[i].passed)
       entry["reason"] = results[i].reason;
     if (isExpected(i))
-      entry["expectedFailure"] = expected.at(tests[i].name);
+      entry["expectedFailure"] = *expected[i];
     list.push_back(std::move(entry));
   }
   auto summary = [](const std::map<std::string, Count> &counts) {
@@ -174,7 +187,7 @@ private:
 };
 
 Status runTests(const Options &options) {
-  Expected<std::map<std::string, std::string>> expected = readExpectedFailures(options.expectedFailures);
+  Expected<std::vector<ExpectedFailure>> expected = readExpectedFailures(options.expectedFailures);
   if (!expected)
     return propagate(expected);
   Expected<std::vector<OnnxTest>> tests = findOnnxTests(options.directory);
@@ -198,7 +211,7 @@ Status runTests(const Options &options) {
   PoolParams params;
   params.processes = options.processes ? options.processes : static_cast<int>(std::thread::hardware_concurrency());
   params.timeoutNs = int64_t(options.timeoutSec) * 1'000'000'000;
-  Report report(*tests, std::move(*expected));
+  Report report(*tests, *expected);
   size_t ended = 0;
   const bool showsProgress = isatty(STDERR_FILENO) != 0;
   Status ran = runIsolated(
@@ -228,7 +241,7 @@ Status runTests(const Options &options) {
   if (size_t count = report.surprises())
     return makeError(ErrorCode::InvalidInput, count, " tests do not end as expected, ",
                      options.expectedFailures.empty() ? "see --expected-failures"
-                                                      : concat("see '", options.expectedFailures, "'"));
+                                                      : concat("see '", options.expectedFailures.front(), "'"));
   return {};
 }
 
@@ -242,8 +255,9 @@ void addOnnxTestsCommand(CLI::App &app, Action &action) {
       ->type_name("REGEX");
   command
       ->add_option("--expected-failures", options->expectedFailures,
-                   "lines 'name: reason'; a test named there that passes is an error too")
-      ->type_name("FILE");
+                   "lines 'name: reason', '*' stands for anything; a test named there that passes is an error too")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   command->add_option("--threads", options->processes, "tests at a time, 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
