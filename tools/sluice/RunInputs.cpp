@@ -64,7 +64,8 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
 static Expected<HostTensor> readTensor(const std::string &path, const std::string &option, const char *others) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".npy" && extension != ".pb")
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is no tensor, option '", option, "', give FILE.npy", others);
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is no tensor, option '", option, "', give FILE.npy",
+                     others);
   return extension == ".npy" ? readNpy(path) : readTensorFile(path);
 }
 
