@@ -54,17 +54,19 @@ constexpr DisplacementCost kCosts[] = {{0.5, 1.02}, {1, 1.1}};
 constexpr double kNoise = 0.3;
 /// Of the limits, from round to round; most searches that succeed do so within a
 /// few nodes an item.
-constexpr double kGrowth = 1.5, kMostGrowths = 60;
+constexpr double kGrowth = 1.15, kMostGrowths = 150;
 /// An exact search either ends soon or hardly at all; the other needs time.
-constexpr int64_t kEjectionFew = 8, kEjectionMany = 64;
+constexpr int64_t kEjectionFew = 8, kEjectionMany = 256;
 /// Of the gap to the bound: below, steps are too short to try.
 constexpr double kLeastStep = 1.0 / 40;
 
 /// Items times the sections that they live in: beyond, exact search is no use.
 constexpr int64_t kMostSpans = 4'000'000;
-constexpr size_t kMostExactItems = 4000;
+constexpr int64_t kMostExactItems = 4000;
 /// Beyond, what is hard is rather many small items than a tight fit.
 constexpr int64_t kFewItems = 500;
+/// What its local search on orders may place, there.
+constexpr int64_t kItemsOfBestFit = 500'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -75,6 +77,7 @@ struct Piece {
   int64_t peakBytes = 0;        ///< The base included, as in all that follows.
   int64_t leastBytes = 0;       ///< Proven.
   bool exact = true;            ///< Small enough to search.
+  int64_t spans = 0;            ///< Items times their sections.
   std::vector<double> keys[kNumCriteria];
 };
 
@@ -151,7 +154,8 @@ private:
       set(Criterion::Area, size * length);
       set(Criterion::Start, -static_cast<double>(item.first));
     }
-    piece.exact = n <= kMostExactItems && spans <= kMostSpans;
+    piece.spans = spans;
+    piece.exact = static_cast<int64_t>(n) <= kMostExactItems && spans <= kMostSpans;
     piece.part = std::move(part);
     pieces.push_back(std::move(piece));
   }
@@ -194,8 +198,14 @@ private:
     // so the result is never worse than the other solvers'.
     const OffsetProblem open{problem.buffers, {}, std::nullopt};
     repack(packOwl(open), goal);
-    if (problem.buffers.size() <= kMostExactItems && peakBytes() > goal && !spent(params.budget))
-      repack(solveOffsetsBestFit(open), goal);
+    const auto n = static_cast<int64_t>(problem.buffers.size());
+    if (n > kMostExactItems || peakBytes() <= goal || spent(params.budget))
+      return;
+    BestFitParams bestFit;
+    bestFit.seed = params.seed;
+    if (n > kFewItems)
+      bestFit.evaluations = std::max(bestFit.evaluations, kItemsOfBestFit / n);
+    repack(solveOffsetsBestFit(open, bestFit), goal);
   }
 
   void repack(const Expected<OffsetSolution> &other, int64_t goal) {
@@ -301,21 +311,32 @@ private:
     return outcome;
   }
 
+  /// Evaluations of an exact search. In the first round enough to get to the last
+  /// item, though each node may look at much of what is free; then fewer, as a
+  /// good ranking fails early or hardly at all.
+  static double limitOf(const Piece &piece, uint64_t round) {
+    const auto n = static_cast<double>(piece.offsets.size());
+    if (round == 0)
+      return n * std::clamp(static_cast<double>(piece.spans) / 256, 4.0, 24.0) + 64;
+    return (4 * n + 64) * std::pow(kGrowth, std::min<double>(static_cast<double>(round), kMostGrowths));
+  }
+
   Outcome searchPiece(Piece &piece, int64_t target, const Budget &budget) {
     const Sections &sections = piece.part.sections;
     const auto n = static_cast<int64_t>(sections.items.size());
     const int64_t capacity = target - piece.part.base * unitBytes;
+    const bool many = n > kFewItems;
     for (uint64_t round = 0;; ++round)
       for (size_t t = 0; t < kNumTurns; ++t) {
         if (spent(budget))
           return Outcome::Stopped;
-        const Turn &turn = kTurns[t];
-        if (!turn.ejects && (!piece.exact || (n > kFewItems && round % 4 != 0)))
+        const Turn &turn = kTurns[many ? kNumTurns - 1 - t : t]; // Ejection is the last.
+        if (!turn.ejects && (!piece.exact || (many && round % 4 != 0)))
           continue;
         Rng rng = root.fork(++turns);
         ++used; // However soon it fails.
         Budget limit = budget;
-        const double most = static_cast<double>(4 * n + 64) * std::pow(kGrowth, std::min<double>(round, kMostGrowths));
+        const double most = limitOf(piece, round);
         limit.evaluations = std::min(budget.evaluations - used + 1, static_cast<int64_t>(most));
         std::vector<int64_t> offsets;
         Outcome outcome = Outcome::Stopped;
@@ -326,8 +347,8 @@ private:
             packItems(sections, noisyOrder(piece, kStarts[turns % std::size(kStarts)], rng), FitRule::FirstFit, placed,
                       start);
           EjectionSearch ejection(sections, capacity, kCosts[turns % std::size(kCosts)], rng, std::move(start));
-          limit.evaluations = std::min(limit.evaluations * (n > kFewItems ? kEjectionMany : kEjectionFew),
-                                       budget.evaluations - used + 1);
+          limit.evaluations =
+              std::min(many ? kEjectionMany * n : kEjectionFew * limit.evaluations, budget.evaluations - used + 1);
           if (ejection.run(limit, used)) {
             outcome = Outcome::Found;
             offsets = ejection.packing();

@@ -105,7 +105,7 @@ Expected<Instance> readInstance(const Options &options) {
 
 /// What the search may take where neither --time nor --evals says: a capacity is
 /// worth waiting for.
-constexpr int64_t kLeastPeakNs = 8'000'000'000, kCapacityNs = 30'000'000'000;
+constexpr int64_t kLeastPeakNs = 8'000'000'000, kCapacityNs = 60'000'000'000;
 constexpr int64_t kBestFitPackings = 64;
 
 Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Options &options,
@@ -209,7 +209,7 @@ void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &in
       ->check(CLI::IsMember({"search", "best-fit", "owl"}))
       ->capture_default_str();
   addDurationOption(*command, "--time", options->timeNs,
-                    "stop searching after so long; 8s unless set, 30s with a capacity, none with --evals");
+                    "stop searching after so long; 8s unless set, 60s with a capacity, none with --evals");
   command->add_option("--evals", options->evaluations, "evaluations of the search, packings of best-fit (64)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "of search and best-fit")->capture_default_str();
