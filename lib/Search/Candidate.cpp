@@ -60,12 +60,16 @@ std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
       Candidate candidate;
       candidate.order = starts[i].second;
       candidate.offsets.eviction = policy;
-      seeds.push_back({concat("offsets/", policyName, "/", starts[i].first), std::move(candidate)});
+      seeds.push_back({concat("offsets/", policyName, "/", starts[i].first), candidate});
+      if (policy != EvictionPolicy::CostAware)
+        continue;
+      candidate.offsets.inPlace = true;
+      seeds.push_back({concat("offsets/in-place/", starts[i].first), std::move(candidate)});
     }
   return seeds;
 }
 
-std::vector<NamedCandidate> CandidateSpace::poolSeeds() const {
+std::vector<NamedCandidate> CandidateSpace::poolSeeds(EvictionPolicy policy) const {
   // Whether a size, after the one before it, opens a class of its own.
   using Opens = bool (*)(int64_t, int64_t);
   static constexpr std::pair<const char *, Opens> kShapes[] = {
@@ -75,10 +79,12 @@ std::vector<NamedCandidate> CandidateSpace::poolSeeds() const {
       {"class-per-size", [](int64_t, int64_t) { return true; }}};
   // More objects than tensors are of no use.
   const int64_t plenty = static_cast<int64_t>(graph.numTensors() + graph.numOperators());
+  const char *prefix = policy == EvictionPolicy::CostAware ? "weighed-pools/" : "pools/";
   std::vector<NamedCandidate> seeds;
   for (const auto &[shapeName, opens] : kShapes) {
     Candidate candidate;
     candidate.allocator = Allocator::Pools;
+    candidate.offsets.eviction = policy;
     candidate.pools.resize(sizes.size());
     for (size_t m = 1; m < sizes.size(); ++m) {
       PoolConfig &pool = candidate.pools[m];
@@ -92,7 +98,7 @@ std::vector<NamedCandidate> CandidateSpace::poolSeeds() const {
       continue;
     for (const auto &[orderName, order] : starts) {
       candidate.order = order;
-      seeds.push_back({concat("pools/", shapeName, "/", orderName), candidate});
+      seeds.push_back({concat(prefix, shapeName, "/", orderName), candidate});
     }
   }
   return seeds;
@@ -102,14 +108,59 @@ Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
   SwapProblem problem = problemFor(candidate.order);
   if (candidate.allocator == Allocator::Offsets)
     return planSwapOffsets(problem, candidate.offsets);
-  PoolLayout layout(candidate.pools.size());
-  for (size_t m = 0; m < layout.size(); ++m) {
+  PoolParams params;
+  params.costAware = candidate.offsets.eviction == EvictionPolicy::CostAware;
+  params.stallWeight = candidate.offsets.stallWeight;
+  params.idleWeight = candidate.offsets.idleWeight;
+  params.distanceExponent = candidate.offsets.distanceExponent;
+  if (candidate.allocator == Allocator::FreePools)
+    for (const FreePool &pool : candidate.freePools)
+      params.classOfSize.push_back(classOfSize(pool));
+  return planSwapPool(problem, layoutOf(candidate), params);
+}
+
+PoolLayout CandidateSpace::layoutOf(const Candidate &candidate) const {
+  PoolLayout layout(sizes.size());
+  for (size_t m = 1; m < layout.size(); ++m) {
+    if (candidate.allocator == Allocator::FreePools) {
+      layout[m] = ::sluice::layoutOf(candidate.freePools[m]);
+      continue;
+    }
     const PoolConfig &pool = candidate.pools[m];
     std::vector<int64_t> bytes = classBytes(pool);
     for (size_t c = 0; c < bytes.size(); ++c)
       layout[m].push_back({bytes[c], pool.counts[c]});
   }
-  return planSwapPool(problem, layout);
+  return layout;
+}
+
+Candidate CandidateSpace::randomPools(Rng &rng) const {
+  Candidate candidate;
+  candidate.allocator = Allocator::Pools;
+  candidate.offsets.eviction = EvictionPolicy::Belady;
+  candidate.order = mutateOrder(graph, starts.front().second, 1.0, rng);
+  candidate.pools.resize(sizes.size());
+  for (size_t m = 1; m < sizes.size(); ++m) {
+    PoolConfig &pool = candidate.pools[m];
+    pool.sizes = sizes[m];
+    for (size_t i = 0; i < pool.sizes.size(); ++i)
+      pool.classes.push_back(i == 0 ? 1 : pool.classes.back() + static_cast<int32_t>(rng.below(2)));
+    const std::vector<int64_t> bytes = classBytes(pool);
+    std::vector<double> shares;
+    double total = 0;
+    for (size_t c = 0; c < bytes.size(); ++c) {
+      shares.push_back(-std::log1p(-rng.uniform()));
+      total += shares.back();
+    }
+    const double most = static_cast<double>(graph.numTensors() + graph.numOperators());
+    for (size_t c = 0; c < bytes.size(); ++c) {
+      double share = shares[c] / std::max(total, 1e-300) * static_cast<double>(capacityBytes[m]);
+      pool.counts.push_back(static_cast<int64_t>(std::clamp(share / static_cast<double>(bytes[c]), 1.0, most)));
+    }
+  }
+  // Where these classes cannot fit, planning says why.
+  fitPools(candidate);
+  return candidate;
 }
 
 /// Lowers counts to the capacity, but not below what some operator needs; false
@@ -117,6 +168,9 @@ Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
 bool CandidateSpace::fitPools(Candidate &candidate) const {
   // Needs do not depend on the order; any serves.
   SwapProblem problem = problemFor(starts.front().second);
+  for (uint32_t m = 1; m < candidate.freePools.size(); ++m)
+    if (!candidate.freePools[m].sizes.empty() && !fit(candidate.freePools[m], problem, MemoryId(m)))
+      return false;
   for (uint32_t m = 1; m < candidate.pools.size(); ++m) {
     PoolConfig &pool = candidate.pools[m];
     if (pool.sizes.empty())
@@ -134,20 +188,27 @@ void CandidateSpace::crossPools(Candidate &a, Candidate &b, Rng &rng) const {
   for (size_t m = 1; m < sizes.size(); ++m) {
     if (sizes[m].empty())
       continue;
-    const PoolConfig first = a.pools[m], second = b.pools[m];
-    size_t point = rng.below(sizes[m].size() + 1);
-    a.pools[m] = ::sluice::crossover(first, second, point);
-    b.pools[m] = ::sluice::crossover(second, first, point);
+    const size_t point = rng.below(sizes[m].size() + 1);
+    auto cross = [&](auto &one, auto &other) {
+      const auto first = one, second = other;
+      one = ::sluice::crossover(first, second, point);
+      other = ::sluice::crossover(second, first, point);
+    };
+    if (a.allocator == Allocator::FreePools)
+      cross(a.freePools[m], b.freePools[m]);
+    else
+      cross(a.pools[m], b.pools[m]);
   }
   fitPools(a);
   fitPools(b);
 }
 
-std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const Candidate &father, Rng &rng) const {
+std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const Candidate &father, Rng &rng,
+                                                 Parts vary) const {
   Candidate a = mother, b = father;
-  if (a.allocator == Allocator::Pools && b.allocator == Allocator::Pools) {
-    crossPools(a, b, rng);
-  } else if (a.allocator == Allocator::Offsets && b.allocator == Allocator::Offsets) {
+  if (vary.allocation && a.allocator == b.allocator) {
+    if (a.allocator != Allocator::Offsets)
+      crossPools(a, b, rng);
     auto maybeSwap = [&](auto &x, auto &y) {
       if (rng.chance(0.5))
         std::swap(x, y);
@@ -157,13 +218,18 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.idleWeight, b.offsets.idleWeight);
     maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
     maybeSwap(a.offsets.passes, b.offsets.passes);
+    maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
   }
   const size_t point = rng.below(mother.order.size() + 1);
-  const Schedule orders[] = {crossoverOrders(mother.order, father.order, point),
-                             crossoverOrders(father.order, mother.order, point)};
+  std::vector<Schedule> orders = {mother.order};
+  if (vary.order)
+    orders = {crossoverOrders(mother.order, father.order, point), crossoverOrders(father.order, mother.order, point)};
+  std::vector<const Candidate *> allocations = {&a};
+  if (vary.allocation)
+    allocations.push_back(&b);
   std::vector<Candidate> children;
   for (const Schedule &order : orders)
-    for (const Candidate *allocation : {&a, &b}) {
+    for (const Candidate *allocation : allocations) {
       children.push_back(*allocation);
       children.back().order = order;
     }
@@ -171,6 +237,9 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
 }
 
 void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &rng) const {
+  for (FreePool &pool : candidate.freePools)
+    if (!pool.sizes.empty())
+      ::sluice::mutate(pool, probability, kCountSigma, rng);
   for (PoolConfig &pool : candidate.pools) {
     if (pool.sizes.empty())
       continue;
@@ -183,7 +252,7 @@ void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &
 void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
   const bool weighs = params.eviction == EvictionPolicy::CostAware;
-  switch (weighs ? rng.below(6) : rng.below(2)) {
+  switch (weighs ? rng.below(7) : rng.below(3)) {
   case 0:
     params.passes = 1 + static_cast<int>(rng.below(5));
     break;
@@ -191,9 +260,12 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
     params.eviction = static_cast<EvictionPolicy>(rng.below(4));
     break;
   case 2:
-    params.distanceExponent = std::clamp(params.distanceExponent + 0.25 * rng.normal(), 0.0, 3.0);
+    params.inPlace = !params.inPlace;
     break;
   case 3:
+    params.distanceExponent = std::clamp(params.distanceExponent + 0.25 * rng.normal(), 0.0, 3.0);
+    break;
+  case 4:
     scale(params.idleWeight);
     break;
   default:
@@ -202,12 +274,14 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   }
 }
 
-void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng) const {
+void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary) const {
   auto mutateAllocation = [&](double probability) {
-    if (candidate.allocator == Allocator::Pools)
-      mutatePools(candidate, probability, rng);
-    else
+    // The paper's planner has no weights to vary.
+    const bool weighs = candidate.allocator == Allocator::Offsets || kind != Mutation::Paper;
+    if (candidate.allocator == Allocator::Offsets || (weighs && rng.chance(0.3)))
       mutateOffsets(candidate.offsets, rng);
+    else
+      mutatePools(candidate, probability, rng);
   };
   auto moveSome = [&](uint64_t most) {
     for (uint64_t moves = 1 + rng.below(most); moves > 0; --moves)
@@ -215,8 +289,10 @@ void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng) const
   };
   switch (kind) {
   case Mutation::Paper:
-    candidate.order = mutateOrder(graph, candidate.order, kPaperProbability, rng);
-    mutateAllocation(kPaperProbability);
+    if (vary.order)
+      candidate.order = mutateOrder(graph, candidate.order, kPaperProbability, rng);
+    if (vary.allocation)
+      mutateAllocation(kPaperProbability);
     return;
   case Mutation::Mixed: {
     double dice = rng.uniform();

@@ -5,6 +5,7 @@
 #ifndef SLUICE_LIB_SEARCH_CANDIDATE_H
 #define SLUICE_LIB_SEARCH_CANDIDATE_H
 
+#include "FreeClasses.h"
 #include "sluice/Memory/SizeClassPool.h"
 #include "sluice/Search/Orders.h"
 #include "sluice/Swap/SwapPlanner.h"
@@ -14,15 +15,18 @@
 
 namespace sluice {
 
-enum class Allocator : uint8_t { Offsets, Pools };
+enum class Allocator : uint8_t { Offsets, Pools, FreePools };
 
 /// SwapAdvisor's individual (SCH, CLS, CNT), with free addresses and an eviction
 /// policy as an alternative to the pools.
 struct Candidate {
   Schedule order;
   Allocator allocator = Allocator::Offsets;
-  SwapParams offsets;            ///< Read for Offsets.
-  std::vector<PoolConfig> pools; ///< Per memory; read for Pools. Empty for the host.
+  /// Read for Offsets; for pools only whether and how evictions are weighed: any
+  /// policy but CostAware is the paper's planner.
+  SwapParams offsets;
+  std::vector<PoolConfig> pools;   ///< Per memory; read for Pools. Empty for the host.
+  std::vector<FreePool> freePools; ///< Likewise, for FreePools.
 };
 
 struct NamedCandidate {
@@ -35,6 +39,11 @@ enum class Mutation : uint8_t {
   Paper, ///< SwapAdvisor's: each step of everything with probability 0.1.
   Mixed, ///< Mostly a few moves; sometimes the paper's, of varied strength.
   Small, ///< One thing.
+};
+
+/// What of a candidate varies: SwapAdvisor's ablations hold one part.
+struct Parts {
+  bool order = true, allocation = true;
 };
 
 /// Plans and varies candidates for one placement. Thread-safe.
@@ -55,15 +64,21 @@ public:
   std::vector<NamedCandidate> offsetSeeds() const;
   /// Every order with each of three pools: one class, powers of two, one class
   /// a size. Pools that the capacity cannot hold are left out.
-  std::vector<NamedCandidate> poolSeeds() const;
+  std::vector<NamedCandidate> poolSeeds(EvictionPolicy policy) const;
+  /// Random ready operators one after the other; random classes, of random
+  /// shares of the memory. The paper's planner.
+  Candidate randomPools(Rng &rng) const;
 
   Expected<Plan> plan(const Candidate &candidate) const;
 
-  /// Two orders x two allocations (SwapAdvisor, section 5.2).
-  std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng) const;
-  void mutate(Candidate &candidate, Mutation kind, Rng &rng) const;
+  /// Two orders x two allocations (SwapAdvisor, section 5.1); of a part that
+  /// does not vary, the mother's alone.
+  std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng, Parts vary = {}) const;
+  /// `vary` is heeded by Mutation::Paper.
+  void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
+  PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;
   void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
   void mutateOffsets(SwapParams &params, Rng &rng) const;

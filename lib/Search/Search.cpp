@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kDefaultEvaluations = 10'000;
 /// SwapAdvisor breeds 144; a few seconds of planning allow fewer.
+constexpr size_t kPaperPopulation = 144;
 constexpr size_t kPopulation = 32;
 /// Seeds of a genetic search, so that mutants of the best fill the rest.
 constexpr size_t kMaxSeeds = 16;
@@ -37,6 +38,23 @@ constexpr double kGeneticShare = 0.6;
 /// Of the whole budget, what moving operators between devices may take.
 constexpr double kPlacementShare = 0.3;
 constexpr int64_t kPlacementStall = 1000;
+
+/// SwapAdvisor's search and its ablations.
+struct PaperSearch {
+  const char *name;
+  Parts vary;
+  bool freeClasses = false;
+};
+constexpr PaperSearch kPaperSearches[] = {{"swapadvisor", {}},
+                                          {"swapadvisor-schedule", {true, false}},
+                                          {"swapadvisor-pool", {false, true}},
+                                          {"swapadvisor-free-classes", {}, true}};
+
+const PaperSearch *findPaperSearch(const std::string &name) {
+  auto at = std::find_if(std::begin(kPaperSearches), std::end(kPaperSearches),
+                         [&](const PaperSearch &search) { return search.name == name; });
+  return at == std::end(kPaperSearches) ? nullptr : at;
+}
 
 /// One search on one placement, or on several until one is chosen.
 class Searcher {
@@ -179,7 +197,7 @@ private:
         given.empty() || std::any_of(given.begin(), given.end(), [](DeviceId device) { return !device.valid(); });
     if (!open) {
       space = spaceFor(given, {});
-      result.lowerBoundNs = planLowerBounds(graph, machine, costs, capacities, given).greatest();
+      boundPlacement();
       return {};
     }
     result.lowerBoundNs = placementLowerBoundNs(problem);
@@ -208,10 +226,8 @@ private:
     }
     if (options.size() == 1) {
       space = std::move(options.front().space);
-      result.lowerBoundNs = std::max(
-          result.lowerBoundNs, machine.computeDevices().size() == 1
-                                   ? planLowerBounds(graph, machine, costs, capacities, space->placement()).greatest()
-                                   : 0);
+      if (!shared)
+        boundPlacement();
       return {};
     }
 
@@ -232,6 +248,13 @@ private:
     if (params.solver == "default" && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
       improvePlacement(best.order, wave.bestNs);
     return {};
+  }
+
+  /// Of the only placement there is.
+  void boundPlacement() {
+    LowerBounds bounds = planLowerBounds(graph, machine, costs, capacities, space->placement());
+    result.lowerBoundNs = std::max(result.lowerBoundNs, bounds.greatest());
+    result.recomputeBoundNs = std::max({bounds.computeNs, bounds.pathNs, bounds.recomputeNs});
   }
 
   /// Operators that move together: a colocation colour, or one operator; empty
@@ -364,27 +387,21 @@ private:
   //===--------------------------------------------------------------------===//
 
   void search() {
-    if (params.solver != "swapadvisor")
-      planOnDemand();
+    if (const PaperSearch *paper = findPaperSearch(params.solver))
+      return searchAsPaper(*paper);
+    if (params.solver == "random")
+      return searchRandomly();
+    if (params.solver == "activations-only")
+      return planOnce(params.solver, planActivationsOnly);
+    planOnce("odswap", planOdSwap);
     if (params.solver == "odswap")
       return;
-    std::vector<NamedCandidate> seeds;
-    if (params.solver != "swapadvisor")
-      seeds = space->offsetSeeds();
-    for (NamedCandidate &seed : space->poolSeeds())
+    std::vector<NamedCandidate> seeds = space->offsetSeeds();
+    for (NamedCandidate &seed : space->poolSeeds(EvictionPolicy::CostAware))
       seeds.push_back(std::move(seed));
-    if (seeds.empty())
-      firstError = Error{ErrorCode::Infeasible,
-                         concat("no pool of size classes fits the memories of machine '", machine.name,
-                                "', use solver 'default' or more memory"),
-                         {}};
     planSeeds(seeds);
     if (params.solver == "greedy" || scored.empty())
       return;
-    if (params.solver == "swapadvisor") {
-      breed(Mutation::Paper, limit, budget.deadline);
-      return;
-    }
     std::optional<Clock::time_point> pause = budget.deadline;
     if (pause)
       pause = Clock::now() + std::chrono::duration_cast<Clock::duration>((*pause - Clock::now()) * kGeneticShare);
@@ -397,14 +414,57 @@ private:
     climb();
   }
 
-  void planOnDemand() {
+  void searchAsPaper(const PaperSearch &paper) {
+    std::vector<NamedCandidate> seeds = space->poolSeeds(EvictionPolicy::Belady);
+    if (seeds.empty())
+      firstError = Error{ErrorCode::Infeasible,
+                         concat("no pool of size classes fits the memories of machine '", machine.name,
+                                "', use solver 'default' or more memory"),
+                         {}};
+    if (paper.freeClasses)
+      for (NamedCandidate &seed : seeds) {
+        seed.genes.allocator = Allocator::FreePools;
+        for (const PoolConfig &pool : seed.genes.pools)
+          seed.genes.freePools.push_back(freePoolOf(pool));
+        seed.genes.pools.clear();
+      }
+    planSeeds(seeds);
+    if (scored.empty())
+      return;
+    const Candidate best = scored.front().genes;
+    std::erase_if(scored, [&](const GeneticSeed<Candidate> &seed) {
+      return (!paper.vary.order && seed.genes.order != best.order) ||
+             (!paper.vary.allocation && seed.genes.pools != best.pools);
+    });
+    breed(Mutation::Paper, limit, budget.deadline, paper.vary);
+  }
+
+  void searchRandomly() {
+    const Rng root = Rng(params.seed).fork(3);
+    for (uint64_t batch = 0; batch == 0 || mayContinue(); ++batch) {
+      const int64_t size = std::clamp<int64_t>(limit - result.evaluations, 1, kNeighbours);
+      Wave wave = runWave(static_cast<size_t>(size), /*firstAlways=*/batch == 0, [&](size_t i) {
+        Rng rng = root.fork(batch).fork(i);
+        return space->plan(space->randomPools(rng));
+      });
+      count(wave);
+      for (const Outcome &outcome : wave.outcomes)
+        if (outcome.made && outcome.makespanNs == kInfeasibleObjective && !firstError)
+          firstError = outcome.error;
+      offer(wave, "random");
+    }
+    stopped |= budget.mustStop();
+  }
+
+  /// A baseline that makes one plan, in the first order.
+  void planOnce(const std::string &name, Expected<Plan> (*planner)(const SwapProblem &)) {
     Wave wave = runWave(1, /*firstAlways=*/true,
-                        [&](size_t) { return planOdSwap(space->problemFor(space->orders().front().second)); });
+                        [&](size_t) { return planner(space->problemFor(space->orders().front().second)); });
     count(wave);
-    addBaseline("odswap", wave.outcomes[0]);
-    if (params.solver == "odswap" && !wave.plan)
+    addBaseline(name, wave.outcomes[0]);
+    if (params.solver == name && !wave.plan)
       firstError = wave.outcomes[0].error;
-    offer(wave, "odswap");
+    offer(wave, name);
   }
 
   /// Plans the seeds the budget allows, the first in any case, in waves so that
@@ -436,7 +496,7 @@ private:
                      [](const auto &a, const auto &b) { return *a.objective < *b.objective; });
   }
 
-  void breed(Mutation kind, int64_t evaluations, std::optional<Clock::time_point> deadline) {
+  void breed(Mutation kind, int64_t evaluations, std::optional<Clock::time_point> deadline, Parts vary = {}) {
     if (!mayContinue() || evaluations <= result.evaluations)
       return;
     GeneticProblem<Candidate> problem;
@@ -445,19 +505,23 @@ private:
       return plan ? simulate(graph, machine, costs, *plan).makespanNs : kInfeasibleObjective;
     };
     problem.crossover = [&](const Candidate &mother, const Candidate &father, Rng &rng) {
-      return space->crossover(mother, father, rng);
+      return space->crossover(mother, father, rng, vary);
     };
-    problem.mutate = [&, kind](Candidate &candidate, Rng &rng) { space->mutate(candidate, kind, rng); };
+    problem.mutate = [&](Candidate &candidate, Rng &rng) { space->mutate(candidate, kind, rng, vary); };
     const int64_t before = result.evaluations;
     problem.progress = [&](int64_t objective, int64_t done) {
       result.evaluations = before + done;
       report(std::min(bestNs, objective));
     };
     GeneticParams genetic;
-    genetic.population = kPopulation;
-    genetic.elites = kind == Mutation::Paper ? 1 : kPopulation / 4;
+    if (kind == Mutation::Paper) {
+      genetic.population = kPaperPopulation;
+    } else {
+      genetic.population = kPopulation;
+      genetic.elites = kPopulation / 4;
+      genetic.stallEvaluations = kStallEvaluations;
+    }
     genetic.target = result.lowerBoundNs;
-    genetic.stallEvaluations = kStallEvaluations;
     genetic.budget = {evaluations - before, deadline, budget.interrupt};
     genetic.seed = params.seed;
     genetic.threads = threads;
@@ -549,7 +613,13 @@ private:
 
 } // namespace
 
-std::vector<std::string> searchSolverNames() { return {"default", "greedy", "swapadvisor", "odswap", "ideal"}; }
+std::vector<std::string> searchSolverNames() {
+  std::vector<std::string> names = {"default", "greedy"};
+  for (const PaperSearch &search : kPaperSearches)
+    names.push_back(search.name);
+  names.insert(names.end(), {"random", "odswap", "activations-only", "ideal"});
+  return names;
+}
 
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params) {
   std::vector<std::string> names = searchSolverNames();

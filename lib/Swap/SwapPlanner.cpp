@@ -318,14 +318,19 @@ std::vector<int64_t> sluice::tensorSizes(const SwapProblem &problem, MemoryId me
 }
 
 std::vector<int64_t> sluice::minimumObjects(const SwapProblem &problem, MemoryId memory,
-                                            const std::vector<int64_t> &objectBytes) {
+                                            const std::vector<int64_t> &objectBytes,
+                                            std::span<const std::pair<int64_t, int64_t>> classOfSize) {
   std::vector<int64_t> most(objectBytes.size(), 0), here(objectBytes.size(), 0);
   for (const OperatorId op : problem.order) {
     if (problem.machine.device(problem.placement[op.index()]).memory != memory)
       continue;
     std::fill(here.begin(), here.end(), 0);
     auto count = [&](int64_t bytes) {
-      auto at = std::lower_bound(objectBytes.begin(), objectBytes.end(), alignUp(bytes));
+      int64_t takes = alignUp(bytes);
+      auto entry = std::lower_bound(classOfSize.begin(), classOfSize.end(), std::pair(takes, int64_t(0)));
+      if (entry != classOfSize.end() && entry->first == takes)
+        takes = entry->second;
+      auto at = std::lower_bound(objectBytes.begin(), objectBytes.end(), takes);
       if (bytes > 0 && at != objectBytes.end())
         ++here[static_cast<size_t>(at - objectBytes.begin())];
     };

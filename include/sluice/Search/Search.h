@@ -80,6 +80,9 @@ struct SearchResult {
   /// No plan of this problem is faster: of this placement if it was given,
   /// else of any.
   int64_t lowerBoundNs = 0;
+  /// As lowerBoundNs, of plans that may also run operators twice instead of
+  /// copying; 0 where several devices may compute and the placement is open.
+  int64_t recomputeBoundNs = 0;
   std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
   std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes, likewise.
   std::vector<Baseline> baselines;
@@ -92,7 +95,18 @@ struct SearchResult {
 ///               search around the best
 ///  greedy       four orders x all eviction policies, and three pools
 ///  swapadvisor  the paper's genetic search over orders and pools alone
+///  swapadvisor-schedule
+///               the same over orders; the pool is that of the best greedy plan
+///  swapadvisor-pool
+///               the same over pools; the order is that of the best greedy plan
+///  swapadvisor-free-classes
+///               the same over orders and pools in which any size may be in any
+///               class, which the paper restricts
+///  random       the best of random orders with random pools
 ///  odswap       on-demand swapping, replayed (the paper's baseline)
+///  activations-only
+///               parameters stay, activations swap, in the model's order (as
+///               vDNN and TFLMS); infeasible where parameters leave no room
 ///  ideal        unlimited memory; infeasible where that exceeds the capacity
 std::vector<std::string> searchSolverNames();
 

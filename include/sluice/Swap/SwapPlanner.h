@@ -18,6 +18,8 @@
 #include "sluice/Plan/Plan.h"
 #include "sluice/Swap/SwapProblem.h"
 
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -37,6 +39,9 @@ struct SwapParams {
   double idleWeight = 1.0;
   /// CostAware: a copy that lies d operators ahead weighs d to minus this.
   double distanceExponent = 0.5;
+  /// Outputs take the place of operands that die, where operators allow it. Less
+  /// is evicted, but from addresses chosen for another tensor.
+  bool inPlace = false;
   /// What a pass evicts the next one copies out when it is written, which keeps
   /// the swap-out stream busy while memory still fills.
   bool saveEarly = true;
@@ -95,14 +100,21 @@ Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, 
 std::vector<int64_t> tensorSizes(const SwapProblem &problem, MemoryId memory);
 /// Per class of ascending object sizes: the most objects one operator needs at
 /// once. A pool with fewer is infeasible.
+/// `classOfSize` as one memory's of PoolParams.
 std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
-                                    const std::vector<int64_t> &objectBytes);
+                                    const std::vector<int64_t> &objectBytes,
+                                    std::span<const std::pair<int64_t, int64_t>> classOfSize = {});
 
 /// Baseline (same paper, section 6): on-demand swapping, least recently used
 /// first, over a best-fit allocator. The first step starts with no parameter in
 /// place and is not the one returned; the decisions of the next are prefetched.
 /// Infeasible also by fragmentation, and says so.
 Expected<Plan> planOdSwap(const SwapProblem &problem);
+
+/// Baseline (vDNN, TFLMS): parameters and states never leave while a step still
+/// needs them, activations swap, Belady's choice first. Infeasible where what
+/// stays leaves no room for some operator, saying by how much.
+Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
 /// Unlimited memory: the capacities are ignored, nothing is ever evicted, every
 /// parameter is in place when a step starts. Arenas are packed close to

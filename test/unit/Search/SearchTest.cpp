@@ -11,8 +11,11 @@
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Swap/SwapPlanner.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 using namespace sluice;
@@ -105,7 +108,7 @@ TEST_CASE("unlimited memory gives the ideal plan at once", "[search]") {
 }
 
 TEST_CASE("the same plan on one, two and seven threads", "[search]") {
-  for (const char *solver : {"default", "swapadvisor"})
+  for (const char *solver : {"default", "swapadvisor", "swapadvisor-free-classes", "random"})
     for (size_t accelerators : {1, 2}) {
       Instance instance = randomInstance(21, 25, accelerators);
       SearchProblem problem = instance.problem(0.5);
@@ -120,6 +123,91 @@ TEST_CASE("the same plan on one, two and seven threads", "[search]") {
       CHECK(one == text(2));
       CHECK(one == text(7));
     }
+}
+
+namespace {
+
+/// Bytes of tensors in accel0, with those of the objects they were given.
+std::map<int64_t, std::set<int64_t>> objectsOf(const Instance &instance, const Plan &plan) {
+  std::map<int64_t, std::set<int64_t>> objects;
+  for (const Residency &residency : plan.residencies)
+    if (residency.memory == MemoryId(1u) && residency.tensor.valid())
+      objects[instance.graph.tensor(residency.tensor).bytes].insert(residency.bytes);
+  return objects;
+}
+
+/// Tensors of one size take objects of one; true if larger ones never take smaller.
+bool ascends(const std::map<int64_t, std::set<int64_t>> &objects) {
+  int64_t before = 0;
+  bool result = true;
+  for (const auto &[bytes, takes] : objects) {
+    CHECK(takes.size() == 1);
+    result &= *takes.begin() >= before;
+    before = *takes.begin();
+  }
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("SwapAdvisor's ablations vary what they say and nothing else", "[search]") {
+  int descending = 0;
+  for (uint64_t seed = 90; seed < 96; ++seed) {
+    Instance instance = randomInstance(seed, 25);
+    SearchProblem problem = instance.problem(0.4);
+    SearchResult whole = solve(problem, evaluations(600, "swapadvisor"));
+    CHECK(ascends(objectsOf(instance, whole.plan)));
+
+    SearchResult pool = solve(problem, evaluations(600, "swapadvisor-pool"));
+    CHECK(ascends(objectsOf(instance, pool.plan)));
+    Schedule order;
+    for (const Command &command : pool.plan.commands)
+      if (command.kind == CommandKind::Launch)
+        order.push_back(command.op);
+    const Schedule starts[] = {modelOrder(instance.graph), memoryAwareOrder(instance.graph),
+                               depthFirstOrder(instance.graph),
+                               criticalPathOrder(instance.graph, instance.costs, instance.placement)};
+    CHECK(std::find(std::begin(starts), std::end(starts), order) != std::end(starts));
+
+    // Its pool is one of three: one class, powers of two, one class a size.
+    SearchResult schedule = solve(problem, evaluations(600, "swapadvisor-schedule"));
+    SwapProblem swap{instance.graph,     instance.machine, instance.costs,
+                     instance.placement, starts[0],        problem.capacityBytes};
+    const std::vector<int64_t> sizes = tensorSizes(swap, MemoryId(1u));
+    int shapes[3] = {0, 0, 0};
+    const auto objects = objectsOf(instance, schedule.plan);
+    for (const auto &[bytes, takes] : objects) {
+      auto power = std::find_if(sizes.rbegin(), sizes.rend(), [&](int64_t size) {
+        return std::bit_width(uint64_t(size)) == std::bit_width(uint64_t(bytes));
+      });
+      shapes[0] += takes.contains(sizes.back());
+      shapes[1] += takes.contains(*power);
+      shapes[2] += takes.contains(bytes);
+    }
+    CHECK(*std::max_element(std::begin(shapes), std::end(shapes)) == static_cast<int>(objects.size()));
+
+    descending += !ascends(objectsOf(instance, solve(problem, evaluations(600, "swapadvisor-free-classes")).plan));
+  }
+  CHECK(descending > 0);
+}
+
+TEST_CASE("the best of more random candidates is never worse", "[search]") {
+  for (uint64_t seed = 100; seed < 104; ++seed) {
+    Instance instance = randomInstance(seed, 25);
+    SearchProblem problem = instance.problem(0.4);
+    SearchResult few = solve(problem, evaluations(17, "random")), many = solve(problem, evaluations(330, "random"));
+    CHECK(many.makespanNs <= few.makespanNs);
+    CHECK(many.evaluations == 330);
+  }
+}
+
+TEST_CASE("bounds with and without recomputation hold beside each other", "[search]") {
+  for (uint64_t seed = 110; seed < 114; ++seed) {
+    Instance instance = randomInstance(seed, 25);
+    SearchResult result = solve(instance.problem(0.2), evaluations(20));
+    CHECK(result.recomputeBoundNs > 0);
+    CHECK(result.recomputeBoundNs <= result.lowerBoundNs);
+  }
 }
 
 TEST_CASE("tiny instances: as good as the best of all orders", "[search]") {
