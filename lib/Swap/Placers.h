@@ -35,6 +35,7 @@ struct Gap {
 class WindowPlacer final : public Placer {
 public:
   WindowPlacer(const SwapParams &params, int64_t base) : params(params), base(base) {}
+  bool worksInPlace() const override { return params.inPlace; }
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:

@@ -420,6 +420,29 @@ Status StepPlanner::runOnHost(uint32_t position) {
   return {};
 }
 
+bool StepPlanner::diesFor(const Operator &op, TensorId operand, TensorId output) const {
+  const Tensor &tensor = index.problem.graph.tensor(operand);
+  if (remaining[operand.index()] != 1 || index.bytes[operand.index()] != index.bytes[output.index()])
+    return false;
+  // What a step begins with is there again when it ends, but for what this replaces.
+  if (!tensor.producer.valid() && tensor.kind != TensorKind::Input)
+    return index.problem.graph.tensor(output).updates == operand;
+  // An output that is still to be saved may not be lost.
+  return !(options.lazyOutputs && index.hasHome[operand.index()]);
+}
+
+void StepPlanner::chooseInPlace(const Operator &op, uint32_t memory) {
+  inPlaceOf.assign(op.outputs.size(), TensorId());
+  for (auto [input, output] : op.inPlace) {
+    TensorId operand = op.inputs[input], made = op.outputs[output];
+    bool isTaken = std::find(inPlaceOf.begin(), inPlaceOf.end(), operand) != inPlaceOf.end();
+    if (inPlaceOf[output].valid() || isTaken || index.bytes[made.index()] == 0 || resideElsewhere(operand, memory) ||
+        !diesFor(op, operand, made))
+      continue;
+    inPlaceOf[output] = operand;
+  }
+}
+
 Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
   const Operator &op = index.operatorAt(position);
   OperatorId id = index.opAt(position);
@@ -438,8 +461,12 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
     else
       request.pinned.push_back(at);
   }
-  for (TensorId t : op.outputs)
-    request.wants.push_back({t, index.bytes[t.index()], false, 0, 0});
+  inPlaceOf.assign(op.outputs.size(), TensorId());
+  if (placer.worksInPlace())
+    chooseInPlace(op, memory);
+  for (size_t i = 0; i < op.outputs.size(); ++i)
+    if (!inPlaceOf[i].valid())
+      request.wants.push_back({op.outputs[i], index.bytes[op.outputs[i].index()], false, 0, 0});
   if (op.workspaceBytes > 0)
     request.wants.push_back({TensorId(), alignUp(op.workspaceBytes), false, 0, 0});
   if (!request.wants.empty())
@@ -482,6 +509,17 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
     uint32_t at = resident[index.spot(t, memory)];
     waitForWriter(at);
     launch.reads.push_back(ResidencyId(at));
+  }
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (!inPlaceOf[i].valid())
+      continue;
+    uint32_t operand = resident[index.spot(inPlaceOf[i], memory)];
+    const int64_t offset = plan.residencies[operand].offset;
+    release(operand);
+    TensorId made = op.outputs[i];
+    uint32_t id = addResidency({made, MemoryId(memory), Segment::Arena, offset, index.bytes[made.index()], false});
+    occupy(id);
+    launch.writes.push_back(ResidencyId(id));
   }
   // Placers may reorder wants; the operator's order is the contract.
   for (size_t i = 0; i < op.outputs.size(); ++i)

@@ -43,6 +43,9 @@ class StepPlanner;
 class Placer {
 public:
   virtual ~Placer() = default;
+  /// Outputs may take the place of operands that die, where their operator lets
+  /// them; they are then not in `wants`.
+  virtual bool worksInPlace() const { return false; }
   virtual Status place(const StepPlanner &state, PlaceRequest &request) = 0;
 };
 
@@ -149,6 +152,11 @@ private:
   void release(uint32_t residency);
   void releaseIfDone(TensorId t, uint32_t memory);
 
+  /// Whether nobody needs the operand once `op` has run: its place is free for
+  /// `output`.
+  bool diesFor(const Operator &op, TensorId operand, TensorId output) const;
+  /// Per output of `op`: the operand whose place it takes, or an invalid one.
+  void chooseInPlace(const Operator &op, uint32_t memory);
   Status runOnHost(uint32_t position);
   Status runOnAccelerator(uint32_t position, Placer &placer);
   Status evictRange(uint32_t memory, int64_t offset, int64_t end, uint32_t position);
@@ -175,6 +183,7 @@ private:
   std::vector<uint32_t> initialResidencies;
   std::vector<Kept> initialKept;
   PlaceRequest request;
+  std::vector<TensorId> inPlaceOf; ///< Of chooseInPlace.
   int64_t makespan = 0, copiedBytes = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "Problems.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -220,6 +221,87 @@ TEST_CASE("saving early what will be evicted earns its keep", "[swap]") {
   }
   INFO(static_cast<double>(early) / static_cast<double>(late));
   CHECK(early < late);
+}
+
+TEST_CASE("an operand that dies leaves its place to the result", "[swap]") {
+  Instance instance;
+  instance.machine = makeMachine(1);
+  Graph &graph = instance.graph;
+  TensorId x = addTensor(graph, "x", 64, TensorKind::Input), last = x;
+  // Lives throughout, so that not everything fits.
+  TensorId held = addTensor(graph, "held", 4 * kMiB);
+  addOperator(graph, "hold", {x}, {held});
+  for (int i = 0; i < 6; ++i) {
+    TensorId next = addTensor(graph, concat("value", i), 4 * kMiB);
+    OperatorId op = addOperator(graph, concat("op", i), {last}, {next});
+    if (i > 0)
+      graph.mutableOp(op).inPlace = {{0, 0}};
+    last = next;
+  }
+  TensorId state = addTensor(graph, "state", 4 * kMiB, TensorKind::State);
+  TensorId updated = addTensor(graph, "updated", 4 * kMiB);
+  graph.setUpdates(updated, state);
+  OperatorId update = addOperator(graph, "update", {last, state}, {updated});
+  TensorId end = addTensor(graph, "end", 64);
+  addOperator(graph, "release", {held}, {end});
+  graph.mutableTensor(end).isOutput = true;
+  SwapParams params;
+  params.inPlace = true;
+  SECTION("a chain needs one place") {
+    graph.mutableOp(update).inPlace = {{1, 0}};
+    complete(instance);
+    instance.capacity[1] = 12 * kMiB + 64;
+    Expected<Plan> plan = planSwapOffsets(instance.problem(), params);
+    REQUIRE(plan);
+    std::set<int64_t> places;
+    for (const Residency &r : plan->residencies)
+      if (r.memory == MemoryId(1) && r.tensor.valid() && graph.tensor(r.tensor).name.starts_with("value"))
+        places.insert(r.offset);
+    CHECK(places.size() == 1);
+    // The new value where the old one was.
+    std::set<int64_t> stateAt;
+    for (const Residency &r : plan->residencies)
+      if (r.memory == MemoryId(1) && (r.tensor == state || r.tensor == updated))
+        stateAt.insert(r.offset);
+    CHECK(stateAt.size() == 1);
+  }
+  SECTION("not what is read again, is a parameter, or another size") {
+    OperatorId again = addOperator(graph, "again", {TensorId(2), TensorId(4)}, {addTensor(graph, "both", 4 * kMiB)});
+    graph.mutableTensor(graph.op(again).outputs[0]).isOutput = true;
+    TensorId weight = addTensor(graph, "weight", 4 * kMiB, TensorKind::Parameter);
+    TensorId small = addTensor(graph, "small", kMiB);
+    OperatorId other = addOperator(graph, "other", {weight, TensorId(2)}, {addTensor(graph, "sum", 4 * kMiB)});
+    graph.mutableOp(other).inPlace = {{0, 0}};
+    OperatorId shrink = addOperator(graph, "shrink", {graph.op(other).outputs[0]}, {small});
+    graph.mutableOp(shrink).inPlace = {{0, 0}};
+    complete(instance);
+    instance.capacity[1] = 24 * kMiB;
+    // The validator proves that nothing live is written over.
+    REQUIRE(planSwapOffsets(instance.problem(), params));
+  }
+  SECTION("random graphs, tight") {
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      Instance random;
+      Rng rng(seed);
+      fillRandom(random, rng, 20, 1 + static_cast<int>(seed % 2));
+      for (uint32_t i = 0; i < random.graph.numOperators(); ++i) {
+        Operator &op = random.graph.mutableOp(OperatorId(i));
+        for (uint32_t in = 0; in < op.inputs.size(); ++in)
+          for (uint32_t out = 0; out < op.outputs.size(); ++out)
+            if (rng.chance(0.7))
+              op.inPlace.push_back({in, out});
+      }
+      std::vector<MinimumBytes> minimum = minimumBytes(random.problem());
+      std::vector<int64_t> peak = livenessPeakBytes(random.problem());
+      for (double share : {0.0, 0.4}) {
+        for (size_t m = 1; m < minimum.size(); ++m)
+          random.capacity[m] = minimum[m].bytes + static_cast<int64_t>(share * double(peak[m] - minimum[m].bytes));
+        Expected<Plan> plan = planSwapOffsets(random.problem(), params);
+        INFO(seed << " " << (plan ? "" : plan.error().message));
+        CHECK(plan);
+      }
+    }
+  }
 }
 
 TEST_CASE("values cross between accelerators by the host or a direct link", "[swap]") {
