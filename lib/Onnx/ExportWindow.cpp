@@ -74,6 +74,54 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
   return success();
 }
 
+/// MaxPool's second result.
+LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
+  ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
+  SmallVector<int64_t> pads(op.getPadsLow());
+  for (size_t i = 0; i < from.size(); ++i) {
+    int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, inside = from[i] + op.getPadsLow()[i];
+    pads.push_back(std::max<int64_t>(0, (to[i] - 1) * op.getStrides()[i] + reach - inside));
+    if (countWindows(inside + pads.back() - reach, op.getStrides()[i], inside, false) != to[i])
+      return writer.refuse("ONNX has no windows that leave the end of their input out");
+  }
+  writer.nodeOfSecond("MaxPool", writer.operands())
+      .set("kernel_shape", op.getKernel())
+      .set("strides", op.getStrides())
+      .set("pads", pads)
+      .set("dilations", op.getDilations())
+      .set("storage_order", int64_t(op.getColumnMajor()));
+  return success();
+}
+
+/// Our positions count elements, ONNX's go from -1 to 1.
+LogicalResult gridSample(GridSampleOp op, NodeWriter &writer) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  bool corners = !op.getAtEdges();
+  if (!onnximport::elementTypeOf(op.getPositions()).isF32())
+    return writer.refuse("its positions are not of 32 bits");
+  SmallVector<double> factors, offsets;
+  for (size_t axis = shape.size(); axis-- > 2;) {
+    auto extent = static_cast<double>(shape[axis]);
+    if (extent == (corners ? 1 : 0))
+      return writer.refuse("it samples no more than one element");
+    factors.push_back(static_cast<float>(2 / (corners ? extent - 1 : extent)));
+    offsets.push_back(static_cast<float>((corners ? 0 : 1 / extent) - 1));
+  }
+  std::string scaled =
+      writer.step("Mul", {writer.name(op.getPositions()), writer.numbers("factors", factors)}).output();
+  std::string grid = writer.step("Add", {scaled, writer.numbers("offsets", offsets)}).output();
+  // Images alone, and other names, before opset 20.
+  bool isOld = writer.opset() < 20;
+  const char *mode = op.getMode() == ResizeMode::nearest  ? "nearest"
+                     : op.getMode() == ResizeMode::linear ? (isOld ? "bilinear" : "linear")
+                                                          : (isOld ? "bicubic" : "cubic");
+  writer.node("GridSample", {writer.name(op.getInput()), grid}, shape.size() == 4 ? kExportOpset : 20)
+      .set("mode", mode)
+      .set("padding_mode", stringifySamplePadding(op.getPadding()))
+      .set("align_corners", int64_t(corners));
+  return success();
+}
+
 LogicalResult roiAlign(RoiAlignOp op, NodeWriter &writer) {
   writer.node("RoiAlign", writer.operands())
       .set("output_height", static_cast<int64_t>(op.getHeight()))
@@ -128,9 +176,8 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
 }
 
 constexpr ExportEntry kExports[] = {
-    exports<PoolOp, pool>(),
-    exports<ResizeOp, resize>(),
-    exports<RoiAlignOp, roiAlign>(),
+    exports<PoolOp, pool>(),           exports<ResizeOp, resize>(),         exports<RoiAlignOp, roiAlign>(),
+    exports<PoolIndexOp, poolIndex>(), exports<GridSampleOp, gridSample>(),
 };
 
 } // namespace

@@ -72,7 +72,7 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     return scope.function || scope.values.contains(name) || scope.initializers.contains(name);
   });
   if (scope == scopes.rend() || (!scope->values.contains(name) && !scope->initializers.contains(name)))
-    return Value(); // Sparse initializers, listed as unsupported already.
+    return Value(); // Listed as unsupported already.
   if (auto found = scope->values.find(name); found != scope->values.end())
     return found->second;
   Expected<TensorData> data = model.tensor(*scope->initializers.lookup(name));
@@ -104,8 +104,20 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
 Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
   for (const ::onnx::TensorProto &initializer : graph.initializer())
     scopes.back().initializers[initializer.name()] = &initializer;
-  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer())
-    unsupported.push_back(concat("initializer '", sparse.values().name(), "': it is sparse"));
+  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
+    const std::string &name = sparse.values().name();
+    Expected<TensorData> data = denseData(model, sparse);
+    if (!data && data.error().code != ErrorCode::Unsupported)
+      return propagate(data);
+    ElementsAttr value = data ? constantAttribute(builder.getContext(), *data, name) : ElementsAttr();
+    if (!value) {
+      unsupported.push_back(concat(
+          "initializer '", name,
+          "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
+      continue;
+    }
+    scopes.back().values[name] = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
+  }
   // Constants first, wherever they stand: of several with one name the last holds, and holds everywhere.
   auto isConstant = [](const ::onnx::NodeProto &node) {
     return node.op_type() == "Constant" && node.domain().empty() && node.input_size() == 0;

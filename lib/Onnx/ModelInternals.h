@@ -5,6 +5,7 @@
 #ifndef SLUICE_LIB_ONNX_MODELINTERNALS_H
 #define SLUICE_LIB_ONNX_MODELINTERNALS_H
 
+#include "sluice/Onnx/ModelFile.h"
 #include "sluice/Onnx/TensorData.h"
 
 #include <functional>
@@ -39,6 +40,9 @@ std::vector<int> nodeOrder(const ::onnx::GraphProto &graph);
 
 /// "'conv1'", or for a node without a name "number 3, a 'Conv',".
 std::string describeNode(const ::onnx::GraphProto &graph, int index);
+
+/// A sparse constant of the model, zeros filled in.
+Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTensorProto &sparse);
 
 /// A function's body with the attributes of a call where it refers to them; what neither gives is left out.
 ::onnx::FunctionProto withAttributes(const ::onnx::FunctionProto &function, const ::onnx::NodeProto &call);

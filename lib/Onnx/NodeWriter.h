@@ -54,6 +54,8 @@ public:
 
   /// The node that computes the operator's results. `since`: the opset that its type, or this form of it, is from.
   Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
+  /// The same for a node whose first output the operator does not have.
+  Node nodeOfSecond(llvm::StringRef type, std::vector<std::string> inputs);
   /// A node before it, with one result.
   Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
 
@@ -71,6 +73,7 @@ public:
   std::string reason;
 
 private:
+  void addResults(::onnx::NodeProto &proto);
   ProgramWriter &program;
 };
 

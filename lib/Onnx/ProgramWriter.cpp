@@ -132,6 +132,18 @@ std::vector<std::string> NodeWriter::operands() const {
 
 Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t since) {
   ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), since, &op);
+  addResults(proto);
+  return Node(proto);
+}
+
+Node NodeWriter::nodeOfSecond(StringRef type, std::vector<std::string> inputs) {
+  ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), kExportOpset, &op);
+  proto.add_output(uniqueName(program.nodeBase(op) + ".unread", program.valueNames));
+  addResults(proto);
+  return Node(proto);
+}
+
+void NodeWriter::addResults(::onnx::NodeProto &proto) {
   proto.set_name(program.nodeBase(op));
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     std::string &name = program.names[result];
@@ -142,7 +154,6 @@ Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t s
     }
     proto.add_output(name);
   }
-  return Node(proto);
 }
 
 Node NodeWriter::step(StringRef type, std::vector<std::string> inputs, int64_t since) {

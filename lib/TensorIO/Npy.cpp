@@ -223,12 +223,20 @@ Expected<HostTensor> readNpy(const std::string &path) {
   return tensor;
 }
 
+/// NPY's name of a type; of one that it lacks, that of the bytes it is stored in.
+static std::string_view codeOf(ElementType type) {
+  for (const TypeCode &entry : kCodes)
+    if (entry.type == type)
+      return entry.code;
+  if (isFloatingPoint(type))
+    return "V1";
+  return type == ElementType::Int4 || type == ElementType::Int2 ? "i1" : "u1";
+}
+
 std::string formatNpy(const HostTensor &tensor) {
-  const TypeCode *code = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                      [&](const TypeCode &entry) { return entry.type == tensor.type; });
   std::string header = "{'descr': '";
   header += elementBytes(tensor.type) == 1 ? '|' : '<';
-  header += code->code;
+  header += codeOf(tensor.type);
   header += "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < tensor.shape.size(); ++i)
     header += (i ? ", " : "") + std::to_string(tensor.shape[i]);

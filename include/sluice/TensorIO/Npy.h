@@ -15,6 +15,8 @@ namespace sluice {
 /// f4, f8, i1..i8, u1..u8 and b1, in C order (a Fortran-ordered file is refused
 /// unless it has one dimension or none). NPY has no bfloat16: two-byte voids
 /// (V2), which numpy with ml_dtypes saves it as, are read and written for it.
+/// Smaller types are written as the bytes they are stored in: integers as i1 or
+/// u1, floats as V1.
 /// Fails on anything malformed, and unless the data has exactly the shape's
 /// size; booleans other than 0 read as 1. `origin` names the text in errors.
 Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin);

@@ -83,9 +83,7 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
                                               "batch_norm_train",
                                               "nonzero",
                                               "non_max_suppression",
-                                              "random",
-                                              "pool_index",
-                                              "grid_sample"};
+                                              "random"};
   for (mlir::RegisteredOperationName name : context.getRegisteredOperationsByDialect("dataflow")) {
     if (name.stripDialect() == "constant")
       continue;

@@ -84,6 +84,52 @@ TEST_CASE("Inputs with fixed data specialise the program", "[onnx][import]") {
   CHECK_THAT(messageOf(importModel(context, *model, options)), Contains("data given for input 'shape' is"));
 }
 
+TEST_CASE("Sparse initializers become dense", "[onnx][import]") {
+  ::onnx::ModelProto proto = reluModel();
+  auto *sparse = proto.mutable_graph()->add_sparse_initializer();
+  for (int64_t dim : {2, 3})
+    sparse->add_dims(dim);
+  auto *values = sparse->mutable_values(), *indices = sparse->mutable_indices();
+  values->set_name("w");
+  values->set_data_type(onnxtype::Float);
+  values->add_dims(2);
+  for (float value : {5.0f, 7.0f})
+    values->add_float_data(value);
+  indices->set_data_type(onnxtype::Int64);
+  indices->add_dims(2);
+  for (int64_t index : {1, 5})
+    indices->add_int64_data(index);
+  auto *node = proto.mutable_graph()->add_node();
+  node->set_op_type("Add");
+  node->add_input("x");
+  node->add_input("w");
+  node->add_output("z");
+  proto.mutable_graph()->mutable_output(0)->set_name("z");
+  auto imported = [&](mlir::MLIRContext &context) {
+    Expected<ModelFile> model = openProto(proto);
+    REQUIRE(model);
+    ImportOptions options;
+    options.dims.values["N"] = 3;
+    return importModel(context, *model, options);
+  };
+  mlir::MLIRContext context;
+  auto module = imported(context);
+  REQUIRE(module);
+  std::vector<float> dense;
+  (*module)->walk([&](dataflow::ConstantOp op) {
+    for (float value : llvm::cast<mlir::DenseElementsAttr>(op.getValue()).getValues<float>())
+      dense.push_back(value);
+  });
+  CHECK(dense == std::vector<float>{0, 5, 0, 0, 0, 7});
+
+  indices->set_int64_data(1, 6);
+  CHECK_THAT(messageOf(imported(context)), Contains("index"));
+  indices->set_int64_data(1, 5);
+  sparse->set_dims(0, int64_t(1) << 40);
+  sparse->set_dims(1, 3);
+  CHECK_THAT(messageOf(imported(context)), Contains("when dense"));
+}
+
 TEST_CASE("Operators keep their nodes' names as locations", "[onnx][import]") {
   Expected<ModelFile> model = openProto(reluModel());
   REQUIRE(model);

@@ -30,6 +30,22 @@ std::vector<T> elementsOf(const TensorData &data) {
 
 } // namespace
 
+TEST_CASE("Types of less than a byte unpack, low bits first", "[onnx]") {
+  auto unpacked = [](int32_t type, int64_t count, const char *raw) {
+    ::onnx::TensorProto tensor = tensorOf(type, {count});
+    tensor.set_raw_data(raw);
+    std::vector<int> values;
+    for (std::byte byte : unpackedBytes(*inlineTensorData(tensor, nullptr)))
+      values.push_back(static_cast<int8_t>(byte));
+    return values;
+  };
+  CHECK(unpacked(onnxtype::UInt4, 3, "\x21\x0f") == std::vector<int>{1, 2, 15});
+  CHECK(unpacked(onnxtype::Int4, 3, "\x81\x0f") == std::vector<int>{1, -8, -1});
+  CHECK(unpacked(onnxtype::UInt2, 5, "\x1b\x02") == std::vector<int>{3, 2, 1, 0, 2});
+  CHECK(unpacked(onnxtype::Int2, 5, "\x1b\x02") == std::vector<int>{-1, -2, 1, 0, -2});
+  CHECK(unpacked(onnxtype::Int8, 2, "\x80\x01") == std::vector<int>{-128, 1});
+}
+
 TEST_CASE("Typed fields decode to packed elements", "[onnx]") {
   SECTION("float16 in int32_data") {
     ::onnx::TensorProto tensor = tensorOf(onnxtype::Float16, {2});

@@ -17,7 +17,11 @@ constexpr int64_t kOnnxTypes[] = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16};
 TEST_CASE("ONNX's numbers", "[tensorio]") {
   for (int64_t number : kOnnxTypes)
     CHECK(static_cast<int64_t>(*elementTypeFromOnnx(number)) == number);
-  for (int64_t number : {int64_t(0), int64_t(8), int64_t(14), int64_t(17), int64_t(-1), int64_t(1) << 40})
+  for (int64_t number : {17, 18, 19, 20, 21, 22, 23, 24, 25, 26}) {
+    CHECK(static_cast<int64_t>(*elementTypeFromOnnx(number)) == number);
+    CHECK(elementBytes(*elementTypeFromOnnx(number)) == 1);
+  }
+  for (int64_t number : {int64_t(0), int64_t(8), int64_t(14), int64_t(27), int64_t(-1), int64_t(1) << 40})
     CHECK_FALSE(elementTypeFromOnnx(number));
   CHECK(elementBytes(ElementType::BFloat16) == 2);
   CHECK(elementTypeName(ElementType::Float16) == "float16");
@@ -35,6 +39,47 @@ TEST_CASE("every half survives widening and narrowing", "[tensorio]") {
       REQUIRE(std::isnan(bfloat16ToFloat(floatToBfloat16(brain))));
     else
       REQUIRE(floatToBfloat16(brain) == half);
+  }
+}
+
+TEST_CASE("floats of 8 and 4 bits", "[tensorio]") {
+  // The tables of OFP8 (Micikevicius et al. 2022), of its FNUZ kin, and of OCP's microscaling formats.
+  auto value = [](ElementType type, int bits) { return smallFloatToFloat(type, static_cast<uint8_t>(bits)); };
+  CHECK(value(ElementType::Float8E4M3FN, 0x7e) == 448);
+  CHECK(value(ElementType::Float8E4M3FN, 0x81) == -0x1p-9f);
+  CHECK(std::isnan(value(ElementType::Float8E4M3FN, 0xff)));
+  CHECK(value(ElementType::Float8E4M3FNUZ, 0x7f) == 240);
+  CHECK(std::isnan(value(ElementType::Float8E4M3FNUZ, 0x80)));
+  CHECK(value(ElementType::Float8E5M2, 0x7b) == 57344);
+  CHECK(value(ElementType::Float8E5M2, 0xfc) == -HUGE_VALF);
+  CHECK(std::isnan(value(ElementType::Float8E5M2, 0x7d)));
+  CHECK(value(ElementType::Float8E5M2FNUZ, 0x7f) == 57344);
+  CHECK(value(ElementType::Float8E8M0, 127) == 1);
+  CHECK(value(ElementType::Float8E8M0, 0) == 0x1p-127f);
+  CHECK(std::isnan(value(ElementType::Float8E8M0, 255)));
+  const float fours[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (int code = 0; code < 16; ++code)
+    CHECK(value(ElementType::Float4E2M1, code) == (code < 8 ? 1 : -1) * fours[code % 8]);
+}
+
+TEST_CASE("outputs are cut to their extents", "[tensorio]") {
+  HostTensor y = *makeTensor("y", ElementType::Int8, {2, 3, 2}),
+             count = *makeTensor("y:extent1", ElementType::Int64, {});
+  for (int i = 0; i < 12; ++i)
+    y.data<int8_t>()[i] = static_cast<int8_t>(i);
+  *count.data<int64_t>() = 2;
+  std::vector<HostTensor> outputs{y, count};
+  REQUIRE(cutToExtents(outputs));
+  REQUIRE(outputs.size() == 1);
+  CHECK(outputs[0].shape == std::vector<int64_t>{2, 2, 2});
+  std::vector<int> values;
+  for (int64_t i = 0; i < outputs[0].numElements(); ++i)
+    values.push_back(outputs[0].data<int8_t>()[i]);
+  CHECK(values == std::vector<int>{0, 1, 2, 3, 6, 7, 8, 9});
+  for (int64_t wrong : {-1, 4}) {
+    *count.data<int64_t>() = wrong;
+    outputs = {y, count};
+    CHECK_FALSE(cutToExtents(outputs));
   }
 }
 
