@@ -323,9 +323,6 @@ private:
       case Branching::LowestFirst:
         ranked.emplace_back(floor, state[s].numFirst, s);
         break;
-      case Branching::TightFirst:
-        ranked.emplace_back(slack, state[s].numFirst, s);
-        break;
       }
     }
     // The item of the least bound is always a candidate, so one exists.

@@ -24,7 +24,6 @@ namespace sluice::memory {
 enum class Branching : uint8_t {
   FewestFirst, ///< The one with the fewest candidates.
   LowestFirst, ///< The one with the lowest floor: skyline order.
-  TightFirst,  ///< The one that can waste least.
 };
 
 struct CanonicalParams {

@@ -14,9 +14,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       offsetsFromCsv({reinterpret_cast<const char *>(data), size}, "fuzz", &offsets);
   if (!problem || problem->buffers.size() > 200)
     return 0;
-  BestFitParams params;
-  params.evaluations = 4;
-  if (Expected<OffsetSolution> solution = solveOffsetsBestFit(*problem, params))
+  BestFitParams bestFit;
+  bestFit.evaluations = 4;
+  if (Expected<OffsetSolution> solution = solveOffsetsBestFit(*problem, bestFit))
+    if (!validate(*problem, *solution))
+      std::abort();
+  OffsetParams search;
+  search.budget.evaluations = 500;
+  if (Expected<OffsetSolution> solution = solveOffsets(*problem, search))
     if (!validate(*problem, *solution))
       std::abort();
   return 0;
