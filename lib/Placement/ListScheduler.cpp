@@ -93,6 +93,12 @@ Interval ListScheduler::tryPlace(OperatorId op, DeviceId device) const {
       ready = std::max(ready, routes.timeNs(Machine::hostMemory(), memory, tensor.bytes));
     }
   }
+  // A state is updated in place, once all have read it.
+  for (TensorId output : graph.op(op).outputs)
+    if (TensorId state = graph.tensor(output).updates; state.valid())
+      for (OperatorId reader : graph.tensor(state).consumers)
+        if (reader != op)
+          ready = std::max(ready, solution.intervals[reader.index()].endNs);
   const IdleSlots &slots = idle[device.index()];
   int64_t duration = problem.costs->timeNs(op, device);
   int64_t start = insertion ? slots.earliestStart(ready, duration) : std::max(ready, slots.lastEnd());
@@ -144,6 +150,12 @@ PlacementSolution ListScheduler::finish(std::string solver) && {
   return std::move(solution);
 }
 
+OperatorId writerAfter(const Graph &graph, OperatorId reader, TensorId input) {
+  TensorId next = graph.tensor(input).updatedBy;
+  OperatorId writer = next.valid() ? graph.tensor(next).producer : OperatorId();
+  return writer.valid() && writer != reader ? writer : OperatorId();
+}
+
 std::vector<double> upwardRanks(const PlacementProblem &problem, const Routes &routes,
                                 std::span<const OperatorId> topological, bool communication) {
   const Graph &graph = *problem.graph;
@@ -164,6 +176,9 @@ std::vector<double> upwardRanks(const PlacementProblem &problem, const Routes &r
       if (tensor.isOutput && communication)
         after = std::max(after, routes.meanHostNs(tensor.bytes));
     }
+    for (TensorId input : graph.op(op).inputs)
+      if (OperatorId writer = writerAfter(graph, op, input); writer.valid())
+        after = std::max(after, ranks[writer.index()]);
     ranks[op.index()] = mean + after;
   }
   return ranks;

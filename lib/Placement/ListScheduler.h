@@ -70,8 +70,13 @@ private:
   PlacementSolution solution;
 };
 
+/// Who updates the state that `reader` reads as `input`, and so comes after it;
+/// invalid where none does, or the reader itself.
+OperatorId writerAfter(const Graph &graph, OperatorId reader, TensorId input);
+
 /// Upward ranks: mean time plus the greatest over readers of communication and
-/// their rank. With communication also the way of outputs to the host.
+/// their rank, and over those who update what it reads, of their rank. With
+/// communication also the way of outputs to the host.
 std::vector<double> upwardRanks(const PlacementProblem &problem, const Routes &routes,
                                 std::span<const OperatorId> topological, bool communication);
 /// Descending ranks, predecessors first where equal.

@@ -64,6 +64,9 @@ static std::vector<double> downwardRanks(const PlacementProblem &problem, const 
       for (OperatorId reader : graph.tensor(output).consumers)
         ranks[reader.index()] = std::max(ranks[reader.index()], arrival);
     }
+    for (TensorId input : graph.op(op).inputs)
+      if (OperatorId writer = writerAfter(graph, op, input); writer.valid())
+        ranks[writer.index()] = std::max(ranks[writer.index()], end);
   }
   return ranks;
 }

@@ -61,6 +61,13 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
         return fail("operator '", op.name, "' starts at ", when.startNs, " ns, its input '", tensor.name,
                     "' arrives at ", arrival);
     }
+    for (TensorId output : op.outputs)
+      if (TensorId state = graph.tensor(output).updates; state.valid())
+        for (OperatorId reader : graph.tensor(state).consumers)
+          if (reader != OperatorId(i) && when.startNs < solution.intervals[reader.index()].endNs)
+            return fail("operator '", op.name, "' starts at ", when.startNs, " ns to update state '",
+                        graph.tensor(state).name, "', '", graph.op(reader).name, "' reads it until ",
+                        solution.intervals[reader.index()].endNs);
     end = std::max(end, when.endNs);
     for (TensorId output : op.outputs)
       if (graph.tensor(output).isOutput)

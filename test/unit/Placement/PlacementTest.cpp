@@ -78,6 +78,48 @@ Instance randomInstance(uint64_t seed, size_t operators, size_t devices) {
   return instance;
 }
 
+/// Layers of a forward, an update and a backward operator, that all read the
+/// layer's weight. The update comes before the last reader in the graph's order.
+Instance trainingInstance(uint64_t seed, size_t layers, size_t devices) {
+  Rng rng(seed);
+  Instance instance;
+  instance.machine = star(devices);
+  Graph &graph = instance.graph;
+  graph.name = concat("training", seed);
+  auto tensor = [&](TensorKind kind) {
+    Tensor tensor;
+    tensor.name = concat("t", graph.numTensors());
+    tensor.kind = kind;
+    tensor.bytes = static_cast<int64_t>(rng.below(60));
+    return graph.addTensor(tensor);
+  };
+  auto op = [&](std::vector<TensorId> inputs) {
+    Operator op;
+    op.name = concat("op", graph.numOperators());
+    op.inputs = std::move(inputs);
+    op.outputs = {tensor(TensorKind::Activation)};
+    TensorId output = op.outputs.front();
+    graph.addOperator(op);
+    return output;
+  };
+  std::vector<TensorId> values{tensor(TensorKind::Input)}, weights;
+  for (size_t layer = 0; layer < layers; ++layer) {
+    weights.push_back(tensor(TensorKind::State));
+    values.push_back(op({values.back(), weights.back()}));
+  }
+  TensorId gradient = values.back();
+  for (size_t layer = layers; layer-- > 0;) {
+    TensorId weight = weights[layer], updated = op({gradient, values[layer], weight});
+    graph.mutableTensor(updated).bytes = graph.tensor(weight).bytes;
+    graph.setUpdates(updated, weight);
+    gradient = op({gradient, weight});
+  }
+  instance.costs.numDevices = devices;
+  for (size_t i = 0; i < graph.numOperators() * devices; ++i)
+    instance.costs.operatorNs.push_back(1 + static_cast<int64_t>(rng.below(100)));
+  return instance;
+}
+
 int64_t makespan(const PlacementProblem &problem, const std::string &solver) {
   Expected<PlacementSolution> solution = solvePlacement(problem, {solver});
   INFO(solver << ": " << (solution ? std::string() : solution.error().message));
@@ -154,6 +196,33 @@ TEST_CASE("the portfolio is never worse than a member", "[placement]") {
       if (solver != "exhaustive")
         CHECK(best <= makespan(instance.problem(), solver));
   }
+}
+
+TEST_CASE("a state is updated after all have read it", "[placement]") {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    for (auto [layers, devices] : {std::pair(3, 2), std::pair(3, 3), std::pair(40, 3)}) {
+      Instance instance = trainingInstance(seed, layers, devices);
+      REQUIRE(instance.graph.check());
+      for (const std::string &solver : placementSolverNames())
+        if (solver != "exhaustive" || layers <= 3)
+          makespan(instance.problem(), solver);
+    }
+    Instance small = trainingInstance(seed, 3, 2);
+    for (const std::string &solver : placementSolverNames())
+      CHECK(makespan(small.problem(), "exhaustive") <= makespan(small.problem(), solver));
+  }
+  // The validator sees an update that does not wait.
+  Instance instance = trainingInstance(1, 1, 2);
+  PlacementProblem problem = instance.problem();
+  PlacementSolution bad = *solvePlacement(problem, {"heft"});
+  REQUIRE(validatePlacement(problem, bad));
+  Interval &update = bad.intervals[1];
+  int64_t duration = update.endNs - update.startNs;
+  update.startNs = bad.intervals[2].endNs - 1;
+  update.endNs = update.startNs + duration;
+  Status status = validatePlacement(problem, bad);
+  REQUIRE_FALSE(status);
+  CHECK(status.error().message.find("to update state 't1', 'op2' reads it until") != std::string::npos);
 }
 
 TEST_CASE("pins and colocation are kept by every solver", "[placement]") {
