@@ -3,7 +3,7 @@
   train.py SLUICE FOLDER
 
 From the same weights and batches: the loss curves agree and the trained weights classify held-out data as well as the
-reference's. A machine with half the memory, and another number of threads, change no bit of the curve or of a state,
+reference's. A machine with half the memory, a second accelerator and another number of threads change no bit of the curve or of a state,
 and copy what their plans say.
 """
 
@@ -121,7 +121,9 @@ def check_training(task, optimizer, steps):
     training = ["--train", "loss=softmax-cross-entropy", "--optimizer", optimizer]
     first = None
     for name, machine in (("host", []), ("emulated", ["--machine", "emulated"]),
-                          ("half of accel0", ["--machine", "emulated", "--memory", "accel0=50%"])):
+                          ("half of accel0", ["--machine", "emulated", "--memory", "accel0=50%"]),
+                          ("two accelerators", ["--machine", "emulated:2", "--memory", "50%", "--solver",
+                                                "place=round-robin"])):
         artifact = os.path.join(FOLDER, f"{task.name}.compiled")
         call("compile", task.model, "-o", artifact, *training, *planning(*machine))
         for threads in "12":
@@ -145,7 +147,7 @@ def check_training(task, optimizer, steps):
     # One of the 640 may lie on the border between two classes.
     assert reached >= wanted - 1 / 640, (task.name, reached, wanted)
     print(f"{task.name}: loss {got[0]:.4f} to {got[-1]:.4f}, curves agree to {worst(got, losses):.1g}, accuracy "
-          f"{reached:.3f} of {wanted:.3f}, {len(states)} states alike in 6 runs, {sum(copied)} bytes copied")
+          f"{reached:.3f} of {wanted:.3f}, {len(states)} states alike in 8 runs, {sum(copied)} bytes copied")
 
 
 def check_optimizer(task, optimizer, *, train_options="", accumulate=1):
