@@ -262,8 +262,9 @@ private:
     reach(bound, share(0.2));
     double slice = 0.08, step = 0.5;
     for (int64_t peak = peakBytes(); peak > bound && !spent(params.budget); peak = peakBytes()) {
-      const auto lower = static_cast<int64_t>(static_cast<double>(peak - bound) * step);
-      switch (reach(peak - std::max(std::min(unitBytes, peak - bound), lower), share(slice))) {
+      const int64_t gap = peak - bound;
+      const auto lower = std::min(gap, static_cast<int64_t>(static_cast<double>(gap) * step));
+      switch (reach(peak - std::max(std::min(unitBytes, gap), lower), share(slice))) {
       case Outcome::Found:
         step = std::min(1.0, step * 2);
         break;
@@ -283,8 +284,9 @@ private:
   /// A share of the whole budget, within what is left of it.
   Budget share(double fraction) const {
     Budget part = params.budget;
-    const auto evaluations = static_cast<int64_t>(static_cast<double>(part.evaluations) * std::min(fraction, 1.0));
-    part.evaluations = std::min(part.evaluations, used + 1 + evaluations);
+    const double evaluations = static_cast<double>(part.evaluations) * fraction;
+    if (evaluations < static_cast<double>(part.evaluations - used))
+      part.evaluations = std::min(part.evaluations, used + 1 + static_cast<int64_t>(evaluations));
     if (part.deadline) {
       const auto now = Clock::now();
       part.deadline = std::min(*part.deadline,

@@ -289,6 +289,11 @@ TEST_CASE("the same seed and evaluations give the same packing", "[memory]") {
   CHECK(once->offsets == again->offsets);
   CHECK(once->evaluations == again->evaluations);
   CHECK_FALSE(once->stoppedByClock);
+  // Nor do sizes that a double cannot hold keep it from ending.
+  OffsetProblem huge = problem;
+  for (Buffer &buffer : huge.buffers)
+    buffer.bytes = buffer.bytes * (int64_t(1) << 44) + 1;
+  CHECK(validate(huge, *solveOffsets(huge, evaluations(20'000))));
   // More of them never make it worse.
   CHECK(solveOffsets(problem, evaluations(1))->peakBytes >= once->peakBytes);
 }
