@@ -246,6 +246,12 @@ LogicalResult Train::run(func::FuncOp function) {
       parameters.push_back(state);
   if (parameters.empty())
     return function.emitError("has no trainable parameter");
+  // Below half of the least number it rounds to zero, and 0 / 0 follows.
+  if (StringRef(optimizer).starts_with("adam") && epsilon <= 0x1p-25)
+    for (Value parameter : parameters)
+      if (elementOf(parameter).isF16())
+        return function.emitError("epsilon ") << epsilon.getValue() << " is zero in half precision, that of parameter '"
+                                              << parameter.getDefiningOp<StateOp>().getName() << "', give a larger one";
 
   FailureOr<Value> output = chosenOutput(function);
   if (failed(output))

@@ -3,9 +3,9 @@
 // RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse optimizer=momentum momentum=0.75' | FileCheck %s --check-prefix=MOMENTUM
 // RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse optimizer=momentum nesterov=true' | FileCheck %s --check-prefix=NESTEROV
 // RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse optimizer=adam epsilon=0.125' | FileCheck %s --check-prefix=ADAM
-// RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse optimizer=adamw weight-decay=0.25' | FileCheck %s --check-prefix=ADAMW
+// RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse optimizer=adamw epsilon=0.125 weight-decay=0.25' | FileCheck %s --check-prefix=ADAMW
 // RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse accumulate=4' | FileCheck %s --check-prefix=ACCUMULATE
-// RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse accumulate=4 optimizer=adam' | FileCheck %s --check-prefix=ADAM4
+// RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse accumulate=4 optimizer=adam epsilon=0.125' | FileCheck %s --check-prefix=ADAM4
 // RUN: sluice-opt %s --split-input-file --dataflow-train='loss=mse' -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --check-prefix=NAMES
 
 // The labels are a new input, the loss takes the place of the model's result, and the weight's new value follows.
