@@ -103,6 +103,7 @@ std::vector<SupportedOperator> supportedOperators() {
   }
   for (const char *control : {"If", "Loop", "Scan"})
     result.push_back({"", control, {control == std::string_view("Scan") ? 8 : 1}, ""});
+  result.push_back({"ai.onnx.preview.training", "Gradient", {1}, ""});
   for (SupportedOperator &entry : result)
     for (const onnximport::Limit &limit : onnximport::kLimits)
       if (entry.domain.empty() && entry.name == limit.name)
