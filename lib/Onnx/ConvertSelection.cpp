@@ -92,7 +92,7 @@ Value scatter(NodeContext &node, ScatterKind kind, Value data, Value indices, Va
 LogicalResult unique(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  constexpr int64_t kMostColumns = 64, kMostRows = 1 << 16;
+  constexpr int64_t kMostColumns = 64, kMostRows = 1 << 14;
   Value x = node.input(0);
   int64_t axis = 0;
   if (node.find("axis")) {
