@@ -147,6 +147,8 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
     addInput(set, declared->name, std::move(*value));
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
+  if (outputs.empty())
+    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder, "'");
   for (size_t i = 0; i < outputs.size(); ++i) {
     Expected<HostValue> value =
         readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor");
@@ -318,6 +320,9 @@ Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
     Expected<DataSet> set = makeLightSet(test, *model);
     if (!set)
       return propagate(set);
+    if (set->outputs.empty())
+      return makeError(ErrorCode::NotFound, "no test_data_set_* with outputs to compare with, beside '", test.modelPath,
+                       "'");
     return runDataSet(test, *model, *set, workDirectory);
   }
   for (const std::string &folder : test.dataSets) {
