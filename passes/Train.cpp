@@ -234,7 +234,7 @@ LogicalResult Train::run(func::FuncOp function) {
   static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
   if (!llvm::is_contained(kOptimizers, optimizer))
     return function.emitError("'") << optimizer << "' is no optimizer, use sgd, momentum, adam or adamw";
-  if (accumulate < 1)
+  if (accumulate < 1 || accumulate > INT32_MAX)
     return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();

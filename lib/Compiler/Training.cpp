@@ -35,10 +35,10 @@ Setter number(std::string_view option, double &target, double low, double high, 
   };
 }
 
-Setter integer(std::string_view option, int64_t &target, int64_t low, std::string_view range) {
+Setter integer(std::string_view option, int64_t &target, int64_t low, int64_t high, std::string_view range) {
   return [=, &target](std::string_view text) -> Status {
     Expected<int64_t> value = parseInteger(text);
-    if (!value || *value < low)
+    if (!value || *value < low || *value > high)
       return badValue(option, text, range);
     target = *value;
     return {};
@@ -143,8 +143,9 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
          of = text;
          return {};
        }},
-      {"axis", integer("--train axis", options.classAxis, 0, "an axis from 0")},
-      {"accumulate", integer("--train accumulate", options.accumulate, 1, "a number of steps from 1")},
+      {"axis", integer("--train axis", options.classAxis, 0, INT64_MAX, "an axis from 0")},
+      {"accumulate",
+       integer("--train accumulate", options.accumulate, 1, INT32_MAX, "a number of steps from 1 to 2^31 - 1")},
   };
   for (auto [key, value] : splitPairs(train))
     if (Status status = apply("--train", setters, key, value); !status)

@@ -82,7 +82,7 @@ TEST_CASE("options without an effect are refused", "[training]") {
 }
 
 TEST_CASE("numbers of training that are out of range are refused", "[training]") {
-  for (std::string_view value : {"", "x", "0", "-1", "1.5", "99999999999999999999"})
+  for (std::string_view value : {"", "x", "0", "-1", "1.5", "2147483648", "99999999999999999999"})
     CHECK(errorOf("accumulate=" + std::string(value)).find("option '--train accumulate', give a number of steps") !=
           std::string::npos);
   for (std::string_view value : {"", "-1", "one"})
