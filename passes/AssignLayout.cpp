@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Gradient/Gradient.h"
 #include "dialects/Dataflow/Packing.h"
 #include "passes/Passes.h"
 
@@ -20,8 +21,6 @@ namespace sluice {
 #define GEN_PASS_DEF_ASSIGNLAYOUTPASS
 #include "passes/Passes.h.inc"
 } // namespace sluice
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static constexpr int64_t kToLast[] = {0, 2, 3, 1};
 static constexpr int64_t kToFirst[] = {0, 3, 1, 2};
@@ -58,13 +57,15 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
 
 /// conv -> transpose back(conv channels_last packed (transpose there, pack)).
 struct PackConv : OpRewritePattern<ConvOp> {
-  PackConv(MLIRContext *context, const emit::VectorTarget &target) : OpRewritePattern(context), target(target) {}
+  PackConv(MLIRContext *context, const emit::VectorTarget &target, bool dynamic)
+      : OpRewritePattern(context), target(target), dynamic(dynamic) {}
   emit::VectorTarget target;
+  bool dynamic;
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     auto input = typeOf(op.getInput());
     if (input.getRank() != 4 || op.getLayout() != Layout::channels_first || op.getPackedChannels() ||
-        !isKernelElement(input.getElementType()) || !isConstantExpression(op.getWeight()) ||
+        !isKernelElement(input.getElementType()) || !(dynamic || isConstantExpression(op.getWeight())) ||
         elementCount(op.getType()) == 0 || elementCount(input) == 0)
       return failure();
     Location loc = op.getLoc();
@@ -76,6 +77,75 @@ struct PackConv : OpRewritePattern<ConvOp> {
                                 Layout::channels_last, b.getI64IntegerAttr(op.getOutputChannels()),
                                 b.getDenseI64ArrayAttr(op.getKernelShape()));
     b.replaceOpWithNewOp<TransposeOp>(op, conv, ArrayRef(kToFirst));
+    return success();
+  }
+};
+
+/// A transposed convolution as the convolution of its input, spread with zeros
+/// between the elements, with the weight turned around.
+struct ConvTransposeToConv : OpRewritePattern<ConvTransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override {
+    ArrayRef<int64_t> in = typeOf(op.getInput()).getShape(), weight = typeOf(op.getWeight()).getShape();
+    ArrayRef<int64_t> out = op.getType().getShape();
+    size_t spatial = op.getStrides().size();
+    if (spatial > 2 || !isKernelElement(op.getType().getElementType()) || elementCount(op.getType()) == 0 ||
+        elementCount(op.getInput().getType()) == 0)
+      return failure();
+    TensorBuilder build(b, op.getLoc());
+    // [C, M/groups, kernel...] -> [M, C/groups, kernel...], taps in reverse.
+    auto groups = static_cast<int64_t>(op.getGroups());
+    Dims split{groups, weight[0] / groups, weight[1]}, exchange{0, 2, 1};
+    Dims joined{weight[1] * groups, weight[0] / groups}, from{0, 0}, by{1, 1};
+    bool isPointwise = true;
+    for (size_t d = 0; d < spatial; ++d) {
+      int64_t taps = weight[2 + d];
+      split.push_back(taps);
+      exchange.push_back(static_cast<int64_t>(3 + d));
+      joined.push_back(taps);
+      from.push_back(taps - 1);
+      by.push_back(-1);
+      isPointwise &= taps == 1;
+    }
+    Value turned = build.reshape(build.transpose(build.reshape(op.getWeight(), split), exchange), joined);
+    if (!isPointwise)
+      turned = build.slice(turned, from, by, joined);
+
+    // Where a tap is all of the kernel, the zeros can come last.
+    Dims none(2 + spatial, 0), steps{1, 1}, cut{0, 0}, spread(in), pads, high, starts{0, 0};
+    for (size_t d = 0; d < spatial; ++d) {
+      int64_t reach = op.getDilations()[d] * (weight[2 + d] - 1);
+      steps.push_back(op.getStrides()[d]);
+      starts.push_back(-op.getPadsLow()[d]);
+      spread[2 + d] = (in[2 + d] - 1) * op.getStrides()[d] + 1;
+      int64_t low = reach - op.getPadsLow()[d];
+      cut.push_back(std::min<int64_t>(low, 0));
+      pads.push_back(std::max<int64_t>(low, 0));
+      spread[2 + d] += cut.back();
+      int64_t after = out[2 + d] + reach - spread[2 + d] - pads.back();
+      spread[2 + d] += std::min<int64_t>(after, 0);
+      high.push_back(std::max<int64_t>(after, 0));
+      if (spread[2 + d] <= 0)
+        return failure();
+    }
+    pads.append(high);
+    auto convolve = [&](Value x, ArrayRef<int64_t> padding) {
+      Dims ones(spatial, 1);
+      return build.create<ConvOp>({x, turned},
+                                  {build.list("strides", ones), build.list("pads", padding),
+                                   build.list("dilations", op.getDilations()), build.integer("groups", groups)});
+    };
+    Value result;
+    if (isPointwise) {
+      result = unslice(build, convolve(op.getInput(), Dims(2 * spatial, 0)), starts, steps, op.getType());
+    } else {
+      auto type = RankedTensorType::get(spread, op.getType().getElementType());
+      result = convolve(unslice(build, op.getInput(), cut, steps, type), pads);
+    }
+    if (!result || result.getType() != op.getType())
+      return failure();
+    b.replaceOp(op, result);
     return success();
   }
 };
@@ -182,7 +252,10 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     target.registers = registers;
     RewritePatternSet patterns(context);
     patterns.add<ConvToImage, SinkTranspose>(context);
-    patterns.add<PackConv, PackMatmul>(context, target);
+    patterns.add<PackConv>(context, target, dynamic);
+    patterns.add<PackMatmul>(context, target);
+    if (dynamic)
+      patterns.add<ConvTransposeToConv>(context);
     TransposeOp::getCanonicalizationPatterns(patterns, context);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);

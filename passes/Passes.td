@@ -31,11 +31,15 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     transpositions this needs travel down through operators that commute with
     them (PermutableOpInterface) until they cancel. Constant right-hand sides of
     matrix products are packed in panels. Packing is a constant expression.
+    With `dynamic`, convolutions whose weights change (trained ones) are treated
+    alike, their weights packed in each step, and transposed convolutions become
+    convolutions of an input with zeros between its elements.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
+    Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
   ];
 }
 

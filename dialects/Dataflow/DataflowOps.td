@@ -246,7 +246,7 @@ def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [GradientMethods,
   let hasVerifier = 1;
 }
 
-def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [EvaluateMethods, Cost]> {
+def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods, EvaluateMethods, Cost]> {
   let summary = "[M, C/groups, KH, KW] -> the conv kernel's own order";
   let description = [{
     [groups][M/groups/block][KH][KW][C/groups][block], or for a depthwise

@@ -282,6 +282,9 @@ Status Compilation::State::fuse() {
   AssignLayoutPassOptions layout;
   layout.lanes = vectorTarget().lanesF32;
   layout.registers = vectorTarget().registers;
+  // What packing in each step gains on a CPU it costs on a GPU.
+  layout.dynamic = llvm::none_of(machine.computeDevices(),
+                                 [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
   Status status = runPasses([&](OpPassManager &manager) {
     manager.addPass(createAssignLayoutPass(layout));
     manager.addPass(createFusePass());

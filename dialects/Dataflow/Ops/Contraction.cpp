@@ -8,8 +8,8 @@
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
-#include "dialects/Dataflow/Packing.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/Packing.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -347,14 +347,14 @@ static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
     kernel.loop(begin, end, 1, [&](Value linear) {
       SmallVector<Value> at = kernel.delinearize(linear, out);
       Value m = at[channelAt];
-      Value group = groups == 1 ? kernel.index(0)
-                                : arith::DivUIOp::create(b, loc, m, kernel.index(outPerGroup)).getResult();
+      Value group =
+          groups == 1 ? kernel.index(0) : arith::DivUIOp::create(b, loc, m, kernel.index(outPerGroup)).getResult();
       Value firstChannel = kernel.mul(group, perGroup);
       SmallVector<Value> tap;
       // Kernel dimensions outside, channels inside; a row of the kernel outside
       // the image is skipped.
       std::function<Value(size_t, Value, SmallVector<Value>)> level = [&](size_t d, Value acc,
-                                                                         SmallVector<Value> position) -> Value {
+                                                                          SmallVector<Value> position) -> Value {
         if (d == spatial) {
           return kernel.reduce(kernel.index(0), kernel.index(perGroup), 1, acc, [&](Value c, ValueRange sums) {
             SmallVector<Value> from{at[0]}, weight{m, c};
@@ -373,12 +373,12 @@ static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
         return kernel.reduce(kernel.index(0), kernel.index(window[d]), 1, acc, [&](Value k, ValueRange sums) {
           Value i = kernel.add(kernel.mul(at[spatialAt + d], op.getStrides()[d]),
                                kernel.add(kernel.mul(k, op.getDilations()[d]), kernel.index(-op.getPads()[d])));
-          Value inside =
-              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
+          Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
           SmallVector<Value> next = position;
           next.push_back(i);
           tap.push_back(k);
-          Value sum = kernel.choose(inside, [&] { return level(d + 1, sums[0], next); }, [&] { return sums[0]; });
+          Value sum = kernel.choose(
+              inside, [&] { return level(d + 1, sums[0], next); }, [&] { return sums[0]; });
           tap.pop_back();
           return SmallVector<Value>{sum};
         })[0];
@@ -462,6 +462,27 @@ LogicalResult PackConvWeightOp::evaluate(ArrayRef<TensorView> operands, ArrayRef
       emit::packConvBlocks(groups, perGroup, shape[1], taps, block, in, out);
   });
   return success();
+}
+
+/// At run time, where the weight is trained.
+Value PackConvWeightOp::emitElement(KernelEmitter &kernel, ValueRange at) {
+  ArrayRef<int64_t> weight = shapeOf(getWeight());
+  const auto groups = static_cast<int64_t>(getGroups()), block = static_cast<int64_t>(getBlock());
+  // [KH][KW][M up to the block] or [groups][M/groups/block][KH][KW][C/groups][block].
+  Value position = getDepthwise() ? at[2] : kernel.add(kernel.mul(at[1], block), at[5]);
+  const int64_t perGroup = getDepthwise() ? weight[0] : weight[0] / groups;
+  auto read = [&] {
+    if (getDepthwise())
+      return kernel.element(getWeight(), {position, kernel.index(0), at[0], at[1]});
+    Value filter = kernel.add(kernel.mul(at[0], perGroup), position);
+    return kernel.element(getWeight(), {filter, at[4], at[2], at[3]});
+  };
+  if (perGroup % block == 0)
+    return read();
+  OpBuilder &b = kernel.builder();
+  Type compute = computeType(getType().getElementType());
+  Value inside = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::ult, position, kernel.index(perGroup));
+  return kernel.choose(inside, read, [&] { return emitConstant(b, kernel.loc(), compute, 0); });
 }
 
 LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
