@@ -465,6 +465,50 @@ TEST_CASE("values read twice, paths that meet, and what has no influence", "[gra
                 1);
 }
 
+TEST_CASE("transposed convolutions compute the same as convolutions", "[gradient]") {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    Rng rng(seed);
+    size_t spatial = 1 + rng.below(2);
+    int64_t groups = 1 + static_cast<int64_t>(rng.below(3)), inputs = groups * (1 + static_cast<int64_t>(rng.below(3))),
+            outputs = groups * (1 + static_cast<int64_t>(rng.below(3)));
+    std::vector<int64_t> x{2, inputs}, w{inputs, outputs / groups}, y{2, outputs}, strides, low, dilations;
+    bool isPointwise = rng.chance(0.3);
+    for (size_t d = 0; d < spatial; ++d) {
+      strides.push_back(1 + static_cast<int64_t>(rng.below(3)));
+      dilations.push_back(1 + static_cast<int64_t>(rng.below(2)));
+      low.push_back(static_cast<int64_t>(rng.below(3)));
+      x.push_back(3 + static_cast<int64_t>(rng.below(5)));
+      w.push_back(isPointwise ? 1 : 1 + static_cast<int64_t>(rng.below(4)));
+      int64_t reach = dilations[d] * (w.back() - 1) + 1;
+      y.push_back(
+          std::max<int64_t>(1, (x.back() - 1) * strides[d] + reach - low[d] + static_cast<int64_t>(rng.below(4)) - 2));
+    }
+    std::string source =
+        "func.func @main(%x: " + tensorOf(x, "f32") + ", %w: " + tensorOf(w, "f32") + ") -> " + tensorOf(y, "f32") +
+        " {\n%y = dataflow.conv_transpose %x, %w strides " + text(strides) + " pads_low " + text(low) + " dilations " +
+        text(dilations) + " {groups = " + std::to_string(groups) + " : i64} : (" + tensorOf(x, "f32") + ", " +
+        tensorOf(w, "f32") + ") -> " + tensorOf(y, "f32") + "\nreturn %y : " + tensorOf(y, "f32") + "\n}\n";
+    INFO(source);
+    Program plain(source), laidOut(source);
+    PassManager manager(&sharedContext());
+    AssignLayoutPassOptions options;
+    options.dynamic = true;
+    manager.addNestedPass<func::FuncOp>(createAssignLayoutPass(options));
+    REQUIRE(succeeded(manager.run(*laidOut.module)));
+    auto remaining = laidOut.main().getOps<ConvTransposeOp>();
+    CHECK(remaining.begin() == remaining.end());
+    std::vector<Tensor> arguments;
+    for (Type type : plain.main().getArgumentTypes()) {
+      Tensor &tensor = arguments.emplace_back(type);
+      for (int64_t i = 0; i < tensor.size(); ++i)
+        tensor.set(i, 2 * rng.uniform() - 1);
+    }
+    Tensor expected = plain.run(arguments).front(), got = laidOut.run(arguments).front();
+    for (int64_t i = 0; i < expected.size(); ++i)
+      CHECK(got.get(i) == Approx(expected.get(i)).margin(1e-5));
+  }
+}
+
 TEST_CASE("every operator with a gradient is differentiated here", "[gradient]") {
   // The list is the dialect's own: an operator that gains a gradient must gain a case above.
   const std::set<std::string> covered = {"unary",

@@ -83,3 +83,20 @@ TEST_CASE("dropout masks", "[dataflow]") {
                        {{5, 5}}});
   checkKernels(cases);
 }
+
+TEST_CASE("weights packed in each step", "[dataflow]") {
+  std::vector<Case> cases;
+  auto add = [&](const std::vector<int64_t> &weight, const std::vector<int64_t> &packed, const std::string &attributes,
+                 const std::string &element) {
+    cases.push_back({"%w: " + tensorOf(weight, element), "dataflow.pack_conv_weight %w {" + attributes +
+                                                             "} : " + tensorOf(weight, element) + " -> " +
+                                                             tensorOf(packed, element)});
+  };
+  for (const char *element : {"f32", "f16", "bf16"}) {
+    add({32, 3, 3, 3}, {1, 2, 3, 3, 3, 16}, "groups = 1 : i64, block = 16 : i64", element);
+    add({20, 3, 1, 2}, {1, 2, 1, 2, 3, 16}, "groups = 1 : i64, block = 16 : i64", element);
+    add({12, 2, 3, 3}, {2, 1, 3, 3, 2, 8}, "groups = 2 : i64, block = 8 : i64", element);
+    add({19, 1, 3, 3}, {3, 3, 32}, "groups = 19 : i64, block = 16 : i64, depthwise", element);
+  }
+  checkKernels(cases);
+}
