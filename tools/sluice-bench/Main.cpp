@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
   Action action;
   addKernelsCommand(app, action);
   addSimulatorCommand(app, action);
+  addSwapCommand(app, action);
   addModelsCommand(app, action);
   addOnnxTestsCommand(app, action);
   addOperatorsCommand(app, action);

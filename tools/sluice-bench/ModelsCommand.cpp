@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "ModelBuilders.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Graph/Footprint.h"
@@ -11,22 +12,16 @@
 #include "sluice/Swap/SwapProblem.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Program.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 namespace sluice::bench {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options : CommonOptions {
   std::vector<std::string> models;
@@ -89,37 +84,6 @@ Expected<Counts> countStep(const std::string &path, const Options &options) {
   return counts;
 }
 
-/// The model builders: beside the sources that this program was built from.
-Expected<fs::path> findScripts(const std::string &given) {
-  std::vector<fs::path> starts;
-  if (!given.empty()) {
-    starts.push_back(given);
-  } else {
-    std::error_code ignored;
-    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored); at.has_relative_path(); at = at.parent_path())
-      starts.push_back(at.parent_path() / "scripts" / "models");
-    starts.push_back(fs::path("scripts") / "models");
-  }
-  std::error_code ignored;
-  for (const fs::path &start : starts)
-    if (fs::exists(start / "build", ignored) && fs::exists(start / "footprint", ignored))
-      return start;
-  return makeError(ErrorCode::NotFound, "cannot find the model builders, directory 'scripts/models', give it with ",
-                   "--scripts");
-}
-
-/// Runs a script, its standard output into a file.
-Status runScript(const std::vector<std::string> &command, const fs::path &output) {
-  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
-  const std::string out = output.string();
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(out), std::nullopt};
-  std::string problem;
-  if (llvm::sys::ExecuteAndWait(command.front(), arguments, std::nullopt, redirects, 0, 0, &problem) != 0)
-    return makeError(ErrorCode::Unsupported, "'", command.front(), "' failed", problem.empty() ? "" : ": ", problem,
-                     ", it needs Debian's python3-onnx");
-  return {};
-}
-
 /// --batch-norm or --no-batch-norm, --size 224...
 void addFlags(const Json &options, std::vector<std::string> &command) {
   for (const auto &[key, value] : options.items()) {
@@ -171,35 +135,19 @@ void printRow(const std::string &label, const Json &row) {
 /// The paper's models, built, counted at MXNet's grain by the builders and at
 /// our own by the compiler.
 Status countPaper(const Options &options, Json &rows) {
-  Expected<fs::path> scripts = findScripts(options.scripts);
-  if (!scripts)
-    return propagate(scripts);
-  llvm::SmallString<128> made;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", made))
-    return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
-  const fs::path directory(std::string(made.str()));
-  auto remove = llvm::make_scope_exit([&] {
-    std::error_code ignored;
-    fs::remove_all(directory, ignored);
-  });
-  const fs::path table = directory / "paper.json";
-  if (Status status = runScript({(*scripts / "footprint").string(), "--paper", "--format=json"}, table); !status)
-    return status;
-  Expected<Json> published = readJsonFile(table.string());
+  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
+  if (!builders)
+    return propagate(builders);
+  Expected<Json> published = (*builders)->paperModels();
   if (!published)
     return propagate(published);
   for (Json row : *published) {
-    const fs::path model = directory / "model";
-    std::vector<std::string> command = {(*scripts / "build").string(),
-                                        row["model"].get<std::string>(),
-                                        "--batch",
-                                        row["batch"].dump(),
-                                        "-o",
-                                        model.string()};
-    addFlags(row["options"], command);
-    if (Status status = runScript(command, directory / "build.log"); !status)
-      return status;
-    Expected<Counts> counts = countStep((model / "model.onnx").string(), options);
+    std::vector<std::string> flags;
+    addFlags(row["options"], flags);
+    Expected<std::string> model = (*builders)->build(row["model"], row["batch"], flags);
+    if (!model)
+      return propagate(model);
+    Expected<Counts> counts = countStep(*model, options);
     if (!counts)
       return propagate(counts);
     row["memory_gb_mxnet"] = row["memory_gb"];

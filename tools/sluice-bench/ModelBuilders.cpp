@@ -1,0 +1,87 @@
+//===- ModelBuilders.cpp --------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilders.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+
+#include <optional>
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+Expected<fs::path> findScripts(const std::string &given) {
+  std::vector<fs::path> starts;
+  if (!given.empty()) {
+    starts.push_back(given);
+  } else {
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored); at.has_relative_path(); at = at.parent_path())
+      starts.push_back(at.parent_path() / "scripts" / "models");
+    starts.push_back(fs::path("scripts") / "models");
+  }
+  std::error_code ignored;
+  for (const fs::path &start : starts)
+    if (fs::exists(start / "build", ignored) && fs::exists(start / "footprint", ignored))
+      return start;
+  return makeError(ErrorCode::NotFound, "cannot find the model builders, directory 'scripts/models', give it with ",
+                   "--scripts");
+}
+
+/// Runs a script, its standard output into a file.
+Status runScript(const std::vector<std::string> &command, const fs::path &output) {
+  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
+  const std::string out = output.string();
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(out), std::nullopt};
+  std::string problem;
+  if (llvm::sys::ExecuteAndWait(command.front(), arguments, std::nullopt, redirects, 0, 0, &problem) != 0)
+    return makeError(ErrorCode::Unsupported, "'", command.front(), "' failed", problem.empty() ? "" : ": ", problem,
+                     ", it needs Debian's python3-onnx");
+  return {};
+}
+
+} // namespace
+
+ModelBuilders::ModelBuilders(fs::path scripts, fs::path directory)
+    : scripts(std::move(scripts)), directory(std::move(directory)) {}
+
+ModelBuilders::~ModelBuilders() {
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+}
+
+Expected<std::string> ModelBuilders::build(const std::string &name, int64_t batch,
+                                           const std::vector<std::string> &flags) const {
+  const fs::path model = directory / "model";
+  std::vector<std::string> command = {(scripts / "build").string(), name, "--batch",
+                                      std::to_string(batch),        "-o", model.string()};
+  command.insert(command.end(), flags.begin(), flags.end());
+  if (Status status = runScript(command, directory / "build.log"); !status)
+    return propagate(status);
+  return (model / "model.onnx").string();
+}
+
+Expected<Json> ModelBuilders::paperModels() const {
+  const fs::path table = directory / "paper.json";
+  if (Status status = runScript({(scripts / "footprint").string(), "--paper", "--format=json"}, table); !status)
+    return propagate(status);
+  return readJsonFile(table.string());
+}
+
+Expected<std::unique_ptr<ModelBuilders>> ModelBuilders::create(const std::string &scripts) {
+  Expected<fs::path> found = findScripts(scripts);
+  if (!found)
+    return propagate(found);
+  llvm::SmallString<128> made;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", made))
+    return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
+  return std::unique_ptr<ModelBuilders>(new ModelBuilders(std::move(*found), fs::path(std::string(made.str()))));
+}
+
+} // namespace sluice::bench

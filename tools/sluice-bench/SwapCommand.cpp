@@ -1,0 +1,398 @@
+//===- SwapCommand.cpp - sluice-bench swap --------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// SwapAdvisor's evaluation with our planner, its own and its baselines. Fractions
+// are of the ideal's throughput: ideal makespan / makespan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "SwapModels.h"
+#include "sluice/Search/Search.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::bench {
+namespace {
+
+/// What a plan must reach of the greatest fraction that the bound allows, where
+/// that is less than the target.
+constexpr double kShareOfBound = 0.90;
+
+struct Options {
+  std::vector<std::string> models, problems, solvers = {"default", "odswap", "swapadvisor"};
+  std::vector<int64_t> batches;
+  std::vector<uint64_t> seeds = {0};
+  std::vector<double> rates = {1.0};
+  std::string scripts, machine = "v100-16gb", format = "text";
+  int64_t timeNs = 60'000'000'000, rivalTimeNs = 0, evaluations = 0;
+  int threads = 0;
+  bool timeGiven = false, table2 = false, unfused = false;
+
+  bool text() const { return format == "text"; }
+};
+
+/// One solver on one problem with one seed.
+struct Run {
+  Expected<SearchResult> result = makeError(ErrorCode::Internal, "not run");
+  double seconds = 0;
+  std::optional<double> secondsToPaper;
+
+  std::optional<double> fraction() const {
+    if (!result)
+      return std::nullopt;
+    return static_cast<double>(result->idealNs) / static_cast<double>(std::max<int64_t>(result->makespanNs, 1));
+  }
+};
+
+Run runSolver(const ProblemFile &file, const Options &options, size_t solver, uint64_t seed,
+              std::optional<double> paper) {
+  Run run;
+  SearchParams params;
+  params.solver = options.solvers[solver];
+  params.seed = seed;
+  params.threads = options.threads;
+  params.evaluations = options.evaluations;
+  params.timeNs = solver > 0 && options.rivalTimeNs > 0 ? options.rivalTimeNs : options.timeNs;
+  // A number of plans is the reproducible limit; it needs no clock beside it.
+  if (options.evaluations > 0 && !options.timeGiven)
+    params.timeNs = 0;
+  params.progress = [&](const SearchProgress &progress) {
+    if (!run.secondsToPaper && paper && progress.makespanNs &&
+        static_cast<double>(progress.idealNs) >= *paper * static_cast<double>(*progress.makespanNs))
+      run.secondsToPaper = static_cast<double>(progress.elapsedNs) * 1e-9;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  run.result = solveSearch({&file.graph, &file.machine, &file.costs, file.capacities, file.placement}, params);
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return run;
+}
+
+Json orNull(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+
+double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+double ratio(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+/// A row of figures 6 to 8. The first solver is ours and counts with its worst
+/// seed; the others are its rivals, with the first seed.
+Json measure(const ProblemFile &file, const TrainingCase &entry, double rate, const Options &options) {
+  Json row{{"model", entry.model}, {"batch", nullptr}, {"rate", rate}, {"operators", file.graph.numOperators()}};
+  if (entry.batch > 0)
+    row["batch"] = entry.batch;
+  Run worst;
+  Json seeds = Json::array();
+  for (uint64_t seed : options.seeds) {
+    Run run = runSolver(file, options, 0, seed, entry.paper);
+    seeds.push_back({{"seed", seed}, {"fraction", orNull(run.fraction())}, {"seconds", run.seconds}});
+    if (seeds.size() == 1 || !run.result || (worst.result && run.result->makespanNs > worst.result->makespanNs))
+      worst = std::move(run);
+  }
+  const std::optional<double> fraction = worst.fraction();
+  bool passed = fraction.has_value();
+  std::optional<double> required;
+  if (worst.result) {
+    const SearchResult &result = *worst.result;
+    const double allowed = ratio(result.idealNs, result.lowerBoundNs);
+    row["ideal_seconds"] = seconds(result.idealNs);
+    row["makespan_seconds"] = seconds(result.makespanNs);
+    row["fraction"] = *fraction;
+    row["bound_seconds"] = seconds(result.lowerBoundNs);
+    row["bound_fraction"] = allowed;
+    row["recompute_bound_fraction"] = ratio(result.idealNs, result.recomputeBoundNs);
+    row["gap"] = ratio(result.makespanNs, result.lowerBoundNs) - 1;
+    row["evaluations"] = result.evaluations;
+    if (entry.target) {
+      required = std::min(*entry.target, kShareOfBound * allowed);
+      passed &= *fraction >= *required;
+    }
+  } else {
+    row["reason"] = worst.result.error().message;
+  }
+  row["paper_fraction"] = orNull(entry.paper);
+  row["seconds_to_paper"] = orNull(worst.secondsToPaper);
+  Json rivals = Json::object(), reasons = Json::object();
+  for (size_t solver = 1; solver < options.solvers.size(); ++solver) {
+    const Run run = runSolver(file, options, solver, options.seeds.front(), std::nullopt);
+    rivals[options.solvers[solver]] = orNull(run.fraction());
+    if (!run.result)
+      reasons[options.solvers[solver]] = run.result.error().message;
+    else
+      passed &= worst.result && worst.result->makespanNs <= run.result->makespanNs;
+  }
+  row["rivals"] = std::move(rivals);
+  row["rivals_infeasible"] = std::move(reasons);
+  row["required_fraction"] = orNull(required);
+  row["passed"] = passed;
+  row["seeds"] = std::move(seeds);
+  return row;
+}
+
+std::string cell(const Json &row, const char *key, const char *format = "%.3f") {
+  if (!row.contains(key) || row[key].is_null())
+    return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, row[key].get<double>());
+  return text;
+}
+
+void printHeader(const Options &options) {
+  std::printf("%-16s %5s %5s %9s %9s %8s %7s %9s %7s %6s %8s", "model", "batch", "rate", "ideal, s", "plan, s",
+              "fraction", "bound", "recompute", "gap, %", "paper", "reached");
+  for (size_t solver = 1; solver < options.solvers.size(); ++solver)
+    std::printf(" %12s", options.solvers[solver].c_str());
+  std::printf(" %7s %s\n", "needed", "passed");
+}
+
+void printRow(const Options &options, const Json &row) {
+  const std::string gap = row.contains("gap") ? concat(std::llround(row["gap"].get<double>() * 1000) / 10.0) : "-";
+  std::printf("%-16s %5s %5s %9s %9s %8s %7s %9s %7s %6s %8s", row["model"].get<std::string>().c_str(),
+              cell(row, "batch", "%.0f").c_str(), cell(row, "rate", "%g").c_str(), cell(row, "ideal_seconds").c_str(),
+              cell(row, "makespan_seconds").c_str(), cell(row, "fraction").c_str(), cell(row, "bound_fraction").c_str(),
+              cell(row, "recompute_bound_fraction").c_str(), gap.c_str(), cell(row, "paper_fraction", "%.2f").c_str(),
+              cell(row, "seconds_to_paper", "%.1f").c_str());
+  for (size_t solver = 1; solver < options.solvers.size(); ++solver)
+    std::printf(" %12s", cell(row["rivals"], options.solvers[solver].c_str()).c_str());
+  std::printf(" %7s %s\n", cell(row, "required_fraction").c_str(), row["passed"].get<bool>() ? "yes" : "no");
+  std::fflush(stdout);
+}
+
+/// Objects become columns NAME_KEY; arrays are left out.
+void printCsv(const Json &rows) {
+  std::vector<std::string> columns;
+  std::vector<Json> flat;
+  for (const Json &row : rows) {
+    Json &out = flat.emplace_back(Json::object());
+    for (const auto &[key, value] : row.items())
+      if (value.is_object())
+        for (const auto &[name, inner] : value.items())
+          out[key + "_" + name] = inner;
+      else if (!value.is_array())
+        out[key] = value;
+    for (const auto &[key, value] : out.items())
+      if (std::find(columns.begin(), columns.end(), key) == columns.end())
+        columns.push_back(key);
+  }
+  for (size_t i = 0; i < columns.size(); ++i)
+    std::cout << (i > 0 ? "," : "") << columns[i];
+  std::cout << '\n';
+  for (const Json &row : flat) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      std::string text;
+      if (row.contains(columns[i]) && row[columns[i]].is_string()) {
+        text = row[columns[i]].get<std::string>();
+        for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2)
+          text.insert(at, 1, '"');
+        text = '"' + text + '"';
+      } else if (row.contains(columns[i]) && !row[columns[i]].is_null()) {
+        text = row[columns[i]].dump();
+      }
+      std::cout << (i > 0 ? "," : "") << text;
+    }
+    std::cout << '\n';
+  }
+}
+
+Status measureTraining(const Options &options, Json &rows) {
+  auto add = [&](ProblemFile file, const TrainingCase &entry) {
+    for (double rate : options.rates) {
+      ProblemFile scaled = file;
+      if (rate != 1)
+        scaleComputeRate(scaled, rate);
+      rows.push_back(measure(scaled, entry, rate, options));
+      if (options.text())
+        printRow(options, rows.back());
+    }
+  };
+  if (options.text())
+    printHeader(options);
+  for (const std::string &path : options.problems) {
+    Expected<Json> json = readJsonFile(path);
+    if (!json)
+      return propagate(json);
+    Expected<ProblemFile> file = problemFromJson(JsonReader(*json, path));
+    if (!file)
+      return propagate(file);
+    TrainingCase entry;
+    entry.model = file->graph.name;
+    add(std::move(*file), entry);
+  }
+  if (!options.problems.empty() && options.models.empty())
+    return {};
+  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
+  if (!builders)
+    return propagate(builders);
+  const std::vector<std::string> models = options.models.empty() ? trainingModels() : options.models;
+  for (const std::string &model : models) {
+    std::vector<TrainingCase> cases;
+    for (const TrainingCase &entry : trainingCases())
+      if (entry.model == model && (options.batches.empty() || std::find(options.batches.begin(), options.batches.end(),
+                                                                        entry.batch) != options.batches.end()))
+        cases.push_back(entry);
+    for (int64_t batch : options.batches)
+      if (std::none_of(cases.begin(), cases.end(), [&](const TrainingCase &entry) { return entry.batch == batch; }))
+        cases.push_back({model, batch, {}, {}});
+    for (const TrainingCase &entry : cases) {
+      Expected<ProblemFile> file = trainingProblem(**builders, model, entry.batch, options.machine);
+      if (!file)
+        return propagate(file);
+      add(std::move(*file), entry);
+    }
+  }
+  return {};
+}
+
+/// Of every accelerator's memory.
+void limitMemory(ProblemFile &file, int64_t bytes) {
+  for (DeviceId device : file.machine.computeDevices())
+    if (MemoryId memory = file.machine.device(device).memory; memory != Machine::hostMemory())
+      file.capacities[memory.index()] = bytes;
+}
+
+/// Table 2. Slowdowns are against the largest budget's time, each its own; the
+/// paper's are known to half a millisecond, which counts for us.
+Status measureInference(const Options &options, Json &rows) {
+  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
+  if (!builders)
+    return propagate(builders);
+  if (options.text())
+    std::printf("%6s %7s %10s %10s %9s %9s %s\n", "batch", "MB", "plan, s", "paper, s", "slowdown", "paper's",
+                "passed");
+  std::optional<ProblemFile> file;
+  int64_t batch = 0;
+  for (const InferenceCase &entry : inferenceCases()) {
+    if (!options.batches.empty() &&
+        std::find(options.batches.begin(), options.batches.end(), entry.batch) == options.batches.end())
+      continue;
+    if (!file || batch != entry.batch) {
+      Expected<ProblemFile> built = inferenceProblem(**builders, entry.batch, options.machine, options.unfused);
+      if (!built)
+        return propagate(built);
+      file = std::move(*built);
+      batch = entry.batch;
+    }
+    auto largest = std::find_if(inferenceCases().begin(), inferenceCases().end(), [&](const InferenceCase &other) {
+      return other.batch == batch && other.megabytes == inferenceCases().back().megabytes;
+    });
+    limitMemory(*file, entry.megabytes * 1'000'000);
+    const Run run = runSolver(*file, options, 0, options.seeds.front(), std::nullopt);
+    Json row{{"model", "resnet-152"},
+             {"batch", batch},
+             {"operators", file->graph.numOperators()},
+             {"megabytes", entry.megabytes}};
+    std::optional<double> planned, slowdown, paperSlowdown;
+    if (run.result) {
+      planned = seconds(run.result->makespanNs);
+      slowdown = ratio(run.result->makespanNs, run.result->idealNs);
+    } else {
+      row["reason"] = run.result.error().message;
+    }
+    if (entry.seconds)
+      paperSlowdown = *entry.seconds / *largest->seconds;
+    row["seconds"] = orNull(planned);
+    row["paper_seconds"] = orNull(entry.seconds);
+    row["slowdown"] = orNull(slowdown);
+    row["paper_slowdown"] = orNull(paperSlowdown);
+    constexpr double kRounding = 0.0005;
+    row["passed"] =
+        !entry.seconds || (slowdown && *slowdown <= (*entry.seconds + kRounding) / (*largest->seconds - kRounding));
+    if (options.text()) {
+      std::printf("%6s %7s %10s %10s %9s %9s %s\n", cell(row, "batch", "%.0f").c_str(),
+                  cell(row, "megabytes", "%.0f").c_str(), cell(row, "seconds", "%.4f").c_str(),
+                  cell(row, "paper_seconds").c_str(), cell(row, "slowdown").c_str(),
+                  cell(row, "paper_slowdown").c_str(), row["passed"].get<bool>() ? "yes" : "no");
+      std::fflush(stdout);
+    }
+    rows.push_back(std::move(row));
+  }
+  return {};
+}
+
+Status runSwap(const Options &options) {
+  Json rows = Json::array();
+  if (Status status = options.table2 ? measureInference(options, rows) : measureTraining(options, rows); !status)
+    return status;
+  if (options.format == "csv")
+    printCsv(rows);
+  else if (options.format == "json")
+    std::cout << Json{{"benchmark", "swap"}, {"machine", options.machine}, {"rows", std::move(rows)}}.dump(2) << '\n';
+  return {};
+}
+
+CLI::Option *addDuration(CLI::App &command, const std::string &name, int64_t &ns, const std::string &help) {
+  auto parse = [&ns](const std::string &text) {
+    Expected<int64_t> value = parseDuration(text);
+    if (!value)
+      throw CLI::ValidationError(value.error().message);
+    ns = *value;
+  };
+  return command.add_option_function<std::string>(name, parse, help)->type_name("TIME");
+}
+
+} // namespace
+
+void addSwapCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
+  CLI::Option *models = command->add_option("--models", options->models, "of the five; all unless set")
+                            ->delimiter(',')
+                            ->check(CLI::IsMember(trainingModels()))
+                            ->type_name("NAME,...");
+  command->add_option("--batch", options->batches, "batch sizes; the paper's unless set")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("N,...");
+  CLI::Option *problems =
+      command->add_option("--problem", options->problems, "planning problems as JSON, instead of models or before them")
+          ->delimiter(',')
+          ->type_name("FILE,...");
+  command
+      ->add_option("--solvers", options->solvers,
+                   "the one measured, with its worst seed; then those it must not lose to")
+      ->delimiter(',')
+      ->check(CLI::IsMember(searchSolverNames()))
+      ->capture_default_str();
+  command->add_option("--seeds", options->seeds, "of the first solver; the others take the first")
+      ->delimiter(',')
+      ->type_name("N,...")
+      ->capture_default_str();
+  CLI::Option *time = addDuration(*command, "--time", options->timeNs, "of a plan's search; 60s, none with --evals");
+  addDuration(*command, "--rival-time", options->rivalTimeNs, "of the other solvers; that of --time unless set");
+  command->add_option("--evals", options->evaluations, "plans to make: the same fractions on any machine")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--threads", options->threads, "0: as many as the machine has")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  CLI::Option *rate = command->add_option("--rate", options->rates, "compute rates, as multiples of the machine's")
+                          ->delimiter(',')
+                          ->check(CLI::PositiveNumber)
+                          ->capture_default_str();
+  CLI::Option *table2 =
+      command->add_flag("--table2", options->table2, "ResNet-152's inference under small budgets instead")
+          ->excludes(rate)
+          ->excludes(models)
+          ->excludes(problems);
+  command->add_flag("--unfused", options->unfused, "of the network's own operators")->needs(table2);
+  command->add_option("--machine", options->machine, "a preset or a machine file")->capture_default_str();
+  command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
+  command->add_option("--format", options->format, "text for people, json and csv for programs")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
+  command->callback([options, time, &action] {
+    options->timeGiven = time->count() > 0;
+    action = [options] { return runSwap(*options); };
+  });
+}
+
+} // namespace sluice::bench
