@@ -25,7 +25,7 @@ func.func @by_the_batch(%x: tensor<4x3x5xf32>, %s: tensor<3xf32>, %b: tensor<3xf
   return %y#0, %y#1, %y#2 : tensor<4x3x5xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
-// A weight that is trained is no constant: nothing folds into it, nor is it packed.
+// A weight that is trained is no constant: nothing folds into it.
 // CHECK-LABEL: func.func @trained_weight
 // CHECK: %[[W:.*]] = dataflow.state "w" trainable
 // CHECK: %[[P:.*]] = dataflow.matmul %{{.*}}, %[[W]]
