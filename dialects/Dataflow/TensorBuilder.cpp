@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -23,6 +24,14 @@ RankedTensorType TensorBuilder::type(Type elementType, ArrayRef<int64_t> dims) {
       return nullptr;
     }
   return RankedTensorType::get(dims, elementType);
+}
+
+/// Erases an operation just made; a pattern's driver holds it in its worklist
+/// and has to hear of it.
+static void discard(OpBuilder &builder, Operation *op) {
+  if (auto *listener = mlir::dyn_cast_if_present<RewriterBase::Listener>(builder.getListener()))
+    listener->notifyOperationErased(op);
+  op->erase();
 }
 
 SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, ArrayRef<NamedAttribute> attributes,
@@ -84,13 +93,13 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
   }
   Operation *op = builder.create(state);
   if (failed(mlir::verify(op, /*verifyRecursively=*/false))) {
-    op->erase();
+    discard(builder, op);
     return refuse("its operands do not fit together");
   }
   SmallVector<Value> results;
   // Folded without results means changed in place.
   if (succeeded(builder.tryFold(op, results)) && !results.empty()) {
-    op->erase();
+    discard(builder, op);
     return results;
   }
   return llvm::to_vector_of<Value>(op->getResults());
