@@ -118,6 +118,7 @@ Json resultToJson(const ProblemFile &file, const SearchResult &result, double se
           {"objective", result.makespanNs},
           {"ideal", result.idealNs},
           {"bound", result.lowerBoundNs},
+          {"recomputeBound", result.recomputeBoundNs},
           {"evaluations", result.evaluations},
           {"stoppedByClock", plan.stoppedByClock},
           {"seconds", seconds},
