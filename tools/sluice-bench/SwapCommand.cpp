@@ -151,7 +151,7 @@ void printHeader(const Options &options) {
   std::printf("%-16s %5s %5s %9s %9s %8s %7s %9s %7s %6s %8s", "model", "batch", "rate", "ideal, s", "plan, s",
               "fraction", "bound", "recompute", "gap, %", "paper", "reached");
   for (size_t solver = 1; solver < options.solvers.size(); ++solver)
-    std::printf(" %12s", options.solvers[solver].c_str());
+    std::printf(" %8s", options.solvers[solver].c_str());
   std::printf(" %7s %s\n", "needed", "passed");
 }
 
@@ -163,7 +163,8 @@ void printRow(const Options &options, const Json &row) {
               cell(row, "recompute_bound_fraction").c_str(), gap.c_str(), cell(row, "paper_fraction", "%.2f").c_str(),
               cell(row, "seconds_to_paper", "%.1f").c_str());
   for (size_t solver = 1; solver < options.solvers.size(); ++solver)
-    std::printf(" %12s", cell(row["rivals"], options.solvers[solver].c_str()).c_str());
+    std::printf(" %*s", static_cast<int>(std::max<size_t>(options.solvers[solver].size(), 8)),
+                cell(row["rivals"], options.solvers[solver].c_str()).c_str());
   std::printf(" %7s %s\n", cell(row, "required_fraction").c_str(), row["passed"].get<bool>() ? "yes" : "no");
   std::fflush(stdout);
 }
