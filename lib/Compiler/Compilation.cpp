@@ -505,6 +505,8 @@ Status Compilation::State::runPhase(Phase phase) {
   return {};
 }
 
+Status Compilation::requireData() const { return state->model->requireData(); }
+
 Status Compilation::run(Phase last) {
   for (auto phase = static_cast<unsigned>(*state->done) + 1; phase <= static_cast<unsigned>(last); ++phase) {
     auto next = static_cast<Phase>(phase);
@@ -519,7 +521,7 @@ Status Compilation::run(Phase last) {
 }
 
 Status Compilation::link(const std::string &directory) {
-  if (Status complete = state->model->requireData(); !complete)
+  if (Status complete = requireData(); !complete)
     return complete;
   if (Status status = run(Phase::Codegen); !status)
     return status;

@@ -158,6 +158,9 @@ std::string CompileOptions::firstGiven() const {
 }
 
 Status linkToRun(Compilation &compilation, const std::string &directory) {
+  // Before a search that nothing could run.
+  if (Status status = compilation.requireData(); !status)
+    return status;
   if (Status status = compilation.run(Phase::Schedule); !status)
     return status;
   clearProgress();

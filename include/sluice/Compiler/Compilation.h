@@ -91,6 +91,9 @@ public:
                                                           const std::map<std::string, HostTensor> &values);
   ~Compilation();
 
+  /// Fails, naming the files, where external data is missing: enough to plan with,
+  /// not to link.
+  Status requireData() const;
   /// Runs every phase not yet run, up to `last`. Link is reached through link().
   Status run(Phase last);
   /// Runs what is left and writes the artifact directory: model.so,
