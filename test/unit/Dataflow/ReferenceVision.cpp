@@ -1,4 +1,4 @@
-//===- ReferenceVision.cpp - grid_sample, roi_align, pool_index, ... ------===//
+//===- ReferenceVision.cpp - Warps, regions, selections, random numbers ---===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -192,6 +192,22 @@ static void suppress(NonMaxSuppressionOp op, const Tensor &boxes, const Tensor &
   count.set(0, static_cast<double>(found));
 }
 
+/// SplitMix64 by its published step and mix.
+static Tensor random(RandomOp op) {
+  Tensor out(op.getType());
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
+  uint64_t state = (static_cast<uint64_t>(op.getSeed()) + kGolden) * 0xbf58476d1ce4e5b9;
+  state ^= state >> 31;
+  for (int64_t i = 0; i < out.size(); ++i) {
+    uint64_t z = state += kGolden;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    z ^= z >> 31;
+    out.set(i, static_cast<double>(z >> 40) / (1 << 24));
+  }
+  return out;
+}
+
 bool interpretVision(Operation *op, Environment &values) {
   auto value = [&](Value of) -> const Tensor & { return values.find(of)->second; };
   auto yield = [&](Tensor result) { values.try_emplace(op->getResult(0), std::move(result)); };
@@ -201,6 +217,8 @@ bool interpretVision(Operation *op, Environment &values) {
     yield(roiAlign(align, value(align.getInput()), value(align.getRois()), value(align.getImages())));
   } else if (auto index = dyn_cast<PoolIndexOp>(op)) {
     yield(poolIndex(index, value(index.getInput())));
+  } else if (auto draw = dyn_cast<RandomOp>(op)) {
+    yield(random(draw));
   } else if (auto nms = dyn_cast<NonMaxSuppressionOp>(op)) {
     Tensor selected(nms.getSelected().getType()), count(nms.getCount().getType());
     suppress(nms, value(nms.getBoxes()), value(nms.getScores()), selected, count);

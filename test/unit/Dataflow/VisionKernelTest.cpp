@@ -71,6 +71,12 @@ TEST_CASE("selections", "[dataflow]") {
   checkKernels(cases);
 }
 
+TEST_CASE("random", "[dataflow]") {
+  // Position by position, in whatever chunks; a seed has a run of its own.
+  checkKernels({{"", "dataflow.random {seed = 7 : i64} : tensor<3x5x7xf32>"},
+                {"", "dataflow.random {seed = -1 : i64} : tensor<70001xf32>", {}, 0, false, /*isChunked=*/true}});
+}
+
 TEST_CASE("small element types", "[dataflow]") {
   std::vector<Case> cases;
   for (const char *small : {"f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"})
