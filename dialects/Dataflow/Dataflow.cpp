@@ -92,9 +92,7 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 namespace sluice::dataflow {
 
-int64_t elementBytes(Type type) {
-  return (type.getIntOrFloatBitWidth() + 7) / 8;
-}
+int64_t elementBytes(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 int64_t elementCount(Type type) {
   int64_t count = 1;

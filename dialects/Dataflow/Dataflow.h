@@ -24,7 +24,7 @@
 namespace sluice::dataflow {
 class KernelEmitter;
 class TensorBuilder;
-}
+} // namespace sluice::dataflow
 
 #include "dialects/Dataflow/DataflowInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES

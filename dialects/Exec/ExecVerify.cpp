@@ -504,8 +504,8 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C1: needs a memory, one step and at most one init");
   if (getParameterBytes() > INT64_MAX || getStateBytes() > INT64_MAX)
     return emitOpError("C3: parameter and state bytes must not be negative");
-  if (getStateInitial() && (*getStateInitial() > getParameterBytes() ||
-                            getParameterBytes() - *getStateInitial() > getStateBytes()))
+  if (getStateInitial() &&
+      (*getStateInitial() > getParameterBytes() || getParameterBytes() - *getStateInitial() > getStateBytes()))
     return emitOpError("C3: the state's first content is not within the parameter file and the state store");
   for (StateOp state : getBody().getOps<StateOp>()) {
     auto type = dyn_cast<RankedTensorType>(state.getType());

@@ -174,25 +174,25 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   ImportOptions import;
   import.dims = state.options.dims;
   import.fixedInputs = state.options.fixedInputs;
-  import.buildGradient = [](OpBuilder &builder, Value root, Value seed,
-                            ArrayRef<Value> wrt) -> FailureOr<SmallVector<Value>> {
-    SmallVector<Value> gradients(wrt.size());
-    if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
-      return failure();
-    return gradients;
-  };
-  if (const std::optional<TrainingOptions> &training = state.options.training)
-    import.training = TrainingImport{training->trainable, training->seed};
-  Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);
-  if (!module)
-    return propagate(module);
-  state.module = std::move(*module);
-  state.imported = ImportedProgram(*state.module);
-  if (Status dumped = state.dump(Phase::Import); !dumped)
-    return propagate(dumped);
-  state.done = Phase::Import;
-  return compilation;
-}
+  import.buildGradient = [](OpBuilder & builder, Value root, Value seed, ArrayRef<Value> wrt)
+                             ->FailureOr<SmallVector<Value>> {
+                               SmallVector<Value> gradients(wrt.size());
+  if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
+    return failure();
+  return gradients;
+};
+if (const std::optional<TrainingOptions> &training = state.options.training)
+  import.training = TrainingImport{training->trainable, training->seed};
+Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);
+if (!module)
+  return propagate(module);
+state.module = std::move(*module);
+state.imported = ImportedProgram(*state.module);
+if (Status dumped = state.dump(Phase::Import); !dumped)
+  return propagate(dumped);
+state.done = Phase::Import;
+return compilation;
+} // namespace sluice
 
 /// Shapes, axes, counts, switches; scales.
 static bool mayDecideShapes(const HostTensor &tensor) {
@@ -283,8 +283,8 @@ Status Compilation::State::fuse() {
   layout.lanes = vectorTarget().lanesF32;
   layout.registers = vectorTarget().registers;
   // What packing in each step gains on a CPU it costs on a GPU.
-  layout.dynamic = llvm::none_of(machine.computeDevices(),
-                                 [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
+  layout.dynamic =
+      llvm::none_of(machine.computeDevices(), [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
   Status status = runPasses([&](OpPassManager &manager) {
     manager.addPass(createAssignLayoutPass(layout));
     manager.addPass(createFusePass());
@@ -354,7 +354,8 @@ Status Compilation::State::search() {
   }
   const Plan &plan = result->plan;
   for (size_t i = 0; i < bridge.operators.size(); ++i)
-    bridge.operators[i]->setAttr("dataflow.device", StringAttr::get(context.get(), machine.device(plan.placement[i]).name));
+    bridge.operators[i]->setAttr("dataflow.device",
+                                 StringAttr::get(context.get(), machine.device(plan.placement[i]).name));
   return {};
 }
 
@@ -362,8 +363,8 @@ static Status annotateOrder(MLIRContext *context, const BridgedGraph &bridge, co
   int64_t position = 0;
   for (const Command &command : plan.commands)
     if (command.kind == CommandKind::Launch)
-      bridge.operators[command.op.index()]->setAttr(
-          "dataflow.order", IntegerAttr::get(IntegerType::get(context, 64), position++));
+      bridge.operators[command.op.index()]->setAttr("dataflow.order",
+                                                    IntegerAttr::get(IntegerType::get(context, 64), position++));
   return {};
 }
 
@@ -624,8 +625,7 @@ Status exportArtifact(const std::string &directory, const std::string &modelPath
   file->module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
   file->module->walk([&](dataflow::StateOp) { trains = true; });
   if (hasWeights && !trains && options.weights != WeightStorage::Omit) {
-    Expected<OwningOpRef<ModuleOp>> module =
-        withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
+    Expected<OwningOpRef<ModuleOp>> module = withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
     if (!module)
       return propagate(module);
     file->module = std::move(*module);
@@ -634,9 +634,7 @@ Status exportArtifact(const std::string &directory, const std::string &modelPath
 }
 
 const CompilerOptions &Compilation::options() const { return state->options; }
-ModuleOp Compilation::module() {
-  return *state->done >= Phase::Exec ? *state->program : *state->module;
-}
+ModuleOp Compilation::module() { return *state->done >= Phase::Exec ? *state->program : *state->module; }
 const Machine &Compilation::machine() const { return state->machine; }
 std::string Compilation::name() const { return state->modelName; }
 

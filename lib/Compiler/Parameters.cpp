@@ -99,8 +99,7 @@ Expected<std::vector<int64_t>> writeParameters(ArrayRef<Value> values, Parameter
     if (!held)
       return propagate(held);
     auto size = static_cast<size_t>(tensorBytes(value.getType()));
-    Expected<int64_t> offset =
-        writer.append(std::as_bytes(std::span<const char>(held->view.data, size)));
+    Expected<int64_t> offset = writer.append(std::as_bytes(std::span<const char>(held->view.data, size)));
     if (!offset)
       return propagate(offset);
     offsets.push_back(*offset);

@@ -91,7 +91,8 @@ static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std
 }
 
 /// Reads a member with `read` into `target`; passes the first error on.
-template <typename T> static Status readInto(T &target, Expected<T> value) {
+template <typename T>
+static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);

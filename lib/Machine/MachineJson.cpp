@@ -93,7 +93,8 @@ static Expected<double> byteRate(const JsonReader &reader, std::string_view key,
   return static_cast<double>(*value);
 }
 
-template <typename T> static Status readInto(T &target, Expected<T> value) {
+template <typename T>
+static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);

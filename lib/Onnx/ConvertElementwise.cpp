@@ -257,7 +257,8 @@ LogicalResult randomDropout(NodeContext &node) {
   if (!(ratio >= 0 && ratio < 1))
     return node.invalid("its ratio is not one number in [0, 1)");
   Type wide = Float32Type::get(node.context());
-  Value draw = node.create<RandomOp>({}, node.integer("seed", node.integerOr("seed", 0)), {node.type(wide, shapeOf(x))});
+  Value draw =
+      node.create<RandomOp>({}, node.integer("seed", node.integerOr("seed", 0)), {node.type(wide, shapeOf(x))});
   Value kept = node.compare(ComparePredicate::ge, draw, node.splat(wide, ratio));
   Value scaled = node.mul(x, node.splat(elementTypeOf(x), 1 / (1 - ratio)));
   return node.results({node.select(kept, scaled, node.splat(elementTypeOf(x), 0)), kept});

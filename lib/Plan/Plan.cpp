@@ -10,7 +10,8 @@
 namespace sluice {
 
 /// Sums the bytes of the copies for which `counts(source, destination)`.
-template <typename Predicate> static int64_t sumCopies(const Graph &graph, const Plan &plan, Predicate counts) {
+template <typename Predicate>
+static int64_t sumCopies(const Graph &graph, const Plan &plan, Predicate counts) {
   int64_t total = 0;
   for (const Command &command : plan.commands) {
     if (command.kind != CommandKind::Copy)

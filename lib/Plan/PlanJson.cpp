@@ -75,7 +75,8 @@ struct AllNames {
 // Writing
 //===----------------------------------------------------------------------===//
 
-template <typename T> static Json idsToJson(const std::vector<T> &ids) {
+template <typename T>
+static Json idsToJson(const std::vector<T> &ids) {
   Json array = Json::array();
   for (T id : ids)
     array.push_back(id.value);
@@ -157,7 +158,8 @@ static Expected<std::vector<JsonReader>> pairOf(const JsonReader &reader) {
   return pair;
 }
 
-template <typename T> static Expected<T> readId(const JsonReader &reader) {
+template <typename T>
+static Expected<T> readId(const JsonReader &reader) {
   Expected<int64_t> value = reader.asInteger();
   if (!value)
     return propagate(value);
@@ -167,7 +169,8 @@ template <typename T> static Expected<T> readId(const JsonReader &reader) {
   return T(static_cast<uint32_t>(*value));
 }
 
-template <typename T> static Status readIds(std::vector<T> &target, const JsonReader &reader, std::string_view key) {
+template <typename T>
+static Status readIds(std::vector<T> &target, const JsonReader &reader, std::string_view key) {
   Expected<std::vector<JsonReader>> elements = listAt(reader, key);
   if (!elements)
     return propagate(elements);
@@ -180,7 +183,8 @@ template <typename T> static Status readIds(std::vector<T> &target, const JsonRe
   return {};
 }
 
-template <typename T> static Status readName(Id<T> &target, const Names &names, const JsonReader &reader) {
+template <typename T>
+static Status readName(Id<T> &target, const Names &names, const JsonReader &reader) {
   Expected<uint32_t> index = names.read(reader);
   if (!index)
     return propagate(index);
@@ -188,7 +192,8 @@ template <typename T> static Status readName(Id<T> &target, const Names &names, 
   return {};
 }
 
-template <typename T> static Status readInto(T &target, Expected<T> value) {
+template <typename T>
+static Status readInto(T &target, Expected<T> value) {
   if (!value)
     return propagate(value);
   target = std::move(*value);

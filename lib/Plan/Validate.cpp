@@ -65,7 +65,8 @@ private:
   std::vector<uint32_t> position;          ///< Per command: how many in its stream, it included.
   std::vector<AddressMap> occupied;        ///< Per memory.
 
-  template <typename... Ts> tl::unexpected<Error> bad(const Ts &...parts) const {
+  template <typename... Ts>
+  tl::unexpected<Error> bad(const Ts &...parts) const {
     return makeError(ErrorCode::Internal, parts..., ", invalid plan, make it anew");
   }
 

@@ -61,8 +61,8 @@ public:
     auto function = cast<func::FuncOp>(block.getParentOp());
     for (BlockArgument argument : block.getArguments()) {
       auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
-      result.inputs.push_back(addTensor(
-          argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
+      result.inputs.push_back(
+          addTensor(argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
     }
     for (Operation &op : block.without_terminator())
       if (isScheduled(op))
@@ -144,8 +144,8 @@ private:
         entry.inputs.push_back(id);
     }
     for (auto [i, value] : llvm::enumerate(op.getResults()))
-      entry.outputs.push_back(addTensor(value, TensorKind::Activation,
-                                        unique(i ? concat(entry.name, ":", i) : entry.name, tensorNames)));
+      entry.outputs.push_back(
+          addTensor(value, TensorKind::Activation, unique(i ? concat(entry.name, ":", i) : entry.name, tensorNames)));
     for (unsigned operand : overwritableOperands(&op)) {
       std::pair<uint32_t, uint32_t> pair(slots[operand], 0);
       if (std::find(entry.inPlace.begin(), entry.inPlace.end(), pair) == entry.inPlace.end())

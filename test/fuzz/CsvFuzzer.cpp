@@ -10,8 +10,7 @@ using namespace sluice;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<int64_t> offsets;
-  Expected<OffsetProblem> problem =
-      offsetsFromCsv({reinterpret_cast<const char *>(data), size}, "fuzz", &offsets);
+  Expected<OffsetProblem> problem = offsetsFromCsv({reinterpret_cast<const char *>(data), size}, "fuzz", &offsets);
   if (!problem || problem->buffers.size() > 200)
     return 0;
   BestFitParams bestFit;

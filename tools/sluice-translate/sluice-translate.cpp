@@ -61,8 +61,8 @@ static mlir::LogicalResult exportOnnx(mlir::ModuleOp module, llvm::raw_ostream &
 }
 
 int main(int argc, char **argv) {
-  mlir::TranslateToMLIRRegistration onnx(
-      "import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect", importOnnx, registerDialects);
+  mlir::TranslateToMLIRRegistration onnx("import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect",
+                                         importOnnx, registerDialects);
   mlir::TranslateFromMLIRRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx,
                                              registerDialects);
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n"));

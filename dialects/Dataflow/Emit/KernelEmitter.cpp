@@ -30,8 +30,8 @@ constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16;
 } // namespace
 
 KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, ModuleOp module, StringRef symbol)
-    : kernelOp(op), vectorTarget(target), module(module), symbol(symbol), b(op->getContext()),
-      location(op->getLoc()), entryBuilder(op->getContext()) {}
+    : kernelOp(op), vectorTarget(target), module(module), symbol(symbol), b(op->getContext()), location(op->getLoc()),
+      entryBuilder(op->getContext()) {}
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots) {
@@ -53,8 +53,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
 void KernelEmitter::emitBody() {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
-  kernel = func::FuncOp::create(moduleBuilder, location, symbol,
-                                b.getFunctionType({ptr, ptr}, {b.getI32Type()}));
+  kernel = func::FuncOp::create(moduleBuilder, location, symbol, b.getFunctionType({ptr, ptr}, {b.getI32Type()}));
   entryBuilder.setInsertionPointToStart(kernel.addEntryBlock());
 
   auto group = dyn_cast<FusedOp>(kernelOp);
@@ -165,9 +164,8 @@ Value KernelEmitter::address(Value base, Type elementType, Value linear) {
       return LLVM::GEPOp::create(b, location, ptr, storage, base, ArrayRef<LLVM::GEPArg>{int32_t(*constant)},
                                  LLVM::GEPNoWrapFlags::inbounds);
   }
-  Value offset = linear.getType().isIndex()
-                     ? arith::IndexCastOp::create(b, location, b.getI64Type(), linear).getResult()
-                     : linear;
+  Value offset =
+      linear.getType().isIndex() ? arith::IndexCastOp::create(b, location, b.getI64Type(), linear).getResult() : linear;
   return LLVM::GEPOp::create(b, location, ptr, storage, base, ArrayRef<LLVM::GEPArg>{offset},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
@@ -495,8 +493,7 @@ emit::SinkStyle KernelEmitter::sinkStyle() const {
 // Groups without anchor: one nest over the result
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes,
-                             SmallVectorImpl<SmallVector<size_t>> &members) {
+void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorImpl<SmallVector<size_t>> &members) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();
   size_t rank = shape.size();
   llvm::SetVector<Value> values;

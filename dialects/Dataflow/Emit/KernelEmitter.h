@@ -152,9 +152,9 @@ private:
   mlir::OpBuilder b;
   mlir::Location location;
 
-  mlir::func::FuncOp kernel;      ///< The entry; `parallel` appends calls to it.
-  mlir::OpBuilder entryBuilder;   ///< At the entry's end.
-  mlir::func::FuncOp chunkBody;   ///< The region being emitted.
+  mlir::func::FuncOp kernel;    ///< The entry; `parallel` appends calls to it.
+  mlir::OpBuilder entryBuilder; ///< At the entry's end.
+  mlir::func::FuncOp chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
 
   /// Kernel argument number of operands (or the group's block arguments).

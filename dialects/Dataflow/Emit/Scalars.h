@@ -30,8 +30,7 @@ mlir::Type storageType(mlir::Type elementType);
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
                      int64_t lanes);
 /// Converts a value of compute type to the element type and stores it.
-void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
-               mlir::Value value);
+void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType, mlir::Value value);
 /// Rounds a value of compute type as storing it and loading it again would.
 mlir::Value emitRoundTrip(mlir::OpBuilder &b, mlir::Location loc, mlir::Type elementType, mlir::Value value);
 

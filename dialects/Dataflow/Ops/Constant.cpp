@@ -15,8 +15,7 @@ LogicalResult RangeOp::verify() {
   if (type.getRank() != 1)
     return emitOpError("result is not of rank 1");
   for (Value operand : getOperands())
-    if (elementCount(operand.getType()) != 1 ||
-        getElementTypeOrSelf(operand.getType()) != type.getElementType())
+    if (elementCount(operand.getType()) != 1 || getElementTypeOrSelf(operand.getType()) != type.getElementType())
       return emitOpError("start and delta are single elements of the result's type");
   if (type.getElementType().isInteger(1))
     return emitOpError("bool has no ranges");

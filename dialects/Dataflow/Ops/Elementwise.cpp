@@ -63,8 +63,7 @@ static void forRuns(int64_t total, Fn fn) {
 // unary
 //===----------------------------------------------------------------------===//
 
-void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha,
-                    double beta) {
+void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha, double beta) {
   auto type = cast<RankedTensorType>(input.getType());
   if (kind == UnaryKind::is_nan || kind == UnaryKind::is_inf)
     type = RankedTensorType::get(type.getShape(), builder.getI1Type());
@@ -110,8 +109,8 @@ LogicalResult UnaryOp::verify() {
 
 Value UnaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   Type element = elementOf(getInput());
-  Value value = emitUnary(b, loc, getKind(), operands[0], isUnsignedElement(element),
-                          getAlpha().convertToDouble(), getBeta().convertToDouble());
+  Value value = emitUnary(b, loc, getKind(), operands[0], isUnsignedElement(element), getAlpha().convertToDouble(),
+                          getBeta().convertToDouble());
   return emitRoundTrip(b, loc, elementOf(getResult()), value);
 }
 
@@ -436,9 +435,7 @@ LogicalResult BinaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
   return success();
 }
 
-int64_t BinaryOp::getFlops() {
-  return elementCount(getResult().getType()) * (getKind() == BinaryKind::pow ? 32 : 1);
-}
+int64_t BinaryOp::getFlops() { return elementCount(getResult().getType()) * (getKind() == BinaryKind::pow ? 32 : 1); }
 StringRef BinaryOp::getCostClass() { return "elementwise"; }
 
 FailureOr<Operation *> BinaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {

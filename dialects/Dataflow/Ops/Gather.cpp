@@ -202,9 +202,7 @@ static void emitCopy(KernelEmitter &kernel, Value data) {
   Type element = typeOf(data).getElementType();
   kernel.parallel(count, 16384, [&](Value begin, Value end) {
     Value source = kernel.pointer(data), target = kernel.resultPointer(0);
-    kernel.loop(begin, end, 1, [&](Value i) {
-      kernel.store(target, element, i, kernel.load(source, element, i));
-    });
+    kernel.loop(begin, end, 1, [&](Value i) { kernel.store(target, element, i, kernel.load(source, element, i)); });
   });
 }
 
@@ -312,7 +310,7 @@ LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   SmallVector<int64_t> shape(typeOf(adaptor.getIndices()).getShape());
   if (failed(checkAxis(loc, adaptor.getAxis(), shape.size() + 1)))
     return failure();
-  if (adaptor.getDepth() < 0)
+  if (static_cast<int64_t>(adaptor.getDepth()) < 0)
     return emitOptionalError(loc, "depth is negative");
   if (elementCount(adaptor.getValues().getType()) != 2)
     return emitOptionalError(loc, "values are not [off, on]");

@@ -69,7 +69,8 @@ double encode(Type type, double value) {
   llvm::APFloat f(value);
   bool loses;
   f.convert(semantics,
-            isa<Float8E8M0FNUType>(type) ? llvm::APFloat::rmTowardPositive : llvm::APFloat::rmNearestTiesToEven, &loses);
+            isa<Float8E8M0FNUType>(type) ? llvm::APFloat::rmTowardPositive : llvm::APFloat::rmNearestTiesToEven,
+            &loses);
   return static_cast<double>(f.bitcastToAPInt().getZExtValue());
 }
 
@@ -114,8 +115,7 @@ SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-ElementReader::ElementReader(TensorView tensor, ArrayRef<int64_t> resultShape)
-    : tensor(tensor), shape(resultShape) {
+ElementReader::ElementReader(TensorView tensor, ArrayRef<int64_t> resultShape) : tensor(tensor), shape(resultShape) {
   ArrayRef<int64_t> own = tensor.type.getShape();
   SmallVector<int64_t> ownStrides = rowMajorStrides(own);
   strides.assign(shape.size(), 0);

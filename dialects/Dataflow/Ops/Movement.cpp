@@ -32,11 +32,10 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   SmallVector<bool> seen(type.getRank());
   if (static_cast<int64_t>(permutation.size()) != type.getRank())
-    return emitOptionalError(loc, "permutation has ", permutation.size(), " entries, the input rank ",
-                             type.getRank());
+    return emitOptionalError(loc, "permutation has ", permutation.size(), " entries, the input rank ", type.getRank());
   for (int64_t from : permutation) {
     if (from < 0 || from >= type.getRank() || seen[from])
-      return emitOptionalError(loc, "'permutation' is not a permutation of 0.." , type.getRank() - 1);
+      return emitOptionalError(loc, "'permutation' is not a permutation of 0..", type.getRank() - 1);
     seen[from] = true;
   }
   results.push_back(RankedTensorType::get(permuted(type.getShape(), permutation), type.getElementType()));
@@ -112,8 +111,8 @@ LogicalResult ReshapeOp::verify() {
   if (failed(verifySameElement(*this, getInput(), getResult())))
     return failure();
   if (elementCount(getInput().getType()) != elementCount(getType()))
-    return emitOpError("has ") << elementCount(getInput().getType()) << " elements in and "
-                               << elementCount(getType()) << " out";
+    return emitOpError("has ") << elementCount(getInput().getType()) << " elements in and " << elementCount(getType())
+                               << " out";
   return success();
 }
 
@@ -169,8 +168,7 @@ LogicalResult ExpandOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
   for (size_t i = 0; i < own.size(); ++i)
     if (own[i] != 1)
       strides[shape.size() - own.size() + i] = ownStrides[i];
-  stridedCopy(operands[0].data, results[0].data, shape, strides, 0,
-              elementBytes(operands[0].type.getElementType()));
+  stridedCopy(operands[0].data, results[0].data, shape, strides, 0, elementBytes(operands[0].type.getElementType()));
   return success();
 }
 
@@ -192,8 +190,8 @@ Value TileOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
   SmallVector<Value> from;
   for (auto [i, extent] : llvm::enumerate(shapeOf(getInput())))
     from.push_back(extent == shapeOf(getResult())[i] ? Value(indices[i])
-                                                      : Value(arith::RemUIOp::create(kernel.builder(), kernel.loc(),
-                                                                                     indices[i], kernel.index(extent))));
+                                                     : Value(arith::RemUIOp::create(kernel.builder(), kernel.loc(),
+                                                                                    indices[i], kernel.index(extent))));
   return kernel.element(getInput(), from);
 }
 
@@ -205,8 +203,7 @@ LogicalResult TileOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTe
     shape.append({from[i] == 0 ? 0 : to[i] / from[i], from[i]});
     strides.append({0, ownStrides[i]});
   }
-  stridedCopy(operands[0].data, results[0].data, shape, strides, 0,
-              elementBytes(operands[0].type.getElementType()));
+  stridedCopy(operands[0].data, results[0].data, shape, strides, 0, elementBytes(operands[0].type.getElementType()));
   return success();
 }
 
@@ -475,7 +472,6 @@ bool PadOp::isPermutedOperand(unsigned index) { return index == 0; }
 
 FailureOr<Operation *> PadOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
   auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
-  return PadOp::create(builder, getLoc(), type, getMode(), operands[0], operands[1],
-                       permuted(getLow(), permutation))
+  return PadOp::create(builder, getLoc(), type, getMode(), operands[0], operands[1], permuted(getLow(), permutation))
       .getOperation();
 }

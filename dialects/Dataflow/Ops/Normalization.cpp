@@ -97,8 +97,8 @@ void SoftmaxOp::emitKernel(KernelEmitter &kernel) {
             return e;
           },
           [&](Value x, Value y) { return f.add(x, y); });
-      Value scale = getLog() ? math::LogOp::create(b, loc, total).getResult()
-                             : f.div(emitConstant(b, loc, compute, 1), total);
+      Value scale =
+          getLog() ? math::LogOp::create(b, loc, total).getResult() : f.div(emitConstant(b, loc, compute, 1), total);
       row.forEach([&](Value i, int64_t count) {
         Value value;
         if (getLog())
@@ -164,10 +164,10 @@ void LayerNormOp::emitKernel(KernelEmitter &kernel) {
       auto zero = [&](Type type) { return emitConstant(b, loc, type, 0); };
       auto sum = [&](Value x, Value y) { return f.add(x, y); };
       Value count = emitConstant(b, loc, compute, length);
-      Value mean = f.div(
-          row.run(
-              compute, zero, [&](Value i, int64_t n) { return kernel.elements(getInput(), indices(i), n); }, sum),
-          count);
+      Value mean =
+          f.div(row.run(
+                    compute, zero, [&](Value i, int64_t n) { return kernel.elements(getInput(), indices(i), n); }, sum),
+                count);
       auto centred = [&](Value i, int64_t n) { return f.sub(kernel.elements(getInput(), indices(i), n), mean); };
       Value variance = f.div(row.run(
                                  compute, zero,

@@ -47,8 +47,8 @@ LogicalResult ReduceOp::verify() {
   bool isFloat = isa<FloatType>(element);
   if (element.isInteger(1) && getKind() != ReduceKind::max && getKind() != ReduceKind::min)
     return emitOpError("'") << stringifyReduceKind(getKind()) << "' is not defined on bool";
-  if (!isFloat && (getKind() == ReduceKind::l2 || getKind() == ReduceKind::log_sum ||
-                   getKind() == ReduceKind::log_sum_exp))
+  if (!isFloat &&
+      (getKind() == ReduceKind::l2 || getKind() == ReduceKind::log_sum || getKind() == ReduceKind::log_sum_exp))
     return emitOpError("'") << stringifyReduceKind(getKind()) << "' needs float elements, got " << element;
   return success();
 }
@@ -217,7 +217,8 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
     if (getKind() == ReduceKind::log_sum_exp) {
       // Around the maximum: exp never overflows.
       Reduction maximum{ReduceKind::max, element, count}, sum{ReduceKind::sum, element, count};
-      Value top = nest.fold(at, width, [](Value x) { return x; }, maximum);
+      Value top = nest.fold(
+          at, width, [](Value x) { return x; }, maximum);
       // Subtracting an infinity from itself would give NaN.
       Type type = top.getType();
       Value infinity = emitExtreme(b, loc, type, false, /*lowest=*/false);
@@ -230,13 +231,13 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
             Value shift = base;
             if (x.getType() != shift.getType())
               shift = vector::BroadcastOp::create(b, loc, x.getType(), shift);
-            return emitUnary(b, loc, UnaryKind::exp, emitBinary(b, loc, BinaryKind::sub, x, shift, false), false, 0,
-                             0);
+            return emitUnary(b, loc, UnaryKind::exp, emitBinary(b, loc, BinaryKind::sub, x, shift, false), false, 0, 0);
           },
           sum);
       value = emitBinary(b, loc, BinaryKind::add, math::LogOp::create(b, loc, total), base, false);
     } else {
-      value = nest.fold(at, width, [&](Value x) { return nest.how.before(b, loc, x); }, nest.how);
+      value = nest.fold(
+          at, width, [&](Value x) { return nest.how.before(b, loc, x); }, nest.how);
       value = nest.how.after(b, loc, value);
     }
     // Back to the result's own dimensions.
@@ -273,9 +274,8 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
       kernel.ifThen(isRun, [&] { emitAt(digits[0], kernel.mul(digits[1], lanes), lanes); });
       if (rest) {
         Value isRest = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, digits[1], kernel.index(whole));
-        kernel.ifThen(isRest, [&] {
-          emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * lanes - whole)), 1);
-        });
+        kernel.ifThen(isRest,
+                      [&] { emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * lanes - whole)), 1); });
       }
     });
   });
@@ -342,7 +342,8 @@ LogicalResult ReduceOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
       int64_t count = std::min(kRun, total - at);
       input.read(at, count, values);
       for (int64_t i = 0; i < count; ++i) {
-        sums[offset] = isExtreme && !seen[offset] ? values[i] : foldHost(getKind(), sums[offset], values[i], isUnsigned);
+        sums[offset] =
+            isExtreme && !seen[offset] ? values[i] : foldHost(getKind(), sums[offset], values[i], isUnsigned);
         seen[offset] = true;
         for (size_t d = shape.size(); d-- > 0;) {
           offset += strides[d];
@@ -387,8 +388,7 @@ FailureOr<Operation *> ReduceOp::permute(OpBuilder &builder, ArrayRef<int64_t> p
   for (auto [to, from] : llvm::enumerate(permutation))
     if (llvm::is_contained(getAxes(), from))
       axes.push_back(to);
-  return ReduceOp::create(builder, getLoc(), getKind(), operands[0], axes, /*keep_dims=*/true)
-      .getOperation();
+  return ReduceOp::create(builder, getLoc(), getKind(), operands[0], axes, /*keep_dims=*/true).getOperation();
 }
 
 //===----------------------------------------------------------------------===//
@@ -485,8 +485,7 @@ void CumsumOp::emitKernel(KernelEmitter &kernel) {
       Value neutral = emitConstant(b, loc, computeType(element), getProduct() ? 1 : 0);
       kernel.reduce(kernel.index(0), kernel.index(length), 1, neutral, [&](Value step, ValueRange carried) {
         SmallVector<Value> at = kernel.delinearize(item, kept);
-        at[getAxis()] =
-            getReverse() ? arith::SubIOp::create(b, loc, kernel.index(length - 1), step).getResult() : step;
+        at[getAxis()] = getReverse() ? arith::SubIOp::create(b, loc, kernel.index(length - 1), step).getResult() : step;
         Value sum = emitBinary(b, loc, getProduct() ? BinaryKind::mul : BinaryKind::add, carried[0],
                                kernel.element(getInput(), at), isUnsignedElement(element));
         kernel.store(emitRoundTrip(b, loc, element, getExclusive() ? Value(carried[0]) : sum), at);
@@ -559,8 +558,8 @@ void TopkOp::emitKernel(KernelEmitter &kernel) {
       Value none = kernel.index(-1);
       Value start = read(kernel.index(0));
       kernel.reduce(kernel.index(0), kernel.index(k), 1, {start, none}, [&](Value place, ValueRange last) {
-        SmallVector<Value> best = kernel.reduce(
-            kernel.index(0), kernel.index(length), 1, {start, none}, [&](Value i, ValueRange carried) {
+        SmallVector<Value> best =
+            kernel.reduce(kernel.index(0), kernel.index(length), 1, {start, none}, [&](Value i, ValueRange carried) {
               Value x = read(i);
               Value isFirstPlace = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, last[1], kernel.index(0));
               Value open = arith::OrIOp::create(b, loc, isFirstPlace, isAfter(x, i, last[0], last[1]));

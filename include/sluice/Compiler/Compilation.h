@@ -100,8 +100,8 @@ public:
   /// parameters.bin, manifest.json, model.h, plan.json. Nothing half-written.
   Status link(const std::string &directory);
 
-  /// Writes the program as it was imported as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model
-  /// and target, its decisions become the nodes' metadata; fails naming an operator of it that is not here.
+  /// Writes the program as it was imported as an ONNX model: see Onnx/Export.h. With a plan, which must be of this
+  /// model and target, its decisions become the nodes' metadata; fails naming an operator of it that is not here.
   Status exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan = nullptr);
 
   const CompilerOptions &options() const;
@@ -127,8 +127,8 @@ private:
 };
 
 /// Writes the program that an artifact was compiled from as an ONNX model, its plan's decisions as the nodes' metadata.
-/// Weights are read from the model at `modelPath`; empty: where it was when the artifact was compiled. Fails where it is
-/// not there, or not the same; not asked for with ExportOptions::weights omitted, or where there are none.
+/// Weights are read from the model at `modelPath`; empty: where it was when the artifact was compiled. Fails where it
+/// is not there, or not the same; not asked for with ExportOptions::weights omitted, or where there are none.
 Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
                       const ExportOptions &options);
 

@@ -34,9 +34,7 @@ struct CostTable {
   size_t numDevices = 0;
   std::vector<int64_t> operatorNs; ///< [operator * numDevices + device]
 
-  int64_t timeNs(OperatorId op, DeviceId device) const {
-    return operatorNs[op.index() * numDevices + device.index()];
-  }
+  int64_t timeNs(OperatorId op, DeviceId device) const { return operatorNs[op.index() * numDevices + device.index()]; }
 };
 
 CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model);

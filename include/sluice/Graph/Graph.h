@@ -44,13 +44,13 @@ struct Tensor {
   /// The other way round, of a State tensor; set by the graph.
   TensorId updatedBy;
 
-  OperatorId producer; ///< Invalid unless an operator writes it.
+  OperatorId producer;               ///< Invalid unless an operator writes it.
   std::vector<OperatorId> consumers; ///< Ascending, each once.
 };
 
 struct Operator {
-  std::string name; ///< Unique; after the model's node where there is one.
-  std::string kind; ///< "conv", "matmul", "fused"...: display and efficiency class.
+  std::string name;              ///< Unique; after the model's node where there is one.
+  std::string kind;              ///< "conv", "matmul", "fused"...: display and efficiency class.
   std::vector<TensorId> inputs;  ///< Data read, each tensor once.
   std::vector<TensorId> outputs; ///< Data written, at least one.
   int64_t flops = 0;

@@ -32,9 +32,9 @@ struct Device {
   MemoryId memory; ///< The one its operators read and write.
   /// False for a device that only feeds others (the host beside accelerators).
   bool computes = true;
-  double flopsPerSec = 1e11;          ///< Peak, f32.
-  double memoryBytesPerSec = 2e10;    ///< Peak stream rate of its memory.
-  int64_t launchOverheadNs = 1000;    ///< Added to every operator.
+  double flopsPerSec = 1e11;       ///< Peak, f32.
+  double memoryBytesPerSec = 2e10; ///< Peak stream rate of its memory.
+  int64_t launchOverheadNs = 1000; ///< Added to every operator.
   /// Fraction of flopsPerSec that an operator kind reaches; absent: 1.
   std::map<std::string, double> efficiency;
   int threads = 1;

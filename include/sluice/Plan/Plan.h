@@ -58,8 +58,8 @@ struct Stream {
 struct Command {
   CommandKind kind = CommandKind::Launch;
   StreamId stream;
-  OperatorId op;  ///< Launch only.
-  LinkId link;    ///< Copy only.
+  OperatorId op; ///< Launch only.
+  LinkId link;   ///< Copy only.
   /// Launch: in the operator's input order. Copy: the source.
   std::vector<ResidencyId> reads;
   /// Launch: in the operator's output order, then its workspace if it has one.

@@ -35,7 +35,7 @@ enum sluice_segment {
 typedef struct sluice_slot {
   uint32_t memory;
   uint32_t segment;
-  uint32_t index;  /* SLUICE_SEGMENT_INPUT and _OUTPUT, else 0 */
+  uint32_t index; /* SLUICE_SEGMENT_INPUT and _OUTPUT, else 0 */
   uint32_t reserved;
   int64_t offset;
   int64_t bytes;
@@ -70,12 +70,11 @@ typedef struct sluice_context sluice_context;
  * one memory. What the tables point to is read before the call returns. */
 typedef struct sluice_api {
   size_t size;
-  int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel,
-                    uint32_t op, const sluice_slot *slots, uint32_t num_slots, const uint32_t *waits,
-                    uint32_t num_waits);
+  int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
+                    const sluice_slot *slots, uint32_t num_slots, const uint32_t *waits, uint32_t num_waits);
   int32_t (*copy)(sluice_context *context, uint32_t command, uint32_t stream, uint32_t link,
-                  const sluice_slot *destination, const sluice_slot *source, int64_t bytes,
-                  uint32_t tensor, const uint32_t *waits, uint32_t num_waits);
+                  const sluice_slot *destination, const sluice_slot *source, int64_t bytes, uint32_t tensor,
+                  const uint32_t *waits, uint32_t num_waits);
 } sluice_api;
 
 /* Element types, with ONNX's TensorProto.DataType numbers. */
