@@ -3,120 +3,357 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "ListScheduler.h"
+#include "Exhaustive.h"
+
+#include "Evaluator.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxOperators = 10;
-constexpr int64_t kMaxSteps = 2'000'000;
-
-/// Appends every ready operator to every allowed device in turn, starts never
-/// descending. Some optimal schedule is among these: append any optimum's
-/// operators by start, none starts later than it did; repeat until none moves.
+/// Appends every ready operator on every device it may run on, in turn. With
+/// links that no two copies share, what is appended later delays nothing before
+/// it, so that a prefix's times are final; else they are lower bounds, and whole
+/// orders are simulated.
 class BranchAndBound {
 public:
-  BranchAndBound(const PlacementProblem &problem, const Routes &routes, std::span<const OperatorId> topological,
-                 PlacementSolution incumbent)
-      : problem(problem), graph(*problem.graph), routes(routes), units(problem),
-        devices(problem.machine->computeDevices()), best(std::move(incumbent)), missing(graph.numOperators()),
-        tail(graph.numOperators()) {
-    for (size_t i = topological.size(); i-- > 0;) {
-      OperatorId op = topological[i];
-      missing[op.index()] = graph.predecessors(op).size();
-      for (OperatorId successor : graph.successors(op))
-        tail[op.index()] = std::max(tail[op.index()], fastestNs(successor) + tail[successor.index()]);
+  BranchAndBound(const SolverInput &input, ListSchedule start, int64_t startNs, int64_t steps)
+      : input(input), index(input.index), count(input.topological.size()), units(input.problem), best(std::move(start)),
+        bestNs(startNs), left(steps), timers(count + 1, StepTimer(index)), evaluator(index),
+        uses(count + 1, MemoryUse(input.problem)), grown(count), tails(count * index.machine.devices.size()),
+        heads(tails.size()), least(count), placement(count) {
+    for (size_t unit = 0; unit < units.members.size(); ++unit)
+      if (units.device[unit].valid())
+        for (OperatorId member : units.members[unit])
+          uses[0].add(member, units.device[unit]);
+    for (OperatorId op : input.topological) {
+      int64_t &fastest = least[op.index()];
+      fastest = std::numeric_limits<int64_t>::max();
+      for (DeviceId device : index.devices)
+        if (allowed(op, device))
+          fastest = std::min(fastest, index.timeNs(op, device));
     }
+    measureTails();
   }
 
-  /// False where it gave up.
-  bool solve() {
+  /// False where the steps ran out.
+  bool run() {
     int64_t work = 0;
-    for (uint32_t i = 0; i < graph.numOperators(); ++i)
-      work += fastestNs(OperatorId(i));
-    extend(ListScheduler(problem, routes, /*insertion=*/false), 0, 0, 0, work);
-    return steps < kMaxSteps;
+    for (int64_t time : least)
+      work += time;
+    extend(0, 0, work);
+    return left > 0;
   }
-  PlacementSolution &solution() { return best; }
+  int64_t makespanNs() const { return bestNs; }
+  ListSchedule &schedule() { return best; }
 
 private:
-  int64_t fastestNs(OperatorId op) const {
-    int64_t least = problem.costs->timeNs(op, devices.front());
-    for (DeviceId device : devices)
-      least = std::min(least, problem.costs->timeNs(op, device));
-    return least;
+  struct Child {
+    int64_t boundNs;
+    OperatorId op;
+    DeviceId device;
+  };
+
+  bool isDone(uint32_t done, OperatorId op) const { return done >> op.value & 1; }
+  bool isReady(uint32_t done, OperatorId op) const {
+    for (uint32_t before : index.predecessors(op))
+      if (!(done >> before & 1))
+        return false;
+    return true;
+  }
+  bool allowed(OperatorId op, DeviceId device) const {
+    const DeviceId settled = units.device[units.unitOf[op.index()]];
+    return !settled.valid() || settled == device;
+  }
+  size_t cell(OperatorId op, DeviceId device) const {
+    return op.index() * index.machine.devices.size() + device.index();
   }
 
-  /// Nothing to come starts before `startNs`, and it takes `workNs` at least.
-  int64_t boundNs(const ListScheduler &partial, int64_t startNs, int64_t workNs) const {
-    for (DeviceId device : devices)
-      workNs += std::max(startNs, partial.freeNs(device));
-    return workNs / static_cast<int64_t>(devices.size());
-  }
-
-  void extend(const ListScheduler &partial, size_t count, uint32_t done, int64_t startNs, int64_t workNs) {
-    if (++steps >= kMaxSteps || boundNs(partial, startNs, workNs) >= best.makespanNs)
-      return;
-    if (count == graph.numOperators()) {
-      PlacementSolution solution = ListScheduler(partial).finish("exhaustive");
-      if (solution.makespanNs < best.makespanNs)
-        best = std::move(solution);
-      return;
-    }
-    for (uint32_t i = 0; i < graph.numOperators(); ++i) {
-      OperatorId op(i);
-      if ((done >> i & 1) || missing[i] != 0)
-        continue;
-      DeviceId &settled = units.device[units.unitOf[i]];
-      const DeviceId before = settled;
-      for (DeviceId device : devices) {
-        if (before.valid() && device != before)
-          continue;
-        Interval when = partial.tryPlace(op, device);
-        if (when.startNs < startNs || when.endNs + tail[i] >= best.makespanNs)
-          continue;
-        ListScheduler next = partial;
-        next.place(op, device);
-        settled = device;
-        for (OperatorId successor : graph.successors(op))
-          --missing[successor.index()];
-        extend(next, count + 1, done | uint32_t(1) << i, when.startNs, workNs - fastestNs(op));
-        for (OperatorId successor : graph.successors(op))
-          ++missing[successor.index()];
-        settled = before;
+  /// Least time from an operator's end on a device to the step's, each path alone.
+  void measureTails() {
+    for (size_t i = count; i-- > 0;) {
+      const OperatorId op = input.topological[i];
+      for (DeviceId device : index.devices) {
+        int64_t &tail = tails[cell(op, device)];
+        auto follow = [&](OperatorId next, const TensorId *moved) {
+          int64_t way = std::numeric_limits<int64_t>::max();
+          for (DeviceId target : index.devices)
+            if (allowed(next, target)) {
+              int64_t move =
+                  moved ? index.moveNs(index.memoryOf[device.index()], index.memoryOf[target.index()], moved->value)
+                        : 0;
+              way = std::min(way, move + index.timeNs(next, target) + tails[cell(next, target)]);
+            }
+          tail = std::max(tail, way);
+        };
+        for (TensorId output : index.graph.op(op).outputs) {
+          const Tensor &tensor = index.graph.tensor(output);
+          for (OperatorId reader : tensor.consumers)
+            follow(reader, &output);
+          if (tensor.isOutput)
+            tail = std::max(tail, index.moveNs(index.memoryOf[device.index()], 0, output.value));
+        }
+        for (TensorId read : index.graph.op(op).inputs)
+          if (OperatorId writer = writerAfter(index.graph, op, read); writer.valid())
+            follow(writer, nullptr);
       }
     }
   }
 
-  const PlacementProblem &problem;
-  const Graph &graph;
-  const Routes &routes;
+  /// When a tensor can be in a device's memory at the earliest.
+  int64_t arrivalNs(const StepTimer &timer, uint32_t done, uint32_t tensor, DeviceId device) const {
+    const uint32_t memory = index.memoryOf[device.index()];
+    if (timer.arrivalNs(tensor, memory) >= 0)
+      return timer.arrivalNs(tensor, memory);
+    const OperatorId producer = index.graph.tensor(TensorId(tensor)).producer;
+    if (producer.valid() && !isDone(done, producer)) {
+      int64_t soonest = std::numeric_limits<int64_t>::max();
+      for (DeviceId maker : index.devices)
+        if (allowed(producer, maker))
+          soonest = std::min(soonest, heads[cell(producer, maker)] +
+                                          index.moveNs(index.memoryOf[maker.index()], memory, tensor));
+      return soonest;
+    }
+    const DeviceId maker = producer.valid() ? timer.deviceOf(producer) : DeviceId();
+    const uint32_t from = maker.valid() ? index.memoryOf[maker.index()] : 0;
+    auto hop = [&](int64_t readyNs, uint32_t a, uint32_t b, DeviceId owner, StreamKind kind) {
+      return std::max(readyNs, timer.clockNs(owner, kind)) + index.copyNs(index.link(a, b), tensor);
+    };
+    int64_t home = timer.arrivalNs(tensor, 0);
+    if (memory != 0 && from != 0 && index.link(from, memory).valid())
+      return hop(timer.arrivalNs(tensor, from), from, memory, device, StreamKind::SwapIn);
+    if (home < 0)
+      home = hop(timer.arrivalNs(tensor, from), from, 0, maker, StreamKind::SwapOut);
+    return memory == 0 ? home : hop(home, 0, memory, device, StreamKind::SwapIn);
+  }
+
+  /// No completion of the prefix is faster.
+  int64_t boundNs(const StepTimer &timer, uint32_t done, int64_t workNs) {
+    int64_t bound = timer.makespanNs();
+    for (OperatorId op : input.topological) {
+      if (isDone(done, op))
+        continue;
+      int64_t soonest = std::numeric_limits<int64_t>::max();
+      for (DeviceId device : index.devices) {
+        if (!allowed(op, device))
+          continue;
+        int64_t start = timer.clockNs(device, StreamKind::Compute);
+        for (uint32_t tensor : index.inputs(op))
+          start = std::max(start, arrivalNs(timer, done, tensor, device));
+        for (uint32_t before : index.predecessors(op))
+          if (done >> before & 1)
+            start = std::max(start, timer.operatorEndNs(OperatorId(before)));
+        int64_t &head = heads[cell(op, device)];
+        head = start + index.timeNs(op, device);
+        soonest = std::min(soonest, head + tails[cell(op, device)]);
+      }
+      bound = std::max(bound, soonest);
+      if (bound >= bestNs)
+        return bound;
+    }
+    for (DeviceId device : index.devices)
+      workNs += timer.clockNs(device, StreamKind::Compute);
+    const int64_t devices = static_cast<int64_t>(index.devices.size());
+    return std::max(bound, workNs / devices + (workNs % devices != 0));
+  }
+
+  /// What the rest of the schedule depends on: of a tensor still to be read that
+  /// is not in a memory, the end of time, for a copy will take its turn.
+  void describe(const StepTimer &timer, uint32_t done, std::vector<int64_t> &state) const {
+    state.clear();
+    state.push_back(timer.makespanNs());
+    for (DeviceId device : index.devices)
+      for (StreamKind kind : {StreamKind::Compute, StreamKind::SwapIn, StreamKind::SwapOut})
+        state.push_back(timer.clockNs(device, kind));
+    for (uint32_t t = 0; t < index.graph.numTensors(); ++t) {
+      const Tensor &tensor = index.graph.tensor(TensorId(t));
+      const bool made = !tensor.producer.valid() || isDone(done, tensor.producer);
+      if (made && std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                              [&](OperatorId reader) { return !isDone(done, reader); }))
+        for (uint32_t m = 0; m < index.numMemories; ++m)
+          state.push_back(timer.arrivalNs(t, m) < 0 ? std::numeric_limits<int64_t>::max() : timer.arrivalNs(t, m));
+    }
+    for (OperatorId op : input.topological)
+      if (isDone(done, op))
+        for (TensorId read : index.graph.op(op).inputs)
+          if (OperatorId writer = writerAfter(index.graph, op, read); writer.valid() && !isDone(done, writer))
+            state.push_back(timer.operatorEndNs(op));
+  }
+
+  /// True where the same operators on the same devices were reached before with
+  /// nothing later; remembers this state otherwise. Where links are shared, times
+  /// are not final and so nothing is dominated.
+  bool isDominated(const StepTimer &timer, uint32_t done) {
+    if (index.linksShared)
+      return false;
+    uint64_t key = done;
+    for (OperatorId op : input.topological)
+      if (isDone(done, op))
+        key |= uint64_t(placement[op.index()].value & 15) << (kExhaustiveOperators + 4 * op.value);
+    describe(timer, done, described);
+    std::vector<std::vector<int64_t>> &known = seen[key];
+    for (const std::vector<int64_t> &other : known)
+      if (std::equal(other.begin(), other.end(), described.begin(), std::less_equal<>()))
+        return true;
+    if (remembered >= kMostStates)
+      return false;
+    std::erase_if(known, [&](const std::vector<int64_t> &other) {
+      const bool worse = std::equal(described.begin(), described.end(), other.begin(), std::less_equal<>());
+      remembered -= worse;
+      return worse;
+    });
+    known.push_back(described);
+    ++remembered;
+    return false;
+  }
+
+  /// Streams that grew with the operator appended at a depth.
+  uint64_t streamsOf(size_t depth) const {
+    uint64_t mask = 0;
+    for (DeviceId device : index.devices)
+      for (StreamKind kind : {StreamKind::Compute, StreamKind::SwapIn, StreamKind::SwapOut})
+        if (timers[depth].clockNs(device, kind) != timers[depth + 1].clockNs(device, kind))
+          mask |= uint64_t(1) << (device.index() * 3 + size_t(kind));
+    return mask;
+  }
+
+  /// True where appending the last operator and this one the other way round
+  /// means the same program, which comes from that order: they are independent,
+  /// read nothing in common and share no stream.
+  bool isSwapped(size_t depth, OperatorId op, uint64_t streams) const {
+    if (depth == 0 || !(op < prefix.back()) || (streams & grown[depth - 1]))
+      return false;
+    for (uint32_t before : index.predecessors(op))
+      if (before == prefix.back().value)
+        return false;
+    for (uint32_t a : index.inputs(op))
+      for (uint32_t b : index.inputs(prefix.back()))
+        if (a == b)
+          return false;
+    return true;
+  }
+
+  void extend(size_t depth, uint32_t done, int64_t workNs) {
+    if (depth == count) {
+      const int64_t makespan = index.linksShared ? evaluator.makespanNs(placement, prefix) : timers[depth].makespanNs();
+      if (makespan < bestNs) {
+        bestNs = makespan;
+        best.placement = placement;
+        best.order = prefix;
+      }
+      return;
+    }
+    std::vector<Child> children;
+    for (OperatorId op : input.topological) {
+      if (isDone(done, op) || !isReady(done, op))
+        continue;
+      DeviceId &settled = units.device[units.unitOf[op.index()]];
+      const DeviceId before = settled;
+      for (DeviceId device : index.devices) {
+        if (before.valid() ? device != before
+                           : uses[depth].excessWith(units.members[units.unitOf[op.index()]], device) > 0)
+          continue;
+        settled = device;
+        timers[depth + 1] = timers[depth];
+        timers[depth + 1].append(op, device);
+        if (isSwapped(depth, op, streamsOf(depth)))
+          continue;
+        const int64_t bound = boundNs(timers[depth + 1], done | uint32_t(1) << op.value, workNs - least[op.index()]);
+        if (bound < bestNs)
+          children.push_back({bound, op, device});
+      }
+      settled = before;
+    }
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child &a, const Child &b) { return a.boundNs < b.boundNs; });
+    for (const Child &child : children) {
+      if (child.boundNs >= bestNs || left <= 0 || input.budget.mustStop())
+        break;
+      --left;
+      DeviceId &settled = units.device[units.unitOf[child.op.index()]];
+      const DeviceId before = settled;
+      const uint32_t next = done | uint32_t(1) << child.op.value;
+      settled = child.device;
+      placement[child.op.index()] = child.device;
+      timers[depth + 1] = timers[depth];
+      timers[depth + 1].append(child.op, child.device);
+      grown[depth] = streamsOf(depth);
+      if (!isDominated(timers[depth + 1], next)) {
+        if (uses[depth].limited()) {
+          uses[depth + 1] = uses[depth];
+          if (!before.valid())
+            for (OperatorId member : units.members[units.unitOf[child.op.index()]])
+              uses[depth + 1].add(member, child.device);
+        }
+        prefix.push_back(child.op);
+        extend(depth + 1, next, workNs - least[child.op.index()]);
+        prefix.pop_back();
+      }
+      settled = before;
+    }
+  }
+
+  static constexpr size_t kMostStates = 1'000'000;
+
+  const SolverInput &input;
+  const StepIndex &index;
+  size_t count;
   Units units;
-  std::vector<DeviceId> devices;
-  PlacementSolution best;
-  int64_t steps = 0;
-  std::vector<size_t> missing; ///< Predecessors not placed, per operator.
-  std::vector<int64_t> tail;   ///< Least time from an operator's end to the step's.
+  ListSchedule best;
+  int64_t bestNs;
+  int64_t left;                  ///< Steps.
+  std::vector<StepTimer> timers; ///< Per depth.
+  Evaluator evaluator;
+  std::vector<MemoryUse> uses; ///< Per depth.
+  std::vector<uint64_t> grown; ///< Per depth: streamsOf the operator appended there.
+  std::vector<int64_t> tails;  ///< [operator, device]
+  std::vector<int64_t> heads;  ///< [operator, device]: earliest end, of the bound at hand.
+  std::vector<int64_t> least;  ///< Per operator: its time on the fastest device.
+  std::vector<DeviceId> placement;
+  std::vector<OperatorId> prefix;
+  std::vector<int64_t> described;
+  std::unordered_map<uint64_t, std::vector<std::vector<int64_t>>> seen;
+  size_t remembered = 0;
 };
 
 } // namespace
 
-Expected<PlacementSolution> placeExhaustively(const PlacementProblem &problem, const Routes &routes,
-                                              std::span<const OperatorId> topological) {
-  if (topological.size() > kMaxOperators)
-    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' takes at most ", kMaxOperators, ", graph '",
-                     problem.graph->name, "' has ", topological.size(), " operators, use 'best'");
-  Expected<PlacementSolution> incumbent = placeHeft(problem, routes, topological);
-  if (!incumbent)
-    return incumbent;
-  incumbent->solver = "exhaustive";
-  BranchAndBound search(problem, routes, topological, std::move(*incumbent));
-  if (!search.solve())
-    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' gave up after ", kMaxSteps,
-                     " steps, graph '", problem.graph->name, "' is too large for it, use 'best'");
-  return std::move(search.solution());
+bool isSmallEnough(const SolverInput &input) {
+  return input.topological.size() <= kExhaustiveOperators && input.problem.machine->devices.size() <= 16;
+}
+
+bool searchExhaustively(const SolverInput &input, ListSchedule &best, int64_t &bestNs) {
+  const bool hadOne = bestNs != std::numeric_limits<int64_t>::max();
+  BranchAndBound search(input, std::move(best), bestNs, input.budget.evaluations * kStepsPerEvaluation);
+  const bool complete = search.run();
+  best = std::move(search.schedule());
+  best.optimal = complete && (hadOne || search.makespanNs() < bestNs);
+  bestNs = search.makespanNs();
+  return complete;
+}
+
+Expected<ListSchedule> placeExhaustively(const SolverInput &input) {
+  const std::string &name = input.problem.graph->name;
+  if (!isSmallEnough(input))
+    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' takes at most ", kExhaustiveOperators,
+                     " operators on 16 devices, graph '", name, "' has ", input.topological.size(), " operators on ",
+                     input.problem.machine->devices.size(), ", use 'best'");
+  ListSchedule best;
+  int64_t bestNs = std::numeric_limits<int64_t>::max();
+  if (Expected<ListSchedule> start = placeHeft(input)) {
+    bestNs = Evaluator(input.index).makespanNs(start->placement, start->order);
+    best = std::move(*start);
+  }
+  if (!searchExhaustively(input, best, bestNs))
+    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' gave up after ",
+                     input.budget.evaluations * kStepsPerEvaluation, " steps, graph '", name,
+                     "' is too large for so few, allow more evaluations or use 'best'");
+  if (bestNs == std::numeric_limits<int64_t>::max())
+    return makeError(ErrorCode::Infeasible, "no placement of graph '", name,
+                     "' keeps within the capacities, raise them or free pinned operators");
+  return best;
 }
 
 } // namespace sluice

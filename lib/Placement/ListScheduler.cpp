@@ -69,14 +69,43 @@ Units::Units(const PlacementProblem &problem) : unitOf(problem.graph->numOperato
   }
 }
 
-ListScheduler::ListScheduler(const PlacementProblem &problem, const Routes &routes, bool insertion, bool communication)
-    : problem(problem), routes(routes), insertion(insertion), communication(communication),
-      candidates(problem.machine->computeDevices()), idle(problem.machine->devices.size()) {
+Settler::Settler(const PlacementProblem &problem)
+    : problem(problem), all(problem), use(problem), devices(problem.machine->computeDevices()) {
+  for (size_t unit = 0; unit < all.device.size(); ++unit)
+    if (all.device[unit].valid())
+      for (OperatorId member : all.members[unit])
+        use.add(member, all.device[unit]);
+}
+
+void Settler::settle(OperatorId op, DeviceId device) {
+  const uint32_t unit = all.unitOf[op.index()];
+  all.device[unit] = device;
+  for (OperatorId member : all.members[unit])
+    use.add(member, device);
+}
+
+tl::unexpected<Error> Settler::noRoom(OperatorId op) const {
+  const std::vector<OperatorId> &unit = all.members[all.unitOf[op.index()]];
+  DeviceId nearest = devices.front();
+  for (DeviceId device : devices)
+    if (use.excessWith(unit, device) < use.excessWith(unit, nearest))
+      nearest = device;
+  tl::unexpected<Error> error = makeError(
+      ErrorCode::Infeasible, "operator '", problem.graph->op(op).name, "' finds no room, memory '",
+      problem.machine->memory(problem.machine->device(nearest).memory).name, "' lacks ", use.excessWith(unit, nearest),
+      " bytes beside what is there already, raise its capacity or use solver 'best'");
+  error.value().operators = {op.value};
+  return error;
+}
+
+ListScheduler::ListScheduler(const SolverInput &input, bool insertion, bool communication)
+    : problem(input.problem), routes(input.routes), insertion(insertion), communication(communication),
+      idle(problem.machine->devices.size()) {
   solution.placement.resize(problem.graph->numOperators());
   solution.intervals.resize(problem.graph->numOperators());
 }
 
-Interval ListScheduler::tryPlace(OperatorId op, DeviceId device) const {
+int64_t ListScheduler::readyNs(OperatorId op, DeviceId device) const {
   const Graph &graph = *problem.graph;
   const MemoryId memory = problem.machine->device(device).memory;
   int64_t ready = 0;
@@ -99,6 +128,10 @@ Interval ListScheduler::tryPlace(OperatorId op, DeviceId device) const {
       for (OperatorId reader : graph.tensor(state).consumers)
         if (reader != op)
           ready = std::max(ready, solution.intervals[reader.index()].endNs);
+  return ready;
+}
+
+Interval ListScheduler::fit(OperatorId op, DeviceId device, int64_t ready) const {
   const IdleSlots &slots = idle[device.index()];
   int64_t duration = problem.costs->timeNs(op, device);
   int64_t start = insertion ? slots.earliestStart(ready, duration) : std::max(ready, slots.lastEnd());
@@ -112,22 +145,17 @@ void ListScheduler::place(OperatorId op, DeviceId device) {
   idle[device.index()].occupy(when.startNs, when.endNs - when.startNs);
 }
 
-void ListScheduler::placeWhereFirst(OperatorId op, Units &units) {
-  DeviceId &settled = units.device[units.unitOf[op.index()]];
-  if (!settled.valid()) {
-    int64_t bestEnd = 0;
-    for (DeviceId device : candidates) {
-      int64_t end = tryPlace(op, device).endNs;
-      if (!settled.valid() || end < bestEnd) {
-        settled = device;
-        bestEnd = end;
-      }
-    }
+Status ListScheduler::placeWhereFirst(OperatorId op, Settler &settler) {
+  if (!settler.deviceOf(op).valid()) {
+    Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) { return tryPlace(op, device).endNs; });
+    if (!chosen)
+      return propagate(chosen);
   }
-  place(op, settled);
+  place(op, settler.deviceOf(op));
+  return {};
 }
 
-PlacementSolution ListScheduler::finish(std::string solver) && {
+ListSchedule ListScheduler::finish() && {
   const Graph &graph = *problem.graph;
   for (const Interval &interval : solution.intervals)
     solution.makespanNs = std::max(solution.makespanNs, interval.endNs);
@@ -146,7 +174,6 @@ PlacementSolution ListScheduler::finish(std::string solver) && {
   std::stable_sort(solution.order.begin(), solution.order.end(), [&](OperatorId a, OperatorId b) {
     return solution.intervals[a.index()].startNs < solution.intervals[b.index()].startNs;
   });
-  solution.solver = std::move(solver);
   return std::move(solution);
 }
 
@@ -156,30 +183,31 @@ OperatorId writerAfter(const Graph &graph, OperatorId reader, TensorId input) {
   return writer.valid() && writer != reader ? writer : OperatorId();
 }
 
-std::vector<double> upwardRanks(const PlacementProblem &problem, const Routes &routes,
-                                std::span<const OperatorId> topological, bool communication) {
-  const Graph &graph = *problem.graph;
-  std::vector<DeviceId> devices = problem.machine->computeDevices();
+double meanTimeNs(const SolverInput &input, OperatorId op) {
+  double sum = 0;
+  for (DeviceId device : input.index.devices)
+    sum += static_cast<double>(input.index.timeNs(op, device));
+  return sum / static_cast<double>(input.index.devices.size());
+}
+
+std::vector<double> upwardRanks(const SolverInput &input, bool communication) {
+  const Graph &graph = *input.problem.graph;
   std::vector<double> ranks(graph.numOperators());
-  for (size_t i = topological.size(); i-- > 0;) {
-    OperatorId op = topological[i];
-    double mean = 0;
-    for (DeviceId device : devices)
-      mean += static_cast<double>(problem.costs->timeNs(op, device));
-    mean /= static_cast<double>(devices.size());
+  for (size_t i = input.topological.size(); i-- > 0;) {
+    OperatorId op = input.topological[i];
     double after = 0;
     for (TensorId output : graph.op(op).outputs) {
       const Tensor &tensor = graph.tensor(output);
-      double move = communication ? routes.meanNs(tensor.bytes) : 0;
+      double move = communication ? input.routes.meanNs(tensor.bytes) : 0;
       for (OperatorId reader : tensor.consumers)
         after = std::max(after, move + ranks[reader.index()]);
       if (tensor.isOutput && communication)
-        after = std::max(after, routes.meanHostNs(tensor.bytes));
+        after = std::max(after, input.routes.meanHostNs(tensor.bytes));
     }
-    for (TensorId input : graph.op(op).inputs)
-      if (OperatorId writer = writerAfter(graph, op, input); writer.valid())
+    for (TensorId read : graph.op(op).inputs)
+      if (OperatorId writer = writerAfter(graph, op, read); writer.valid())
         after = std::max(after, ranks[writer.index()]);
-    ranks[op.index()] = mean + after;
+    ranks[op.index()] = meanTimeNs(input, op) + after;
   }
   return ranks;
 }
@@ -189,6 +217,20 @@ std::vector<OperatorId> byDescendingRank(std::span<const OperatorId> topological
   std::stable_sort(order.begin(), order.end(),
                    [&](OperatorId a, OperatorId b) { return ranks[a.index()] > ranks[b.index()]; });
   return order;
+}
+
+ListSchedule scheduleAsHeft(const SolverInput &input, std::span<const DeviceId> placement) {
+  ListScheduler scheduler(input, /*insertion=*/true);
+  for (OperatorId op : byDescendingRank(input.topological, upwardRanks(input, /*communication=*/true)))
+    scheduler.place(op, placement[op.index()]);
+  return std::move(scheduler).finish();
+}
+
+ListSchedule scheduleUnits(const SolverInput &input, const Units &units) {
+  std::vector<DeviceId> placement(units.unitOf.size());
+  for (size_t i = 0; i < placement.size(); ++i)
+    placement[i] = units.device[units.unitOf[i]];
+  return scheduleAsHeft(input, placement);
 }
 
 } // namespace sluice

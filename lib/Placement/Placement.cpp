@@ -5,11 +5,14 @@
 
 #include "sluice/Placement/Placement.h"
 
+#include "Evaluator.h"
 #include "ListScheduler.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <thread>
 
 namespace sluice {
 
@@ -25,6 +28,13 @@ Status PlacementProblem::check() const {
   if (!pinned.empty() && pinned.size() != numOps)
     return makeError(ErrorCode::InvalidInput, pinned.size(), " pins given, graph '", graph->name, "' has ", numOps,
                      " operators, give one each or none");
+  if (!capacityBytes.empty() && capacityBytes.size() != machine->memories.size())
+    return makeError(ErrorCode::InvalidInput, capacityBytes.size(), " capacities given, machine '", machine->name,
+                     "' has ", machine->memories.size(), " memories, give one each or none");
+  for (size_t m = 0; m < capacityBytes.size(); ++m)
+    if (capacityBytes[m] < 0)
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine->memories[m].name, "' is ",
+                       capacityBytes[m], " bytes, give none less than 0");
 
   const std::vector<DeviceId> devices = machine->computeDevices();
   std::map<int32_t, uint32_t> firstPinned;
@@ -64,43 +74,38 @@ Status PlacementProblem::check() const {
   return {};
 }
 
-static constexpr std::pair<const char *, PlacementSolver> kHeuristics[] = {
-    {"heft", placeHeft},
-    {"heft-no-comm", placeHeftNoComm},
-    {"cpop", placeCpop},
-    {"single-device", placeSingleDevice},
-    {"fastest-node", placeFastestNode},
-    {"round-robin", placeRoundRobin},
-};
-
 std::vector<std::string> placementSolverNames() {
   std::vector<std::string> names{"best"};
-  for (const auto &[name, solver] : kHeuristics)
+  for (const auto &[name, solver] : placementHeuristics())
     names.push_back(name);
-  names.push_back("exhaustive");
+  names.insert(names.end(), {"lns", "exhaustive"});
   return names;
 }
 
-static Expected<PlacementSolution> solveBest(const PlacementProblem &problem, const Routes &routes,
-                                             std::span<const OperatorId> topological) {
-  Expected<PlacementSolution> best = placeHeft(problem, routes, topological);
-  for (const auto &[name, solver] : kHeuristics) {
-    Expected<PlacementSolution> other = solver(problem, routes, topological);
-    if (other && other->makespanNs < best->makespanNs)
-      best = std::move(other);
-  }
-  return best;
+static PlacementSolver findSolver(const std::string &name) {
+  if (name == "best")
+    return placeBest;
+  if (name == "lns")
+    return placeByNeighbourhoods;
+  if (name == "exhaustive")
+    return placeExhaustively;
+  for (const auto &[known, heuristic] : placementHeuristics())
+    if (name == known)
+      return heuristic;
+  return nullptr;
+}
+
+/// Where none is given: about so many operators timed in all, a tenth where every
+/// order must be simulated.
+static int64_t defaultEvaluations(const StepIndex &index) {
+  constexpr int64_t kWork = 4'000'000, kMost = 20'000, kLeast = 20;
+  const int64_t slower = index.linksShared ? 10 : 1;
+  const int64_t numOps = std::max<int64_t>(static_cast<int64_t>(index.graph.numOperators()), 1);
+  return std::clamp(kWork / slower / numOps, kLeast, kMost / slower);
 }
 
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params) {
-  PlacementSolver solver = nullptr;
-  if (params.solver == "best")
-    solver = solveBest;
-  else if (params.solver == "exhaustive")
-    solver = placeExhaustively;
-  for (const auto &[name, heuristic] : kHeuristics)
-    if (params.solver == name)
-      solver = heuristic;
+  PlacementSolver solver = findSolver(params.solver);
   if (!solver) {
     std::string known;
     for (const std::string &name : placementSolverNames())
@@ -112,32 +117,126 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
   Expected<std::vector<OperatorId>> topological = problem.graph->topologicalOrder();
   if (!topological)
     return propagate(topological);
-  Expected<PlacementSolution> solution = solver(problem, Routes(*problem.machine), *topological);
-  if (solution)
-    if (Status status = validatePlacement(problem, *solution); !status)
-      return propagate(status);
+
+  const Routes routes(*problem.machine);
+  const StepIndex index(problem);
+  Budget budget;
+  budget.evaluations =
+      params.evaluations > 0 ? std::min(params.evaluations, int64_t(1) << 50) : defaultEvaluations(index);
+  budget.interrupt = params.interrupt;
+  if (params.timeNs > 0)
+    budget.deadline =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(params.timeNs, int64_t(1) << 60));
+  const int threads =
+      params.threads > 0 ? params.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Expected<ListSchedule> found = solver({problem, routes, index, *topological, budget, params.seed, threads});
+  if (!found)
+    return propagate(found);
+
+  PlacementSolution solution;
+  solution.placement = std::move(found->placement);
+  solution.order = std::move(found->order);
+  solution.solver = params.solver;
+  if (!found->winner.empty() && params.solver == "best")
+    solution.solver += " (" + found->winner + ")";
+  solution.evaluations = found->evaluations;
+  solution.stoppedByClock = found->stoppedByClock;
+  solution.members = std::move(found->members);
+  const Plan plan = planOfPlacement(index, solution.placement, solution.order);
+  const Timeline timeline = simulate(*problem.graph, *problem.machine, *problem.costs, plan);
+  solution.intervals.resize(topological->size());
+  for (size_t i = 0; i < plan.commands.size(); ++i)
+    if (plan.commands[i].kind == CommandKind::Launch)
+      solution.intervals[plan.commands[i].op.index()] = timeline.commands[i];
+  solution.makespanNs = timeline.makespanNs;
+  solution.optimal = found->optimal || solution.makespanNs == placementLowerBoundNs(problem);
+  if (Status status = validatePlacement(problem, solution); !status)
+    return propagate(status);
   return solution;
+}
+
+/// Least times between all memories, over any links: tensors may be copied on.
+static std::vector<int64_t> leastMoves(const Machine &machine, int64_t bytes) {
+  const size_t count = machine.memories.size();
+  std::vector<int64_t> least(count * count, std::numeric_limits<int64_t>::max() / 4);
+  for (size_t m = 0; m < count; ++m)
+    least[m * count + m] = 0;
+  for (const Link &link : machine.links)
+    for (auto [a, b] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+      int64_t &entry = least[a.index() * count + b.index()];
+      entry = std::min(entry, transferTimeNs(link, bytes));
+    }
+  for (size_t via = 0; via < count; ++via)
+    for (size_t a = 0; a < count; ++a)
+      for (size_t b = 0; b < count; ++b)
+        least[a * count + b] = std::min(least[a * count + b], least[a * count + via] + least[via * count + b]);
+  return least;
 }
 
 int64_t placementLowerBoundNs(const PlacementProblem &problem) {
   const Graph &graph = *problem.graph;
+  const Machine &machine = *problem.machine;
   Expected<std::vector<OperatorId>> topological = graph.topologicalOrder();
   if (!topological)
     return 0;
-  std::vector<DeviceId> devices = problem.machine->computeDevices();
-  std::vector<int64_t> end(graph.numOperators());
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  const size_t numDevices = machine.devices.size(), numMemories = machine.memories.size();
+  auto allowed = [&](OperatorId op, DeviceId device) {
+    return problem.pinned.empty() || !problem.pinned[op.index()].valid() || problem.pinned[op.index()] == device;
+  };
+  // Per operator and device: when it can end there, all before it where that is
+  // soonest for this path. Holds if operators run more than once, too.
+  std::vector<int64_t> end(graph.numOperators() * numDevices);
+  // Per tensor of the operator at hand and memory: when it can be there.
   int64_t path = 0, work = 0;
+  std::vector<std::vector<int64_t>> arrival(graph.numTensors());
+  auto arrive = [&](TensorId t) -> const std::vector<int64_t> & {
+    std::vector<int64_t> &at = arrival[t.index()];
+    if (!at.empty())
+      return at;
+    const Tensor &tensor = graph.tensor(t);
+    const std::vector<int64_t> moves = leastMoves(machine, tensor.bytes);
+    at.assign(numMemories, std::numeric_limits<int64_t>::max());
+    for (size_t m = 0; m < numMemories; ++m) {
+      if (!tensor.producer.valid())
+        at[m] = tensor.kind == TensorKind::Input ? moves[m] : 0;
+      else
+        for (DeviceId maker : devices)
+          if (allowed(tensor.producer, maker))
+            at[m] = std::min(at[m], saturatingAdd(end[tensor.producer.index() * numDevices + maker.index()],
+                                                  moves[machine.device(maker).memory.index() * numMemories + m]));
+    }
+    return at;
+  };
   for (OperatorId op : *topological) {
-    int64_t least = std::numeric_limits<int64_t>::max();
-    for (DeviceId device : devices)
-      least = std::min(least, problem.costs->timeNs(op, device));
-    if (!problem.pinned.empty() && problem.pinned[op.index()].valid())
-      least = problem.costs->timeNs(op, problem.pinned[op.index()]);
+    int64_t least = std::numeric_limits<int64_t>::max(), soonest = least;
+    for (DeviceId device : devices) {
+      if (!allowed(op, device))
+        continue;
+      int64_t start = 0;
+      for (TensorId input : graph.op(op).inputs)
+        start = std::max(start, arrive(input)[machine.device(device).memory.index()]);
+      for (TensorId output : graph.op(op).outputs)
+        if (TensorId state = graph.tensor(output).updates; state.valid())
+          for (OperatorId reader : graph.tensor(state).consumers)
+            if (reader != op) {
+              int64_t readerEnd = std::numeric_limits<int64_t>::max();
+              for (DeviceId other : devices)
+                if (allowed(reader, other))
+                  readerEnd = std::min(readerEnd, end[reader.index() * numDevices + other.index()]);
+              start = std::max(start, readerEnd);
+            }
+      const int64_t time = problem.costs->timeNs(op, device);
+      int64_t &ends = end[op.index() * numDevices + device.index()];
+      ends = saturatingAdd(start, time);
+      least = std::min(least, time);
+      soonest = std::min(soonest, ends);
+    }
     work = saturatingAdd(work, least);
-    end[op.index()] = saturatingAdd(end[op.index()], least);
-    path = std::max(path, end[op.index()]);
-    for (OperatorId successor : graph.successors(op))
-      end[successor.index()] = std::max(end[successor.index()], end[op.index()]);
+    path = std::max(path, soonest);
+    for (TensorId output : graph.op(op).outputs)
+      if (graph.tensor(output).isOutput)
+        path = std::max(path, arrive(output)[0]);
   }
   int64_t count = static_cast<int64_t>(devices.size());
   return std::max(path, work / count + (work % count != 0));

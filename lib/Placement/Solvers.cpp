@@ -1,4 +1,4 @@
-//===- Solvers.cpp - List heuristics and baselines ------------------------===//
+//===- Solvers.cpp - HEFT, its variants, CPOP and baselines ---------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -6,179 +6,335 @@
 #include "ListScheduler.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <queue>
 
 namespace sluice {
 
-Expected<PlacementSolution> placeHeft(const PlacementProblem &problem, const Routes &routes,
-                                      std::span<const OperatorId> topological) {
-  Units units(problem);
-  ListScheduler scheduler(problem, routes, /*insertion=*/true);
-  std::vector<double> ranks = upwardRanks(problem, routes, topological, /*communication=*/true);
-  for (OperatorId op : byDescendingRank(topological, ranks))
-    scheduler.placeWhereFirst(op, units);
-  return std::move(scheduler).finish("heft");
+Expected<ListSchedule> placeHeft(const SolverInput &input) {
+  Settler settler(input.problem);
+  ListScheduler scheduler(input, /*insertion=*/true);
+  for (OperatorId op : byDescendingRank(input.topological, upwardRanks(input, /*communication=*/true)))
+    if (Status status = scheduler.placeWhereFirst(op, settler); !status)
+      return propagate(status);
+  return std::move(scheduler).finish();
 }
 
-/// Times a placement as HEFT would order it.
-static PlacementSolution scheduleUnits(const PlacementProblem &problem, const Routes &routes,
-                                       std::span<const OperatorId> topological, const Units &units,
-                                       std::string solver) {
-  ListScheduler scheduler(problem, routes, /*insertion=*/true);
-  std::vector<double> ranks = upwardRanks(problem, routes, topological, /*communication=*/true);
-  for (OperatorId op : byDescendingRank(topological, ranks))
-    scheduler.place(op, units.device[units.unitOf[op.index()]]);
-  return std::move(scheduler).finish(std::move(solver));
+Expected<ListSchedule> placeHeftNoComm(const SolverInput &input) {
+  Settler settler(input.problem);
+  ListScheduler blind(input, /*insertion=*/false, /*communication=*/false);
+  std::vector<OperatorId> order = byDescendingRank(input.topological, upwardRanks(input, /*communication=*/false));
+  for (OperatorId op : order)
+    if (Status status = blind.placeWhereFirst(op, settler); !status)
+      return propagate(status);
+  ListScheduler timed(input, /*insertion=*/false);
+  for (OperatorId op : order)
+    timed.place(op, settler.deviceOf(op));
+  return std::move(timed).finish();
 }
 
-Expected<PlacementSolution> placeHeftNoComm(const PlacementProblem &problem, const Routes &routes,
-                                            std::span<const OperatorId> topological) {
-  Units units(problem);
-  ListScheduler blind(problem, routes, /*insertion=*/false, /*communication=*/false);
-  std::vector<double> ranks = upwardRanks(problem, routes, topological, /*communication=*/false);
-  std::vector<OperatorId> order = byDescendingRank(topological, ranks);
-  for (OperatorId op : order)
-    blind.placeWhereFirst(op, units);
-  ListScheduler timed(problem, routes, /*insertion=*/false);
-  for (OperatorId op : order)
-    timed.place(op, units.device[units.unitOf[op.index()]]);
-  return std::move(timed).finish("heft-no-comm");
+/// Readers a lookahead takes into account: the first so many by rank.
+static constexpr size_t kMostReaders = 16;
+
+/// When the last of an operator's readers would end, were it to end at `endNs`
+/// on `device`: each goes where it ends first, one after the other, knowing
+/// of its operands only those placed already.
+static int64_t readersEndNs(const SolverInput &input, const ListScheduler &scheduler, const Settler &settler,
+                            std::span<const OperatorId> readers, const std::vector<uint8_t> &placed, OperatorId op,
+                            DeviceId device, int64_t endNs) {
+  const Graph &graph = *input.problem.graph;
+  const Machine &machine = *input.problem.machine;
+  std::vector<std::pair<DeviceId, Interval>> taken;
+  int64_t last = endNs;
+  for (OperatorId reader : readers) {
+    std::pair<DeviceId, Interval> best{DeviceId(), {0, std::numeric_limits<int64_t>::max()}};
+    for (DeviceId target : input.index.devices) {
+      if (DeviceId settled = settler.deviceOf(reader); settled.valid() && settled != target)
+        continue;
+      int64_t ready = endNs;
+      for (uint32_t t : input.index.inputs(reader)) {
+        const Tensor &tensor = graph.tensor(TensorId(t));
+        int64_t from = 0;
+        MemoryId memory = Machine::hostMemory();
+        if (tensor.producer == op) {
+          from = endNs;
+          memory = machine.device(device).memory;
+        } else if (tensor.producer.valid()) {
+          if (!placed[tensor.producer.index()])
+            continue;
+          from = scheduler.endNs(tensor.producer);
+          memory = machine.device(scheduler.deviceOf(tensor.producer)).memory;
+        }
+        ready = std::max(ready, from + input.routes.timeNs(memory, machine.device(target).memory, tensor.bytes));
+      }
+      const int64_t duration = input.index.timeNs(reader, target);
+      int64_t start = scheduler.idleSlots(target).earliestStart(ready, duration);
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (const auto &[other, when] : taken)
+          if (other == target && start < when.endNs && when.startNs < start + duration) {
+            start = scheduler.idleSlots(target).earliestStart(when.endNs, duration);
+            moved = true;
+          }
+      }
+      if (start + duration < best.second.endNs)
+        best = {target, {start, start + duration}};
+    }
+    taken.push_back(best);
+    last = std::max(last, best.second.endNs);
+  }
+  return last;
+}
+
+Expected<ListSchedule> placeLookahead(const SolverInput &input) {
+  Settler settler(input.problem);
+  ListScheduler scheduler(input, /*insertion=*/true);
+  const std::vector<double> ranks = upwardRanks(input, /*communication=*/true);
+  std::vector<uint8_t> placed(ranks.size());
+  std::vector<OperatorId> readers;
+  for (OperatorId op : byDescendingRank(input.topological, ranks)) {
+    if (!settler.deviceOf(op).valid()) {
+      readers.clear();
+      for (uint32_t reader : input.index.successors(op))
+        readers.push_back(OperatorId(reader));
+      std::stable_sort(readers.begin(), readers.end(),
+                       [&](OperatorId a, OperatorId b) { return ranks[a.index()] > ranks[b.index()]; });
+      if (readers.size() > kMostReaders)
+        readers.resize(kMostReaders);
+      Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) {
+        const int64_t end = scheduler.tryPlace(op, device).endNs;
+        return std::pair(readersEndNs(input, scheduler, settler, readers, placed, op, device, end), end);
+      });
+      if (!chosen)
+        return propagate(chosen);
+    }
+    scheduler.place(op, settler.deviceOf(op));
+    placed[op.index()] = 1;
+  }
+  return std::move(scheduler).finish();
 }
 
 /// Longest mean path from an entry to the start of each operator.
-static std::vector<double> downwardRanks(const PlacementProblem &problem, const Routes &routes,
-                                         std::span<const OperatorId> topological) {
-  const Graph &graph = *problem.graph;
-  std::vector<DeviceId> devices = problem.machine->computeDevices();
+static std::vector<double> downwardRanks(const SolverInput &input) {
+  const Graph &graph = *input.problem.graph;
   std::vector<double> ranks(graph.numOperators());
-  for (OperatorId op : topological) {
-    for (TensorId input : graph.op(op).inputs)
-      if (graph.tensor(input).kind == TensorKind::Input)
-        ranks[op.index()] = std::max(ranks[op.index()], routes.meanHostNs(graph.tensor(input).bytes));
-    double mean = 0;
-    for (DeviceId device : devices)
-      mean += static_cast<double>(problem.costs->timeNs(op, device));
-    double end = ranks[op.index()] + mean / static_cast<double>(devices.size());
+  for (OperatorId op : input.topological) {
+    for (TensorId read : graph.op(op).inputs)
+      if (graph.tensor(read).kind == TensorKind::Input)
+        ranks[op.index()] = std::max(ranks[op.index()], input.routes.meanHostNs(graph.tensor(read).bytes));
+    const double end = ranks[op.index()] + meanTimeNs(input, op);
     for (TensorId output : graph.op(op).outputs) {
-      double arrival = end + routes.meanNs(graph.tensor(output).bytes);
+      double arrival = end + input.routes.meanNs(graph.tensor(output).bytes);
       for (OperatorId reader : graph.tensor(output).consumers)
         ranks[reader.index()] = std::max(ranks[reader.index()], arrival);
     }
-    for (TensorId input : graph.op(op).inputs)
-      if (OperatorId writer = writerAfter(graph, op, input); writer.valid())
+    for (TensorId read : graph.op(op).inputs)
+      if (OperatorId writer = writerAfter(graph, op, read); writer.valid())
         ranks[writer.index()] = std::max(ranks[writer.index()], end);
   }
   return ranks;
 }
 
-Expected<PlacementSolution> placeCpop(const PlacementProblem &problem, const Routes &routes,
-                                      std::span<const OperatorId> topological) {
-  const Graph &graph = *problem.graph;
-  std::vector<double> priority = upwardRanks(problem, routes, topological, /*communication=*/true);
-  std::vector<double> down = downwardRanks(problem, routes, topological);
+/// Calls `visit` with each operator once its predecessors were visited, the
+/// ready one of highest priority first.
+template <typename Visit>
+static Status visitByPriority(const SolverInput &input, std::span<const double> priority, Visit visit) {
+  auto less = [&](OperatorId a, OperatorId b) {
+    return std::pair(priority[a.index()], b) < std::pair(priority[b.index()], a);
+  };
+  std::priority_queue<OperatorId, std::vector<OperatorId>, decltype(less)> ready(less);
+  std::vector<size_t> missing(priority.size());
+  for (OperatorId op : input.topological) {
+    missing[op.index()] = input.index.predecessors(op).size();
+    if (missing[op.index()] == 0)
+      ready.push(op);
+  }
+  while (!ready.empty()) {
+    OperatorId op = ready.top();
+    ready.pop();
+    if (Status status = visit(op); !status)
+      return status;
+    for (uint32_t successor : input.index.successors(op))
+      if (--missing[successor] == 0)
+        ready.push(OperatorId(successor));
+  }
+  return {};
+}
+
+Expected<ListSchedule> placeCpop(const SolverInput &input) {
+  std::vector<double> priority = upwardRanks(input, /*communication=*/true);
+  std::vector<double> down = downwardRanks(input);
   for (size_t i = 0; i < priority.size(); ++i)
     priority[i] += down[i];
 
   // One critical path: from the entry of highest priority, always on to the
   // successor of highest priority.
-  std::vector<uint32_t> missing(graph.numOperators());
   OperatorId head;
-  for (OperatorId op : topological) {
-    missing[op.index()] = static_cast<uint32_t>(graph.predecessors(op).size());
-    if (missing[op.index()] == 0 && (!head.valid() || priority[op.index()] > priority[head.index()]))
+  for (OperatorId op : input.topological)
+    if (input.index.predecessors(op).empty() && (!head.valid() || priority[op.index()] > priority[head.index()]))
       head = op;
-  }
   std::vector<OperatorId> path;
   for (OperatorId op = head; op.valid();) {
     path.push_back(op);
     OperatorId next;
-    for (OperatorId successor : graph.successors(op))
-      if (!next.valid() || priority[successor.index()] > priority[next.index()])
-        next = successor;
+    for (uint32_t successor : input.index.successors(op))
+      if (!next.valid() || priority[successor] > priority[next.index()])
+        next = OperatorId(successor);
     op = next;
   }
   DeviceId pathDevice;
   int64_t pathTime = 0;
-  for (DeviceId device : problem.machine->computeDevices()) {
+  for (DeviceId device : input.index.devices) {
     int64_t time = 0;
     for (OperatorId op : path)
-      time += problem.costs->timeNs(op, device);
+      time += input.index.timeNs(op, device);
     if (!pathDevice.valid() || time < pathTime) {
       pathDevice = device;
       pathTime = time;
     }
   }
-  Units units(problem);
-  for (OperatorId op : path) {
-    DeviceId &device = units.device[units.unitOf[op.index()]];
-    if (!device.valid())
-      device = pathDevice;
-  }
+  Settler settler(input.problem);
+  for (OperatorId op : path)
+    if (!settler.deviceOf(op).valid() && settler.fits(op, pathDevice))
+      settler.settle(op, pathDevice);
 
-  ListScheduler scheduler(problem, routes, /*insertion=*/true);
-  auto less = [&](OperatorId a, OperatorId b) {
-    return std::pair(priority[a.index()], b) < std::pair(priority[b.index()], a);
-  };
-  std::priority_queue<OperatorId, std::vector<OperatorId>, decltype(less)> ready(less);
-  for (OperatorId op : topological)
-    if (missing[op.index()] == 0)
-      ready.push(op);
-  while (!ready.empty()) {
-    OperatorId op = ready.top();
-    ready.pop();
-    scheduler.placeWhereFirst(op, units);
-    for (OperatorId successor : graph.successors(op))
-      if (--missing[successor.index()] == 0)
-        ready.push(successor);
+  ListScheduler scheduler(input, /*insertion=*/true);
+  Status status =
+      visitByPriority(input, priority, [&](OperatorId op) { return scheduler.placeWhereFirst(op, settler); });
+  if (!status)
+    return propagate(status);
+  return std::move(scheduler).finish();
+}
+
+Expected<ListSchedule> placePeft(const SolverInput &input) {
+  // The optimistic cost table: the least time from an operator's end on a device
+  // to the step's, every path alone.
+  const Graph &graph = *input.problem.graph;
+  const std::vector<DeviceId> &devices = input.index.devices;
+  std::vector<double> table(graph.numOperators() * devices.size());
+  std::vector<double> rank(graph.numOperators());
+  for (size_t i = input.topological.size(); i-- > 0;) {
+    const OperatorId op = input.topological[i];
+    auto offer = [&](OperatorId next, double move) {
+      double least = std::numeric_limits<double>::infinity(), second = least;
+      size_t leastAt = 0;
+      // Where the next one stays on the device nothing moves.
+      for (size_t d = 0; d < devices.size(); ++d) {
+        double way =
+            table[next.index() * devices.size() + d] + static_cast<double>(input.index.timeNs(next, devices[d]));
+        if (way < least) {
+          second = least;
+          least = way;
+          leastAt = d;
+        } else {
+          second = std::min(second, way);
+        }
+      }
+      for (size_t d = 0; d < devices.size(); ++d) {
+        double here =
+            table[next.index() * devices.size() + d] + static_cast<double>(input.index.timeNs(next, devices[d]));
+        double way = std::min(here, (d == leastAt ? second : least) + move);
+        double &entry = table[op.index() * devices.size() + d];
+        entry = std::max(entry, way);
+      }
+    };
+    for (TensorId output : graph.op(op).outputs)
+      for (OperatorId reader : graph.tensor(output).consumers)
+        offer(reader, input.routes.meanNs(graph.tensor(output).bytes));
+    for (TensorId read : graph.op(op).inputs)
+      if (OperatorId writer = writerAfter(graph, op, read); writer.valid())
+        offer(writer, 0);
+    for (size_t d = 0; d < devices.size(); ++d)
+      rank[op.index()] += table[op.index() * devices.size() + d] / static_cast<double>(devices.size());
   }
-  return std::move(scheduler).finish("cpop");
+  Settler settler(input.problem);
+  ListScheduler scheduler(input, /*insertion=*/true);
+  std::vector<size_t> column(input.problem.machine->devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    column[devices[d].index()] = d;
+  Status status = visitByPriority(input, rank, [&](OperatorId op) -> Status {
+    if (!settler.deviceOf(op).valid()) {
+      Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) {
+        return static_cast<double>(scheduler.tryPlace(op, device).endNs) +
+               table[op.index() * devices.size() + column[device.index()]];
+      });
+      if (!chosen)
+        return propagate(chosen);
+    }
+    scheduler.place(op, settler.deviceOf(op));
+    return {};
+  });
+  if (!status)
+    return propagate(status);
+  return std::move(scheduler).finish();
 }
 
 /// Total time of some operators on a device.
-static int64_t sumNs(const PlacementProblem &problem, std::span<const OperatorId> ops, DeviceId device) {
+static int64_t sumNs(const SolverInput &input, std::span<const OperatorId> ops, DeviceId device) {
   int64_t total = 0;
   for (OperatorId op : ops)
-    total += problem.costs->timeNs(op, device);
+    total += input.index.timeNs(op, device);
   return total;
 }
 
-/// The device with the least total time of some operators; the first such.
-static DeviceId fastestFor(const PlacementProblem &problem, std::span<const OperatorId> ops) {
-  std::vector<DeviceId> devices = problem.machine->computeDevices();
-  return *std::min_element(devices.begin(), devices.end(),
-                           [&](DeviceId a, DeviceId b) { return sumNs(problem, ops, a) < sumNs(problem, ops, b); });
-}
-
-Expected<PlacementSolution> placeSingleDevice(const PlacementProblem &problem, const Routes &routes,
-                                              std::span<const OperatorId> topological) {
-  Units units(problem);
-  DeviceId only = fastestFor(problem, topological);
-  for (DeviceId &device : units.device)
-    if (!device.valid())
-      device = only;
-  return scheduleUnits(problem, routes, topological, units, "single-device");
-}
-
-Expected<PlacementSolution> placeFastestNode(const PlacementProblem &problem, const Routes &routes,
-                                             std::span<const OperatorId> topological) {
-  Units units(problem);
-  for (size_t unit = 0; unit < units.device.size(); ++unit)
-    if (!units.device[unit].valid())
-      units.device[unit] = fastestFor(problem, units.members[unit]);
-  return scheduleUnits(problem, routes, topological, units, "fastest-node");
-}
-
-Expected<PlacementSolution> placeRoundRobin(const PlacementProblem &problem, const Routes &routes,
-                                            std::span<const OperatorId> topological) {
-  Units units(problem);
-  std::vector<DeviceId> devices = problem.machine->computeDevices();
-  size_t turn = 0;
-  for (OperatorId op : topological) {
-    DeviceId &device = units.device[units.unitOf[op.index()]];
-    if (!device.valid())
-      device = devices[turn++ % devices.size()];
+Expected<ListSchedule> placeSingleDevice(const SolverInput &input) {
+  std::vector<DeviceId> byTime = input.index.devices;
+  std::stable_sort(byTime.begin(), byTime.end(), [&](DeviceId a, DeviceId b) {
+    return sumNs(input, input.topological, a) < sumNs(input, input.topological, b);
+  });
+  std::optional<Error> first;
+  for (DeviceId only : byTime) {
+    Settler settler(input.problem);
+    Status status;
+    for (OperatorId op : input.topological)
+      if (!settler.deviceOf(op).valid() && status) {
+        if (settler.fits(op, only))
+          settler.settle(op, only);
+        else
+          status = settler.noRoom(op);
+      }
+    if (status)
+      return scheduleUnits(input, settler.units());
+    if (!first)
+      first = std::move(status.error());
   }
-  return scheduleUnits(problem, routes, topological, units, "round-robin");
+  return tl::unexpected<Error>(std::move(*first));
+}
+
+Expected<ListSchedule> placeFastestNode(const SolverInput &input) {
+  Settler settler(input.problem);
+  const Units &units = settler.units();
+  for (size_t unit = 0; unit < units.members.size(); ++unit) {
+    if (units.device[unit].valid())
+      continue;
+    const std::vector<OperatorId> &members = units.members[unit];
+    Expected<DeviceId> chosen =
+        settler.choose(members.front(), [&](DeviceId device) { return sumNs(input, members, device); });
+    if (!chosen)
+      return propagate(chosen);
+  }
+  return scheduleUnits(input, units);
+}
+
+Expected<ListSchedule> placeRoundRobin(const SolverInput &input) {
+  Settler settler(input.problem);
+  const std::vector<DeviceId> &devices = input.index.devices;
+  std::vector<size_t> column(input.problem.machine->devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    column[devices[d].index()] = d;
+  size_t turn = 0;
+  for (OperatorId op : input.topological) {
+    if (settler.deviceOf(op).valid())
+      continue;
+    // Whose turn it is, or the next that has room.
+    Expected<DeviceId> chosen = settler.choose(
+        op, [&](DeviceId device) { return (column[device.index()] + devices.size() - turn) % devices.size(); });
+    if (!chosen)
+      return propagate(chosen);
+    turn = (column[chosen->index()] + 1) % devices.size();
+  }
+  return scheduleUnits(input, settler.units());
 }
 
 } // namespace sluice

@@ -10,7 +10,8 @@
 
 namespace sluice {
 
-/// Time from one memory to another: the link between, or the two to the host.
+/// Least time from one memory to another: over the link between, or the two to
+/// the host.
 static int64_t moveNs(const Machine &machine, MemoryId from, MemoryId to, int64_t bytes) {
   if (from == to)
     return 0;
@@ -82,8 +83,29 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
         return fail("operators '", graph.op(ops[i - 1]).name, "' and '", graph.op(ops[i]).name, "' overlap on '",
                     machine.device(solution.placement[ops[i].index()]).name, "'");
   }
-  if (solution.makespanNs != end)
-    return fail("makespan is said to be ", solution.makespanNs, " ns, the last operator or output ends at ", end);
+  if (solution.makespanNs < end)
+    return fail("makespan is said to be ", solution.makespanNs, " ns, the last operator or output ends at ", end,
+                " at the earliest");
+
+  if (!problem.capacityBytes.empty()) {
+    const std::vector<int64_t> bytes = placementBytes(problem, solution.placement);
+    for (size_t m = 0; m < bytes.size(); ++m)
+      if (bytes[m] > problem.capacityBytes[m])
+        return fail("placement takes ", bytes[m], " bytes of memory '", machine.memories[m].name, "', it may take ",
+                    problem.capacityBytes[m]);
+  }
+  const Plan plan = planOfPlacement(problem, solution.placement, solution.order);
+  const Timeline timeline = simulate(graph, machine, *problem.costs, plan);
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    if (plan.commands[i].kind != CommandKind::Launch)
+      continue;
+    const Interval said = solution.intervals[plan.commands[i].op.index()], is = timeline.commands[i];
+    if (said.startNs != is.startNs || said.endNs != is.endNs)
+      return fail("operator '", graph.op(plan.commands[i].op).name, "' runs in [", is.startNs, ", ", is.endNs,
+                  ") when simulated, said to run in [", said.startNs, ", ", said.endNs, ")");
+  }
+  if (solution.makespanNs != timeline.makespanNs)
+    return fail("makespan is said to be ", solution.makespanNs, " ns, simulated it is ", timeline.makespanNs);
   return {};
 }
 

@@ -1,0 +1,23 @@
+//===- Exhaustive.h - Branch and bound over a few operators -----*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_PLACEMENT_EXHAUSTIVE_H
+#define SLUICE_LIB_PLACEMENT_EXHAUSTIVE_H
+
+#include "ListScheduler.h"
+
+namespace sluice {
+
+inline constexpr size_t kExhaustiveOperators = 12;
+/// A step takes a bound, an evaluation a whole order.
+inline constexpr int64_t kStepsPerEvaluation = 20;
+
+bool isSmallEnough(const SolverInput &input);
+/// Improves on a schedule, or finds one where `bestNs` is the greatest integer.
+/// True if nothing is left to try: it is optimal, or there is none.
+bool searchExhaustively(const SolverInput &input, ListSchedule &best, int64_t &bestNs);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_PLACEMENT_EXHAUSTIVE_H
