@@ -20,7 +20,7 @@ using Action = std::function<Status()>;
 
 /// `interrupt` is raised by SIGINT.
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
-void addPlacementCommand(CLI::App &app, Action &action);
+void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 
 /// --format of every subcommand.

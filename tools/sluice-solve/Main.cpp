@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Action action;
   addMemoryCommand(app, action, interrupted);
-  addPlacementCommand(app, action);
+  addPlacementCommand(app, action, interrupted);
   addSwapCommand(app, action, interrupted);
   try {
     app.parse(argc, argv);

@@ -4,33 +4,106 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "sluice/Placement/Offload.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace sluice::solve {
 namespace {
 
 struct Options {
-  std::string file, solver = "best", output, format = "text";
-  bool free = false;
+  std::string file, output, format = "text";
+  bool free = false, limited = false, validate = false;
+  PlacementParams params;
 };
 
+/// An instance of Tarnawski et al.: subgraphs on accelerators.
+Status runOffload(const Options &options, const Json &json) {
+  Expected<OffloadProblem> problem = offloadFromJson(JsonReader(json, options.file));
+  if (!problem)
+    return propagate(problem);
+  const std::vector<std::string> known = offloadSolverNames();
+  if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
+    return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' takes planning problems, '",
+                     options.file, "' is an instance of subgraphs on accelerators, use one of ", joined(known));
+  if (options.free || options.limited || !options.output.empty())
+    return makeError(ErrorCode::Unsupported, "--free, --limited and --output take a planning problem, '", options.file,
+                     "' is an instance of subgraphs on accelerators, leave them out");
+  OffloadParams params{options.params.solver, {}, options.params.seed, options.params.threads};
+  params.budget.interrupt = options.params.interrupt;
+  if (options.params.evaluations > 0)
+    params.budget.evaluations = options.params.evaluations;
+  if (options.params.timeNs > 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.params.timeNs);
+  if (params.threads == 0)
+    params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Stopwatch watch;
+  Expected<OffloadSolution> solution = solveOffload(*problem, params);
+  if (!solution)
+    return propagate(solution);
+  if (options.validate)
+    if (Status status = validateOffload(*problem, *solution); !status)
+      return status;
+  const double seconds = watch.seconds();
+  std::vector<size_t> perPart(problem->accelerators + 1);
+  for (int32_t part : solution->part)
+    ++perPart[static_cast<size_t>(part + 1)];
+  if (options.format == "json") {
+    Json accelerators = Json::array();
+    for (size_t a = 1; a < perPart.size(); ++a)
+      accelerators.push_back(perPart[a]);
+    printJson({{"problem", "offload"},
+               {"solver", solution->solver},
+               {"nodes", problem->nodes.size()},
+               {"objective", solution->latency},
+               {"bound", solution->bound},
+               {"optimal", solution->optimal()},
+               {"evaluations", solution->evaluations},
+               {"stoppedByClock", solution->stoppedByClock},
+               {"seconds", seconds},
+               {"nodesOnCpu", perPart[0]},
+               {"nodesOnAccelerators", std::move(accelerators)}});
+    return {};
+  }
+  printLine("latency", concat(solution->latency, solution->optimal() ? ", optimal" : ""));
+  printLine("bound", concat(solution->bound));
+  printLine("solver", concat(solution->solver, solution->stoppedByClock ? ", stopped by the clock" : "",
+                             options.validate ? ": valid" : ""));
+  printLine("seconds", concat(seconds));
+  printLine("on CPUs", concat(perPart[0], " nodes"));
+  for (size_t a = 1; a < perPart.size(); ++a)
+    printLine(concat("on accelerator ", a), concat(perPart[a], " nodes"));
+  return {};
+}
+
 Status runPlacement(const Options &options) {
-  Expected<ProblemFile> file = readProblemFile(options.file);
+  Expected<Json> json = readJsonFile(options.file);
+  if (!json)
+    return propagate(json);
+  if (isOffloadJson(*json))
+    return runOffload(options, *json);
+  Expected<ProblemFile> file = problemFromJson(JsonReader(*json, options.file));
   if (!file)
     return propagate(file);
   PlacementProblem problem{&file->graph, &file->machine, &file->costs, file->placement};
   if (options.free)
     problem.pinned.clear();
+  if (options.limited)
+    problem.capacityBytes = file->capacities;
   Stopwatch watch;
-  Expected<PlacementSolution> solution = solvePlacement(problem, {options.solver});
+  Expected<PlacementSolution> solution = solvePlacement(problem, options.params);
   if (!solution)
     return propagate(solution);
   const double seconds = watch.seconds();
-  const int64_t bound = placementLowerBoundNs(problem);
+  if (options.validate)
+    if (Status status = validatePlacement(problem, *solution); !status)
+      return status;
+  const int64_t bound = solution->optimal ? solution->makespanNs : placementLowerBoundNs(problem);
   if (!options.output.empty()) {
     file->placement = solution->placement;
     if (Status status = writeFileAtomically(options.output, problemToJson(*file).dump(1) + "\n"); !status)
@@ -39,38 +112,77 @@ Status runPlacement(const Options &options) {
   std::vector<size_t> perDevice(file->machine.devices.size());
   for (DeviceId device : solution->placement)
     ++perDevice[device.index()];
+  const std::vector<int64_t> bytes = placementBytes(problem, solution->placement);
   if (options.format == "json") {
-    Json devices = Json::object();
+    Json devices = Json::object(), memories = Json::object(), members = Json::object();
     for (size_t i = 0; i < perDevice.size(); ++i)
       devices[file->machine.devices[i].name] = perDevice[i];
+    for (size_t m = 0; m < bytes.size(); ++m)
+      memories[file->machine.memories[m].name] = bytes[m];
+    for (const auto &[name, time] : solution->members)
+      members[name] = time;
     printJson({{"problem", "placement"},
                {"solver", solution->solver},
                {"objective", solution->makespanNs},
                {"bound", bound},
+               {"optimal", solution->optimal},
+               {"evaluations", solution->evaluations},
+               {"stoppedByClock", solution->stoppedByClock},
                {"seconds", seconds},
-               {"operatorsPerDevice", std::move(devices)}});
+               {"operatorsPerDevice", std::move(devices)},
+               {"bytesPerMemory", std::move(memories)},
+               {"members", std::move(members)}});
     return {};
   }
-  printLine("makespan", concat(solution->makespanNs, " ns (", formatDuration(solution->makespanNs), ")"));
+  printLine("makespan", concat(solution->makespanNs, " ns (", formatDuration(solution->makespanNs), ")",
+                               solution->optimal ? ", optimal" : ""));
   printLine("bound", concat(bound, " ns"));
-  printLine("solver", solution->solver);
+  printLine("solver", concat(solution->solver, solution->stoppedByClock ? ", stopped by the clock" : "",
+                             options.validate ? ": valid" : ""));
   printLine("seconds", concat(seconds));
   for (size_t i = 0; i < perDevice.size(); ++i)
     printLine(concat("on ", file->machine.devices[i].name), concat(perDevice[i], " operators"));
+  for (const auto &[name, time] : solution->members)
+    printLine(name, concat(time, " ns"));
   return {};
 }
 
 } // namespace
 
-void addPlacementCommand(CLI::App &app, Action &action) {
+void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("placement", "Give operators devices: the least makespan, links uncontended");
-  command->add_option("FILE", options->file, "a planning problem as JSON; operators it places stay where they are")
+  PlacementParams &params = options->params;
+  params.interrupt = &interrupt;
+  params.threads = 0;
+  CLI::App *command =
+      app.add_subcommand("placement", "Give operators devices: the least simulated makespan, copies waiting in line");
+  command
+      ->add_option(
+          "FILE", options->file,
+          "a planning problem as JSON, operators it places stay where they are; or an instance of subgraphs on "
+          "accelerators (maxFPGAs, nodes, edges): the least latency")
       ->required();
-  command->add_option("--solver", options->solver, joined(placementSolverNames()))
-      ->check(CLI::IsMember(placementSolverNames()))
+  command
+      ->add_option("--solver", params.solver,
+                   joined(placementSolverNames()) + "; of subgraphs: " + joined(offloadSolverNames()))
+      ->check(CLI::IsMember([] {
+        std::vector<std::string> names = placementSolverNames();
+        for (const std::string &name : offloadSolverNames())
+          names.push_back(name);
+        return names;
+      }()))
       ->capture_default_str();
   command->add_flag("--free", options->free, "place all operators anew");
+  command->add_flag("--limited", options->limited,
+                    "parameters stay: keep within the file's capacities, without swapping");
+  addDurationOption(*command, "--time", params.timeNs, "stop searching after so long; none unless set");
+  command->add_option("--evals", params.evaluations, "orders the searches may time; fewer for larger graphs unless set")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", params.seed, "of the searches")->capture_default_str();
+  command->add_option("--threads", params.threads, "0: as many as the machine has; the result is the same")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--validate", options->validate, "check the answer once more");
   command->add_option("-o,--output", options->output, "write the problem with its placement");
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runPlacement(*options); }; });
