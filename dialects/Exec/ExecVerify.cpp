@@ -462,10 +462,11 @@ LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
   std::map<std::pair<uint32_t, int64_t>, Slot *> loaded;
   if (init)
     for (Slot &slot : init->slots)
-      if (slot.area && slot.written && !slot.overwritten)
+      if (slot.area && slot.written && !slot.overwritten && slot.begin < slot.end)
         loaded[{*slot.area, slot.begin}] = &slot;
   for (Slot &slot : slots) {
-    if (!slot.heldFromStart() || !slot.area)
+    // One without bytes has nothing to keep, and may share its address.
+    if (!slot.heldFromStart() || !slot.area || slot.begin == slot.end)
       continue;
     auto sameTensor = [&](Slot &other) {
       return other.begin == slot.begin &&

@@ -54,3 +54,28 @@ exec.program @mlp parameters 256 state 64 {
     %e5 = exec.swap_out %y_0 to %y bytes 64 via @bus on @accel0.out wait(%e3)
   }
 }
+
+// A resident without bytes has nothing to keep: it may begin where another does.
+// CHECK-LABEL: exec.program @empty
+exec.program @empty parameters 64 state 0 {
+  exec.memory @host
+  exec.memory @accel0 arena 64 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
+  exec.stream @accel0.compute compute of @accel0
+  exec.stream @accel0.in in of @accel0
+  exec.init {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    %n = exec.home parameter 0 bytes 0 tensor "nothing"
+    %n_0 = exec.slot @accel0 at 0 bytes 0 tensor "nothing"
+    %e0 = exec.swap_in %w to %w_0 bytes 64 via @bus on @accel0.in
+    %e1 = exec.swap_in %n to %n_0 bytes 0 via @bus on @accel0.in
+  }
+  exec.step {
+    // CHECK: tensor "w" resident
+    %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
+    // CHECK: tensor "nothing" resident
+    %n = exec.slot @accel0 at 0 bytes 0 tensor "nothing" resident
+  }
+}
