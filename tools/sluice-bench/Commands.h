@@ -19,6 +19,7 @@ void addKernelsCommand(CLI::App &app, Action &action);
 void addOperatorsCommand(CLI::App &app, Action &action);
 void addModelsCommand(CLI::App &app, Action &action);
 void addOnnxTestsCommand(CLI::App &app, Action &action);
+void addServingCommand(CLI::App &app, Action &action);
 void addSimulatorCommand(CLI::App &app, Action &action);
 void addSwapCommand(CLI::App &app, Action &action);
 

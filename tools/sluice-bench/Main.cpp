@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
   addKernelsCommand(app, action);
   addSimulatorCommand(app, action);
   addSwapCommand(app, action);
+  addServingCommand(app, action);
   addModelsCommand(app, action);
   addOnnxTestsCommand(app, action);
   addOperatorsCommand(app, action);

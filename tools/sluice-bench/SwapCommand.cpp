@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Csv.h"
 #include "SwapModels.h"
 #include "sluice/Search/Search.h"
 #include "sluice/Support/Units.h"
@@ -167,42 +168,6 @@ void printRow(const Options &options, const Json &row) {
                 cell(row["rivals"], options.solvers[solver].c_str()).c_str());
   std::printf(" %7s %s\n", cell(row, "required_fraction").c_str(), row["passed"].get<bool>() ? "yes" : "no");
   std::fflush(stdout);
-}
-
-/// Objects become columns NAME_KEY; arrays are left out.
-void printCsv(const Json &rows) {
-  std::vector<std::string> columns;
-  std::vector<Json> flat;
-  for (const Json &row : rows) {
-    Json &out = flat.emplace_back(Json::object());
-    for (const auto &[key, value] : row.items())
-      if (value.is_object())
-        for (const auto &[name, inner] : value.items())
-          out[key + "_" + name] = inner;
-      else if (!value.is_array())
-        out[key] = value;
-    for (const auto &[key, value] : out.items())
-      if (std::find(columns.begin(), columns.end(), key) == columns.end())
-        columns.push_back(key);
-  }
-  for (size_t i = 0; i < columns.size(); ++i)
-    std::cout << (i > 0 ? "," : "") << columns[i];
-  std::cout << '\n';
-  for (const Json &row : flat) {
-    for (size_t i = 0; i < columns.size(); ++i) {
-      std::string text;
-      if (row.contains(columns[i]) && row[columns[i]].is_string()) {
-        text = row[columns[i]].get<std::string>();
-        for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2)
-          text.insert(at, 1, '"');
-        text = '"' + text + '"';
-      } else if (row.contains(columns[i]) && !row[columns[i]].is_null()) {
-        text = row[columns[i]].dump();
-      }
-      std::cout << (i > 0 ? "," : "") << text;
-    }
-    std::cout << '\n';
-  }
 }
 
 Status measureTraining(const Options &options, Json &rows) {

@@ -1,0 +1,51 @@
+//===- Csv.cpp ------------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Csv.h"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+void printCsv(const Json &rows) {
+  std::vector<std::string> columns;
+  std::vector<Json> flat;
+  for (const Json &row : rows) {
+    Json &out = flat.emplace_back(Json::object());
+    for (const auto &[key, value] : row.items())
+      if (value.is_object())
+        for (const auto &[name, inner] : value.items())
+          out[key + "_" + name] = inner;
+      else if (!value.is_array())
+        out[key] = value;
+    for (const auto &[key, value] : out.items())
+      if (std::find(columns.begin(), columns.end(), key) == columns.end())
+        columns.push_back(key);
+  }
+  for (size_t i = 0; i < columns.size(); ++i)
+    std::cout << (i > 0 ? "," : "") << columns[i];
+  std::cout << '\n';
+  for (const Json &row : flat) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      std::string text;
+      if (row.contains(columns[i]) && row[columns[i]].is_string()) {
+        text = row[columns[i]].get<std::string>();
+        for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2)
+          text.insert(at, 1, '"');
+        text = '"' + text + '"';
+      } else if (row.contains(columns[i]) && !row[columns[i]].is_null()) {
+        text = row[columns[i]].dump();
+      }
+      std::cout << (i > 0 ? "," : "") << text;
+    }
+    std::cout << '\n';
+  }
+}
+
+} // namespace sluice::bench
