@@ -361,8 +361,9 @@ Status Compilation::State::search() {
 
 static Status annotateOrder(MLIRContext *context, const BridgedGraph &bridge, const Plan &plan) {
   int64_t position = 0;
+  std::vector<char> launched(bridge.operators.size(), 0);
   for (const Command &command : plan.commands)
-    if (command.kind == CommandKind::Launch)
+    if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
       bridge.operators[command.op.index()]->setAttr("dataflow.order",
                                                     IntegerAttr::get(IntegerType::get(context, 64), position++));
   return {};

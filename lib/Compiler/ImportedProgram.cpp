@@ -51,8 +51,9 @@ static void collectMarks(Location location, std::set<size_t> &marks) {
 namespace {
 /// What one planned operator's commands do, for people.
 struct Decisions {
-  int64_t order = 0;
+  int64_t order = -1; ///< Of the first launch.
   std::string memory, swappedIn, swappedOut;
+  std::string computedAgain; ///< Orders of further launches.
 };
 
 void append(std::string &list, const std::string &item) { list += (list.empty() ? "" : "; ") + item; }
@@ -76,7 +77,10 @@ std::vector<Decisions> describe(const Graph &graph, const Machine &machine, cons
       continue;
     }
     Decisions &decisions = result[command.op.index()];
-    decisions.order = order++;
+    if (decisions.order < 0)
+      decisions.order = order++;
+    else
+      append(decisions.computedAgain, std::to_string(order++));
     for (ResidencyId read : command.reads)
       if (const Command *copy = copied[read.index()])
         append(decisions.swappedIn, concat(what(plan.residencies[read.index()]), " from ", memoryOf(copy->reads[0])));
@@ -110,6 +114,7 @@ void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, 
       set("dataflow.device", machine.device(plan.placement[i]).name);
       set("dataflow.kernel", graph.operators()[i].name);
       member->setAttr("dataflow.order", builder.getI64IntegerAttr(decisions[i].order));
+      set("dataflow.computed_again", decisions[i].computedAgain);
       set("dataflow.memory", decisions[i].memory);
       set("dataflow.swapped_in", decisions[i].swappedIn);
       set("dataflow.swapped_out", decisions[i].swappedOut);
@@ -133,7 +138,7 @@ Expected<std::string> digestProgram(ModuleOp module) {
   // Names of resources are made unique in a process; constants go by their order.
   std::vector<ElementsAttr> weights;
   bare->walk([&](Operation *op) {
-    for (StringRef name : {"device", "kernel", "order", "memory", "swapped_in", "swapped_out"})
+    for (StringRef name : {"device", "kernel", "order", "computed_again", "memory", "swapped_in", "swapped_out"})
       op->removeDiscardableAttr(("dataflow." + name).str());
     auto constant = dyn_cast<ConstantOp>(op);
     if (constant && isa<DenseResourceElementsAttr>(constant.getValue())) {

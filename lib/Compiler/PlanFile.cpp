@@ -40,6 +40,7 @@ Json summaryToJson(const PlanFile &file) {
   json["lowerBoundNs"] = summary.lowerBoundNs;
   json["bytesSwappedIn"] = file.plan.bytesSwappedIn(file.problem.graph);
   json["bytesSwappedOut"] = file.plan.bytesSwappedOut(file.problem.graph);
+  json["computedAgain"] = file.plan.computedAgain().size();
   json["evaluations"] = summary.evaluations;
   json["memories"] = Json::object();
   for (size_t m = 0; m < file.problem.machine.memories.size(); ++m) {

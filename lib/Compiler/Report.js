@@ -260,7 +260,7 @@
   table(document.getElementById('operators'), [
     {title: 'operator', key: 'name'}, {title: 'kind', key: 'kind', short: true}, {title: 'device', key: 'deviceName', short: true},
     {title: 'start', key: 'startNs', text: timeText}, {title: 'time', key: 'timeNs', text: timeText},
-    {title: 'flops', key: 'flops', text: countText}, {title: 'working set', key: 'workingSetBytes', text: bytesText},
+    {title: 'again', key: 'computedAgain', text: countText}, {title: 'flops', key: 'flops', text: countText}, {title: 'working set', key: 'workingSetBytes', text: bytesText},
   ], data.operators.map(op => ({...op, deviceName: data.devices[op.device]})));
   drawGraph(document.getElementById('graph'));
   window.addEventListener('resize', () => redraws.forEach(redraw => redraw()));

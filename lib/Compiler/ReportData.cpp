@@ -64,10 +64,15 @@ private:
   const Timeline timeline;
 
   Json operators() const {
-    std::vector<Interval> launched(graph.numOperators());
+    // Of first launches.
+    std::vector<Interval> launched(graph.numOperators(), Interval{-1, -1});
     for (size_t c = 0; c < plan.commands.size(); ++c)
       if (plan.commands[c].kind == CommandKind::Launch)
-        launched[plan.commands[c].op.index()] = timeline.commands[c];
+        if (Interval &interval = launched[plan.commands[c].op.index()]; interval.startNs < 0)
+          interval = timeline.commands[c];
+    std::vector<int64_t> again(graph.numOperators(), 0);
+    for (OperatorId op : plan.computedAgain())
+      ++again[op.index()];
     Json list = Json::array();
     for (size_t i = 0; i < graph.numOperators(); ++i) {
       const Operator &op = graph.op(OperatorId(i));
@@ -77,6 +82,7 @@ private:
       entry["device"] = plan.placement[i].value;
       entry["startNs"] = launched[i].startNs;
       entry["timeNs"] = launched[i].endNs - launched[i].startNs;
+      entry["computedAgain"] = again[i];
       entry["flops"] = op.flops;
       entry["workingSetBytes"] = graph.workingSetBytes(OperatorId(i));
       list.push_back(std::move(entry));

@@ -215,6 +215,14 @@ static std::vector<OperatorId> findCycle(const Graph &graph, const std::vector<u
   return walk;
 }
 
+bool Graph::isRepeatable(OperatorId id) const {
+  const std::vector<TensorId> &outputs = op(id).outputs;
+  return std::all_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+    const Tensor &written = tensor(output);
+    return written.kind == TensorKind::Activation && !written.isOutput && !written.updates.valid();
+  });
+}
+
 Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
   std::vector<uint32_t> missing(ops.size());
   std::priority_queue<OperatorId, std::vector<OperatorId>, std::greater<>> ready;

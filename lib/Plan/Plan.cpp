@@ -5,6 +5,8 @@
 
 #include "sluice/Plan/Plan.h"
 
+#include <utility>
+
 #include "sluice/Support/Units.h"
 
 namespace sluice {
@@ -34,6 +36,15 @@ int64_t Plan::bytesSwappedIn(const Graph &graph) const {
 
 int64_t Plan::bytesSwappedOut(const Graph &graph) const {
   return sumCopies(graph, *this, [](MemoryId, MemoryId to) { return to == Machine::hostMemory(); });
+}
+
+std::vector<OperatorId> Plan::computedAgain() const {
+  std::vector<char> launched(placement.size(), 0);
+  std::vector<OperatorId> again;
+  for (const Command &command : commands)
+    if (command.kind == CommandKind::Launch && std::exchange(launched[command.op.index()], 1))
+      again.push_back(command.op);
+  return again;
 }
 
 } // namespace sluice

@@ -230,8 +230,8 @@ private:
     if (command.op.index() >= graph.numOperators())
       return bad("command ", id.value, " launches an operator that does not exist");
     const Operator &op = graph.op(command.op);
-    if (launched[command.op.index()])
-      return bad("operator '", op.name, "' is launched twice");
+    if (launched[command.op.index()] && !graph.isRepeatable(command.op))
+      return bad("operator '", op.name, "' is launched twice and writes what the step returns or keeps");
     launched[command.op.index()] = true;
     const Stream &stream = plan.streams[command.stream.index()];
     if (stream.kind != StreamKind::Compute)

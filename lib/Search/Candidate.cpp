@@ -104,8 +104,57 @@ std::vector<NamedCandidate> CandidateSpace::poolSeeds(EvictionPolicy policy) con
   return seeds;
 }
 
+std::vector<NamedCandidate> CandidateSpace::recomputingSeeds(const Budget &budget) const {
+  // Stretches as parts of the memory; worth as multiples of copying out and in.
+  static constexpr double kStretches[] = {0.0625, 0.25, 0.015625, 0.125, 0.03125};
+  static constexpr double kWorths[] = {0.3, 0.1, 1000, 0.03, 1};
+  const SwapProblem problem = problemFor(starts.front().second);
+  const std::vector<int64_t> peaks = livenessPeakBytes(problem);
+  std::vector<NamedCandidate> seeds;
+  for (uint32_t m = 1; m < machine.memories.size(); ++m) {
+    const LinkId link = machine.findLink(Machine::hostMemory(), MemoryId(m));
+    if (peaks[m] <= capacityBytes[m] || !link.valid())
+      continue;
+    std::vector<Recomputation> known;
+    for (double worth : kWorths)
+      for (double stretch : kStretches) {
+        if (budget.mustStop())
+          return seeds;
+        RecomputeParams params;
+        params.stretchBytes = static_cast<int64_t>(stretch * static_cast<double>(capacityBytes[m]));
+        params.nsPerByte = worth * 2e9 / machine.link(link).bytesPerSec;
+        Recomputation choice = chooseRecomputation(problem, MemoryId(m), params);
+        if (choice.again.empty() || std::find(known.begin(), known.end(), choice) != known.end())
+          continue;
+        known.push_back(choice);
+        Candidate candidate;
+        candidate.order = starts.front().second;
+        candidate.recomputed = recompute(std::move(choice));
+        seeds.push_back({concat("recompute/", machine.memories[m].name, "/", worth, "/", stretch), candidate});
+      }
+  }
+  return seeds;
+}
+
+std::shared_ptr<const RecomputedProblem> CandidateSpace::recompute(Recomputation choice) const {
+  RecomputedGraph expanded(graph, costs, choice);
+  choice.again = expanded.again();
+  if (choice.again.empty())
+    return nullptr;
+  return std::make_shared<RecomputedProblem>(RecomputedProblem{std::move(choice), std::move(expanded)});
+}
+
 Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
-  SwapProblem problem = problemFor(candidate.order);
+  if (!candidate.recomputed)
+    return plan(problemFor(candidate.order), candidate);
+  const RecomputedGraph &expanded = candidate.recomputed->graph;
+  return plan({expanded.graph(), machine, expanded.costs(), expanded.placement(devices),
+               expanded.order(candidate.order), capacityBytes},
+              candidate)
+      .map([&](Plan plan) { return expanded.planOfFirst(std::move(plan)); });
+}
+
+Expected<Plan> CandidateSpace::plan(const SwapProblem &problem, const Candidate &candidate) const {
   if (candidate.allocator == Allocator::Offsets)
     return planSwapOffsets(problem, candidate.offsets);
   PoolParams params;
@@ -220,6 +269,8 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.passes, b.offsets.passes);
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
   }
+  if (vary.allocation && rng.chance(0.5))
+    std::swap(a.recomputed, b.recomputed);
   const size_t point = rng.below(mother.order.size() + 1);
   std::vector<Schedule> orders = {mother.order};
   if (vary.order)
@@ -274,6 +325,16 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   }
 }
 
+void CandidateSpace::mutateRecomputation(Candidate &candidate, Rng &rng) const {
+  Recomputation choice = candidate.recomputed->choice;
+  // Few at a time; whole runs of neighbours, which share what they read.
+  const size_t at = rng.below(choice.again.size());
+  const size_t count = std::min<size_t>(choice.again.size() - at, size_t(1) << rng.below(4));
+  choice.again.erase(choice.again.begin() + static_cast<ptrdiff_t>(at),
+                     choice.again.begin() + static_cast<ptrdiff_t>(at + count));
+  candidate.recomputed = recompute(std::move(choice));
+}
+
 void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary) const {
   auto mutateAllocation = [&](double probability) {
     // The paper's planner has no weights to vary.
@@ -287,6 +348,8 @@ void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts
     for (uint64_t moves = 1 + rng.below(most); moves > 0; --moves)
       candidate.order = moveOne(graph, candidate.order, rng);
   };
+  if (candidate.recomputed && rng.chance(0.25))
+    return mutateRecomputation(candidate, rng);
   switch (kind) {
   case Mutation::Paper:
     if (vary.order)

@@ -7,9 +7,12 @@
 
 #include "FreeClasses.h"
 #include "sluice/Memory/SizeClassPool.h"
+#include "sluice/Optimize/Budget.h"
 #include "sluice/Search/Orders.h"
+#include "sluice/Swap/Recompute.h"
 #include "sluice/Swap/SwapPlanner.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,16 +20,24 @@ namespace sluice {
 
 enum class Allocator : uint8_t { Offsets, Pools, FreePools };
 
+/// What runs again, and the graph in which it does.
+struct RecomputedProblem {
+  Recomputation choice;
+  RecomputedGraph graph;
+};
+
 /// SwapAdvisor's individual (SCH, CLS, CNT), with free addresses and an eviction
-/// policy as an alternative to the pools.
+/// policy as an alternative to the pools, and operators that run again.
 struct Candidate {
-  Schedule order;
+  Schedule order; ///< Of first runs.
   Allocator allocator = Allocator::Offsets;
   /// Read for Offsets; for pools only whether and how evictions are weighed: any
   /// policy but CostAware is the paper's planner.
   SwapParams offsets;
   std::vector<PoolConfig> pools;   ///< Per memory; read for Pools. Empty for the host.
   std::vector<FreePool> freePools; ///< Likewise, for FreePools.
+  /// Null: every operator runs once.
+  std::shared_ptr<const RecomputedProblem> recomputed;
 };
 
 struct NamedCandidate {
@@ -65,6 +76,9 @@ public:
   /// Every order with each of three pools: one class, powers of two, one class
   /// a size. Pools that the capacity cannot hold are left out.
   std::vector<NamedCandidate> poolSeeds(EvictionPolicy policy) const;
+  /// The first order with choices of what to run again, the likely ones first; as
+  /// many as there is time for.
+  std::vector<NamedCandidate> recomputingSeeds(const Budget &budget) const;
   /// Random ready operators one after the other; random classes, of random
   /// shares of the memory. The paper's planner.
   Candidate randomPools(Rng &rng) const;
@@ -80,6 +94,9 @@ public:
 private:
   PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;
+  Expected<Plan> plan(const SwapProblem &problem, const Candidate &candidate) const;
+  std::shared_ptr<const RecomputedProblem> recompute(Recomputation choice) const;
+  void mutateRecomputation(Candidate &candidate, Rng &rng) const;
   void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
   void mutateOffsets(SwapParams &params, Rng &rng) const;
   void crossPools(Candidate &a, Candidate &b, Rng &rng) const;

@@ -44,7 +44,8 @@
 
 namespace sluice {
 
-int64_t LowerBounds::greatest() const { return std::max({computeNs, pathNs, linkNs, splitNs}); }
+int64_t LowerBounds::always() const { return std::max({computeNs, pathNs, recomputeNs}); }
+int64_t LowerBounds::once() const { return std::max({always(), linkNs, splitNs}); }
 
 namespace {
 

@@ -32,6 +32,8 @@ constexpr size_t kMaxSeeds = 16;
 /// Neighbours tried at once by the local search: fixed, so that the result does
 /// not depend on the number of threads.
 constexpr size_t kNeighbours = 16;
+/// Greedy plans tried before those that compute again.
+constexpr size_t kFirstSeeds = 4;
 constexpr int64_t kStallEvaluations = 3000;
 /// Of what is left after the greedy plans, the genetic search's share.
 constexpr double kGeneticShare = 0.6;
@@ -140,7 +142,12 @@ private:
     return complete;
   }
 
-  bool mayContinue() const { return !budget.mustStop() && result.evaluations < limit && bestNs > result.lowerBoundNs; }
+  /// What cannot be beaten by this solver.
+  int64_t targetNs() const { return recomputes() ? result.lowerBoundNs : result.onceBoundNs; }
+  bool breeds() const { return params.solver == "default" || params.solver == "no-recompute"; }
+  bool recomputes() const { return params.solver == "default"; }
+
+  bool mayContinue() const { return !budget.mustStop() && result.evaluations < limit && bestNs > targetNs(); }
 
   /// Keeps the best.
   void offer(Wave &wave, const std::string &name) {
@@ -200,7 +207,7 @@ private:
       boundPlacement();
       return {};
     }
-    result.lowerBoundNs = placementLowerBoundNs(problem);
+    result.lowerBoundNs = result.onceBoundNs = placementLowerBoundNs(problem);
 
     std::vector<std::string> names{params.placementSolver};
     if (params.placementSolver == "best") {
@@ -243,9 +250,9 @@ private:
     const Option &best = options[wave.best];
     space = std::move(options[wave.best].space);
     // The other solvers are measured by what they find themselves.
-    if (params.solver == "default" || params.solver == "greedy")
+    if (breeds() || params.solver == "greedy")
       offer(wave, "place=" + best.name);
-    if (params.solver == "default" && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
+    if (breeds() && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
       improvePlacement(best.order, wave.bestNs);
     return {};
   }
@@ -253,8 +260,8 @@ private:
   /// Of the only placement there is.
   void boundPlacement() {
     LowerBounds bounds = planLowerBounds(graph, machine, costs, capacities, space->placement());
-    result.lowerBoundNs = std::max(result.lowerBoundNs, bounds.greatest());
-    result.recomputeBoundNs = std::max({bounds.computeNs, bounds.pathNs, bounds.recomputeNs});
+    result.lowerBoundNs = std::max(result.lowerBoundNs, bounds.always());
+    result.onceBoundNs = std::max(result.lowerBoundNs, bounds.once());
   }
 
   /// Operators that move together: a colocation colour, or one operator; empty
@@ -397,8 +404,18 @@ private:
     if (params.solver == "odswap")
       return;
     std::vector<NamedCandidate> seeds = space->offsetSeeds();
-    for (NamedCandidate &seed : space->poolSeeds(EvictionPolicy::CostAware))
-      seeds.push_back(std::move(seed));
+    auto append = [&](std::vector<NamedCandidate> more) {
+      std::move(more.begin(), more.end(), std::back_inserter(seeds));
+    };
+    if (recomputes()) {
+      // Early, for large graphs in little time: after the likely ones.
+      std::vector<NamedCandidate> rest(seeds.begin() + static_cast<ptrdiff_t>(std::min(kFirstSeeds, seeds.size())),
+                                       seeds.end());
+      seeds.resize(seeds.size() - rest.size());
+      append(space->recomputingSeeds(budget));
+      append(std::move(rest));
+    }
+    append(space->poolSeeds(EvictionPolicy::CostAware));
     planSeeds(seeds);
     if (params.solver == "greedy" || scored.empty())
       return;
@@ -521,7 +538,7 @@ private:
       genetic.elites = kPopulation / 4;
       genetic.stallEvaluations = kStallEvaluations;
     }
-    genetic.target = result.lowerBoundNs;
+    genetic.target = targetNs();
     genetic.budget = {evaluations - before, deadline, budget.interrupt};
     genetic.seed = params.seed;
     genetic.threads = threads;
@@ -577,12 +594,13 @@ private:
     plan.solver = concat("search=", params.solver, " (", plan.solver, ")");
     plan.seed = params.seed;
     plan.evaluations = result.evaluations;
-    plan.stoppedByClock = stopped && bestNs > result.lowerBoundNs;
+    plan.stoppedByClock = stopped && bestNs > targetNs();
     if (Status status = validatePlan(graph, machine, plan); !status)
       return propagate(status);
     Schedule order;
+    std::vector<char> launched(graph.numOperators(), 0);
     for (const Command &command : plan.commands)
-      if (command.kind == CommandKind::Launch)
+      if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
         order.push_back(command.op);
     SwapProblem planned{graph, machine, costs, plan.placement, std::move(order), capacities};
     result.minimumBytes = minimumBytes(planned);
@@ -614,7 +632,7 @@ private:
 } // namespace
 
 std::vector<std::string> searchSolverNames() {
-  std::vector<std::string> names = {"default", "greedy"};
+  std::vector<std::string> names = {"default", "no-recompute", "greedy"};
   for (const PaperSearch &search : kPaperSearches)
     names.push_back(search.name);
   names.insert(names.end(), {"random", "odswap", "activations-only", "ideal"});

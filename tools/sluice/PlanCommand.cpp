@@ -64,6 +64,13 @@ void printPlan(const PlanFile &file) {
             concat(formatDuration(summary.lowerBoundNs), ", ", ratio(summary.lowerBoundNs, summary.makespanNs)));
   printLine("swapped in", concat(formatBytes(plan.bytesSwappedIn(problem.graph)), " a step"));
   printLine("swapped out", concat(formatBytes(plan.bytesSwappedOut(problem.graph)), " a step"));
+  if (const std::vector<OperatorId> again = plan.computedAgain(); !again.empty()) {
+    int64_t ns = 0;
+    for (OperatorId op : again)
+      ns += problem.costs.timeNs(op, plan.placement[op.index()]);
+    printLine("run again",
+              concat(again.size(), again.size() == 1 ? " operator, " : " operators, ", formatDuration(ns), " a step"));
+  }
 
   std::cout << '\n';
   Table memories({"memory", "minimum", "peak", "limit", "planned"});

@@ -103,6 +103,10 @@ public:
   /// True iff `order` has every operator once, after its predecessors.
   bool isTopological(std::span<const OperatorId> order) const;
 
+  /// True where the operator may run more than once in a step: it writes
+  /// activations alone, none of which the step returns or keeps.
+  bool isRepeatable(OperatorId id) const;
+
   /// Aligned bytes of inputs, outputs and workspace: what must be in one memory
   /// at once for the operator to run.
   int64_t workingSetBytes(OperatorId id) const;

@@ -90,13 +90,17 @@ struct Plan {
   int64_t bytesCopied(const Graph &graph) const;
   int64_t bytesSwappedIn(const Graph &graph) const;
   int64_t bytesSwappedOut(const Graph &graph) const;
+  /// The operator of every launch but the first of each, as issued.
+  std::vector<OperatorId> computedAgain() const;
 };
 
 /// Independent of every solver, O((commands + residencies) log) times the number
 /// of streams, run always. The first violation found is named. It proves:
 ///
-/// - every operator is launched once, on the compute stream of its placed device
-///   (which computes), with its operands in its own order in that device's memory;
+/// - every operator is launched, on the compute stream of its placed device (which
+///   computes), with its operands in its own order in that device's memory; those
+///   that may be repeated (Graph::isRepeatable) as often as the plan likes, each
+///   launch with results of its own, all others once;
 /// - a copy joins its link's two memories and moves one tensor, on a stream of a
 ///   device at one of its ends (not the host's, where the other end is another);
 /// - every residency is written at most once, an initial one never, and every

@@ -15,19 +15,21 @@
 namespace sluice {
 
 /// Each bound alone holds for the makespan of every valid plan of the steady
-/// step with this placement, whatever its order and addresses; but for
-/// recomputeNs, of those in which each operator runs once.
+/// step with this placement, whatever its order and addresses; linkNs and splitNs
+/// only where each operator runs once.
 struct LowerBounds {
   int64_t computeNs = 0; ///< Work of the busiest device, with what must precede and follow.
   int64_t pathNs = 0;    ///< Longest chain of operators and copies between memories.
   int64_t linkNs = 0;    ///< Bytes that must enter and leave the busiest memory.
   /// Work and bytes that come before some operator, and those that come after.
   int64_t splitNs = 0;
-  /// Holds also for plans that run operators twice instead of copying.
+  /// As linkNs and splitNs, for plans that may run operators again.
   int64_t recomputeNs = 0;
 
-  /// The best that holds without recomputation.
-  int64_t greatest() const;
+  /// The best that holds for every plan.
+  int64_t always() const;
+  /// The best that holds where each operator runs once.
+  int64_t once() const;
 };
 
 /// `placement` has a device per operator, `capacities` bytes per memory. Looks

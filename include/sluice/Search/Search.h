@@ -80,9 +80,8 @@ struct SearchResult {
   /// No plan of this problem is faster: of this placement if it was given,
   /// else of any.
   int64_t lowerBoundNs = 0;
-  /// As lowerBoundNs, of plans that may also run operators twice instead of
-  /// copying; 0 where several devices may compute and the placement is open.
-  int64_t recomputeBoundNs = 0;
+  /// No plan is faster in which each operator runs once; at least lowerBoundNs.
+  int64_t onceBoundNs = 0;
   std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
   std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes, likewise.
   std::vector<Baseline> baselines;
@@ -91,8 +90,9 @@ struct SearchResult {
 };
 
 /// Names solveSearch knows, the default first.
-///  default      greedy, then a genetic search over all it tries, then a local
-///               search around the best
+///  default      greedy with choices of what to compute again, then a genetic
+///               search over all it tries, then a local search around the best
+///  no-recompute the same with every operator running once
 ///  greedy       four orders x all eviction policies, and three pools
 ///  swapadvisor  the paper's genetic search over orders and pools alone
 ///  swapadvisor-schedule

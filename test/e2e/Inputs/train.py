@@ -3,7 +3,8 @@
   train.py SLUICE FOLDER
 
 From the same weights and batches: the loss curves agree and the trained weights classify held-out data as well as the
-reference's. A machine with half the memory, a second accelerator and another number of threads change no bit of the curve or of a state,
+reference's. A machine with half the memory, a slow link behind which operators
+run again, a second accelerator and another number of threads change no bit of the curve or of a state,
 and copy what their plans say.
 """
 
@@ -92,13 +93,39 @@ def convolutional():
     return Task("cnn", nodes, weights, layers, x, labels)
 
 
+def deep():
+    """Many activations of a size and few weights, so that computing again pays."""
+    weights, nodes, layers, last = {}, [], [], "x"
+    for i in range(7):
+        weights[f"C{i}"], weights[f"c{i}"] = uniform(6, 6 if i else 1, 3, 3, fan=27 if i else 4), uniform(6, fan=300)
+        nodes += [("Conv", f"{last} C{i} c{i}", f"a{i}", {"pads": [1, 1, 1, 1]}), ("Relu", f"a{i}", f"r{i}", {})]
+        layers += [Conv(f"C{i}", f"c{i}"), Relu()]
+        last = f"r{i}"
+    weights["W"], weights["b"] = uniform(600, CLASSES, fan=600), uniform(CLASSES, fan=300)
+    nodes += [("Flatten", last, "g", {}), ("Gemm", "g W b", "y", {})]
+    labels = random.integers(0, CLASSES, 20 * BATCH + 640)
+    patterns = random.uniform(-1, 1, (CLASSES, 1, 10, 10))
+    x = (patterns[labels] + 1.0 * random.uniform(-1, 1, (len(labels), 1, 10, 10))).astype(numpy.float32)
+    return Task("deep", nodes, weights, [*layers, Flatten(), Dense("W", "b")], x, labels)
+
+
 def call(*arguments):
     return subprocess.run([SLUICE, *arguments], check=True, stdout=subprocess.PIPE).stdout
 
 
 def planning(*machine):
     """Arguments that make the same plan each time."""
-    return ["--search-evals", "8", *machine]
+    return [*([] if "--search-evals" in machine else ["--search-evals", "8"]), *machine]
+
+
+def slow_link():
+    """An emulated accelerator behind a link so slow that computing again beats copying."""
+    machine = json.loads(call("machine", "emulated", "--format=json"))
+    machine["links"][0].update(bytesPerSec=2e7, duplexBytesPerSec=3e7)
+    path = os.path.join(FOLDER, "slow.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(machine, file)
+    return path
 
 
 def run(task, target, *options):
@@ -122,10 +149,15 @@ def check_training(task, optimizer, steps):
     first = None
     for name, machine in (("host", []), ("emulated", ["--machine", "emulated"]),
                           ("half of accel0", ["--machine", "emulated", "--memory", "accel0=50%"]),
+                          ("slow link", ["--machine", slow_link(), "--memory", "accel0=30%", "--search-evals", "40"]),
                           ("two accelerators", ["--machine", "emulated:2", "--memory", "50%", "--solver",
                                                 "place=round-robin"])):
         artifact = os.path.join(FOLDER, f"{task.name}.compiled")
         call("compile", task.model, "-o", artifact, *training, *planning(*machine))
+        with open(os.path.join(artifact, "plan.json"), encoding="utf-8") as file:
+            again = json.load(file)["summary"]["computedAgain"]
+        if name == "slow link":
+            computed_again = again
         for threads in "12":
             got, states, result = run(task, artifact, "--steps", str(steps), "--threads", threads)
             copied, planned = (result["bytesIn"], result["bytesOut"]), (result["plannedBytesIn"],
@@ -140,6 +172,7 @@ def check_training(task, optimizer, steps):
                 assert value.tobytes() == first[1][key].tobytes(), f"{task.name}: '{key}' differs on {name}, {threads}"
         if "%" in "".join(machine):
             assert sum(planned) > 0, f"{task.name}: nothing is copied on {name}"
+    assert computed_again > 0 or task.name != "deep", "no operator is computed again behind a slow link"
     got, states = first
     assert set(task.trained()) <= set(states)
     assert worst(got, losses) <= TOLERANCE, f"{task.name}: the curves differ by {worst(got, losses):.3g}"
@@ -147,7 +180,7 @@ def check_training(task, optimizer, steps):
     # One of the 640 may lie on the border between two classes.
     assert reached >= wanted - 1 / 640, (task.name, reached, wanted)
     print(f"{task.name}: loss {got[0]:.4f} to {got[-1]:.4f}, curves agree to {worst(got, losses):.1g}, accuracy "
-          f"{reached:.3f} of {wanted:.3f}, {len(states)} states alike in 8 runs, {sum(copied)} bytes copied")
+          f"{reached:.3f} of {wanted:.3f}, {len(states)} states alike in 10 runs, {sum(copied)} bytes copied, {computed_again} operators computed again")
 
 
 def check_optimizer(task, optimizer, *, train_options="", accumulate=1):
@@ -164,6 +197,7 @@ def check_optimizer(task, optimizer, *, train_options="", accumulate=1):
 mlp = perceptron()
 check_training(mlp, "adam,lr=0.01", 120)
 check_training(convolutional(), "momentum,lr=0.02", 60)
+check_training(deep(), "adam,lr=0.003", 60)
 check_optimizer(mlp, "sgd,lr=0.5,weight-decay=0.1")
 check_optimizer(mlp, "momentum,lr=0.1,momentum=0.8,nesterov=true,weight-decay=0.01")
 check_optimizer(mlp, "adam,lr=0.01,beta1=0.8,beta2=0.99,epsilon=1e-6,weight-decay=0.1")

@@ -69,7 +69,7 @@ static const std::vector<Mutation> &mutations() {
       {"waits for itself", [](Example &e) { e.command(e.runA).waits = {e.runA}; }, "not issued before it"},
       {"waits for a later one", [](Example &e) { e.command(e.runA).waits = {e.outY}; }, "not issued before it"},
       {"operator does not exist", [](Example &e) { e.command(e.runA).op = OperatorId(); }, "operator that does not"},
-      {"launched twice", [](Example &e) { e.command(e.runB).op = e.a; }, "is launched twice"},
+      {"launched twice", [](Example &e) { e.command(e.runD).op = e.c; }, "is launched twice"},
       {"never launched", [](Example &e) { e.plan.commands.resize(e.runD.index()); }, "'d' is never launched"},
       {"launch on a copy stream", [](Example &e) { e.command(e.runA).stream = e.in; }, "on a stream for copies"},
       {"launch elsewhere",

@@ -1,0 +1,369 @@
+//===- Recompute.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Swap/Recompute.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+namespace sluice {
+
+namespace {
+
+/// The side of the source in a minimum cut.
+class MinimumCut {
+public:
+  using Vertex = uint32_t;
+  static constexpr int64_t kUncut = int64_t(1) << 60;
+
+  MinimumCut() : network(2) {}
+  Vertex source() const { return 0; }
+  Vertex sink() const { return 1; }
+  Vertex add() { return static_cast<Vertex>(boost::add_vertex(network)); }
+  void connect(Vertex from, Vertex to, int64_t capacity) {
+    auto forward = boost::add_edge(from, to, network).first, back = boost::add_edge(to, from, network).first;
+    network[forward] = {capacity, 0, back};
+    network[back] = {0, 0, forward};
+  }
+  /// Per vertex: it can be reached from the source when the flow is greatest, so
+  /// that of all minimum cuts this has the fewest vertices.
+  std::vector<bool> solve() {
+    const size_t count = boost::num_vertices(network);
+    std::vector<boost::default_color_type> colour(count);
+    std::vector<Edge> predecessor(count);
+    std::vector<int64_t> distance(count);
+    auto index = boost::get(boost::vertex_index, network);
+    boost::boykov_kolmogorov_max_flow(
+        network, boost::get(&Pipe::capacity, network), boost::get(&Pipe::residual, network),
+        boost::get(&Pipe::reverse, network), boost::make_iterator_property_map(predecessor.begin(), index),
+        boost::make_iterator_property_map(colour.begin(), index),
+        boost::make_iterator_property_map(distance.begin(), index), index, source(), sink());
+    std::vector<bool> reached(count);
+    for (size_t v = 0; v < count; ++v)
+      reached[v] = colour[v] == boost::black_color;
+    return reached;
+  }
+
+private:
+  using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+  using Edge = Traits::edge_descriptor;
+  struct Pipe {
+    int64_t capacity = 0, residual = 0;
+    Edge reverse;
+  };
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Pipe> network;
+};
+
+/// Of a step, a time so short that what is read after it may as well stay.
+constexpr int64_t kSoonPart = 32;
+
+/// One moment of the order splits operators into early and late ones.
+class Chooser {
+public:
+  Chooser(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params)
+      : graph(problem.graph), problem(problem), memory(memory), params(params), position(graph.numOperators()) {
+    for (uint32_t p = 0; p < problem.order.size(); ++p)
+      position[problem.order[p].index()] = p;
+    moment = fullestMoment();
+    measureTime();
+    divide();
+  }
+
+  /// On the source's side of the cut are tensors at hand for late operators and
+  /// second runs, and the second runs.
+  Recomputation choose() {
+    MinimumCut cut;
+    std::vector<MinimumCut::Vertex> tensors(graph.numTensors(), cut.source()), runs(graph.numOperators());
+    std::vector<OperatorId> candidates;
+    for (uint32_t p = 0; p <= moment; ++p)
+      if (OperatorId op = problem.order[p]; inMemory(op) && graph.isRepeatable(op)) {
+        candidates.push_back(op);
+        runs[op.index()] = cut.add();
+        cut.connect(runs[op.index()], cut.sink(), problem.costs.timeNs(op, problem.placement[op.index()]));
+      }
+    for (uint32_t i = 0; i < graph.numTensors(); ++i) {
+      if (!isCandidate(TensorId(i)))
+        continue;
+      const Tensor &tensor = graph.tensor(TensorId(i));
+      const LateUse use = lateUse(TensorId(i));
+      if (use == LateUse::Soon)
+        continue;
+      tensors[i] = cut.add();
+      if (use == LateUse::Later)
+        cut.connect(cut.source(), tensors[i], MinimumCut::kUncut);
+      const bool again = graph.isRepeatable(tensor.producer) && !passesOn(tensor);
+      const double price = params.nsPerByte * static_cast<double>(tensor.bytes);
+      cut.connect(tensors[i], again ? runs[tensor.producer.index()] : cut.sink(),
+                  static_cast<int64_t>(std::min(price, 0x1p50)));
+    }
+    for (OperatorId op : candidates)
+      for (TensorId input : graph.op(op).inputs)
+        if (tensors[input.index()] != cut.source()) // Not at hand anyway.
+          cut.connect(runs[op.index()], tensors[input.index()], MinimumCut::kUncut);
+
+    Recomputation result;
+    const std::vector<bool> reached = cut.solve();
+    for (OperatorId op : candidates)
+      if (reached[runs[op.index()]])
+        result.again.push_back(op);
+    std::sort(result.again.begin(), result.again.end());
+    result.late.resize(graph.numOperators());
+    for (size_t i = 0; i < position.size(); ++i)
+      result.late[i] = position[i] > moment;
+    return result;
+  }
+
+private:
+  bool inMemory(OperatorId op) const { return problem.machine.device(problem.placement[op.index()]).memory == memory; }
+  uint32_t positionOf(OperatorId op) const { return position[op.index()]; }
+  uint32_t lastRead(const Tensor &tensor) const {
+    uint32_t last = positionOf(tensor.producer);
+    for (OperatorId reader : tensor.consumers)
+      last = std::max(last, positionOf(reader));
+    return last;
+  }
+  bool madeHere(const Tensor &tensor) const { return tensor.producer.valid() && inMemory(tensor.producer); }
+
+  /// Where most bytes are live of what operators of this memory make.
+  uint32_t fullestMoment() const {
+    std::vector<int64_t> change(graph.numOperators() + 1, 0);
+    for (const Tensor &tensor : graph.tensors())
+      if (madeHere(tensor)) {
+        change[positionOf(tensor.producer)] += tensor.bytes;
+        change[lastRead(tensor) + 1] -= tensor.bytes;
+      }
+    int64_t live = 0, most = -1;
+    uint32_t at = 0;
+    for (uint32_t p = 0; p < graph.numOperators(); ++p)
+      if (live += change[p]; live > most) {
+        most = live;
+        at = p;
+      }
+    return at;
+  }
+
+  void measureTime() {
+    startNs.assign(problem.order.size() + 1, 0);
+    for (size_t p = 0; p < problem.order.size(); ++p) {
+      OperatorId op = problem.order[p];
+      startNs[p + 1] =
+          saturatingAdd(startNs[p], inMemory(op) ? problem.costs.timeNs(op, problem.placement[op.index()]) : 0);
+    }
+  }
+
+  bool isEarly(OperatorId op) const { return positionOf(op) <= moment; }
+
+  /// An activation that an early operator of this memory makes.
+  bool isCandidate(TensorId id) const {
+    const Tensor &tensor = graph.tensor(id);
+    return madeHere(tensor) && isEarly(tensor.producer) && tensor.kind == TensorKind::Activation;
+  }
+
+  enum class LateUse : uint8_t {
+    None,
+    Soon, ///< Sooner than it could be copied out and back, or nearly at once: it stays anyway.
+    Later,
+  };
+  LateUse lateUse(TensorId id) const {
+    const Tensor &tensor = graph.tensor(id);
+    uint32_t before = positionOf(tensor.producer), after = std::numeric_limits<uint32_t>::max();
+    for (OperatorId reader : tensor.consumers)
+      if (isEarly(reader))
+        before = std::max(before, positionOf(reader));
+      else
+        after = std::min(after, positionOf(reader));
+    if (after == std::numeric_limits<uint32_t>::max())
+      return LateUse::None;
+    int64_t soonNs = startNs.back() / kSoonPart;
+    if (const LinkId link = problem.machine.findLink(Machine::hostMemory(), memory); link.valid())
+      soonNs = std::min(soonNs, 2 * transferTimeNs(problem.machine.link(link), tensor.bytes));
+    return startNs[after] - startNs[before + 1] >= soonNs ? LateUse::Later : LateUse::Soon;
+  }
+
+  /// Divides the early operators into stretches, where few bytes pass.
+  void divide() {
+    const uint32_t count = moment + 1;
+    std::vector<int64_t> made(count, 0), passing(count + 1, 0);
+    for (uint32_t i = 0; i < graph.numTensors(); ++i) {
+      TensorId id(i);
+      if (!isCandidate(id))
+        continue;
+      const Tensor &tensor = graph.tensor(id);
+      const uint32_t first = positionOf(tensor.producer);
+      if (lateUse(id) == LateUse::Later)
+        made[first] = saturatingAdd(made[first], tensor.bytes);
+      uint32_t last = first;
+      for (OperatorId reader : tensor.consumers)
+        if (isEarly(reader))
+          last = std::max(last, positionOf(reader));
+      passing[first] += tensor.bytes;
+      passing[last] -= tensor.bytes;
+    }
+    for (uint32_t p = 1; p < count; ++p)
+      passing[p] += passing[p - 1]; // Bytes made up to p and read early after it.
+    stretch.assign(count, 0);
+    uint32_t number = 0;
+    for (uint32_t begin = 0; begin < count; ++number) {
+      uint32_t end = count, best = count;
+      int64_t bytes = 0;
+      for (uint32_t p = begin; p < count; ++p) {
+        bytes = saturatingAdd(bytes, made[p]);
+        if (bytes >= params.stretchBytes / 2 && (best == count || passing[p] < passing[best]))
+          best = p;
+        if (bytes >= params.stretchBytes && best != count) {
+          end = best + 1;
+          break;
+        }
+      }
+      std::fill(stretch.begin() + begin, stretch.begin() + end, number);
+      begin = end;
+    }
+  }
+
+  bool passesOn(const Tensor &tensor) const {
+    const uint32_t own = stretch[positionOf(tensor.producer)];
+    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                       [&](OperatorId reader) { return isEarly(reader) && stretch[positionOf(reader)] != own; });
+  }
+
+  const Graph &graph;
+  const SwapProblem &problem;
+  MemoryId memory;
+  const RecomputeParams &params;
+  std::vector<uint32_t> position; ///< Per operator.
+  uint32_t moment = 0;            ///< The last early position.
+  std::vector<int64_t> startNs;   ///< Per position.
+  std::vector<uint32_t> stretch;  ///< Per early position.
+};
+
+} // namespace
+
+Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params) {
+  return Chooser(problem, memory, params).choose();
+}
+
+/// Those of `again` that late operators need, or others that they need.
+static std::vector<OperatorId> neededAgain(const Graph &graph, const Recomputation &recomputation) {
+  enum : char { No, Unneeded, Needed };
+  std::vector<char> state(graph.numOperators(), No);
+  for (OperatorId op : recomputation.again)
+    state[op.index()] = Unneeded;
+  std::vector<OperatorId> open;
+  auto read = [&](OperatorId reader) {
+    for (TensorId input : graph.op(reader).inputs)
+      if (OperatorId producer = graph.tensor(input).producer; producer.valid() && state[producer.index()] == Unneeded) {
+        state[producer.index()] = Needed;
+        open.push_back(producer);
+      }
+  };
+  for (size_t i = 0; i < graph.numOperators(); ++i)
+    if (recomputation.late[i])
+      read(OperatorId(i));
+  while (!open.empty()) {
+    OperatorId op = open.back();
+    open.pop_back();
+    read(op);
+  }
+  std::vector<OperatorId> result = recomputation.again;
+  std::erase_if(result, [&](OperatorId op) { return state[op.index()] != Needed; });
+  return result;
+}
+
+RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation)
+    : numOperators(graph.numOperators()), numTensors(graph.numTensors()),
+      firstOperator(neededAgain(graph, recomputation)), table(costs) {
+  twice.name = graph.name;
+  for (Tensor tensor : graph.tensors()) {
+    tensor.producer = OperatorId();
+    tensor.consumers.clear();
+    tensor.updatedBy = TensorId();
+    twice.addTensor(std::move(tensor));
+  }
+  std::unordered_map<TensorId, TensorId> second;
+  for (OperatorId op : firstOperator)
+    for (TensorId output : graph.op(op).outputs) {
+      Tensor tensor = graph.tensor(output);
+      tensor.name += " again";
+      tensor.producer = OperatorId();
+      tensor.consumers.clear();
+      second[output] = twice.addTensor(std::move(tensor));
+      firstTensor.push_back(output);
+    }
+  auto readSecond = [&](Operator &op) {
+    for (TensorId &input : op.inputs)
+      if (auto found = second.find(input); found != second.end())
+        input = found->second;
+  };
+  for (size_t i = 0; i < numOperators; ++i) {
+    Operator op = graph.op(OperatorId(i));
+    if (recomputation.late[i])
+      readSecond(op);
+    twice.addOperator(std::move(op));
+  }
+  for (OperatorId first : firstOperator) {
+    Operator op = graph.op(first);
+    op.name += " again";
+    readSecond(op);
+    for (TensorId &output : op.outputs)
+      output = second.at(output);
+    twice.addOperator(std::move(op));
+    for (size_t device = 0; device < costs.numDevices; ++device)
+      table.operatorNs.push_back(costs.timeNs(first, DeviceId(device)));
+  }
+}
+
+std::vector<OperatorId> RecomputedGraph::order(std::span<const OperatorId> first) const {
+  std::vector<OperatorId> result;
+  result.reserve(twice.numOperators());
+  std::vector<bool> done(twice.numOperators(), false);
+  // Depth first, without recursion: chains of second runs may be long.
+  std::vector<std::pair<OperatorId, bool>> open;
+  for (OperatorId next : first) {
+    open.push_back({next, false});
+    while (!open.empty()) {
+      auto [op, ready] = open.back();
+      open.pop_back();
+      if (done[op.index()])
+        continue;
+      if (ready) {
+        done[op.index()] = true;
+        result.push_back(op);
+        continue;
+      }
+      open.push_back({op, true});
+      const std::vector<OperatorId> before = twice.predecessors(op);
+      for (auto at = before.rbegin(); at != before.rend(); ++at)
+        if (at->index() >= numOperators && !done[at->index()])
+          open.push_back({*at, false});
+    }
+  }
+  return result;
+}
+
+std::vector<DeviceId> RecomputedGraph::placement(std::span<const DeviceId> first) const {
+  std::vector<DeviceId> result(first.begin(), first.end());
+  for (OperatorId op : firstOperator)
+    result.push_back(first[op.index()]);
+  return result;
+}
+
+Plan RecomputedGraph::planOfFirst(Plan plan) const {
+  plan.placement.resize(numOperators);
+  for (Residency &residency : plan.residencies)
+    if (residency.tensor.valid() && residency.tensor.index() >= numTensors)
+      residency.tensor = firstTensor[residency.tensor.index() - numTensors];
+  for (Command &command : plan.commands)
+    if (command.kind == CommandKind::Launch && command.op.index() >= numOperators)
+      command.op = firstOperator[command.op.index() - numOperators];
+  return plan;
+}
+
+} // namespace sluice
