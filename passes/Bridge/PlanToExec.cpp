@@ -247,6 +247,11 @@ Status Builder::addInit() {
   for (const Residency &residency : plan.residencies) {
     if (!arenaKept(residency))
       continue;
+    // Callers read and write states at home between steps.
+    if (graph.tensor(residency.tensor).kind == TensorKind::State)
+      return makeError(ErrorCode::Unsupported, "state '", graph.tensor(residency.tensor).name,
+                       "' is kept in the arena of '", machine.memory(residency.memory).name,
+                       "' between steps, where callers cannot reach it; begin the step with a copy from its home");
     LinkId link = machine.findLink(Machine::hostMemory(), residency.memory);
     if (!link.valid())
       return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(residency.tensor).name,

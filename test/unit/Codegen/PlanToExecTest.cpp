@@ -204,6 +204,10 @@ TEST_CASE("what a program cannot say is an error that names the tensor", "[codeg
     model.plan.residencies[1].memory = MemoryId(0);
     failsWith("'w' is kept in the arena of 'host'");
   }
+  SECTION("a state kept on a device between steps") {
+    model.plan.residencies[2].initial = true;
+    failsWith("state 'h' is kept in the arena of 'accel0' between steps");
+  }
   SECTION("a plan that forgets a wait") {
     model.plan.commands[2].waits.clear();
     failsWith("C7");
