@@ -5,6 +5,7 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/TensorBuilder.h"
 #include "passes/Gradients.h"
 
@@ -16,8 +17,6 @@ namespace sluice {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
 #include "passes/Passes.h.inc"
 } // namespace sluice
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {

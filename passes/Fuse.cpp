@@ -35,7 +35,7 @@ class Grouping {
 public:
   explicit Grouping(Block &block) : constants(block) {
     for (Operation &op : block.without_terminator())
-      if (isScheduled(&op))
+      if (constants.runs(&op))
         place(&op);
   }
 
@@ -49,11 +49,6 @@ public:
   }
 
 private:
-  /// Runs as (part of) a kernel: is no parameter, and moves data.
-  bool isScheduled(Operation *op) {
-    return !isa<ReshapeOp, ConstantOp, StateOp>(op) && op->getNumResults() > 0 && !constants.contains(op->getResult(0));
-  }
-
   void place(Operation *op) {
     auto owned = std::make_unique<Group>();
     Group *group = owned.get();

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Ops/Shapes.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -18,8 +19,6 @@ namespace sluice {
 #define GEN_PASS_DEF_SIMPLIFYPASS
 #include "passes/Passes.h.inc"
 } // namespace sluice
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// `value` under another shape of as many elements.
 static Value reshape(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {

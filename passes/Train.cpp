@@ -5,7 +5,7 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/Gradient/Gradient.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;
@@ -16,10 +16,6 @@ namespace sluice {
 #define GEN_PASS_DEF_TRAINPASS
 #include "passes/Passes.h.inc"
 } // namespace sluice
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static Type elementOf(Value value) { return typeOf(value).getElementType(); }
-static Value number(TensorBuilder &build, Value like, double value) { return build.splat(elementOf(like), value); }
 
 namespace {
 

@@ -305,4 +305,9 @@ bool ConstantExpressions::contains(Value value) {
   return constant;
 }
 
+bool ConstantExpressions::runs(Operation *op) {
+  return !isa<ReshapeOp, ConstantOp, StateOp>(op) &&
+         !llvm::any_of(op->getResults(), [&](Value v) { return contains(v); });
+}
+
 } // namespace sluice::dataflow

@@ -79,6 +79,9 @@ public:
   /// Looks at the operators of `block`, in order.
   explicit ConstantExpressions(mlir::Block &block);
   bool contains(mlir::Value value);
+  /// Whether the operator runs, as a kernel or part of one: it is no parameter,
+  /// no state and no constant, and moves data. Not for terminators.
+  bool runs(mlir::Operation *op);
 
 private:
   llvm::DenseMap<mlir::Value, bool> known;

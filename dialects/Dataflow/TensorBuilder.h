@@ -19,6 +19,14 @@ namespace sluice::dataflow {
 
 using Dims = llvm::SmallVector<int64_t>;
 
+/// The dimensions [first, rank).
+inline Dims trailingAxes(int64_t first, int64_t rank) {
+  Dims axes;
+  for (int64_t axis = first; axis < rank; ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
 /// Creates operators at the end of the function, checked, folding what is constant and small.
 class TensorBuilder {
 public:

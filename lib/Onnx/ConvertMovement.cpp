@@ -324,18 +324,11 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
       {node.type(elementTypeOf(x), dims)}));
 }
 
-Dims allAxes(Value x) {
-  Dims axes;
-  for (int64_t axis = 0; axis < rankOf(x); ++axis)
-    axes.push_back(axis);
-  return axes;
-}
-
 LogicalResult padAttributes(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Value x = node.input(0);
-  return padBy(node, node.integersAt("pads").value_or(Dims()), allAxes(x),
+  return padBy(node, node.integersAt("pads").value_or(Dims()), trailingAxes(0, rankOf(x)),
                node.splat(elementTypeOf(x), node.numberOr("value", 0)));
 }
 
@@ -346,7 +339,7 @@ LogicalResult padInputs(NodeContext &node) {
   FailureOr<Dims> pads = node.constantIntegers(1, "pads");
   if (failed(pads))
     return failure();
-  Dims axes = allAxes(x);
+  Dims axes = trailingAxes(0, rankOf(x));
   if (node.has(3)) {
     FailureOr<Dims> given = node.constantIntegers(3, "axes");
     if (failed(given) || failed(node.axes(*given, rankOf(x))))
@@ -386,7 +379,8 @@ LogicalResult centerCropPad(NodeContext &node) {
   FailureOr<Dims> shape = node.constantIntegers(1, "shape");
   if (failed(shape))
     return failure();
-  Dims axes = node.integersAt("axes").value_or(allAxes(x)), starts(rankOf(x), 0), low(rankOf(x), 0), kept(shapeOf(x));
+  Dims axes = node.integersAt("axes").value_or(trailingAxes(0, rankOf(x))), starts(rankOf(x), 0), low(rankOf(x), 0),
+       kept(shapeOf(x));
   if (axes.size() != shape->size() || failed(node.axes(axes, rankOf(x))))
     return node.invalid("its shape does not fit its axes");
   Dims result(kept);

@@ -140,13 +140,6 @@ LogicalResult instanceNormalization(NodeContext &node) {
   return node.result(node.instanceNorm(node.input(0), node.input(1), node.input(2), node.numberOr("epsilon", 1e-5)));
 }
 
-Dims trailingAxes(int64_t from, int64_t rank) {
-  Dims axes;
-  for (int64_t axis = from; axis < rank; ++axis)
-    axes.push_back(axis);
-  return axes;
-}
-
 LogicalResult layerNormalization(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();

@@ -17,26 +17,6 @@ std::string describeNode(const ::onnx::GraphProto &graph, int index) {
   return concat("number ", index, ", a '", node.op_type(), "',");
 }
 
-namespace {
-
-using CheckTensor = std::function<Status(const ::onnx::TensorProto &)>;
-
-/// Names a graph's nodes may use so far; outer graphs' names are visible inside.
-struct Scope {
-  const Scope *outer = nullptr;
-  std::unordered_set<std::string_view> names;
-
-  bool has(std::string_view name) const {
-    for (const Scope *scope = this; scope; scope = scope->outer)
-      if (scope->names.count(name))
-        return true;
-    return false;
-  }
-};
-
-using Producers = std::unordered_map<std::string_view, int>;
-
-/// Every name a node reads from its graph or an outer one: its inputs, and what its subgraphs do not define themselves.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
   auto inside = [&](const ::onnx::GraphProto &graph) {
@@ -62,6 +42,25 @@ void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &
       inside(graph);
   }
 }
+
+namespace {
+
+using CheckTensor = std::function<Status(const ::onnx::TensorProto &)>;
+
+/// Names a graph's nodes may use so far; outer graphs' names are visible inside.
+struct Scope {
+  const Scope *outer = nullptr;
+  std::unordered_set<std::string_view> names;
+
+  bool has(std::string_view name) const {
+    for (const Scope *scope = this; scope; scope = scope->outer)
+      if (scope->names.count(name))
+        return true;
+    return false;
+  }
+};
+
+using Producers = std::unordered_map<std::string_view, int>;
 
 /// Nodes with producers before consumers, otherwise as they stand; fails on a cycle, naming its nodes.
 Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Producers &producers) {

@@ -420,7 +420,7 @@ Status StepPlanner::runOnHost(uint32_t position) {
   return {};
 }
 
-bool StepPlanner::diesFor(const Operator &op, TensorId operand, TensorId output) const {
+bool StepPlanner::diesFor(TensorId operand, TensorId output) const {
   const Tensor &tensor = index.problem.graph.tensor(operand);
   if (remaining[operand.index()] != 1 || index.bytes[operand.index()] != index.bytes[output.index()])
     return false;
@@ -437,7 +437,7 @@ void StepPlanner::chooseInPlace(const Operator &op, uint32_t memory) {
     TensorId operand = op.inputs[input], made = op.outputs[output];
     bool isTaken = std::find(inPlaceOf.begin(), inPlaceOf.end(), operand) != inPlaceOf.end();
     if (inPlaceOf[output].valid() || isTaken || index.bytes[made.index()] == 0 || resideElsewhere(operand, memory) ||
-        !diesFor(op, operand, made))
+        !diesFor(operand, made))
       continue;
     inPlaceOf[output] = operand;
   }

@@ -152,9 +152,9 @@ private:
   void release(uint32_t residency);
   void releaseIfDone(TensorId t, uint32_t memory);
 
-  /// Whether nobody needs the operand once `op` has run: its place is free for
-  /// `output`.
-  bool diesFor(const Operator &op, TensorId operand, TensorId output) const;
+  /// Whether nobody needs the operand once the operator at hand has run: its
+  /// place is free for `output`.
+  bool diesFor(TensorId operand, TensorId output) const;
   /// Per output of `op`: the operand whose place it takes, or an invalid one.
   void chooseInPlace(const Operator &op, uint32_t memory);
   Status runOnHost(uint32_t position);

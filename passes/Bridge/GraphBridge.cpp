@@ -65,7 +65,7 @@ public:
           addTensor(argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
     }
     for (Operation &op : block.without_terminator())
-      if (isScheduled(op))
+      if (constants.runs(&op))
         addOperator(op);
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
       TensorId id = tensorOf(value);
@@ -86,10 +86,6 @@ public:
   }
 
 private:
-  bool isScheduled(Operation &op) {
-    return !isa<ReshapeOp, ConstantOp, StateOp>(op) && !(op.getNumResults() > 0 && constants.contains(op.getResult(0)));
-  }
-
   TensorId addTensor(Value value, TensorKind kind, std::string name) {
     Tensor tensor;
     tensor.name = std::move(name);

@@ -89,34 +89,11 @@ void forEachSubgraph(const ::onnx::NodeProto &node, Visit visit) {
   }
 }
 
-/// What a node reads from its own graph or an outer one, subgraphs included.
-void collectReads(const ::onnx::NodeProto &node, std::vector<std::string> &names) {
-  for (const std::string &input : node.input())
-    if (!input.empty())
-      names.push_back(input);
-  forEachSubgraph(node, [&](const ::onnx::GraphProto &graph) {
-    std::vector<std::string> reads;
-    Names own;
-    for (const ::onnx::ValueInfoProto &input : graph.input())
-      own.insert(input.name());
-    for (const ::onnx::TensorProto &initializer : graph.initializer())
-      own.insert(initializer.name());
-    for (const ::onnx::NodeProto &inner : graph.node()) {
-      collectReads(inner, reads);
-      own.insert(inner.output().begin(), inner.output().end());
-    }
-    for (const ::onnx::ValueInfoProto &output : graph.output())
-      reads.push_back(output.name());
-    for (const std::string &name : reads)
-      if (!own.count(name))
-        names.push_back(name);
-  });
-}
-
 std::vector<std::string> readsOf(const ::onnx::NodeProto &node) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   collectReads(node, names);
-  return names;
+  names.erase(std::remove(names.begin(), names.end(), ""), names.end());
+  return {names.begin(), names.end()};
 }
 
 using Aliases = std::map<std::string, std::string>;
@@ -386,7 +363,8 @@ std::vector<int> Subject::needed(const Candidate &candidate) const {
     auto producer = producers.find(open.back());
     open.pop_back();
     if (producer != producers.end() && found.insert(producer->second).second)
-      collectReads(rewritten(producer->second, candidate, kept), open);
+      for (std::string &name : readsOf(rewritten(producer->second, candidate, kept)))
+        open.push_back(std::move(name));
   }
   return {found.begin(), found.end()};
 }
@@ -407,7 +385,8 @@ std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) con
     ::onnx::NodeProto *node = result->add_node();
     *node = rewritten(i, candidate, kept);
     produced.insert(node->output().begin(), node->output().end());
-    collectReads(*node, reads);
+    for (std::string &name : readsOf(*node))
+      reads.push_back(std::move(name));
   }
 
   // Outputs: those asked for that still exist, and one of each node that lost its readers.

@@ -118,6 +118,16 @@ Value KernelEmitter::mul(Value a, int64_t c) {
   return arith::MulIOp::create(b, location, a, index(c), arith::IntegerOverflowFlags::nsw);
 }
 
+KernelEmitter::CoveringWindow KernelEmitter::windowOver(Value element, Value tap, int64_t stride, int64_t padLow,
+                                                        int64_t dilation, int64_t windows) {
+  Value reach = arith::SubIOp::create(b, location, add(element, index(padLow)), mul(tap, dilation));
+  Value position = arith::DivSIOp::create(b, location, reach, index(stride));
+  Value exact = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, mul(position, stride), reach);
+  // Unsigned: a negative position is out of range too.
+  Value inside = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, position, index(windows));
+  return {position, arith::AndIOp::create(b, location, exact, inside)};
+}
+
 SmallVector<Value> KernelEmitter::delinearize(Value linear, ArrayRef<int64_t> extents) {
   SmallVector<Value> digits(extents.size());
   Value rest = linear;

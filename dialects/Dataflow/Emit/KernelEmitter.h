@@ -116,6 +116,13 @@ public:
   mlir::Value constant(mlir::Type type, double value);
   mlir::Value add(mlir::Value a, mlir::Value c); ///< index + index
   mlir::Value mul(mlir::Value a, int64_t c);     ///< index * constant
+  /// The window whose tap number `tap` covers `element`, and whether there is one: o with
+  /// o * stride - padLow + tap * dilation = element and 0 <= o < windows.
+  struct CoveringWindow {
+    mlir::Value position, exists;
+  };
+  CoveringWindow windowOver(mlir::Value element, mlir::Value tap, int64_t stride, int64_t padLow, int64_t dilation,
+                            int64_t windows);
   /// Row-major digits of `linear` in base `extents`.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> extents);
   mlir::Value linearize(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents);

@@ -675,4 +675,14 @@ Value emitCast(OpBuilder &b, Location loc, Value x, Type from, Type to, bool sat
                       : arith::ExtSIOp::create(b, loc, target, x).getResult();
 }
 
+Value emitSplitMix64(OpBuilder &b, Location loc, Value state) {
+  auto constant = [&](uint64_t value) { return emitIntConstant(b, loc, b.getI64Type(), static_cast<int64_t>(value)); };
+  auto folded = [&](Value x, uint64_t shift) -> Value {
+    return arith::XOrIOp::create(b, loc, x, arith::ShRUIOp::create(b, loc, x, constant(shift)));
+  };
+  Value x = arith::MulIOp::create(b, loc, folded(state, 30), constant(0xbf58476d1ce4e5b9));
+  x = arith::MulIOp::create(b, loc, folded(x, 27), constant(0x94d049bb133111eb));
+  return folded(x, 31);
+}
+
 } // namespace sluice::dataflow

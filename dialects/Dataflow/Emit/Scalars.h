@@ -50,6 +50,13 @@ mlir::Value emitCompare(mlir::OpBuilder &b, mlir::Location loc, ComparePredicate
 mlir::Value emitCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to,
                      bool saturate);
 
+/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014): the state's step from number to number, and the
+/// finalizer that makes 64 random bits of a state, an i64. Integers alone, so
+/// every device agrees.
+inline constexpr uint64_t kSplitMix64Step = 0x9e3779b97f4a7c15;
+mlir::Value emitSplitMix64(mlir::OpBuilder &b, mlir::Location loc, mlir::Value state);
+
 } // namespace sluice::dataflow
 
 #endif // SLUICE_DATAFLOW_EMIT_SCALARS_H

@@ -34,20 +34,14 @@ LogicalResult MatmulOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   return success();
 }
 
-static Value convWeightGradient(TensorBuilder &build, Value input, Value gradient, ArrayRef<int64_t> strides,
-                                ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Type type) {
-  return build.create<ConvWeightGradientOp>({input, gradient},
-                                            {build.list("strides", strides), build.list("pads_low", padsLow),
-                                             build.list("dilations", dilations), build.integer("groups", groups)},
-                                            {type});
-}
-
-static Value convTranspose(TensorBuilder &build, Value input, Value weight, ArrayRef<int64_t> strides,
+/// A ConvTransposeOp or ConvWeightGradientOp.
+template <typename Op>
+static Value adjointOfConv(TensorBuilder &build, Value first, Value second, ArrayRef<int64_t> strides,
                            ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Type type) {
-  return build.create<ConvTransposeOp>({input, weight},
-                                       {build.list("strides", strides), build.list("pads_low", padsLow),
-                                        build.list("dilations", dilations), build.integer("groups", groups)},
-                                       {type});
+  return build.create<Op>({first, second},
+                          {build.list("strides", strides), build.list("pads_low", padsLow),
+                           build.list("dilations", dilations), build.integer("groups", groups)},
+                          {type});
 }
 
 /// The convolution whose result has the spatial extents of `like`: padded at the
@@ -77,11 +71,11 @@ LogicalResult ConvOp::buildGradient(TensorBuilder &build, ArrayRef<Value> result
     return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
   ArrayRef<int64_t> low = getPads().take_front(getStrides().size());
   if (wanted[0])
-    operands[0] = convTranspose(build, results[0], getWeight(), getStrides(), low, getDilations(), getGroups(),
-                                getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, results[0], getWeight(), getStrides(), low, getDilations(),
+                                                 getGroups(), getInput().getType());
   if (wanted[1])
-    operands[1] = convWeightGradient(build, getInput(), results[0], getStrides(), low, getDilations(), getGroups(),
-                                     getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, getInput(), results[0], getStrides(), low, getDilations(),
+                                                      getGroups(), getWeight().getType());
   return success();
 }
 
@@ -91,8 +85,8 @@ LogicalResult ConvTransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Valu
     operands[0] =
         convLike(build, results[0], getWeight(), getStrides(), getPadsLow(), getDilations(), getGroups(), getInput());
   if (wanted[1])
-    operands[1] = convWeightGradient(build, results[0], getInput(), getStrides(), getPadsLow(), getDilations(),
-                                     getGroups(), getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, results[0], getInput(), getStrides(), getPadsLow(),
+                                                      getDilations(), getGroups(), getWeight().getType());
   return success();
 }
 
@@ -100,8 +94,8 @@ LogicalResult ConvTransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Valu
 LogicalResult ConvWeightGradientOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                                   Gradients operands) {
   if (wanted[0])
-    operands[0] = convTranspose(build, getGradient(), results[0], getStrides(), getPadsLow(), getDilations(),
-                                getGroups(), getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, getGradient(), results[0], getStrides(), getPadsLow(),
+                                                 getDilations(), getGroups(), getInput().getType());
   if (wanted[1])
     operands[1] =
         convLike(build, getInput(), results[0], getStrides(), getPadsLow(), getDilations(), getGroups(), getGradient());

@@ -33,9 +33,6 @@ inline mlir::Value zeros(TensorBuilder &build, mlir::RankedTensorType type) {
 /// to the gradient's.
 mlir::Value sumTo(TensorBuilder &build, mlir::Value gradient, llvm::ArrayRef<int64_t> shape);
 
-/// The dimensions [first, rank).
-Dims trailingAxes(int64_t first, int64_t rank);
-
 /// The adjoint of slice.
 mlir::Value unslice(TensorBuilder &build, mlir::Value gradient, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> steps, mlir::RankedTensorType type);

@@ -30,13 +30,6 @@ Value sumTo(TensorBuilder &build, Value gradient, ArrayRef<int64_t> shape) {
   return build.reshape(gradient, shape);
 }
 
-Dims trailingAxes(int64_t first, int64_t rank) {
-  Dims axes;
-  for (int64_t axis = first; axis < rank; ++axis)
-    axes.push_back(axis);
-  return axes;
-}
-
 Value padTo(TensorBuilder &build, Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape) {
   if (!x || (shapeOf(x) == shape && llvm::all_of(low, [](int64_t value) { return value == 0; })))
     return x;

@@ -41,32 +41,21 @@ LogicalResult DropoutMaskOp::verify() {
 
 int64_t DropoutMaskOp::getFlops() { return 8 * elementCount(getType()); }
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA'14) of the element's number, begun at
-/// a hash of seed and step: integers alone, so every device agrees.
+/// SplitMix64 of the element's number, begun at a hash of seed and step.
 Value DropoutMaskOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type i64 = b.getI64Type();
-  auto c = [&](uint64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(static_cast<int64_t>(value)));
-  };
-  auto shiftXor = [&](Value x, uint64_t by) -> Value {
-    return arith::XOrIOp::create(b, loc, x, arith::ShRUIOp::create(b, loc, x, c(by)));
-  };
-  auto mix = [&](Value x) {
-    x = arith::MulIOp::create(b, loc, shiftXor(x, 30), c(0xBF58476D1CE4E5B9));
-    x = arith::MulIOp::create(b, loc, shiftXor(x, 27), c(0x94D049BB133111EB));
-    return shiftXor(x, 31);
-  };
+  auto c = [&](uint64_t value) { return emitIntConstant(b, loc, i64, static_cast<int64_t>(value)); };
   SmallVector<Value> zero(typeOf(getStep()).getRank(), kernel.index(0));
   Value step = emitCast(b, loc, kernel.element(getStep(), zero), typeOf(getStep()).getElementType(), i64, false);
-  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-  Value begin = arith::XOrIOp::create(b, loc, c(getSeed()), arith::MulIOp::create(b, loc, step, c(kGolden)));
+  Value begin = arith::XOrIOp::create(b, loc, c(getSeed()), arith::MulIOp::create(b, loc, step, c(kSplitMix64Step)));
   Value number = arith::IndexCastOp::create(b, loc, i64, kernel.linearize(indices, shapeOf(getResult())));
-  Value state = arith::AddIOp::create(b, loc, mix(begin), arith::MulIOp::create(b, loc, number, c(kGolden)));
+  Value state = arith::AddIOp::create(b, loc, emitSplitMix64(b, loc, begin),
+                                      arith::MulIOp::create(b, loc, number, c(kSplitMix64Step)));
   // 53 uniform bits against the probability, exactly.
   constexpr int kBits = 53;
-  Value uniform = arith::ShRUIOp::create(b, loc, mix(state), c(64 - kBits));
+  Value uniform = arith::ShRUIOp::create(b, loc, emitSplitMix64(b, loc, state), c(64 - kBits));
   auto limit = static_cast<uint64_t>(std::ldexp(getKeep().convertToDouble(), kBits));
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, uniform, c(limit));
 }
@@ -326,18 +315,12 @@ Value PoolGradientOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
       return arith::AddFOp::create(b, loc, sum, part);
     }
     return kernel.reduce(kernel.index(0), kernel.index(getKernel()[d]), 1, sum, [&](Value k, ValueRange inner) {
-      Value reach = kernel.add(indices[2 + d], kernel.index(getPadsLow()[d]));
-      reach = arith::SubIOp::create(b, loc, reach, kernel.mul(k, getDilations()[d]));
-      Value stride = kernel.index(getStrides()[d]);
-      Value o = arith::DivSIOp::create(b, loc, reach, stride);
-      Value exact =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, arith::MulIOp::create(b, loc, o, stride), reach);
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, o, kernel.index(out[2 + d]));
-      window[2 + d] = o;
+      auto [position, exists] =
+          kernel.windowOver(indices[2 + d], k, getStrides()[d], getPadsLow()[d], getDilations()[d], out[2 + d]);
+      window[2 + d] = position;
       tap[d] = k;
       return SmallVector<Value>{kernel.choose(
-          arith::AndIOp::create(b, loc, exact, inside), [&] { return level(d + 1, inner[0]); },
-          [&] { return Value(inner[0]); })};
+          exists, [&] { return level(d + 1, inner[0]); }, [&] { return Value(inner[0]); })};
     })[0];
   };
   return emitRoundTrip(b, loc, element, level(0, emitConstant(b, loc, compute, 0)));

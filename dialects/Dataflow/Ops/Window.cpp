@@ -404,18 +404,12 @@ Value ConvTransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
         return SmallVector<Value>{emitBinary(b, loc, BinaryKind::add, sums[0], term, false)};
       })[0];
     return kernel.reduce(kernel.index(0), kernel.index(weight[2 + d]), 1, acc, [&](Value k, ValueRange sums) {
-      Value reach = kernel.add(indices[2 + d], kernel.index(getPadsLow()[d]));
-      reach = arith::SubIOp::create(b, loc, reach, kernel.mul(k, getDilations()[d]));
-      Value stride = kernel.index(getStrides()[d]);
-      Value i = arith::DivSIOp::create(b, loc, reach, stride);
-      Value exact =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, arith::MulIOp::create(b, loc, i, stride), reach);
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[2 + d]));
-      position[d] = i;
+      auto [window, exists] =
+          kernel.windowOver(indices[2 + d], k, getStrides()[d], getPadsLow()[d], getDilations()[d], in[2 + d]);
+      position[d] = window;
       tap[d] = k;
       Value sum = kernel.choose(
-          arith::AndIOp::create(b, loc, exact, inside), [&] { return level(d + 1, sums[0]); },
-          [&] { return Value(sums[0]); });
+          exists, [&] { return level(d + 1, sums[0]); }, [&] { return Value(sums[0]); });
       return SmallVector<Value>{sum};
     })[0];
   };

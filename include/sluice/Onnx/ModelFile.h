@@ -25,6 +25,7 @@
 namespace onnx {
 class GraphProto;
 class ModelProto;
+class NodeProto;
 class TensorProto;
 } // namespace onnx
 
@@ -64,6 +65,10 @@ struct MissingData {
   std::string file;   ///< As the model names it.
   std::string tensor; ///< One that lies in it.
 };
+
+/// Adds every name a node reads from its graph or an outer one: its inputs (empty where left out), and what its
+/// subgraphs do not define themselves. The names lie in the node.
+void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
 class ModelFile {
 public:
