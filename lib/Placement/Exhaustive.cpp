@@ -8,6 +8,7 @@
 #include "Evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 namespace sluice {
@@ -28,20 +29,14 @@ public:
       if (units.device[unit].valid())
         for (OperatorId member : units.members[unit])
           uses[0].add(member, units.device[unit]);
-    for (OperatorId op : input.topological) {
-      int64_t &fastest = least[op.index()];
-      fastest = std::numeric_limits<int64_t>::max();
-      for (DeviceId device : index.devices)
-        if (allowed(op, device))
-          fastest = std::min(fastest, index.timeNs(op, device));
-    }
+    weighDevices();
     measureTails();
   }
 
   /// False where the steps ran out.
   bool run() {
-    int64_t work = 0;
-    for (int64_t time : least)
+    double work = 0;
+    for (double time : least)
       work += time;
     extend(0, 0, work);
     return left > 0;
@@ -130,7 +125,7 @@ private:
   }
 
   /// No completion of the prefix is faster.
-  int64_t boundNs(const StepTimer &timer, uint32_t done, int64_t workNs) {
+  int64_t boundNs(const StepTimer &timer, uint32_t done, double work) {
     int64_t bound = timer.makespanNs();
     for (OperatorId op : input.topological) {
       if (isDone(done, op))
@@ -153,10 +148,55 @@ private:
       if (bound >= bestNs)
         return bound;
     }
-    for (DeviceId device : index.devices)
-      workNs += timer.clockNs(device, StreamKind::Compute);
-    const int64_t devices = static_cast<int64_t>(index.devices.size());
-    return std::max(bound, workNs / devices + (workNs % devices != 0));
+    // Devices end no later than the step, so no weighted mean of them does.
+    double mean = work;
+    for (size_t d = 0; d < index.devices.size(); ++d)
+      mean += weights[d] * static_cast<double>(timer.clockNs(index.devices[d], StreamKind::Compute));
+    return std::max(bound, static_cast<int64_t>(std::ceil(mean * (1 - 1e-9))));
+  }
+
+  /// Weights of devices, by which all work spread over them takes the longest: an
+  /// operator counts where its time is least by weight. Subgradient ascent of
+  /// the relaxation of unrelated machines (Lawler and Labetoulle 1978).
+  void weighDevices() {
+    const size_t devices = index.devices.size();
+    std::vector<double> trial(devices, 1.0 / static_cast<double>(devices)), used(devices);
+    double best = -1;
+    for (int round = 1; round <= 300; ++round) {
+      std::fill(used.begin(), used.end(), 0);
+      double total = 0;
+      for (OperatorId op : input.topological) {
+        size_t at = devices;
+        for (size_t d = 0; d < devices; ++d)
+          if (allowed(op, index.devices[d]) && (at == devices || weighted(op, d, trial) < weighted(op, at, trial)))
+            at = d;
+        total += weighted(op, at, trial);
+        used[at] += static_cast<double>(index.timeNs(op, index.devices[at]));
+      }
+      if (total > best) {
+        best = total;
+        weights = trial;
+      }
+      double sum = 0, all = 0;
+      for (double time : used)
+        all += time;
+      for (size_t d = 0; d < devices; ++d) {
+        trial[d] *= std::exp((used[d] / std::max(all, 1.0) - 1.0 / static_cast<double>(devices)) / std::sqrt(round));
+        sum += trial[d];
+      }
+      for (double &weight : trial)
+        weight /= sum;
+    }
+    for (OperatorId op : input.topological) {
+      double &fastest = least[op.index()];
+      fastest = std::numeric_limits<double>::infinity();
+      for (size_t d = 0; d < devices; ++d)
+        if (allowed(op, index.devices[d]))
+          fastest = std::min(fastest, weighted(op, d, weights));
+    }
+  }
+  double weighted(OperatorId op, size_t d, const std::vector<double> &by) const {
+    return by[d] * static_cast<double>(index.timeNs(op, index.devices[d]));
   }
 
   /// What the rest of the schedule depends on: of a tensor still to be read that
@@ -235,7 +275,7 @@ private:
     return true;
   }
 
-  void extend(size_t depth, uint32_t done, int64_t workNs) {
+  void extend(size_t depth, uint32_t done, double work) {
     if (depth == count) {
       const int64_t makespan = index.linksShared ? evaluator.makespanNs(placement, prefix) : timers[depth].makespanNs();
       if (makespan < bestNs) {
@@ -260,7 +300,7 @@ private:
         timers[depth + 1].append(op, device);
         if (isSwapped(depth, op, streamsOf(depth)))
           continue;
-        const int64_t bound = boundNs(timers[depth + 1], done | uint32_t(1) << op.value, workNs - least[op.index()]);
+        const int64_t bound = boundNs(timers[depth + 1], done | uint32_t(1) << op.value, work - least[op.index()]);
         if (bound < bestNs)
           children.push_back({bound, op, device});
       }
@@ -288,7 +328,7 @@ private:
               uses[depth + 1].add(member, child.device);
         }
         prefix.push_back(child.op);
-        extend(depth + 1, next, workNs - least[child.op.index()]);
+        extend(depth + 1, next, work - least[child.op.index()]);
         prefix.pop_back();
       }
       settled = before;
@@ -310,7 +350,8 @@ private:
   std::vector<uint64_t> grown; ///< Per depth: streamsOf the operator appended there.
   std::vector<int64_t> tails;  ///< [operator, device]
   std::vector<int64_t> heads;  ///< [operator, device]: earliest end, of the bound at hand.
-  std::vector<int64_t> least;  ///< Per operator: its time on the fastest device.
+  std::vector<double> least;   ///< Per operator: its time by weight where that is least.
+  std::vector<double> weights; ///< Of the devices that compute; their sum is 1.
   std::vector<DeviceId> placement;
   std::vector<OperatorId> prefix;
   std::vector<int64_t> described;
