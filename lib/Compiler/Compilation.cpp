@@ -335,8 +335,11 @@ Status Compilation::State::search() {
     if (!read)
       return propagate(read);
     result = std::move(*read);
-  } else {
+  }
+  if (options.planFile.empty() || options.resume) {
     SearchParams params;
+    if (options.resume)
+      params.start = &result->plan;
     if (auto it = options.solvers.find("search"); it != options.solvers.end())
       params.solver = it->second;
     if (auto it = options.solvers.find("place"); it != options.solvers.end())

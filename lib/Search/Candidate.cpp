@@ -136,6 +136,15 @@ std::vector<NamedCandidate> CandidateSpace::recomputingSeeds(const Budget &budge
   return seeds;
 }
 
+std::optional<Candidate> CandidateSpace::recomputingAs(const Plan &plan) const {
+  Candidate candidate;
+  candidate.order = starts.front().second;
+  candidate.recomputed = recompute(recomputationOf(graph, plan));
+  if (!candidate.recomputed)
+    return std::nullopt;
+  return candidate;
+}
+
 std::shared_ptr<const RecomputedProblem> CandidateSpace::recompute(Recomputation choice) const {
   RecomputedGraph expanded(graph, costs, choice);
   choice.again = expanded.again();

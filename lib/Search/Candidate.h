@@ -13,6 +13,7 @@
 #include "sluice/Swap/SwapPlanner.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ public:
   /// The first order with choices of what to run again, the likely ones first; as
   /// many as there is time for.
   std::vector<NamedCandidate> recomputingSeeds(const Budget &budget) const;
+  /// The first order, running again what a plan does; nothing where it does not.
+  std::optional<Candidate> recomputingAs(const Plan &plan) const;
   /// Random ready operators one after the other; random classes, of random
   /// shares of the memory. The paper's planner.
   Candidate randomPools(Rng &rng) const;

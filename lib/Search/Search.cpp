@@ -83,6 +83,7 @@ public:
       return propagate(status);
     if (Status status = choosePlacement(); !status)
       return propagate(status);
+    offerStart();
     if (!planIdeals())
       search();
     return finish();
@@ -202,12 +203,17 @@ private:
     const PlacementProblem problem{&graph, &machine, &costs, given};
     const bool open =
         given.empty() || std::any_of(given.begin(), given.end(), [](DeviceId device) { return !device.valid(); });
-    if (!open) {
+    if (open)
+      result.lowerBoundNs = result.onceBoundNs = placementLowerBoundNs(problem);
+    if (params.start)
+      if (Status status = takePlacement(*params.start); !status)
+        return status;
+    if (!open && !params.start)
       space = spaceFor(given, {});
+    if (!open || (params.start && machine.computeDevices().size() == 1))
       boundPlacement();
+    if (space)
       return {};
-    }
-    result.lowerBoundNs = result.onceBoundNs = placementLowerBoundNs(problem);
 
     std::vector<std::string> names{params.placementSolver};
     if (params.placementSolver == "best") {
@@ -255,6 +261,35 @@ private:
     if (breeds() && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
       improvePlacement(best.order, wave.bestNs);
     return {};
+  }
+
+  Status takePlacement(const Plan &start) {
+    if (Status status = validatePlan(graph, machine, start); !status)
+      return makeError(ErrorCode::InvalidInput,
+                       "the plan to search on from is not one of this problem: ", status.error().message);
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i].valid() && given[i] != start.placement[i])
+        return makeError(ErrorCode::InvalidInput, "the plan to search on from places operator '",
+                         graph.op(OperatorId(i)).name, "' elsewhere than it is pinned, search from another plan");
+    space = spaceFor(start.placement, firstLaunches(start));
+    return {};
+  }
+
+  Schedule firstLaunches(const Plan &plan) const {
+    Schedule order;
+    std::vector<char> launched(graph.numOperators(), 0);
+    for (const Command &command : plan.commands)
+      if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
+        order.push_back(command.op);
+    return order;
+  }
+
+  void offerStart() {
+    if (!params.start)
+      return;
+    Wave wave = runWave(1, /*firstAlways=*/true, [&](size_t) { return Expected<Plan>(*params.start); });
+    addBaseline("start", wave.outcomes[0]);
+    offer(wave, "start");
   }
 
   /// Of the only placement there is.
@@ -403,7 +438,12 @@ private:
     planOnce("odswap", planOdSwap);
     if (params.solver == "odswap")
       return;
-    std::vector<NamedCandidate> seeds = space->offsetSeeds();
+    std::vector<NamedCandidate> seeds;
+    if (params.start && recomputes())
+      if (std::optional<Candidate> again = space->recomputingAs(*params.start))
+        seeds.push_back({"start", *again});
+    for (NamedCandidate &seed : space->offsetSeeds())
+      seeds.push_back(std::move(seed));
     auto append = [&](std::vector<NamedCandidate> more) {
       std::move(more.begin(), more.end(), std::back_inserter(seeds));
     };
@@ -597,12 +637,7 @@ private:
     plan.stoppedByClock = stopped && bestNs > targetNs();
     if (Status status = validatePlan(graph, machine, plan); !status)
       return propagate(status);
-    Schedule order;
-    std::vector<char> launched(graph.numOperators(), 0);
-    for (const Command &command : plan.commands)
-      if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
-        order.push_back(command.op);
-    SwapProblem planned{graph, machine, costs, plan.placement, std::move(order), capacities};
+    SwapProblem planned{graph, machine, costs, plan.placement, firstLaunches(plan), capacities};
     result.minimumBytes = minimumBytes(planned);
     result.peakBytes = livenessPeakBytes(planned);
     report(bestNs);

@@ -250,6 +250,32 @@ Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, c
   return Chooser(problem, memory, params).choose();
 }
 
+Recomputation recomputationOf(const Graph &graph, const Plan &plan) {
+  Recomputation result;
+  result.again = plan.computedAgain();
+  std::sort(result.again.begin(), result.again.end());
+  result.again.erase(std::unique(result.again.begin(), result.again.end()), result.again.end());
+  result.late.assign(graph.numOperators(), false);
+  // A residency of a later launch's results, or a copy of one.
+  std::vector<bool> second(plan.residencies.size(), false), launched(graph.numOperators(), false);
+  for (const Command &command : plan.commands) {
+    const bool readsSecond =
+        std::any_of(command.reads.begin(), command.reads.end(), [&](ResidencyId read) { return second[read.index()]; });
+    bool writesSecond = readsSecond;
+    if (command.kind == CommandKind::Launch) {
+      writesSecond = launched[command.op.index()];
+      launched[command.op.index()] = true;
+      if (readsSecond && !writesSecond)
+        result.late[command.op.index()] = true;
+    }
+    for (ResidencyId written : command.writes)
+      second[written.index()] = writesSecond;
+  }
+  // One set of results each: what also reads second ones runs once.
+  std::erase_if(result.again, [&](OperatorId op) { return result.late[op.index()]; });
+  return result;
+}
+
 /// Those of `again` that late operators need, or others that they need.
 static std::vector<OperatorId> neededAgain(const Graph &graph, const Recomputation &recomputation) {
   enum : char { No, Unneeded, Needed };

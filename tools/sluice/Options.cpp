@@ -76,7 +76,11 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--solver", solvers,
                  "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()))
       ->group(kPlanning);
-  app.add_option("--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
+  CLI::Option *plan =
+      app.add_option("--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
+  app.add_flag("--resume", options.resume, "search on from --plan, for a plan at least as fast")
+      ->needs(plan)
+      ->group(kPlanning);
   app.add_option("--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
   app.add_option("--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
       ->type_name("FILE")

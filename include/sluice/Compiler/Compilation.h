@@ -59,6 +59,8 @@ struct CompilerOptions {
   std::string dumpPhases;
   /// A plan file to follow instead of searching; empty: search.
   std::string planFile;
+  /// Search on from that plan instead.
+  bool resume = false;
   /// A profile whose times replace the analytic ones; empty: none.
   std::string profileFile;
   /// Where to write the planning problem; empty: nowhere.

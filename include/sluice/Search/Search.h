@@ -57,6 +57,9 @@ struct SearchParams {
   /// is the same on any number of threads. With neither, 10,000.
   int64_t evaluations = 0;
   uint64_t seed = 0;
+  /// A plan to search on from, which keeps its placement; the result is no slower.
+  /// Valid and within the capacities, else the search fails. May be null.
+  const Plan *start = nullptr;
   int threads = 1; ///< 0: as many as the machine has.
   const std::atomic<bool> *interrupt = nullptr;
   /// Called on the caller's thread.

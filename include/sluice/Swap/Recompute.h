@@ -31,6 +31,10 @@ struct Recomputation {
   bool operator==(const Recomputation &) const = default;
 };
 
+/// What a valid plan runs again, and which operators read what it made then.
+/// Operators that a plan runs more than twice count once.
+Recomputation recomputationOf(const Graph &graph, const Plan &plan);
+
 struct RecomputeParams {
   /// Operators run again in stretches of the order, each of which makes about so
   /// many bytes that late readers need; what passes from one to the next is kept.

@@ -259,6 +259,42 @@ TEST_CASE("behind a slow link, computing again beats copying", "[search]") {
         planToJson(graph, instance.machine, best.plan));
 }
 
+TEST_CASE("a search goes on from a plan", "[search]") {
+  for (uint64_t seed = 200; seed < 208; ++seed) {
+    Instance instance = randomInstance(seed, 30, 1 + seed % 2);
+    SearchProblem problem = instance.problem(0.2);
+    const SearchResult first = solve(problem, evaluations(60));
+    SearchParams params = evaluations(40);
+    params.seed = 12;
+    params.start = &first.plan;
+    const SearchResult second = solve(problem, params);
+    CHECK(second.makespanNs <= first.makespanNs);
+    CHECK(second.plan.placement == first.plan.placement);
+    params.solver = "odswap";
+    CHECK(solve(problem, params).makespanNs <= first.makespanNs);
+    CHECK(second.baselines.front().name == "start");
+  }
+}
+
+TEST_CASE("a search does not go on from another problem's plan", "[search]") {
+  Instance instance = randomInstance(210, 20), other = randomInstance(211, 20);
+  SearchProblem problem = instance.problem(0.3), roomy = instance.problem(1);
+  const SearchResult foreign = solve(other.problem(0.3), evaluations(20)), large = solve(roomy, evaluations(20));
+  for (const Plan *plan : {&foreign.plan, &large.plan}) {
+    SearchParams params = evaluations(20);
+    params.start = plan;
+    Expected<SearchResult> result = solveSearch(problem, params);
+    REQUIRE(!result);
+    CHECK_THAT(result.error().message, Catch::Contains("the plan to search on from is not one of this problem"));
+  }
+  SearchProblem pinned = roomy;
+  Plan moved = large.plan;
+  pinned.placement.back() = DeviceId(0u);
+  SearchParams params = evaluations(20);
+  params.start = &moved;
+  CHECK(!solveSearch(pinned, params));
+}
+
 TEST_CASE("tiny instances: as good as the best of all orders", "[search]") {
   for (uint64_t seed = 50; seed < 58; ++seed) {
     Instance instance = randomInstance(seed, 6);
@@ -286,7 +322,7 @@ TEST_CASE("an open placement is decided, pins are kept", "[search]") {
 
 TEST_CASE("moving operators under the simulator improves on the placement solvers", "[search]") {
   int improved = 0;
-  for (uint64_t seed = 70; seed < 76; ++seed) {
+  for (uint64_t seed = 70; seed < 82; ++seed) {
     Instance instance = randomInstance(seed, 30, 2);
     SearchProblem problem = instance.problem(2);
     SearchResult result = solve(problem, evaluations(1000));
