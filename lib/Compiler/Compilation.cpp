@@ -97,6 +97,7 @@ struct Compilation::State {
   CostTable costs;
   SearchProblem problem;
   std::optional<SearchResult> result;
+  std::vector<TriedBudget> triedBudgets;
   std::vector<Value> parameterValues;
   std::vector<int64_t> parameterOffsets; ///< Per entry of parameterValues.
   /// The program and its kernels, from Exec on.
@@ -350,10 +351,19 @@ Status Compilation::State::search() {
     params.threads = options.threads;
     params.interrupt = options.interrupt;
     params.progress = options.progress;
-    Expected<SearchResult> solved = solveSearch(problem, params);
-    if (!solved)
-      return propagate(solved);
-    result = std::move(*solved);
+    if (options.slowdown) {
+      Expected<LeastMemoryResult> least = findLeastMemory(problem, *options.slowdown, params);
+      if (!least)
+        return propagate(least);
+      problem.capacityBytes = std::move(least->capacityBytes);
+      triedBudgets = std::move(least->tried);
+      result = std::move(least->search);
+    } else {
+      Expected<SearchResult> solved = solveSearch(problem, params);
+      if (!solved)
+        return propagate(solved);
+      result = std::move(*solved);
+    }
   }
   const Plan &plan = result->plan;
   for (size_t i = 0; i < bridge.operators.size(); ++i)
@@ -672,5 +682,6 @@ const Graph &Compilation::graph() const { return state->bridge.graph; }
 const CostTable &Compilation::costs() const { return state->costs; }
 const SearchProblem &Compilation::problem() const { return state->problem; }
 const SearchResult &Compilation::result() const { return *state->result; }
+const std::vector<TriedBudget> &Compilation::triedBudgets() const { return state->triedBudgets; }
 
 } // namespace sluice

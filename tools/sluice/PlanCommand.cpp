@@ -19,6 +19,7 @@ namespace {
 
 struct Options {
   std::string model, output, format = "text";
+  std::string slowdown; ///< Empty: none is given.
   CompileOptions compile;
 };
 
@@ -47,6 +48,49 @@ std::vector<Family> families(const std::vector<Baseline> &baselines) {
     ++family->size;
     if (baseline.makespanNs && (!family->best->makespanNs || *baseline.makespanNs < *family->best->makespanNs))
       family->best = &baseline;
+  }
+  return list;
+}
+
+/// The accelerators' bytes of a budget, all together.
+int64_t budgetBytes(const Machine &machine, const TriedBudget &budget) {
+  int64_t bytes = 0;
+  for (size_t m = 1; m < machine.memories.size(); ++m)
+    bytes = saturatingAdd(bytes, budget.capacityBytes[m]);
+  return bytes;
+}
+
+/// From the least to the greatest.
+std::vector<TriedBudget> sorted(const Machine &machine, std::vector<TriedBudget> budgets) {
+  std::stable_sort(budgets.begin(), budgets.end(), [&](const TriedBudget &a, const TriedBudget &b) {
+    return budgetBytes(machine, a) < budgetBytes(machine, b);
+  });
+  return budgets;
+}
+
+void printBudgets(const PlanFile &file, const std::vector<TriedBudget> &budgets) {
+  std::cout << '\n';
+  Table table({"budget", "makespan", "to the ideal", "lower bound"});
+  for (const TriedBudget &budget : sorted(file.problem.machine, budgets)) {
+    const int64_t bytes = budgetBytes(file.problem.machine, budget);
+    table.add({formatCapacity(bytes), budget.makespanNs ? formatDuration(*budget.makespanNs) : "no plan",
+               budget.makespanNs ? ratio(*budget.makespanNs, file.summary.idealNs) : "-",
+               budget.makespanNs ? ratio(budget.lowerBoundNs, file.summary.idealNs) : "-"});
+  }
+  table.print();
+}
+
+Json budgetsToJson(const PlanFile &file, const std::vector<TriedBudget> &budgets) {
+  Json list = Json::array();
+  for (const TriedBudget &budget : sorted(file.problem.machine, budgets)) {
+    Json entry;
+    for (size_t m = 1; m < budget.capacityBytes.size(); ++m)
+      entry["capacityBytes"][file.problem.machine.memories[m].name] = budget.capacityBytes[m];
+    if (budget.makespanNs) {
+      entry["makespanNs"] = *budget.makespanNs;
+      entry["lowerBoundNs"] = budget.lowerBoundNs;
+    }
+    list.push_back(std::move(entry));
   }
   return list;
 }
@@ -98,6 +142,8 @@ Status runPlan(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
+  if (!options.slowdown.empty())
+    resolved->slowdown = *parseNumber(options.slowdown);
   Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
   if (!compilation)
     return propagate(compilation);
@@ -108,10 +154,17 @@ Status runPlan(const Options &options) {
   if (!options.output.empty())
     if (Status status = writePlanFile(options.output, file); !status)
       return status;
-  if (options.format == "json")
-    printJson(summaryToJson(file));
-  else
-    printPlan(file);
+  const std::vector<TriedBudget> &budgets = (*compilation)->triedBudgets();
+  if (options.format == "json") {
+    Json json = summaryToJson(file);
+    if (!options.slowdown.empty())
+      json["budgets"] = budgetsToJson(file, budgets);
+    printJson(json);
+    return {};
+  }
+  printPlan(file);
+  if (!options.slowdown.empty())
+    printBudgets(file, budgets);
   return {};
 }
 
@@ -124,6 +177,17 @@ void addPlanCommand(CLI::App &app, Action &action) {
   command->add_option("-o,--output", options->output, "write the plan, for --plan and 'report'");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
+  CLI::Option *inference =
+      command
+          ->add_flag("--inference{1.1}", options->slowdown,
+                     "plan within the least memory that takes at most so many times as long as unlimited memory")
+          ->excludes(command->get_option("--train"))
+          ->excludes(command->get_option("--plan"))
+          ->group("Planning");
+  inference->check([](const std::string &text) {
+    Expected<double> slowdown = parseNumber(text);
+    return slowdown && *slowdown >= 1 ? std::string() : concat("'", text, "' is not a slowdown, write 1.1");
+  });
   command->callback([options, &action] { action = [options] { return runPlan(*options); }; });
 }
 

@@ -8,7 +8,7 @@
 #include "sluice/Compiler/Training.h"
 #include "sluice/Machine/Machine.h"
 #include "sluice/Onnx/Dimensions.h"
-#include "sluice/Search/Search.h"
+#include "sluice/Search/LeastMemory.h"
 #include "sluice/Support/Error.h"
 
 #include <atomic>
@@ -57,6 +57,9 @@ struct CompilerOptions {
   std::optional<TrainingOptions> training;
   /// Directory for each phase's IR; empty: none.
   std::string dumpPhases;
+  /// Plans within the least memory whose plan takes so many times the ideal at
+  /// most; absent: within all that is allowed. See findLeastMemory.
+  std::optional<double> slowdown;
   /// A plan file to follow instead of searching; empty: search.
   std::string planFile;
   /// Search on from that plan instead.
@@ -121,6 +124,8 @@ public:
   // From Schedule on.
   const SearchProblem &problem() const;
   const SearchResult &result() const;
+  /// With a slowdown to keep to, in the order tried; else empty.
+  const std::vector<TriedBudget> &triedBudgets() const;
 
 private:
   Compilation();
