@@ -43,6 +43,10 @@ Json profileToJson(const Profile &profile) {
     entry["latencyNs"] = measured.latencyNs;
     entry["bytesPerSec"] = measured.bytesPerSec;
     entry["duplexBytesPerSec"] = measured.duplexBytesPerSec;
+    if (measured.samples > 0) {
+      entry["spread"] = measured.spread;
+      entry["samples"] = measured.samples;
+    }
     json["links"].push_back(std::move(entry));
   }
   return json;
@@ -95,7 +99,8 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
 }
 
 static Status readLink(Profile &profile, const JsonReader &reader) {
-  if (Status keys = reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec"}); !keys)
+  if (Status keys = reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples"});
+      !keys)
     return keys;
   Expected<std::vector<JsonReader>> ends =
       reader.member("between").and_then([](const JsonReader &list) { return list.elements(); });
@@ -119,7 +124,21 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   Expected<double> duplex = positiveRate(reader, "duplexBytesPerSec");
   if (!duplex)
     return propagate(duplex);
-  if (!profile.links.emplace(std::pair(*a, *b), LinkMeasurement{*latency, *rate, *duplex}).second)
+  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0};
+  if (reader.has("spread") || reader.has("samples")) {
+    Expected<double> spread = reader.number("spread");
+    if (!spread)
+      return propagate(spread);
+    if (*spread < 0)
+      return makeError(ErrorCode::InvalidInput, "spread ", *spread, " is negative, at '", reader.where(),
+                       "', correct it");
+    Expected<int64_t> samples = atLeast(reader, "samples", 1);
+    if (!samples)
+      return propagate(samples);
+    measured.spread = *spread;
+    measured.samples = *samples;
+  }
+  if (!profile.links.emplace(std::pair(*a, *b), measured).second)
     return makeError(ErrorCode::InvalidInput, "link '", *a, "' - '", *b, "' is measured twice, at '", reader.where(),
                      "', keep one");
   return {};
@@ -146,6 +165,48 @@ Expected<Profile> profileFromJson(const JsonReader &reader) {
         return propagate(status);
   }
   return profile;
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+LinkMeasurement fitLink(const std::vector<CopySample> &samples) {
+  std::map<int64_t, std::vector<double>> bySize;
+  for (const CopySample &sample : samples)
+    bySize[sample.bytes].push_back(static_cast<double>(sample.ns));
+  // Sums of 1, x, xx, y, xy, each over yy: residuals count in proportion.
+  double one = 0, x = 0, xx = 0, y = 0, xy = 0;
+  for (auto &[bytes, times] : bySize) {
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    const double ns = times[times.size() / 2], size = static_cast<double>(bytes), weight = 1 / (ns * ns);
+    one += weight;
+    x += weight * size;
+    xx += weight * size * size;
+    y += weight * ns;
+    xy += weight * size * ns;
+  }
+  const double determinant = one * xx - x * x;
+  double nsPerByte = 0, latencyNs = -1;
+  // Of a single size there is no line.
+  if (bySize.size() > 1 && determinant > 0) {
+    nsPerByte = (one * xy - x * y) / determinant;
+    latencyNs = (y - nsPerByte * x) / one;
+  }
+  if (latencyNs < 0 || nsPerByte <= 0) {
+    latencyNs = 0;
+    nsPerByte = xy / xx;
+  }
+  LinkMeasurement fit;
+  fit.latencyNs = std::llround(latencyNs);
+  fit.bytesPerSec = fit.duplexBytesPerSec = 1e9 / nsPerByte;
+  std::vector<double> ratios;
+  for (const CopySample &sample : samples)
+    ratios.push_back(static_cast<double>(sample.ns) / (latencyNs + nsPerByte * static_cast<double>(sample.bytes)));
+  std::sort(ratios.begin(), ratios.end());
+  fit.spread = ratios[ratios.size() * 3 / 4] - ratios[ratios.size() / 4];
+  fit.samples = static_cast<int64_t>(samples.size());
+  return fit;
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "LinkProbe.h"
 #include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
@@ -11,6 +12,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -97,6 +99,29 @@ void printProfile(const Compilation &compilation, const Profile &profile) {
     std::cout << "and " << sorted.size() - 20 << " more\n";
 }
 
+void printLinks(const Machine &machine, const Profile &profile) {
+  if (machine.links.empty())
+    return;
+  auto rate = [](double bytesPerSec) { return formatBytes(static_cast<int64_t>(bytesPerSec)) + "/s"; };
+  std::cout << '\n';
+  Table table({"link", "latency", "one way", "both ways", "spread", "planned with"});
+  for (const Link &link : machine.links) {
+    const std::string &a = machine.memory(link.a).name, &b = machine.memory(link.b).name;
+    const std::string planned = concat(formatDuration(link.latencyNs), ", ", rate(link.bytesPerSec));
+    auto found = profile.links.find({a, b});
+    if (found == profile.links.end()) {
+      table.add({concat(a, " - ", b), "not measured", "", "", "", planned});
+      continue;
+    }
+    const LinkMeasurement &measured = found->second;
+    char spread[32];
+    std::snprintf(spread, sizeof spread, "%.1f%%", 100 * measured.spread);
+    table.add({concat(a, " - ", b), formatDuration(measured.latencyNs), rate(measured.bytesPerSec),
+               rate(measured.duplexBytesPerSec), spread, planned});
+  }
+  table.print();
+}
+
 Status runProfile(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
@@ -133,13 +158,25 @@ Status runProfile(const Options &options) {
     if (step > 0)
       takeSamples(*session, compilation, operators, samples);
   }
-  const Profile profile = summarize(std::move(samples));
+  Profile profile = summarize(std::move(samples));
+  const Machine &machine = compilation.machine();
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    Expected<LinkMeasurement> measured = measureLink(machine, LinkId(i), options.repeat);
+    if (!measured && measured.error().code == ErrorCode::Unsupported)
+      continue; // Too small or too slow: as the machine says it is.
+    if (!measured)
+      return propagate(measured);
+    const Link &link = machine.links[i];
+    profile.links[{machine.memory(link.a).name, machine.memory(link.b).name}] = *measured;
+  }
   if (Status status = writeFileAtomically(options.output, profileToJson(profile).dump(1) + "\n"); !status)
     return status;
-  if (options.format == "json")
+  if (options.format == "json") {
     printJson(profileToJson(profile));
-  else
-    printProfile(compilation, profile);
+    return {};
+  }
+  printProfile(compilation, profile);
+  printLinks(machine, profile);
   return {};
 }
 
@@ -147,7 +184,8 @@ Status runProfile(const Options &options) {
 
 void addProfileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("profile", "Measure a model's operators on this machine, for --profile");
+  CLI::App *command =
+      app.add_subcommand("profile", "Measure a model's operators and the machine's links, for --profile");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
   command->add_option("-o,--output", options->output, "the measured times")->required();
   command->add_option("--repeat", options->repeat, "steps to measure; the median counts")

@@ -16,10 +16,12 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 
-inline constexpr int kProfileSchema = 1;
+/// 2 added the links' spread and samples.
+inline constexpr int kProfileSchema = 2;
 
 struct OperatorMeasurement {
   int64_t medianNs = 0;
@@ -31,7 +33,19 @@ struct LinkMeasurement {
   int64_t latencyNs = 0;
   double bytesPerSec = 0;       ///< One direction alone.
   double duplexBytesPerSec = 0; ///< Both directions together.
+  double spread = 0;            ///< Between the quartiles of copies' times over the fit's.
+  int64_t samples = 0;          ///< Copies measured; 0: not known (schema 1).
 };
+
+/// A copy of `bytes` that was alone on its link.
+struct CopySample {
+  int64_t bytes = 0, ns = 0;
+};
+/// Latency and rate of the line through the sizes' median times that deviates
+/// least in proportion (weighted least squares); a line that would leave the
+/// latency negative goes through zero. Both directions together are left at the
+/// rate. Samples with positive bytes and times, at least one.
+LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {
   /// (Operator::signature, deviceKey) -> time, launch overhead included.

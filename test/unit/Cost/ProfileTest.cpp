@@ -6,15 +6,17 @@
 #include "sluice/Cost/Profile.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace sluice;
 using Catch::Contains;
 
 static const char *const kText = R"({
-  "schema": 1,
+  "schema": 2,
   "operators": [{"signature": "abc", "device": "cpu/2t", "medianNs": 1234, "spreadNs": 5, "samples": 9}],
-  "links": [{"between": ["host", "gpu0"], "latencyNs": 7, "bytesPerSec": 1e10, "duplexBytesPerSec": 2.5e10}]})";
+  "links": [{"between": ["host", "gpu0"], "latencyNs": 7, "bytesPerSec": 1e10, "duplexBytesPerSec": 2.5e10,
+             "spread": 0.25, "samples": 40}]})";
 
 static Expected<Profile> read(const Json &json) { return profileFromJson(JsonReader(json, "p.json:")); }
 
@@ -92,7 +94,7 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
     const char *message;
   };
   const std::vector<Case> cases = {
-      {"/schema", 2, "profile schema 2 is not known"},
+      {"/schema", 3, "profile schema 3 is not known"},
       {"/extra", 2, "'extra' is unknown"},
       {"/operators", 2, "expected an array"},
       {"/operators/0/medianNs", 0, "medianNs 0 is out of range"},
@@ -104,6 +106,8 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
       {"/links/0/duplexBytesPerSec", -2, "is not positive"},
       {"/links/0/between", Json::array(), "joins two memories"},
       {"/links/0/latencyNs", -1, "latencyNs -1 is out of range"},
+      {"/links/0/spread", -1, "spread -1 is negative"},
+      {"/links/0/samples", 0, "samples 0 is out of range"},
   };
   for (const Case &c : cases) {
     CAPTURE(c.pointer);
@@ -116,4 +120,57 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
   Json twice = *parseJson(kText, "");
   twice["operators"].push_back(twice["operators"][0]);
   CHECK_THAT(read(twice).error().message, Contains("measured twice"));
+}
+
+TEST_CASE("profiles of schema 1 know no spread of links", "[cost]") {
+  Json json = *parseJson(kText, "");
+  json["schema"] = 1;
+  json["links"][0].erase("spread");
+  json["links"][0].erase("samples");
+  Expected<Profile> profile = read(json);
+  REQUIRE(profile);
+  CHECK(profile->links.begin()->second.samples == 0);
+  json["schema"] = 2;
+  CHECK(profileToJson(*profile) == json);
+}
+
+TEST_CASE("a link's latency and rate are the line through its copies", "[cost]") {
+  std::vector<CopySample> samples;
+  auto add = [&](int64_t bytes, double factor) {
+    samples.push_back({bytes, std::llround((5000 + static_cast<double>(bytes) / 4) * factor)});
+  };
+  const std::vector<int64_t> sizes = {1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
+  SECTION("exactly") {
+    for (int64_t bytes : sizes)
+      add(bytes, 1);
+    const LinkMeasurement fit = fitLink(samples);
+    CHECK(fit.latencyNs == 5000);
+    CHECK(fit.bytesPerSec == Approx(4e9).epsilon(1e-4));
+    CHECK(fit.duplexBytesPerSec == fit.bytesPerSec);
+    CHECK(fit.samples == 5);
+    CHECK(fit.spread < 1e-3);
+  }
+  SECTION("whatever a few disturbed copies took") {
+    for (int64_t bytes : sizes)
+      for (double factor : {0.98, 1.0, 1.0, 1.02, 30.0})
+        add(bytes, factor);
+    const LinkMeasurement fit = fitLink(samples);
+    CHECK(fit.latencyNs == 5000);
+    CHECK(fit.bytesPerSec == Approx(4e9).epsilon(1e-4));
+    CHECK(fit.samples == 25);
+    CHECK(fit.spread == Approx(0.02).margin(0.01));
+  }
+  SECTION("through zero where the latency would be negative") {
+    samples = {{1000, 100}, {2000, 400}};
+    const LinkMeasurement fit = fitLink(samples);
+    CHECK(fit.latencyNs == 0);
+    CHECK(fit.bytesPerSec > 5e9);
+    CHECK(fit.bytesPerSec < 1e10);
+  }
+  SECTION("of one size, and of times that do not grow") {
+    CHECK(fitLink({{1000, 100}}).bytesPerSec == Approx(1e10));
+    const LinkMeasurement flat = fitLink({{1000, 100}, {4000, 50}});
+    CHECK(flat.latencyNs == 0);
+    CHECK(flat.bytesPerSec > 0);
+  }
 }
