@@ -104,9 +104,14 @@ def Dataflow_Layout : Dataflow_Enum<"Layout", [
   Case<"channels_first", 0>, Case<"channels_last", 1>]>;
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
 
-def Dataflow_Tensor : RankedTensorOf<[
+defvar Dataflow_Numbers = [
   F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64, I<2>, I<4>, UI<2>, UI<4>,
-  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN]>;
+  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
+def Dataflow_Tensor : RankedTensorOf<Dataflow_Numbers>;
+// Text: see StringOps.td.
+def Dataflow_StringTensor : RankedTensorOf<[I<128>]>;
+// What operators that only move elements take.
+def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [I<128>])>;
 def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
 def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
 def Dataflow_BoolTensor : RankedTensorOf<[I1]>;

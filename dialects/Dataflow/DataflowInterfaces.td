@@ -97,6 +97,15 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   ];
 }
 
+def StringFunctionOpInterface : OpInterface<"StringFunctionOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "Its kernel is one call of the runtime's functions on text (abi.h).";
+  let methods = [
+    InterfaceMethod<"Which of them.", "::sluice::dataflow::StringFunction", "getStringFunction", (ins)>,
+    InterfaceMethod<"What abi.h says that the function wants to know.", "::std::string", "getSettings", (ins)>,
+  ];
+}
+
 def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{

@@ -19,6 +19,7 @@ def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, methods>;
 def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
 def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+def StringFunctionMethods : DeclareOpInterfaceMethods<StringFunctionOpInterface>;
 def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
 def GradientMethods : DeclareOpInterfaceMethods<GradientOpInterface>;
@@ -126,8 +127,8 @@ def CompareOp : Dataflow_InferredOp<"compare", [
 def SelectOp : Dataflow_InferredOp<"select", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
   let summary = "condition ? on_true : on_false, with numpy broadcasting";
-  let arguments = (ins Dataflow_BoolTensor:$condition, Dataflow_Tensor:$on_true, Dataflow_Tensor:$on_false);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_BoolTensor:$condition, Dataflow_AnyTensor:$on_true, Dataflow_AnyTensor:$on_false);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
@@ -450,8 +451,8 @@ def LrnOp : Dataflow_InferredOp<"lrn", [GradientMethods, ElementalMethods, CostO
 
 def TransposeOp : Dataflow_InferredOp<"transpose", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Result dimension i is the input's dimension permutation[i]";
-  let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$permutation);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input)";
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
@@ -460,8 +461,8 @@ def TransposeOp : Dataflow_InferredOp<"transpose", [GradientMethods, ElementalMe
 
 def ReshapeOp : Dataflow_Op<"reshape", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
   let summary = "The same data under another shape; no data moves";
-  let arguments = (ins Dataflow_Tensor:$input);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -469,8 +470,8 @@ def ReshapeOp : Dataflow_Op<"reshape", [GradientMethods, ElementalMethods, Evalu
 
 def ExpandOp : Dataflow_Op<"expand", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Numpy broadcast to the result's shape";
-  let arguments = (ins Dataflow_Tensor:$input);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -478,16 +479,16 @@ def ExpandOp : Dataflow_Op<"expand", [GradientMethods, ElementalMethods, Evaluat
 
 def TileOp : Dataflow_Op<"tile", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Repeats the input; each result extent is a multiple of the input's";
-  let arguments = (ins Dataflow_Tensor:$input);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def SliceOp : Dataflow_Op<"slice", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Result element i is input element starts + i * steps; steps may be negative";
-  let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input `from` $starts `by` $steps attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -496,8 +497,8 @@ def SliceOp : Dataflow_Op<"slice", [GradientMethods, ElementalMethods, EvaluateM
 def ConcatOp : Dataflow_InferredOp<"concat", [
     GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Joins tensors along an axis";
-  let arguments = (ins Variadic<Dataflow_Tensor>:$inputs, I64Attr:$axis);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -514,25 +515,25 @@ def PadOp : Dataflow_Op<"pad", [GradientMethods, ElementalMethods, EvaluateMetho
 def GatherOp : Dataflow_InferredOp<"gather", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data along an axis, chosen by indices (negative ones count from the end)";
   let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
-  let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Element-wise gather along an axis; the result has indices' shape";
-  let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def GatherNdOp : Dataflow_InferredOp<"gather_nd", [GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data addressed by index tuples along indices' last dimension";
-  let arguments = (ins Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
-  let results = (outs Dataflow_Tensor:$result);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -565,8 +566,8 @@ def OneHotOp : Dataflow_InferredOp<"one_hot", [ElementalMethods, CostOf<["getFlo
 
 def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "The same data in a buffer of its own: where a model's output is its input or a constant";
-  let arguments = (ins Dataflow_Tensor:$input);
-  let results = (outs Dataflow_Tensor:$result);
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
@@ -578,6 +579,7 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["emitKernel", "allowsPro
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
 }
 
+include "dialects/Dataflow/StringOps.td"
 include "dialects/Dataflow/VisionOps.td"
 
 //===----------------------------------------------------------------------===//
@@ -593,8 +595,8 @@ def FusedOp : Dataflow_Op<"fused", [
     none, inside one loop nest over the result. Intermediate values never reach
     memory.
   }];
-  let arguments = (ins Variadic<Dataflow_Tensor>:$inputs);
-  let results = (outs Variadic<Dataflow_Tensor>:$results);
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs);
+  let results = (outs Variadic<Dataflow_AnyTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -606,7 +608,7 @@ def FusedOp : Dataflow_Op<"fused", [
 
 def YieldOp : Dataflow_Op<"yield", [Terminator, HasParent<"FusedOp">, ReturnLike]> {
   let summary = "A fused group's results";
-  let arguments = (ins Variadic<Dataflow_Tensor>:$values);
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 

@@ -8,7 +8,12 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeRange.h"
 
+namespace mlir {
+class Operation;
+} // namespace mlir
+
 namespace sluice::dataflow {
+class KernelEmitter;
 
 /// Dense row-major data, not owned. i1 and types of 4 and 2 bits take a byte an
 /// element, signed integers extended to it.
@@ -35,9 +40,15 @@ mlir::Type computeType(mlir::Type elementType);
 /// uiN or i1: zero-extends, compares unsigned.
 bool isUnsignedElement(mlir::Type elementType);
 
+/// Tensors of text, whose elements are views (StringOps.td).
+bool isString(mlir::Type elementType);
+/// Whether the operator reads or writes text: it runs where host memory is.
+bool usesStrings(mlir::Operation *op);
+
 namespace detail {
 int64_t totalElements(mlir::TypeRange types);
 int64_t totalBytes(mlir::TypeRange types);
+void emitStringKernel(mlir::Operation *op, KernelEmitter &kernel);
 } // namespace detail
 
 } // namespace sluice::dataflow

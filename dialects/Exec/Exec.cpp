@@ -48,6 +48,8 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
       return isUnsigned ? 12 : 6;
     case 64:
       return isUnsigned ? 13 : 7;
+    case 128: // Text's views.
+      return isUnsigned ? std::nullopt : std::optional<int32_t>(8);
     default:
       return std::nullopt;
     }

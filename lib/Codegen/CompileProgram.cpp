@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/CompileProgram.h"
 
+#include "dialects/Dataflow/TensorView.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"
 
@@ -21,7 +22,10 @@ static std::vector<PortInfo> describePorts(exec::ProgramOp program) {
     auto type = cast<RankedTensorType>(port.getType());
     PortInfo info;
     info.name = port.getTensor().str();
-    llvm::raw_string_ostream(info.elementType) << type.getElementType();
+    if (dataflow::isString(type.getElementType()))
+      info.elementType = "string";
+    else
+      llvm::raw_string_ostream(info.elementType) << type.getElementType();
     info.shape.assign(type.getShape().begin(), type.getShape().end());
     info.bytes = *exec::denseBytes(type);
     ports.push_back(std::move(info));

@@ -123,6 +123,7 @@ struct Compilation::State {
   Status differentiate();
   Status fuse();
   Status buildProblem();
+  Status pinStrings();
   Status search();
   void layOutParameters(ExecBinding &binding);
   Status buildProgram();
@@ -198,6 +199,8 @@ return compilation;
 /// Shapes, axes, counts, switches; scales.
 static bool mayDecideShapes(const HostTensor &tensor) {
   constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
+  if (tensor.type == ElementType::String)
+    return false;
   if (!isFloatingPoint(tensor.type))
     return tensor.numElements() <= kMostIntegers;
   return tensor.shape.size() <= 1 && tensor.numElements() <= kMostNumbers;
@@ -300,6 +303,24 @@ Status Compilation::State::fuse() {
   return buildProblem();
 }
 
+/// What reads or writes text runs where the host's memory is.
+Status Compilation::State::pinStrings() {
+  for (size_t i = 0; i < bridge.operators.size(); ++i) {
+    if (!dataflow::usesStrings(bridge.operators[i]))
+      continue;
+    const std::vector<DeviceId> devices = machine.computeDevices();
+    auto host = std::find_if(devices.begin(), devices.end(),
+                             [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
+    if (host == devices.end())
+      return makeError(ErrorCode::Unsupported, "operator '", bridge.graph.operators()[i].name,
+                       "' works on strings, which stay in the host's memory, and no device of machine '", machine.name,
+                       "' computes there, compile for 'host'");
+    problem.placement.resize(bridge.operators.size());
+    problem.placement[i] = *host;
+  }
+  return {};
+}
+
 Status Compilation::State::buildProblem() {
   RooflineCostModel roofline;
   if (options.profileFile.empty()) {
@@ -319,6 +340,8 @@ Status Compilation::State::buildProblem() {
   problem.costs = &costs;
   for (const Memory &memory : machine.memories)
     problem.capacityBytes.push_back(memory.capacityBytes);
+  if (Status pinned = pinStrings(); !pinned)
+    return pinned;
   for (const std::string &option : options.memory)
     if (Status applied = applyMemoryOption(problem, option); !applied)
       return applied;

@@ -39,6 +39,15 @@ LogicalResult constant(NodeContext &node) {
   if (name == "value_floats")
     return node.result(
         dense(SmallVector<float>(attribute.floats().begin(), attribute.floats().end()), builder.getF32Type(), false));
+  if (name == "value_string" || name == "value_strings") {
+    bool isScalar = name == "value_string";
+    SmallVector<StringRef> texts(attribute.strings().begin(), attribute.strings().end());
+    if (isScalar)
+      texts.assign({attribute.s()});
+    auto type = node.type(elementTypeFromOnnx(node.context(), onnxtype::String),
+                          isScalar ? Dims() : Dims{static_cast<int64_t>(texts.size())});
+    return node.result(StringConstantOp::create(builder, node.loc(), type, builder.getStrArrayAttr(texts)));
+  }
   return node.unsupported("its value is given as '" + name + "'");
 }
 

@@ -156,6 +156,19 @@ LogicalResult mean(NodeContext &node) {
   return node.result(node.div(chain(node, BinaryKind::add), node.splat(elementTypeOf(node.input(0)), count)));
 }
 
+LogicalResult equal(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value lhs = node.input(0), rhs = node.input(1);
+  if (!isString(elementTypeOf(lhs)) || !isString(elementTypeOf(rhs)))
+    return compare<ComparePredicate::eq>(node);
+  FailureOr<Dims> shape = broadcastShapes({shapeOf(lhs), shapeOf(rhs)});
+  if (failed(shape))
+    return node.invalid("its operands do not broadcast");
+  return node.result(node.create<StringEqualOp>({node.expand(lhs, *shape), node.expand(rhs, *shape)}, {},
+                                                {node.type(node.mlir().getI1Type(), *shape)}));
+}
+
 LogicalResult where(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
@@ -187,6 +200,8 @@ LogicalResult clip11(NodeContext &node) {
 /// To small floats, values out of range saturate unless the node says otherwise; to other types its attributes say
 /// nothing.
 LogicalResult castTo(NodeContext &node, Type type) {
+  if (isString(type) != isString(elementTypeOf(node.input(0))))
+    return node.unsupported("it casts between strings and numbers");
   if (isa<Float8E8M0FNUType>(type) && node.stringOr("round_mode", "up") != "up")
     return node.unsupported("it rounds other than up");
   bool saturates = isSmallFloat(type) && node.integerOr("saturate", 1) != 0;
@@ -372,7 +387,7 @@ constexpr OperatorEntry kOperators[] = {
     {"", "BitwiseXor", 18, binary<BinaryKind::bitwise_xor>},
     {"", "BitShift", 11, bitShift},
     {"", "PRelu", 1, prelu},
-    {"", "Equal", 1, compare<ComparePredicate::eq>},
+    {"", "Equal", 1, equal},
     {"", "Less", 1, compare<ComparePredicate::lt>},
     {"", "Greater", 1, compare<ComparePredicate::gt>},
     {"", "LessOrEqual", 12, compare<ComparePredicate::le>},

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
 
+#include "llvm/ADT/StringMap.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -49,6 +51,18 @@ LogicalResult scaler(NodeContext &node) {
   return node.result(x);
 }
 
+/// Text's words become numbers, the pool's and the input's alike: those of the pool's words where they first stand.
+Dims numberWords(NodeContext &node, ArrayRef<std::string> words, Value &x) {
+  llvm::StringMap<int64_t> numbers;
+  Dims pool;
+  for (auto [i, word] : llvm::enumerate(words))
+    pool.push_back(numbers.try_emplace(word, static_cast<int64_t>(i)).first->second);
+  SmallVector<StringRef> keys(words.begin(), words.end());
+  x = node.create<StringFindOp>({x}, {node.mlir().getNamedAttr("keys", node.mlir().getStrArrayAttr(keys))},
+                                {node.type(node.mlir().getI64Type(), shapeOf(x))});
+  return pool;
+}
+
 /// How often each n-gram of a pool occurs in a row, its members up to max_skip_count elements apart.
 LogicalResult tfIdfVectorizer(NodeContext &node) {
   if (failed(node.require(1)))
@@ -58,8 +72,11 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
                       places = node.integersAt("ngram_indexes");
   int64_t least = node.integerOr("min_gram_length", 1), longest = node.integerOr("max_gram_length", 1);
   int64_t skips = node.integerOr("max_skip_count", 0);
+  if (std::optional<SmallVector<std::string>> words = node.stringsAt("pool_strings");
+      words && isString(elementTypeOf(x)))
+    pool = numberWords(node, *words, x);
   if (!pool || !starts || !places || pool->empty() || places->empty())
-    return node.unsupported("its pool is not of integers");
+    return node.unsupported("its pool is not of its input's type");
   constexpr int64_t kMost = 4096;
   if (rankOf(x) < 1 || rankOf(x) > 2 || least < 1 || longest < least || longest > kMost || skips < 0 || skips > kMost ||
       static_cast<int64_t>(places->size()) > kMost * kMost)

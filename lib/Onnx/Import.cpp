@@ -56,6 +56,9 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
       return makeError(ErrorCode::InvalidInput, "the data given for input '", input.name, "' is ",
                        elementTypeName(data->type), " ", formatShape(data->shape), ", the model declares ",
                        onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
+    if (data->type == ElementType::String)
+      return makeError(ErrorCode::Unsupported, "input '", input.name, "' holds strings, model '", model.path(),
+                       "' cannot be compiled for one value of it");
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
     ElementsAttr value = constantAttribute(builder.getContext(), view, input.name);
@@ -75,7 +78,14 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     return Value(); // Listed as unsupported already.
   if (auto found = scope->values.find(name); found != scope->values.end())
     return found->second;
-  Expected<TensorData> data = model.tensor(*scope->initializers.lookup(name));
+  const ::onnx::TensorProto &initializer = *scope->initializers.lookup(name);
+  if (initializer.data_type() == onnxtype::String) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(builder.getInsertionBlock());
+    return scope->values[name] =
+               onnximport::stringConstant(builder, NameLoc::get(builder.getStringAttr(name)), initializer);
+  }
+  Expected<TensorData> data = model.tensor(initializer);
   if (!data && data.error().code != ErrorCode::Unsupported)
     return propagate(data);
   ElementsAttr value;
@@ -287,6 +297,12 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
     return importBody(body, arguments);
   };
   if (failed(entry.convert(converted))) {
+    if (!converted.isUnsupported && llvm::any_of(inputs, [](Value value) {
+          return value && isTensor(value) && dataflow::isString(elementTypeOf(value));
+        })) {
+      converted.isUnsupported = true;
+      converted.reason = "it does not take strings, or not as they are given";
+    }
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);
       return {};

@@ -254,21 +254,6 @@ Expected<TensorData> ModelFile::State::data(const std::shared_ptr<State> &self, 
   return checkedTensorData(tensor, std::nullopt, self);
 }
 
-namespace {
-/// Strings have a count to check, and no data a compiler uses.
-Status checkStrings(const ::onnx::TensorProto &tensor) {
-  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  std::string what = concat("tensor '", tensor.name(), "'");
-  Expected<int64_t> count = checkedElementCount(dims, what);
-  if (!count)
-    return propagate(count);
-  if (*count != tensor.string_data_size())
-    return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
-                     *count);
-  return {};
-}
-} // namespace
-
 Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
   if (Status status = state->checkVersions(); !status)
     return propagate(status);

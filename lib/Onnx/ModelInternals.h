@@ -19,6 +19,9 @@ Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::o
                                        std::shared_ptr<const void> owner);
 
 /// Type and shape of a tensor whose data is missing: `bytes` is what the model says it has.
+/// As many strings as the shape says.
+Status checkStrings(const ::onnx::TensorProto &tensor);
+
 Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64_t bytes);
 
 /// A serialized model without the raw data of its graph's initializers, and where that data lies in the original.

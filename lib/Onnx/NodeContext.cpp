@@ -53,6 +53,8 @@ Type elementTypeFromOnnx(MLIRContext *context, int32_t onnxType) {
     return integer(32, IntegerType::Unsigned);
   case onnxtype::UInt64:
     return integer(64, IntegerType::Unsigned);
+  case onnxtype::String:
+    return integer(128);
   case onnxtype::Int4:
     return integer(4);
   case onnxtype::UInt4:
@@ -140,6 +142,13 @@ ElementsAttr constantAttribute(MLIRContext *context, const TensorData &data, Str
   return makeResource(type, name, bytes, data.owner);
 }
 
+Value stringConstant(OpBuilder &builder, Location location, const ::onnx::TensorProto &tensor) {
+  SmallVector<StringRef> values(tensor.string_data().begin(), tensor.string_data().end());
+  auto type = RankedTensorType::get(Dims(tensor.dims().begin(), tensor.dims().end()),
+                                    elementTypeFromOnnx(builder.getContext(), onnxtype::String));
+  return StringConstantOp::create(builder, location, type, builder.getStrArrayAttr(values));
+}
+
 //===----------------------------------------------------------------------===//
 // NodeContext
 //===----------------------------------------------------------------------===//
@@ -178,6 +187,13 @@ std::optional<Dims> NodeContext::integersAt(StringRef name) const {
   if (!attribute)
     return std::nullopt;
   return Dims(attribute->ints().begin(), attribute->ints().end());
+}
+
+std::optional<SmallVector<std::string>> NodeContext::stringsAt(StringRef name) const {
+  const ::onnx::AttributeProto *attribute = find(name);
+  if (!attribute)
+    return std::nullopt;
+  return SmallVector<std::string>(attribute->strings().begin(), attribute->strings().end());
 }
 
 std::optional<SmallVector<double>> NodeContext::numbersAt(StringRef name) const {
@@ -225,6 +241,8 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
 }
 
 Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
+  if (tensor.data_type() == onnxtype::String)
+    return stringConstant(mlir(), loc(), tensor);
   Expected<TensorData> data = model.tensor(tensor);
   if (!data) {
     (void)(data.error().code == ErrorCode::Unsupported ? unsupported(data.error().message)

@@ -46,6 +46,9 @@ bool isIntegral(mlir::Value value);
 /// Small data inline, larger data as a resource that keeps its owner. Null where the dialect has no such type.
 mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorData &data, llvm::StringRef name);
 
+/// Text held in a tensor that its model has checked.
+mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location location, const ::onnx::TensorProto &tensor);
+
 class Extents;
 
 class NodeContext : public Builder {
@@ -75,6 +78,7 @@ public:
   double numberOr(llvm::StringRef name, double fallback) const;
   std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
   std::optional<Dims> integersAt(llvm::StringRef name) const;
+  std::optional<llvm::SmallVector<std::string>> stringsAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<double>> numbersAt(llvm::StringRef name) const;
 
   /// The elements of an integer (or, second, floating-point) input known while importing; reports otherwise.
@@ -131,6 +135,7 @@ llvm::ArrayRef<OperatorEntry> mlOperators();
 llvm::ArrayRef<OperatorEntry> selectionOperators();
 llvm::ArrayRef<OperatorEntry> sequenceOperators();
 llvm::ArrayRef<OperatorEntry> signalOperators();
+llvm::ArrayRef<OperatorEntry> stringOperators();
 llvm::ArrayRef<OperatorEntry> visionOperators();
 llvm::ArrayRef<OperatorEntry> linearOperators();
 llvm::ArrayRef<OperatorEntry> windowOperators();

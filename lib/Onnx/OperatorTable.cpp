@@ -23,7 +23,7 @@ const Table &table() {
          {attentionOperators(), constantOperators(), elementwiseOperators(), indexingOperators(), linearOperators(),
           lossOperators(), mlOperators(), movementOperators(), normOperators(), quantizeOperators(),
           recurrentOperators(), reduceOperators(), resizeOperators(), selectionOperators(), sequenceOperators(),
-          signalOperators(), visionOperators(), windowOperators()})
+          signalOperators(), stringOperators(), visionOperators(), windowOperators()})
       for (const OperatorEntry &entry : family)
         result[{entry.domain, entry.name}].bySince.emplace(entry.since, &entry);
     return result;
@@ -37,12 +37,11 @@ struct Limit {
 };
 constexpr Limit kLimits[] = {
     {"BatchNormalization", "running statistics only in training"},
-    {"Cast", "no strings; to float8e8m0 rounding up only"},
+    {"Cast", "not between strings and numbers; to float8e8m0 rounding up only"},
     {"CastLike", "as Cast"},
     {"CenterCropPad", "shape known when compiling"},
     {"Col2Im", "shapes known when compiling"},
     {"Compress", "its result has room for all, and an extent"},
-    {"Constant", "no strings"},
     {"ConstantOfShape", "shape known when compiling"},
     {"CumProd", "axis known when compiling"},
     {"CumSum", "axis known when compiling"},
@@ -53,6 +52,7 @@ constexpr Limit kLimits[] = {
     {"GRU", "up to 2048 steps"},
     {"If", "of unknown condition: both branches run, their results agree in shape"},
     {"LSTM", "up to 2048 steps"},
+    {"LabelEncoder", "keys are strings"},
     {"LinearAttention", "up to 2048 steps"},
     {"Loop", "number of iterations known when compiling"},
     {"MelWeightMatrix", "operands known when compiling"},
@@ -73,6 +73,8 @@ constexpr Limit kLimits[] = {
     {"Split", "sizes known when compiling"},
     {"SplitToSequence", "sizes known when compiling"},
     {"Squeeze", "axes known when compiling"},
+    {"StringNormalizer", "its result has room for all, and an extent"},
+    {"StringSplit", "only with maxsplit; its parts have an extent"},
     {"Tile", "repeats known when compiling"},
     {"TopK", "k known when compiling"},
     {"Unique", "its results have room for all, and an extent; slices of up to 64 elements"},
@@ -106,7 +108,7 @@ std::vector<SupportedOperator> supportedOperators() {
   result.push_back({"ai.onnx.preview.training", "Gradient", {1}, ""});
   for (SupportedOperator &entry : result)
     for (const onnximport::Limit &limit : onnximport::kLimits)
-      if (entry.domain.empty() && entry.name == limit.name)
+      if ((entry.domain.empty() || entry.domain == "ai.onnx.ml") && entry.name == limit.name)
         entry.limits = limit.limits;
   std::sort(result.begin(), result.end(), [](const SupportedOperator &a, const SupportedOperator &b) {
     return std::tie(a.domain, a.name) < std::tie(b.domain, b.name);

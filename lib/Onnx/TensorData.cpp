@@ -129,7 +129,7 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   if (tensor.has_segment())
     return makeError(ErrorCode::Unsupported, what(), " is a segment of a larger tensor, which is not supported");
   if (type == onnxtype::String)
-    return makeError(ErrorCode::Unsupported, what(), " holds strings, which are not supported");
+    return makeError(ErrorCode::Unsupported, what(), " holds strings, which are not supported here");
   if (!onnxtype::bits(type))
     return makeError(ErrorCode::InvalidInput, what(), " has the unknown element type ", type);
   TensorData result;
@@ -210,6 +210,18 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
   return values;
 }
 
+Status checkStrings(const ::onnx::TensorProto &tensor) {
+  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  std::string what = concat("tensor '", tensor.name(), "'");
+  Expected<int64_t> count = checkedElementCount(dims, what);
+  if (!count)
+    return propagate(count);
+  if (*count != tensor.string_data_size())
+    return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
+                     *count);
+  return {};
+}
+
 namespace {
 
 /// Parses a file of one protobuf message.
@@ -230,6 +242,12 @@ Expected<std::shared_ptr<Message>> readMessage(const std::string &path, const ch
 }
 
 Expected<HostTensor> hostTensor(std::shared_ptr<const ::onnx::TensorProto> proto, const std::string &path) {
+  if (proto->data_type() == onnxtype::String) {
+    if (Status status = checkStrings(*proto); !status)
+      return makeError(status.error().code, status.error().message, ", in '", path, "'");
+    return makeStringTensor(proto->name(), {proto->dims().begin(), proto->dims().end()},
+                            std::vector<std::string>(proto->string_data().begin(), proto->string_data().end()));
+  }
   Expected<TensorData> data = inlineTensorData(*proto, proto);
   if (!data)
     return makeError(data.error().code, data.error().message, ", in '", path, "'");

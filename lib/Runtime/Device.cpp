@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Device.h"
+#include "Strings.h"
 #include "ThreadPool.h"
 #include "Wait.h"
 
@@ -33,6 +34,11 @@ public:
     env.parallel_for = [](void *pool, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
       static_cast<ThreadPool *>(pool)->parallelFor(extent, grain, fn, args);
     };
+    env.strings = &text;
+    env.string_function = [](void *strings, uint32_t function, void *const *args, const void *settings, int64_t bytes) {
+      return runStringFunction(*static_cast<TextStore *>(strings), function, args,
+                               {static_cast<const char *>(settings), static_cast<size_t>(bytes)});
+    };
   }
   Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
     return allocateHostArena(bytes, memoryName);
@@ -45,8 +51,11 @@ public:
     return 0;
   }
 
+  void beginStep() override { text.clear(); }
+
 private:
   ThreadPool pool;
+  TextStore text;
   sluice_kernel_env env{};
 };
 

@@ -31,6 +31,8 @@ public:
   /// Copies between this device's memory and the host's, or within it. Returns
   /// 0, or a failure's number.
   virtual int32_t copy(void *destination, const void *source, int64_t bytes) = 0;
+  /// No command is under way: what kernels made for the last step alone goes.
+  virtual void beginStep() = 0;
 };
 
 /// `threads`: the caller's wish for every device, or 0 for the device's own.

@@ -12,6 +12,9 @@
 
 namespace sluice::runtime {
 
+/// TensorProto's number for strings.
+constexpr int32_t kStringType = 8;
+
 void *StepAllocator::takeBytes(size_t bytes) {
   constexpr size_t kBlockBytes = 64 * 1024;
   while (block < blocks.size() && blocks[block].bytes - used < bytes)
@@ -99,6 +102,15 @@ Status Executor::prepare(uint32_t threads) {
   return {};
 }
 
+static Status checkText(const sluice_tensor_desc &input, const sluice_string *elements) {
+  const int64_t count = input.bytes / static_cast<int64_t>(sizeof(sluice_string));
+  for (int64_t i = 0; i < count; ++i)
+    if (elements[i].size < 0 || (elements[i].size > 0 && !elements[i].data))
+      return failure("input '", input.name, "' has ", elements[i].size, " bytes of text ",
+                     elements[i].data ? "" : "at no address ", "as element ", i, ", give the address and size of each");
+  return {};
+}
+
 Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   auto check = [](const auto *buffers, const std::vector<sluice_tensor_desc> &descs, const char *what) -> Status {
     for (size_t i = 0; i < descs.size(); ++i)
@@ -116,6 +128,10 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
         input.fixed && std::memcmp(input.fixed, stepInputs[i], static_cast<size_t>(input.bytes)) != 0)
       return failure("input '", input.name,
                      "' has another value than the model was compiled for, compile it for this one");
+  for (size_t i = 0; i < tables.inputs.size(); ++i)
+    if (tables.inputs[i].element_type == kStringType)
+      if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
+        return status;
   inputs = stepInputs, outputs = stepOutputs;
   Status status = run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;
@@ -124,6 +140,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
 
 Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what) {
   stepState.clear();
+  for (const std::unique_ptr<Device> &device : devices)
+    device->beginStep();
   allocator.giveBack();
   events.clear(), queued.clear(), times.clear();
   issued = 0;

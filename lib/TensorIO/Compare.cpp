@@ -30,6 +30,16 @@ double integerDiff(const HostTensor &a, const HostTensor &b, int64_t index) {
   return static_cast<double>(less ? y - x : x - y);
 }
 
+TensorComparison compareStrings(const HostTensor &actual, const HostTensor &reference) {
+  TensorComparison result;
+  for (int64_t i = 0; i < reference.numElements(); ++i)
+    if (actual.data<StringElement>()[i].view() != reference.data<StringElement>()[i].view() &&
+        result.differingStrings++ == 0)
+      result.worstIndex = i;
+  result.matches = result.differingStrings == 0;
+  return result;
+}
+
 } // namespace
 
 Expected<TensorComparison> compareTensors(const HostTensor &actual, const HostTensor &reference,
@@ -38,6 +48,8 @@ Expected<TensorComparison> compareTensors(const HostTensor &actual, const HostTe
     return makeError(ErrorCode::InvalidInput, "tensor '", actual.name, "' is ", elementTypeName(actual.type), " ",
                      formatShape(actual.shape), " and its reference ", elementTypeName(reference.type), " ",
                      formatShape(reference.shape), ", give the reference of this model");
+  if (actual.type == ElementType::String)
+    return compareStrings(actual, reference);
   bool wide = actual.type == ElementType::Int64 || actual.type == ElementType::UInt64;
   TensorComparison result;
   double maxAbsActual = 0, worst = 0;
@@ -82,6 +94,10 @@ Expected<TensorComparison> compareTensors(const HostTensor &actual, const HostTe
 
 std::string describe(const TensorComparison &comparison) {
   std::ostringstream out;
+  if (comparison.differingStrings > 0) {
+    out << comparison.differingStrings << " strings differ, the first at " << comparison.worstIndex;
+    return out.str();
+  }
   out << "ratio " << comparison.ratio;
   if (comparison.worstIndex >= 0)
     out << " (max diff " << comparison.maxAbsDiff << " at " << comparison.worstIndex << ": " << comparison.actualAtWorst

@@ -20,7 +20,7 @@ struct Info {
   bool isFloat;
 };
 
-constexpr std::array<Info, 23> kTypes{{
+constexpr std::array<Info, 24> kTypes{{
     {ElementType::Float32, "float32", 32, true},
     {ElementType::UInt8, "uint8", 8, false},
     {ElementType::Int8, "int8", 8, false},
@@ -28,6 +28,7 @@ constexpr std::array<Info, 23> kTypes{{
     {ElementType::Int16, "int16", 16, false},
     {ElementType::Int32, "int32", 32, false},
     {ElementType::Int64, "int64", 64, false},
+    {ElementType::String, "string", 128, false},
     {ElementType::Bool, "bool", 8, false},
     {ElementType::Float16, "float16", 16, true},
     {ElementType::Float64, "float64", 64, true},

@@ -69,6 +69,8 @@ double HostTensor::valueAt(int64_t index) const {
   case ElementType::Float8E8M0:
   case ElementType::Float4E2M1:
     return smallFloatToFloat(type, load<uint8_t>(*this, index));
+  case ElementType::String:
+    return 0;
   }
   return 0;
 }
@@ -113,6 +115,31 @@ Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<
   return tensor;
 }
 
+HostTensor makeStringTensor(std::string name, std::vector<int64_t> shape, std::span<const std::string> elements) {
+  HostTensor tensor{std::move(name), ElementType::String, std::move(shape), {}};
+  tensor.bytes.resize(elements.size() * sizeof(StringElement));
+  for (size_t i = 0; i < elements.size(); ++i)
+    tensor.data<StringElement>()[i] = {elements[i].data(), static_cast<int64_t>(elements[i].size())};
+  ownText(tensor);
+  return tensor;
+}
+
+void ownText(HostTensor &tensor) {
+  if (tensor.type != ElementType::String)
+    return;
+  size_t size = 0;
+  std::span elements(tensor.data<StringElement>(), static_cast<size_t>(tensor.numElements()));
+  for (const StringElement &element : elements)
+    size += element.view().size();
+  auto text = std::make_shared<std::string>();
+  text->reserve(size);
+  for (StringElement &element : elements) {
+    text->append(element.view());
+    element.data = text->data() + text->size() - element.view().size();
+  }
+  tensor.text = std::move(text);
+}
+
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
   Rng rng = Rng(seed).fork(stream);
   // 24 bits are exact in single precision.
@@ -129,6 +156,8 @@ void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
     return fill<uint16_t>(tensor, [&] { return floatToHalf(coarse()); });
   case ElementType::BFloat16:
     return fill<uint16_t>(tensor, [&] { return floatToBfloat16(coarse()); });
+  case ElementType::String:
+    return fill<StringElement>(tensor, [&] { return StringElement{&"abcd"[rng.below(4)], 1}; });
   case ElementType::Bool:
     return fill<uint8_t>(tensor, [&] { return static_cast<uint8_t>(rng.below(2)); });
   default:

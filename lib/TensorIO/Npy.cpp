@@ -259,6 +259,9 @@ std::string formatNpy(const HostTensor &tensor) {
 }
 
 Status writeNpy(const std::string &path, const HostTensor &tensor) {
+  if (tensor.type == ElementType::String)
+    return makeError(ErrorCode::Unsupported, "strings are not written as .npy, tensor '", tensor.name, "', '", path,
+                     "', leave --output-dir out");
   return writeFileAtomically(path, formatNpy(tensor));
 }
 

@@ -10,6 +10,7 @@
 #include "passes/ExecToLLVM/ConstantTables.h"
 #include "passes/ExecToLLVM/Passes.h"
 
+#include "dialects/Dataflow/Dataflow.h"
 #include "sluice/Runtime/abi.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,6 +25,11 @@ namespace sluice {
 #include "passes/ExecToLLVM/Passes.h.inc"
 } // namespace sluice
 
+static_assert(static_cast<int>(dataflow::StringFunction::split) == SLUICE_STRING_SPLIT &&
+                  static_cast<int>(dataflow::StringFunction::find) == SLUICE_STRING_FIND,
+              "functions on text are numbered alike");
+static_assert(offsetof(sluice_kernel_env, string_function) == 32 && sizeof(sluice_string) == 16,
+              "kernels read the environment by these offsets");
 static_assert(sizeof(sluice_slot) == 32 && offsetof(sluice_slot, offset) == 16, "slots are packed as four words");
 
 namespace {

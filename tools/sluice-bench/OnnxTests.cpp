@@ -7,6 +7,7 @@
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Runtime/sluice.h"
+#include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/HostTensor.h"
 
 #include <algorithm>
@@ -111,6 +112,8 @@ struct DataSet {
 /// Small integer and boolean tensors, and short lists of numbers: shapes, axes, scales.
 bool mayDecideShapes(const HostTensor &tensor) {
   constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
+  if (tensor.type == ElementType::String)
+    return false;
   if (!isFloatingPoint(tensor.type))
     return tensor.numElements() <= kMostIntegers;
   return tensor.shape.size() <= 1 && tensor.numElements() <= kMostNumbers;
@@ -234,6 +237,13 @@ Status compare(const HostTensor &actual, const HostTensor &reference, bool onlyS
                      formatShape(reference.shape));
   if (onlyShapes)
     return {};
+  if (reference.type == ElementType::String) {
+    Expected<TensorComparison> strings = compareTensors(actual, reference, {});
+    if (!strings)
+      return propagate(strings);
+    return strings->matches ? Status()
+                            : makeError(ErrorCode::InvalidInput, "output '", actual.name, "': ", describe(*strings));
+  }
   // The rounding of what was summed up shows where terms cancel.
   double absolute = kAbsolute;
   for (int64_t i = 0; i < reference.numElements(); ++i)

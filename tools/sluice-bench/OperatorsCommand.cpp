@@ -28,10 +28,9 @@ Status printOperators() {
       << ". *Since* lists the versions of the operator's domain from which on a converter serves, each until the next "
          "one's.\n\n"
          "Elements are of float, double, float16, bfloat16, bool, and of signed and unsigned integers of 2, 4, 8, 16, "
-         "32 "
-         "and 64 bits; the\nfloat8 types and float4e2m1 can be stored, moved and cast. All operators run on CPUs. "
-         "*Known "
-         "when compiling* is what is constant, follows\nfrom shapes, or is given as a fixed input.\n";
+         "32 and 64 bits; the\nfloat8 types and float4e2m1 can be stored, moved and cast, strings stored, moved and "
+         "read by the operators named after them.\nAll operators run on CPUs. *Known when compiling* is what is "
+         "constant, follows from shapes, or is given as a fixed input.\n";
   std::string domain = "-";
   for (const SupportedOperator &entry : supportedOperators()) {
     if (entry.domain != domain) {

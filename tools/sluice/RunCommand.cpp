@@ -218,12 +218,26 @@ Expected<std::vector<Checked>> compareOutputs(const Options &options, bool quant
   return checked;
 }
 
+/// In quotes, of a readable length, without what would move a terminal's cursor.
+std::string quotedText(std::string_view text) {
+  constexpr size_t kMost = 60;
+  std::string quoted = "'";
+  for (char c : text.substr(0, kMost))
+    quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '.' : c;
+  return quoted + (text.size() > kMost ? "...'" : "'");
+}
+
 /// The first values, for people.
 std::string preview(const HostTensor &tensor) {
   std::string text = concat(tensor.name, ": ", elementTypeName(tensor.type), " ", formatShape(tensor.shape));
   const int64_t shown = std::min<int64_t>(tensor.numElements(), 6);
-  for (int64_t i = 0; i < shown; ++i)
-    text += concat(i ? " " : " = ", tensor.valueAt(i));
+  for (int64_t i = 0; i < shown; ++i) {
+    text += i ? " " : " = ";
+    if (tensor.type == ElementType::String)
+      text += quotedText(tensor.data<StringElement>()[i].view());
+    else
+      text += concat(tensor.valueAt(i));
+  }
   return text + (shown < tensor.numElements() ? " ..." : "");
 }
 

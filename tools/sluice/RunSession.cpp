@@ -67,6 +67,9 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostT
     to.push_back(output.bytes.data());
   if (sluice_run(session.get(), from.data(), to.data()) != 0)
     return makeError(ErrorCode::InvalidInput, sluice_last_error());
+  // The session's text ends with its next step.
+  for (HostTensor &output : outputs)
+    ownText(output);
   const sluice_stats done = stats();
   if (done.bytes_in != model().planned_bytes_in || done.bytes_out != model().planned_bytes_out)
     return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,

@@ -25,8 +25,14 @@ constexpr int64_t kGrainElements = 16384;
 /// operands that the result may take the place of.
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
-/// sluice_kernel_env: { size_t size; void *pool; parallel_for }.
-constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16;
+/// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function }.
+constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvStringFunction = 32;
+
+Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), env, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::LoadOp::create(b, loc, ptr, address);
+}
 } // namespace
 
 KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, ModuleOp module, StringRef symbol)
@@ -79,8 +85,9 @@ void KernelEmitter::emitBody() {
     for (auto [i, value] : llvm::enumerate(yielded))
       emitLoops(i, value);
   }
-  Value zero = arith::ConstantIntOp::create(entryBuilder, location, 0, 32);
-  func::ReturnOp::create(entryBuilder, location, zero);
+  if (!status)
+    status = arith::ConstantIntOp::create(entryBuilder, location, 0, 32);
+  func::ReturnOp::create(entryBuilder, location, status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,16 +269,43 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
     return;
   }
   Value env = entry.getArgument(0);
-  auto field = [&](int64_t offset) -> Value {
-    Value address =
-        LLVM::GEPOp::create(eb, location, ptr, eb.getI8Type(), env, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-    return LLVM::LoadOp::create(eb, location, ptr, address);
-  };
-  Value pool = field(kEnvPool), parallelFor = field(kEnvParallelFor);
+  Value pool = envField(eb, location, env, kEnvPool), parallelFor = envField(eb, location, env, kEnvParallelFor);
   Value function = LLVM::AddressOfOp::create(eb, location, ptr, chunkName);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
   LLVM::CallOp::create(eb, location, type,
                        ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
+}
+
+void KernelEmitter::callStringFunction(uint32_t function, StringRef settings) {
+  OpBuilder &eb = entryBuilder;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+  std::string name = symbol + "_settings";
+  LLVM::GlobalOp::create(moduleBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), settings.size()),
+                         /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(settings),
+                         /*alignment=*/8);
+  // Operands that share memory share a slot; the function has one address each.
+  Value env = kernel.getBody().front().getArgument(0), args = kernel.getBody().front().getArgument(1);
+  auto count = static_cast<int64_t>(argumentElement.size());
+  Value addresses =
+      LLVM::AllocaOp::create(eb, location, ptr, ptr, arith::ConstantIntOp::create(eb, location, count, 64));
+  for (int64_t i = 0; i < count; ++i) {
+    auto at = [&](Value base, int64_t index) -> Value {
+      return LLVM::GEPOp::create(eb, location, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    };
+    Value address = LLVM::LoadOp::create(eb, location, ptr, at(args, argumentSlots[i]));
+    LLVM::StoreOp::create(eb, location, address, at(addresses, i));
+  }
+  Value strings = envField(eb, location, env, kEnvStrings);
+  Value callee = envField(eb, location, env, kEnvStringFunction);
+  auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
+  status = LLVM::CallOp::create(
+               eb, location, type,
+               ValueRange{callee, strings, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
+                          LLVM::AddressOfOp::create(eb, location, ptr, name),
+                          arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
+               .getResult();
 }
 
 void KernelEmitter::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {

@@ -109,6 +109,10 @@ public:
   mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> onTrue,
                      llvm::function_ref<mlir::Value()> onFalse);
 
+  /// The kernel is this call: `function` of abi.h's sluice_string_function with the operands' and results' addresses
+  /// and `settings`. What it returns, the kernel does.
+  void callStringFunction(uint32_t function, llvm::StringRef settings);
+
   //===--- Values ----------------------------------------------------------===//
 
   mlir::Value index(int64_t value);
@@ -161,6 +165,7 @@ private:
 
   mlir::func::FuncOp kernel;    ///< The entry; `parallel` appends calls to it.
   mlir::OpBuilder entryBuilder; ///< At the entry's end.
+  mlir::Value status;           ///< What the kernel returns; null: 0.
   mlir::func::FuncOp chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
 

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 1
+#define SLUICE_ABI_MINOR 2
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -41,6 +41,26 @@ typedef struct sluice_slot {
   int64_t bytes;
 } sluice_slot;
 
+/* An element of a tensor of strings (element type 8): `size` bytes of text, no
+ * zero behind them. Not owned; the address may be null where size is 0. */
+typedef struct sluice_string {
+  const char *data;
+  int64_t size;
+} __attribute__((aligned(16))) sluice_string;
+
+/* Functions on text. `args` are the addresses of operands, then results;
+ * `settings` hold, in this machine's byte order, numbers (int64_t) and texts (a
+ * number of bytes, then those), lists as a number of entries before them:
+ * elements first, then what stands beside the name. */
+enum sluice_string_function {
+  SLUICE_STRING_CONSTANT = 0,  /* () -> text: list of texts (alone) */
+  SLUICE_STRING_EQUAL = 1,     /* text, text -> bool */
+  SLUICE_STRING_CONCAT = 2,    /* text, text -> text */
+  SLUICE_STRING_FIND = 3,      /* text -> int64: list of keys */
+  SLUICE_STRING_NORMALIZE = 4, /* text -> text, int64 count: case (0, 1 lower, 2 upper), case matters, list of words */
+  SLUICE_STRING_SPLIT = 5      /* text -> text, int64 counts, int64 most: room, delimiter */
+};
+
 /* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
 typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);
 
@@ -52,6 +72,10 @@ typedef struct sluice_kernel_env {
    * and returns when all are done. Chunks depend on extent and grain alone,
    * never on the number of threads, so results do not either. */
   void (*parallel_for)(void *pool, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args);
+  /* Text that functions make lives as long as the session, or until its next
+   * step. Since minor version 2. */
+  void *strings;
+  int32_t (*string_function)(void *strings, uint32_t function, void *const *args, const void *settings, int64_t bytes);
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its

@@ -42,7 +42,9 @@ const sluice_model *sluice_describe(const sluice_session *session);
 
 /* One step. inputs[i] and outputs[i] point to the bytes of the model's input
  * and output number i, dense, row-major, in host memory. After a failure the
- * outputs and the model's states hold no promise; the session can run again. */
+ * outputs and the model's states hold no promise; the session can run again.
+ * Elements of tensors of strings are sluice_string: an output's text is the
+ * session's, the model's or an input's, and stays until the next step or close. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Copies state number `index` of the model, dense and row-major, out of the

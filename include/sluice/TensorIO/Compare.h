@@ -34,6 +34,8 @@ struct TensorComparison {
   /// Where the difference is greatest, a non-finite mismatch before others;
   /// -1 where there is no difference.
   int64_t worstIndex = -1;
+  /// Of strings, which match or do not. The first is at `worstIndex`.
+  int64_t differingStrings = 0;
   double actualAtWorst = 0, referenceAtWorst = 0;
 };
 

@@ -13,8 +13,8 @@
 namespace sluice {
 
 /// Numbered as ONNX's TensorProto.DataType. Those of less than a byte take one
-/// each in memory. Strings and complex numbers are not among a compiled model's
-/// inputs and outputs.
+/// each in memory; strings are views (StringElement). Complex numbers are not among
+/// a compiled model's inputs and outputs.
 enum class ElementType : int32_t {
   Float32 = 1,
   UInt8 = 2,
@@ -23,6 +23,7 @@ enum class ElementType : int32_t {
   Int16 = 5,
   Int32 = 6,
   Int64 = 7,
+  String = 8,
   Bool = 9,
   Float16 = 10,
   Float64 = 11,

@@ -7,10 +7,22 @@
 
 #include "sluice/TensorIO/ElementType.h"
 
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
+
+/// An element of a tensor of strings: text without a zero behind it, not owned.
+/// Lies as the runtime's sluice_string.
+struct StringElement {
+  const char *data = nullptr;
+  int64_t size = 0;
+
+  std::string_view view() const { return size > 0 ? std::string_view(data, static_cast<size_t>(size)) : ""; }
+};
 
 /// Dense, row-major, in this machine's byte order; `bytes` holds exactly the
 /// elements. A scalar has an empty shape.
@@ -19,6 +31,8 @@ struct HostTensor {
   ElementType type = ElementType::Float32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
+  /// Keeps what strings point to; null where that is another's.
+  std::shared_ptr<const void> text = nullptr;
 
   int64_t numElements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(type); }
   template <typename T>
@@ -29,7 +43,7 @@ struct HostTensor {
   const T *data() const {
     return reinterpret_cast<const T *>(bytes.data());
   }
-  /// Element `index`, widened; 64-bit integers may lose their low bits.
+  /// Element `index`, widened; 64-bit integers may lose their low bits. 0 for strings.
   double valueAt(int64_t index) const;
 };
 
@@ -38,8 +52,14 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
 /// All zeros. Fails also where the memory cannot be had.
 Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape);
 
+/// Has as many elements as `shape` says.
+HostTensor makeStringTensor(std::string name, std::vector<int64_t> shape, std::span<const std::string> elements);
+/// Copies what strings point to, so that the tensor owns it. Other types stay as they are.
+void ownText(HostTensor &tensor);
+
 /// Fills with values of its type: floating point uniform in [-1, 1), integers
-/// uniform in 0..3 (valid indices of nearly everything), booleans fair. A
+/// uniform in 0..3 (valid indices of nearly everything), booleans fair, strings
+/// one of four letters. A
 /// function of seed, stream, type and size alone; tensors of one model take
 /// different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);

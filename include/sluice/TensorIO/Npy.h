@@ -23,9 +23,9 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin);
 /// The tensor's name is the path's last part without `.npy`.
 Expected<HostTensor> readNpy(const std::string &path);
 
-/// Version 1, or 2 where the header is too long for it.
+/// Not of strings. Version 1, or 2 where the header is too long for it.
 std::string formatNpy(const HostTensor &tensor);
-/// Writes beside, then renames.
+/// Writes beside, then renames. Fails on strings.
 Status writeNpy(const std::string &path, const HostTensor &tensor);
 
 } // namespace sluice

@@ -236,7 +236,7 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   for (Type type : op->getResultTypes())
     add(tensorBytes(type));
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
-  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward};
+  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr};
   REQUIRE(kernel(&env, args.data()) == 0);
   std::vector<Tensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {

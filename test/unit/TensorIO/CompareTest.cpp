@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "sluice/TensorIO/Compare.h"
+#include "sluice/TensorIO/Npy.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -101,4 +102,23 @@ TEST_CASE("tensors of another type or shape do not compare", "[tensorio]") {
   Expected<TensorComparison> c = compareTensors(floats({1}), tensorOf<int32_t>(ElementType::Int32, {1}), kFloat);
   REQUIRE_FALSE(c);
   CHECK(c.error().message.find("is float32 [1] and its reference int32 [1]") != std::string::npos);
+}
+
+TEST_CASE("strings match or do not", "[tensorio]") {
+  const std::vector<std::string> words = {"a", "", "long enough to lie elsewhere"};
+  HostTensor a = makeStringTensor("a", {3}, words), b = a;
+  CHECK(compareTensors(a, b, {})->matches);
+  // A copy keeps the text; a changed element shows.
+  a = HostTensor();
+  CHECK(b.data<StringElement>()[2].view() == words[2]);
+  HostTensor c = b;
+  c.data<StringElement>()[1] = {"x", 1};
+  ownText(c);
+  TensorComparison comparison = *compareTensors(c, b, {1, -1});
+  CHECK_FALSE(comparison.matches);
+  CHECK(describe(comparison) == "1 strings differ, the first at 1");
+  HostTensor random = *makeTensor("r", ElementType::String, {64});
+  fillRandom(random, 1);
+  CHECK(random.data<StringElement>()[63].view().size() == 1);
+  CHECK_FALSE(writeNpy("never.npy", random));
 }

@@ -21,8 +21,10 @@ TEST_CASE("ONNX's numbers", "[tensorio]") {
     CHECK(static_cast<int64_t>(*elementTypeFromOnnx(number)) == number);
     CHECK(elementBytes(*elementTypeFromOnnx(number)) == 1);
   }
-  for (int64_t number : {int64_t(0), int64_t(8), int64_t(14), int64_t(27), int64_t(-1), int64_t(1) << 40})
+  for (int64_t number : {int64_t(0), int64_t(14), int64_t(27), int64_t(-1), int64_t(1) << 40})
     CHECK_FALSE(elementTypeFromOnnx(number));
+  CHECK(elementTypeFromOnnx(8).value() == ElementType::String);
+  CHECK(elementBytes(ElementType::String) == sizeof(StringElement));
   CHECK(elementBytes(ElementType::BFloat16) == 2);
   CHECK(elementTypeName(ElementType::Float16) == "float16");
 }
