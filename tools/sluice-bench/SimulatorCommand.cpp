@@ -3,17 +3,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A search plans and simulates once an evaluation: how often a second it can.
+// A search plans and simulates once an evaluation: how often a second it can, a
+// core alone and several side by side.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
 #include "Timing.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Search/Orders.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Swap/SwapPlanner.h"
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -23,7 +26,7 @@ namespace sluice::bench {
 namespace {
 
 struct Options : CommonOptions {
-  std::vector<int> sizes = {100, 1000, 10000};
+  std::vector<int> sizes = {1000, 10000}, threads = {1, 2};
   uint64_t seed = 1;
 };
 
@@ -59,10 +62,36 @@ Graph makeLayers(int operators, Rng &rng) {
 
 struct SimulatorTiming {
   size_t operators = 0, commands = 0;
-  double simulateSeconds = 0, planSeconds = 0; ///< Of one plan, medians.
+  double simulateSeconds = 0, planSeconds = 0; ///< Of one plan, of a core's time; medians.
+  /// Per number of threads: plans made and simulated a second of as many cores,
+  /// each with a thread to itself.
+  std::vector<double> evaluationsPerSec;
 };
 
-/// The memory is halfway between the least that works and the peak, so that plans hold many copies.
+/// Seconds of a call: the median of so many measurements, each long enough to
+/// measure, but no more of them than a few seconds hold.
+template <typename Function>
+double timeCalls(int repeats, const Function &function) {
+  constexpr double kShortest = 0.01, kAll = 4;
+  std::vector<double> seconds;
+  int calls = 1;
+  double all = 0;
+  while (static_cast<int>(seconds.size()) < repeats && (seconds.empty() || all < kAll)) {
+    const double start = threadSeconds();
+    for (int call = 0; call < calls; ++call)
+      function();
+    const double took = threadSeconds() - start;
+    all += took;
+    if (seconds.empty() && took < kShortest && calls < 1 << 20)
+      calls *= 2;
+    else
+      seconds.push_back(took / calls);
+  }
+  return median(std::move(seconds));
+}
+
+/// The memory is halfway between the least that works and the peak, but no more
+/// than the device has, so that plans hold many copies.
 Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
   Rng rng(options.seed);
   const Graph graph = makeLayers(operators, rng);
@@ -75,50 +104,72 @@ Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
   problem.capacityBytes.assign(machine->memories.size(), Memory().capacityBytes);
   if (Status status = check(problem); !status)
     return propagate(status);
-  const size_t memory = machine->device(problem.placement.front()).memory.index();
-  const int64_t least = minimumBytes(problem)[memory].bytes;
-  problem.capacityBytes[memory] = least + (livenessPeakBytes(problem)[memory] - least) / 2;
+  const MemoryId memory = machine->device(problem.placement.front()).memory;
+  const int64_t least = minimumBytes(problem)[memory.index()].bytes;
+  problem.capacityBytes[memory.index()] =
+      std::min(machine->memory(memory).capacityBytes, least + (livenessPeakBytes(problem)[memory.index()] - least) / 2);
 
-  SimulatorTiming timing;
-  timing.operators = graph.numOperators();
-  double start = threadSeconds();
   Expected<Plan> plan = planSwapOffsets(problem);
   if (!plan)
     return propagate(plan);
-  timing.planSeconds = threadSeconds() - start;
+  SimulatorTiming timing;
+  timing.operators = graph.numOperators();
   timing.commands = plan->commands.size();
-  std::vector<double> seconds;
-  for (int i = 0; i < options.repeats; ++i) {
-    // Small plans are simulated several times a measurement.
-    const int calls = 1 + 2000 / operators;
-    start = threadSeconds();
-    for (int call = 0; call < calls; ++call)
-      if (simulate(graph, *machine, costs, *plan).makespanNs <= 0)
-        return makeError(ErrorCode::Internal, "a plan of ", operators, " operators takes no time");
-    seconds.push_back((threadSeconds() - start) / calls);
+  const int64_t makespanNs = simulate(graph, *machine, costs, *plan).makespanNs;
+  std::atomic<bool> differs = false;
+  auto simulateOnce = [&](const Plan &made) {
+    if (simulate(graph, *machine, costs, made).makespanNs != makespanNs)
+      differs = true;
+  };
+  timing.simulateSeconds = timeCalls(options.repeats, [&] { simulateOnce(*plan); });
+  timing.planSeconds = timeCalls(options.repeats, [&] { plan = planSwapOffsets(problem); });
+
+  // As many on each thread as take a second.
+  const double evaluationSeconds = timing.planSeconds + timing.simulateSeconds;
+  const auto each = static_cast<size_t>(std::clamp(1 / evaluationSeconds, 1.0, 1000.0));
+  for (int threads : options.threads) {
+    const size_t count = each * static_cast<size_t>(threads);
+    const double start = processSeconds();
+    parallelFor(threads, count, [&](size_t) {
+      if (Expected<Plan> made = planSwapOffsets(problem))
+        simulateOnce(*made);
+    });
+    timing.evaluationsPerSec.push_back(static_cast<double>(count) * threads / (processSeconds() - start));
   }
-  timing.simulateSeconds = median(std::move(seconds));
+  if (differs)
+    return makeError(ErrorCode::Internal, "the same plan of ", operators, " operators took different times");
   return timing;
 }
 
 Status runSimulator(const Options &options) {
-  if (!options.json())
-    std::printf("%10s %10s %12s %12s %12s\n", "operators", "commands", "plans/s", "ns/command", "planning ms");
+  if (!options.json()) {
+    std::printf("%10s %10s %12s %12s %12s", "operators", "commands", "simulated/s", "ns/command", "planned/s");
+    for (int threads : options.threads)
+      std::printf(" %5d thread%s", threads, threads == 1 ? " " : "s");
+    std::printf("\n");
+  }
   Json rows = Json::array();
   for (int size : options.sizes) {
     Expected<SimulatorTiming> timing = timeSimulator(size, options);
     if (!timing)
       return propagate(timing);
     const double nsPerCommand = timing->simulateSeconds * 1e9 / static_cast<double>(timing->commands);
-    if (options.json())
-      rows.push_back({{"operators", timing->operators},
-                      {"commands", timing->commands},
-                      {"plansPerSec", 1 / timing->simulateSeconds},
-                      {"nsPerCommand", nsPerCommand},
-                      {"planningSeconds", timing->planSeconds}});
-    else
-      std::printf("%10zu %10zu %12.1f %12.1f %12.1f\n", timing->operators, timing->commands,
-                  1 / timing->simulateSeconds, nsPerCommand, timing->planSeconds * 1e3);
+    if (options.json()) {
+      Json row{{"operators", timing->operators},
+               {"commands", timing->commands},
+               {"plansPerSec", 1 / timing->simulateSeconds},
+               {"nsPerCommand", nsPerCommand},
+               {"planningSeconds", timing->planSeconds}};
+      for (size_t i = 0; i < options.threads.size(); ++i)
+        row["evaluationsPerSec"].push_back({{"threads", options.threads[i]}, {"rate", timing->evaluationsPerSec[i]}});
+      rows.push_back(std::move(row));
+    } else {
+      std::printf("%10zu %10zu %12.1f %12.1f %12.3g", timing->operators, timing->commands, 1 / timing->simulateSeconds,
+                  nsPerCommand, 1 / timing->planSeconds);
+      for (double rate : timing->evaluationsPerSec)
+        std::printf(" %13.3g", rate);
+      std::printf("\n");
+    }
     std::fflush(stdout);
   }
   if (options.json())
@@ -130,10 +181,15 @@ Status runSimulator(const Options &options) {
 
 void addSimulatorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("simulator", "Plans simulated per second against graph size");
+  CLI::App *command = app.add_subcommand("simulator", "Plans made and simulated per second against graph size");
   command->add_option("--operators", options->sizes, "sizes of the random layered graphs")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))
+      ->type_name("N,...")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "of the evaluations side by side")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
       ->type_name("N,...")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the graphs")->capture_default_str();

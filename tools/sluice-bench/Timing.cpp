@@ -14,10 +14,14 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-double threadSeconds() {
+static double secondsOf(clockid_t clock) {
   timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
+
+double threadSeconds() { return secondsOf(CLOCK_THREAD_CPUTIME_ID); }
+
+double processSeconds() { return secondsOf(CLOCK_PROCESS_CPUTIME_ID); }
 
 } // namespace sluice::bench

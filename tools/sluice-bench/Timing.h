@@ -13,6 +13,8 @@ namespace sluice::bench {
 double median(std::vector<double> values);
 /// Processor time of this thread, so that other processes disturb less.
 double threadSeconds();
+/// Of all threads together.
+double processSeconds();
 
 } // namespace sluice::bench
 
