@@ -383,7 +383,11 @@ Expected<ListSchedule> placeExhaustively(const SolverInput &input) {
                      input.problem.machine->devices.size(), ", use 'best'");
   ListSchedule best;
   int64_t bestNs = std::numeric_limits<int64_t>::max();
-  if (Expected<ListSchedule> start = placeHeft(input)) {
+  // A good start prunes more than its search takes.
+  constexpr int64_t kStartEvaluations = 20'000;
+  SolverInput first = input;
+  first.budget.evaluations = std::min(first.budget.evaluations, kStartEvaluations);
+  if (Expected<ListSchedule> start = placeByNeighbourhoods(first)) {
     bestNs = Evaluator(input.index).makespanNs(start->placement, start->order);
     best = std::move(*start);
   }

@@ -337,7 +337,7 @@ private:
 constexpr size_t kChains = 4;
 /// Of each chain, where no evaluations are given: small graphs need few, large
 /// ones get what the work allows.
-constexpr int64_t kDefaultWork = 800'000'000, kEvaluationsPerNode = 30'000;
+constexpr int64_t kDefaultWork = 300'000'000, kEvaluationsPerNode = 12'000;
 
 } // namespace
 

@@ -32,7 +32,7 @@ namespace {
 struct Options {
   std::string suite = "families", instances, format = "text";
   std::vector<size_t> operators = {50, 200, 1000};
-  int64_t count = 0, evaluations = 0;
+  int64_t count = 0, evaluations = 0, proof = 50'000;
   uint64_t seed = 0;
   int threads = 0;
 
@@ -148,8 +148,6 @@ Status runFamilies(const Options &options, Json &rows) {
 /// The portfolio and its members against the optimum over placements and orders.
 Status runExact(const Options &options, Json &rows) {
   const size_t count = options.count > 0 ? static_cast<size_t>(options.count) : 1000;
-  // Enough steps to settle every instance met so far.
-  constexpr int64_t kProof = 250'000;
   std::vector<std::string> solvers = solversBut({"exhaustive"});
   std::vector<std::vector<double>> ratios(solvers.size(), std::vector<double>(count, 0));
   std::vector<uint8_t> proven(count);
@@ -157,7 +155,7 @@ Status runExact(const Options &options, Json &rows) {
     const uint64_t seed = options.seed * 1'000'003 + i;
     PlacementInstance instance = makePlacementInstance(randomSpec(seed, 4 + i % 9, 3));
     const PlacementProblem problem = instance.problem();
-    Expected<PlacementSolution> optimum = solvePlacement(problem, {"exhaustive", kProof});
+    Expected<PlacementSolution> optimum = solvePlacement(problem, {"exhaustive", options.proof});
     if (!optimum)
       return {};
     proven[i] = optimum->optimal;
@@ -437,6 +435,9 @@ void addPlacementCommand(CLI::App &app, Action &action) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--evals", options->evaluations, "of the searches; their own number unless set")
       ->check(CLI::PositiveNumber);
+  command->add_option("--proof", options->proof, "evaluations that an optimum's proof may take, of exact")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--instances", options->instances, "directory of the published instances")->type_name("DIR");
   command->add_option("--seed", options->seed, "of the graphs, and of annealing")->capture_default_str();
   command->add_option("--threads", options->threads, "0: as many as the machine has")

@@ -38,8 +38,11 @@ Status runOffload(const Options &options, const Json &json) {
   params.budget.interrupt = options.params.interrupt;
   if (options.params.evaluations > 0)
     params.budget.evaluations = options.params.evaluations;
-  if (options.params.timeNs > 0)
-    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.params.timeNs);
+  // Rarely reached: the search's own evaluations take some seconds.
+  constexpr int64_t kTimeNs = 45'000'000'000;
+  if (const int64_t timeNs = options.params.timeNs > 0 ? options.params.timeNs : kTimeNs;
+      options.params.timeNs > 0 || options.params.evaluations == 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeNs);
   if (params.threads == 0)
     params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Stopwatch watch;
@@ -175,7 +178,8 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
   command->add_flag("--free", options->free, "place all operators anew");
   command->add_flag("--limited", options->limited,
                     "parameters stay: keep within the file's capacities, without swapping");
-  addDurationOption(*command, "--time", params.timeNs, "stop searching after so long; none unless set");
+  addDurationOption(*command, "--time", params.timeNs,
+                    "stop searching after so long; none unless set, of subgraphs 45s without --evals");
   command->add_option("--evals", params.evaluations, "orders the searches may time; fewer for larger graphs unless set")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", params.seed, "of the searches")->capture_default_str();
