@@ -17,7 +17,7 @@ tl::unexpected<Error> swap::infeasibleAt(const StepPlanner &state, const PlaceRe
                                          const std::string &what) {
   const SwapProblem &problem = state.index.problem;
   OperatorId op = state.index.opAt(request.position);
-  int64_t needed = problem.graph.workingSetBytes(op), capacity = problem.capacityBytes[request.memory];
+  int64_t needed = state.index.leastBytes(request.position), capacity = problem.capacityBytes[request.memory];
   const std::string &memory = problem.machine.memories[request.memory].name;
   tl::unexpected<Error> error =
       what.empty()
@@ -193,7 +193,7 @@ Status LruPlacer::place(const StepPlanner &state, PlaceRequest &request) {
              state.lastTouchNs(extents[i].occupant) < state.lastTouchNs(extents[victim].occupant)))
           victim = i;
       if (victim == extents.size()) {
-        int64_t needed = state.index.problem.graph.workingSetBytes(state.index.opAt(request.position));
+        int64_t needed = state.index.leastBytes(request.position);
         if (needed > state.arena(request.memory).capacityBytes())
           return infeasibleAt(state, request, "");
         return infeasibleAt(

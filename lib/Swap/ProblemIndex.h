@@ -7,6 +7,7 @@
 
 #include "sluice/Swap/SwapProblem.h"
 
+#include <algorithm>
 #include <limits>
 #include <span>
 
@@ -42,6 +43,25 @@ struct ProblemIndex {
   const Operator &operatorAt(size_t position) const { return problem.graph.op(opAt(position)); }
   bool isParameter(TensorId t) const { return problem.graph.tensor(t).kind == TensorKind::Parameter; }
   bool allOnHost() const;
+  /// True where an output of the operator at a position may take the operand's
+  /// place: its last use, the same size, and nothing that must be there later.
+  bool diesFor(size_t position, TensorId operand, TensorId output) const;
+  /// Per output of the operator at a position: the operand whose place it takes,
+  /// or none. `mayLose`: of an operand that dies there.
+  template <typename MayLose>
+  void matchInPlace(size_t position, MayLose mayLose, std::vector<TensorId> &operands) const {
+    const Operator &op = operatorAt(position);
+    operands.assign(op.outputs.size(), TensorId());
+    for (auto [input, output] : op.inPlace) {
+      TensorId operand = op.inputs[input];
+      bool isTaken = std::find(operands.begin(), operands.end(), operand) != operands.end();
+      if (!operands[output].valid() && !isTaken && diesFor(position, operand, op.outputs[output]) && mayLose(operand))
+        operands[output] = operand;
+    }
+  }
+  /// Aligned bytes that the operator at a position needs at once at least: its
+  /// working set, outputs in their operands' places where that is always possible.
+  int64_t leastBytes(size_t position) const;
 
 private:
   std::vector<uint32_t> useStart, useList;

@@ -420,27 +420,13 @@ Status StepPlanner::runOnHost(uint32_t position) {
   return {};
 }
 
-bool StepPlanner::diesFor(TensorId operand, TensorId output) const {
-  const Tensor &tensor = index.problem.graph.tensor(operand);
-  if (remaining[operand.index()] != 1 || index.bytes[operand.index()] != index.bytes[output.index()])
-    return false;
-  // What a step begins with is there again when it ends, but for what this replaces.
-  if (!tensor.producer.valid() && tensor.kind != TensorKind::Input)
-    return index.problem.graph.tensor(output).updates == operand;
-  // An output that is still to be saved may not be lost.
-  return !(options.lazyOutputs && index.hasHome[operand.index()]);
-}
-
-void StepPlanner::chooseInPlace(const Operator &op, uint32_t memory) {
-  inPlaceOf.assign(op.outputs.size(), TensorId());
-  for (auto [input, output] : op.inPlace) {
-    TensorId operand = op.inputs[input], made = op.outputs[output];
-    bool isTaken = std::find(inPlaceOf.begin(), inPlaceOf.end(), operand) != inPlaceOf.end();
-    if (inPlaceOf[output].valid() || isTaken || index.bytes[made.index()] == 0 || resideElsewhere(operand, memory) ||
-        !diesFor(operand, made))
-      continue;
-    inPlaceOf[output] = operand;
-  }
+void StepPlanner::chooseInPlace(uint32_t position) {
+  const uint32_t memory = index.memoryAt[position];
+  auto mayLose = [&](TensorId operand) {
+    // An output that is still to be saved may not be lost.
+    return !resideElsewhere(operand, memory) && !(options.lazyOutputs && index.hasHome[operand.index()]);
+  };
+  index.matchInPlace(position, mayLose, inPlaceOf);
 }
 
 Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
@@ -462,8 +448,8 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
       request.pinned.push_back(at);
   }
   inPlaceOf.assign(op.outputs.size(), TensorId());
-  if (placer.worksInPlace())
-    chooseInPlace(op, memory);
+  if (placer.worksInPlace() || index.problem.graph.workingSetBytes(id) > arenas[memory].capacityBytes())
+    chooseInPlace(position);
   for (size_t i = 0; i < op.outputs.size(); ++i)
     if (!inPlaceOf[i].valid())
       request.wants.push_back({op.outputs[i], index.bytes[op.outputs[i].index()], false, 0, 0});

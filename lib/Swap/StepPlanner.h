@@ -152,11 +152,8 @@ private:
   void release(uint32_t residency);
   void releaseIfDone(TensorId t, uint32_t memory);
 
-  /// Whether nobody needs the operand once the operator at hand has run: its
-  /// place is free for `output`.
-  bool diesFor(TensorId operand, TensorId output) const;
-  /// Per output of `op`: the operand whose place it takes, or an invalid one.
-  void chooseInPlace(const Operator &op, uint32_t memory);
+  /// Fills inPlaceOf for the operator at a position.
+  void chooseInPlace(uint32_t position);
   Status runOnHost(uint32_t position);
   Status runOnAccelerator(uint32_t position, Placer &placer);
   Status evictRange(uint32_t memory, int64_t offset, int64_t end, uint32_t position);
@@ -183,7 +180,7 @@ private:
   std::vector<uint32_t> initialResidencies;
   std::vector<Kept> initialKept;
   PlaceRequest request;
-  std::vector<TensorId> inPlaceOf; ///< Of chooseInPlace.
+  std::vector<TensorId> inPlaceOf; ///< Per output at hand: the operand whose place it takes.
   int64_t makespan = 0, copiedBytes = 0;
 };
 

@@ -125,6 +125,31 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
   }
 }
 
+bool ProblemIndex::diesFor(size_t position, TensorId operand, TensorId output) const {
+  const Tensor &tensor = problem.graph.tensor(operand);
+  if (lastUse[operand.index()] != position || bytes[operand.index()] != bytes[output.index()] ||
+      bytes[output.index()] == 0)
+    return false;
+  // What a step begins with is there again when it ends, but for what this replaces.
+  return tensor.producer.valid() || tensor.kind == TensorKind::Input || problem.graph.tensor(output).updates == operand;
+}
+
+int64_t ProblemIndex::leastBytes(size_t position) const {
+  const uint32_t memory = memoryAt[position];
+  auto onlyHere = [&](TensorId operand) {
+    OperatorId producer = problem.graph.tensor(operand).producer;
+    return uses(spot(operand, memory)).size() == totalUses[operand.index()] &&
+           (!producer.valid() || memoryAt[positionOf[producer.index()]] == memory);
+  };
+  std::vector<TensorId> operands;
+  matchInPlace(position, onlyHere, operands);
+  int64_t least = problem.graph.workingSetBytes(opAt(position));
+  for (TensorId operand : operands)
+    if (operand.valid())
+      least -= bytes[operand.index()];
+  return least;
+}
+
 bool ProblemIndex::allOnHost() const {
   return std::all_of(memoryAt.begin(), memoryAt.end(), [](uint32_t memory) { return memory == 0; });
 }
@@ -190,7 +215,7 @@ std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
     if (index.memoryAt[p] == 0)
       continue;
     MinimumBytes &entry = minimum[index.memoryAt[p]];
-    int64_t bytes = problem.graph.workingSetBytes(index.opAt(p));
+    int64_t bytes = index.leastBytes(p);
     if (!entry.op.valid() || bytes > entry.bytes)
       entry = {bytes, index.opAt(p)};
   }

@@ -40,7 +40,8 @@ struct SwapParams {
   /// CostAware: a copy that lies d operators ahead weighs d to minus this.
   double distanceExponent = 0.5;
   /// Outputs take the place of operands that die, where operators allow it. Less
-  /// is evicted, but from addresses chosen for another tensor.
+  /// is evicted, but from addresses chosen for another tensor. Where an operator's
+  /// working set does not fit otherwise, they do in any case.
   bool inPlace = false;
   /// What a pass evicts the next one copies out when it is written, which keeps
   /// the swap-out stream busy while memory still fills.

@@ -40,7 +40,8 @@ struct MinimumBytes {
   OperatorId op; ///< Needs that much; invalid where no operator uses the memory.
 };
 /// Per memory, in aligned bytes. An accelerator's is the largest working set of
-/// an operator placed on it: with at least that, planSwapOffsets succeeds. What
+/// an operator placed on it, its outputs in the places of operands that die where
+/// it works in place: with at least that, planSwapOffsets succeeds. What
 /// is in the host's arena has nowhere to go, so the host's is its liveness peak
 /// without the copies that swapping adds. Needs a checked problem.
 std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
