@@ -91,7 +91,8 @@ struct Compilation::State {
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
   ImportedProgram imported;
-  Machine machine;
+  Machine described; ///< As `--machine` has it: what a throttled link enforces.
+  Machine machine;   ///< With the links that a profile measured.
   TargetSpec target;
   BridgedGraph bridge;
   CostTable costs;
@@ -157,6 +158,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   Expected<Machine> machine = loadMachine(state.options.machine);
   if (!machine)
     return propagate(machine);
+  state.described = *machine;
   state.machine = std::move(*machine);
   Expected<TargetSpec> target = resolveTarget(state.options.target);
   if (!target)
@@ -173,31 +175,30 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
   state.context = std::make_unique<MLIRContext>(registry);
   state.context->loadAllAvailableDialects();
-  ImportOptions import;
-  import.dims = state.options.dims;
-  import.fixedInputs = state.options.fixedInputs;
-  import.buildGradient = [](OpBuilder & builder, Value root, Value seed, ArrayRef<Value> wrt)
-                             ->FailureOr<SmallVector<Value>> {
-                               SmallVector<Value> gradients(wrt.size());
-  if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
-    return failure();
-  return gradients;
-};
-if (const std::optional<TrainingOptions> &training = state.options.training)
-  import.training = TrainingImport{training->trainable, training->seed};
-Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, import);
-if (!module)
-  return propagate(module);
-state.module = std::move(*module);
-state.imported = ImportedProgram(*state.module);
-if (Status dumped = state.dump(Phase::Import); !dumped)
-  return propagate(dumped);
-state.done = Phase::Import;
-return compilation;
-} // namespace sluice
+  ImportOptions importing;
+  importing.dims = state.options.dims;
+  importing.fixedInputs = state.options.fixedInputs;
+  importing.buildGradient = [](OpBuilder &builder, Value root, Value seed,
+                               ArrayRef<Value> wrt) -> FailureOr<SmallVector<Value>> {
+    SmallVector<Value> gradients(wrt.size());
+    if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
+      return failure();
+    return gradients;
+  };
+  if (const std::optional<TrainingOptions> &training = state.options.training)
+    importing.training = TrainingImport{training->trainable, training->seed};
+  Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, importing);
+  if (!module)
+    return propagate(module);
+  state.module = std::move(*module);
+  state.imported = ImportedProgram(*state.module);
+  if (Status dumped = state.dump(Phase::Import); !dumped)
+    return propagate(dumped);
+  state.done = Phase::Import;
+  return compilation;
+}
 
-/// Shapes, axes, counts, switches; scales.
-static bool mayDecideShapes(const HostTensor &tensor) {
+bool mayDecideShapes(const HostTensor &tensor) {
   constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
   if (tensor.type == ElementType::String)
     return false;
@@ -500,7 +501,7 @@ Status Compilation::State::buildProgram() {
     if (auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>())
       binding.states.push_back(describe(TensorId(i), held.getName().str(), held.getType()));
   OpBuilder builder = OpBuilder::atBlockEnd(program->getBody());
-  Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, machine, result->plan, binding);
+  Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, described, result->plan, binding);
   if (!built)
     return propagate(built);
   return {};

@@ -109,16 +109,6 @@ struct DataSet {
   std::vector<HostTensor> outputs;                                    ///< Sequences' elements one by one.
 };
 
-/// Small integer and boolean tensors, and short lists of numbers: shapes, axes, scales.
-bool mayDecideShapes(const HostTensor &tensor) {
-  constexpr int64_t kMostIntegers = 1024, kMostNumbers = 64;
-  if (tensor.type == ElementType::String)
-    return false;
-  if (!isFloatingPoint(tensor.type))
-    return tensor.numElements() <= kMostIntegers;
-  return tensor.shape.size() <= 1 && tensor.numElements() <= kMostNumbers;
-}
-
 /// Each tensor of a sequence is an input of its own.
 void addInput(DataSet &set, const std::string &name, HostValue value) {
   if (!value.isSequence) {

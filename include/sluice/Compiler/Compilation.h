@@ -76,6 +76,10 @@ struct CompilerOptions {
 /// or solver and listing what there is.
 Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text);
 
+/// True where an input of this value may say shapes, axes, counts, switches or
+/// scales: small integers and booleans, and short lists of numbers.
+bool mayDecideShapes(const HostTensor &tensor);
+
 /// A model's input or output.
 struct ModelPort {
   std::string name;
