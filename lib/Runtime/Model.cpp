@@ -106,6 +106,9 @@ Result<Model> readModel(const sluice_model *source) {
   if (source->abi_major != SLUICE_ABI_MAJOR)
     return failure("model has ABI version ", source->abi_major, " and this runtime ", SLUICE_ABI_MAJOR,
                    ", compile it again with this release");
+  if (source->abi_minor > SLUICE_ABI_MINOR)
+    return failure("model needs ABI version ", SLUICE_ABI_MAJOR, ".", source->abi_minor, " and this runtime has ",
+                   SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR, ", install the runtime it was compiled with");
   if (source->size < sizeof(sluice_model))
     return failure("model's description has ", source->size, " bytes where the ABI has ", sizeof(sluice_model),
                    ", compile it again");

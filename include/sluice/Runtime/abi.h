@@ -6,8 +6,9 @@
  * A compiled model is a shared library that exports one symbol,
  * `sluice_model_get`, and imports none: everything it calls comes through the
  * tables below. A change that breaks an old model raises the ABI's major
- * number; fields are only ever added at the end, and every structure begins
- * with its size.
+ * number; fields are only ever added at the end, which raises the minor one,
+ * and every structure begins with its size. A runtime refuses a model with
+ * another major or a greater minor number than its own.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_ABI_H

@@ -205,6 +205,8 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   };
   CHECK(errorOf([](TestModel &) {}) == "");
   CHECK(errorOf([](TestModel &m) { m.model.abi_major = 2; }).find("ABI version 2") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { ++m.model.abi_minor; }).find("install the runtime") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.model.abi_minor = 0; }) == "");
   CHECK(errorOf([](TestModel &m) { m.model.size = 16; }).find("has 16 bytes") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.size = 4; }).find("no ABI version") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.cpu_features = "+sse2,+warp9"; }).find("'warp9'") != std::string::npos);
