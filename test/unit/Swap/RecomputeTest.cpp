@@ -37,6 +37,15 @@ void fillTraining(Instance &instance, size_t layers, int64_t activationBytes) {
   complete(instance);
 }
 
+SwapProblem problemOf(const RecomputedGraph &twice, const Instance &instance) {
+  return {twice.graph(),
+          instance.machine,
+          twice.costs(),
+          twice.placement(instance.placement),
+          twice.order(instance.order),
+          instance.capacity};
+}
+
 std::vector<uint32_t> values(const std::vector<OperatorId> &ids) {
   std::vector<uint32_t> list;
   for (OperatorId id : ids)
@@ -195,12 +204,7 @@ TEST_CASE("plans with second runs are plans of the first graph", "[swap][recompu
     REQUIRE(twice.graph().numOperators() == instance.graph.numOperators() + twice.again().size());
     for (OperatorId op : twice.again())
       CHECK(std::binary_search(choice.again.begin(), choice.again.end(), op));
-    const SwapProblem expanded{twice.graph(),
-                               instance.machine,
-                               twice.costs(),
-                               twice.placement(instance.placement),
-                               twice.order(instance.order),
-                               instance.capacity};
+    const SwapProblem expanded = problemOf(twice, instance);
     Status checked = check(expanded);
     INFO((checked ? "" : checked.error().message));
     REQUIRE(checked);
@@ -231,12 +235,7 @@ TEST_CASE("a chain that runs again needs less memory and no copies", "[swap][rec
   const SwapProblem problem = instance.problem();
   const Recomputation chosen = chooseRecomputation(problem, MemoryId(1u), {8 * kMiB, 1000.0 * kUnitNs / kMiB});
   const RecomputedGraph twice(instance.graph, instance.costs, chosen);
-  const SwapProblem expanded{twice.graph(),
-                             instance.machine,
-                             twice.costs(),
-                             twice.placement(instance.placement),
-                             twice.order(instance.order),
-                             instance.capacity};
+  const SwapProblem expanded = problemOf(twice, instance);
   // Eight kept results and a stretch of eight, with what an operator holds; Chen et al.'s square root of the depth.
   CHECK(livenessPeakBytes(problem)[1] >= 64 * kMiB);
   CHECK(livenessPeakBytes(expanded)[1] <= 24 * kMiB);
