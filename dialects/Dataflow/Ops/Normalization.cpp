@@ -230,8 +230,11 @@ void InstanceNormOp::emitKernel(KernelEmitter &kernel) {
     Location loc = kernel.loc();
     Arith f{b, loc};
     Value source = kernel.pointer(getInput()), target = kernel.resultPointer(0);
-    int64_t lanes = kernel.target().lanesF32;
-    RowReducer row{kernel, length, length >= lanes ? lanes : 1};
+    // A channel's mean is often many deviations from zero, so the order of its
+    // sum shows in the result: the order of ONNX Runtime, on any machine
+    // (docs/rationale/numerics.md).
+    constexpr int64_t kPartialSums = 8;
+    RowReducer row{kernel, length, length >= kPartialSums ? kPartialSums : 1, RowReducer::Order::Plain};
     kernel.loop(begin, end, 1, [&](Value item) {
       Value base = kernel.mul(item, length);
       Value channel = kernel.delinearize(item, {shape[0], channels})[1];

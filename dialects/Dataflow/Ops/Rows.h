@@ -14,9 +14,14 @@ namespace sluice::dataflow {
 /// Folds `length` elements: whole vectors first, their lanes in order, then
 /// what is left. The order depends on the length and the lanes alone.
 struct RowReducer {
+  /// Of long rows: sums of chunks' sums, whose rounding error grows with the
+  /// chunks' lengths alone, or one sum for each lane from end to end.
+  enum class Order { Chunked, Plain };
+
   KernelEmitter &kernel;
   int64_t length;
   int64_t lanes; ///< 1: scalars only.
+  Order order = Order::Chunked;
   /// Vectors that are folded at a time, in rows of at least kLong of them.
   static constexpr int64_t kChunk = 256, kLong = 8 * kChunk;
 
@@ -37,10 +42,9 @@ struct RowReducer {
       };
       mlir::Value wide;
       int64_t chunk = kChunk * lanes, chunked = whole() / chunk * chunk;
-      if (whole() < kLong * lanes) {
+      if (order == Order::Plain || whole() < kLong * lanes) {
         wide = fold(kernel.index(0), kernel.index(whole()));
       } else {
-        // Sums of sums: their rounding error grows with the parts' lengths, not with the row's.
         wide = kernel.reduce(kernel.index(0), kernel.index(chunked), chunk, initial(vector),
                              [&](mlir::Value i, mlir::ValueRange sums) {
                                mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)));
