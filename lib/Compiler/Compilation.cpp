@@ -125,6 +125,7 @@ struct Compilation::State {
   Status fuse();
   Status buildProblem();
   Status pinStrings();
+  Status pinToDevice();
   Status search();
   void layOutParameters(ExecBinding &binding);
   Status buildProgram();
@@ -322,6 +323,26 @@ Status Compilation::State::pinStrings() {
   return {};
 }
 
+Status Compilation::State::pinToDevice() {
+  if (options.device.empty())
+    return {};
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto only = std::find_if(devices.begin(), devices.end(),
+                           [&](DeviceId id) { return machine.device(id).name == options.device; });
+  if (only == devices.end()) {
+    std::string known;
+    for (DeviceId id : devices)
+      known += (known.empty() ? "" : ", ") + machine.device(id).name;
+    return makeError(ErrorCode::InvalidInput, "no device '", options.device, "' computes in machine '", machine.name,
+                     "', use one of ", known);
+  }
+  problem.placement.resize(bridge.operators.size());
+  for (DeviceId &device : problem.placement)
+    if (!device.valid())
+      device = *only;
+  return {};
+}
+
 Status Compilation::State::buildProblem() {
   RooflineCostModel roofline;
   if (options.profileFile.empty()) {
@@ -342,6 +363,8 @@ Status Compilation::State::buildProblem() {
   for (const Memory &memory : machine.memories)
     problem.capacityBytes.push_back(memory.capacityBytes);
   if (Status pinned = pinStrings(); !pinned)
+    return pinned;
+  if (Status pinned = pinToDevice(); !pinned)
     return pinned;
   for (const std::string &option : options.memory)
     if (Status applied = applyMemoryOption(problem, option); !applied)

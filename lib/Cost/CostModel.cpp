@@ -24,22 +24,38 @@ int64_t transferTimeNs(const Link &link, int64_t bytes) {
   return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), link.bytesPerSec));
 }
 
-int64_t RooflineCostModel::operatorTimeNs(const Graph &graph, OperatorId id, const Device &device) const {
+OperatorShape shapeOf(const Graph &graph, OperatorId id) {
   const Operator &op = graph.op(id);
+  OperatorShape shape;
+  shape.kind = op.kind;
+  shape.flops = op.flops;
+  shape.workspaceBytes = op.workspaceBytes;
+  for (TensorId input : op.inputs) {
+    const Tensor &tensor = graph.tensor(input);
+    const bool moves = tensor.kind == TensorKind::Input || tensor.kind == TensorKind::Activation;
+    int64_t &bytes = moves ? shape.inputBytes : shape.parameterBytes;
+    bytes = saturatingAdd(bytes, tensor.bytes);
+  }
+  for (TensorId output : op.outputs)
+    shape.outputBytes = saturatingAdd(shape.outputBytes, graph.tensor(output).bytes);
+  shape.bytesMoved = op.bytesMoved;
+  if (shape.bytesMoved == 0)
+    shape.bytesMoved = saturatingAdd(saturatingAdd(shape.inputBytes, shape.parameterBytes), shape.outputBytes);
+  return shape;
+}
+
+int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device) {
   double efficiency = 1.0;
-  if (auto found = device.efficiency.find(op.kind); found != device.efficiency.end())
+  if (auto found = device.efficiency.find(shape.kind); found != device.efficiency.end())
     efficiency = found->second;
-
-  int64_t bytes = op.bytesMoved;
-  if (bytes == 0)
-    for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs})
-      for (TensorId tensor : *list)
-        bytes = saturatingAdd(bytes, graph.tensor(tensor).bytes);
-
   double speed = device.kind == DeviceKind::Emulated ? device.speed : 1.0;
-  int64_t compute = movingTimeNs(static_cast<double>(op.flops), device.flopsPerSec * efficiency * speed);
-  int64_t memory = movingTimeNs(static_cast<double>(bytes), device.memoryBytesPerSec * speed);
+  int64_t compute = movingTimeNs(static_cast<double>(shape.flops), device.flopsPerSec * efficiency * speed);
+  int64_t memory = movingTimeNs(static_cast<double>(shape.bytesMoved), device.memoryBytesPerSec * speed);
   return std::max<int64_t>(1, saturatingAdd(std::max(compute, memory), device.launchOverheadNs));
+}
+
+int64_t RooflineCostModel::operatorTimeNs(const Graph &graph, OperatorId id, const Device &device) const {
+  return rooflineTimeNs(shapeOf(graph, id), device);
 }
 
 CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model) {

@@ -23,9 +23,26 @@ std::string deviceKey(const Device &device) {
   return {};
 }
 
+std::string linkKey(const Link &link) {
+  if (!link.throttle)
+    return "free";
+  return concat(link.bytesPerSec, "B/s/", link.duplexBytesPerSec, "B/s/", link.latencyNs, "ns");
+}
+
+/// Numbers of a shape by their names in the file.
+static constexpr std::pair<const char *, int64_t OperatorShape::*> kShapeFields[] = {
+    {"flops", &OperatorShape::flops},
+    {"bytesMoved", &OperatorShape::bytesMoved},
+    {"inputBytes", &OperatorShape::inputBytes},
+    {"parameterBytes", &OperatorShape::parameterBytes},
+    {"outputBytes", &OperatorShape::outputBytes},
+    {"workspaceBytes", &OperatorShape::workspaceBytes}};
+
 Json profileToJson(const Profile &profile) {
   Json json;
   json["schema"] = kProfileSchema;
+  if (!profile.origin.empty())
+    json["origin"] = profile.origin;
   json["operators"] = Json::array();
   for (const auto &[key, measured] : profile.operators) {
     Json entry;
@@ -34,6 +51,11 @@ Json profileToJson(const Profile &profile) {
     entry["medianNs"] = measured.medianNs;
     entry["spreadNs"] = measured.spreadNs;
     entry["samples"] = measured.samples;
+    if (!measured.shape.kind.empty()) {
+      entry["kind"] = measured.shape.kind;
+      for (auto [name, field] : kShapeFields)
+        entry[name] = measured.shape.*field;
+    }
     json["operators"].push_back(std::move(entry));
   }
   json["links"] = Json::array();
@@ -47,6 +69,8 @@ Json profileToJson(const Profile &profile) {
       entry["spread"] = measured.spread;
       entry["samples"] = measured.samples;
     }
+    if (!measured.setting.empty())
+      entry["setting"] = measured.setting;
     json["links"].push_back(std::move(entry));
   }
   return json;
@@ -74,7 +98,9 @@ static Expected<double> positiveRate(const JsonReader &reader, std::string_view 
 }
 
 static Status readOperator(Profile &profile, const JsonReader &reader) {
-  if (Status keys = reader.onlyKeys({"signature", "device", "medianNs", "spreadNs", "samples"}); !keys)
+  if (Status keys = reader.onlyKeys({"signature", "device", "medianNs", "spreadNs", "samples", "kind", "flops",
+                                     "bytesMoved", "inputBytes", "parameterBytes", "outputBytes", "workspaceBytes"});
+      !keys)
     return keys;
   Expected<std::string> signature = reader.string("signature");
   if (!signature)
@@ -91,15 +117,28 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
   Expected<int64_t> samples = atLeast(reader, "samples", 1);
   if (!samples)
     return propagate(samples);
-  if (!profile.operators.emplace(std::pair(*signature, *device), OperatorMeasurement{*median, *spread, *samples})
-           .second)
+  OperatorMeasurement measured{*median, *spread, *samples};
+  if (reader.has("kind")) {
+    Expected<std::string> kind = reader.string("kind");
+    if (!kind)
+      return propagate(kind);
+    measured.shape.kind = *kind;
+    for (auto [name, field] : kShapeFields) {
+      Expected<int64_t> value = atLeast(reader, name, 0);
+      if (!value)
+        return propagate(value);
+      measured.shape.*field = *value;
+    }
+  }
+  if (!profile.operators.emplace(std::pair(*signature, *device), std::move(measured)).second)
     return makeError(ErrorCode::InvalidInput, "operator '", *signature, "' is measured twice on '", *device, "', at '",
                      reader.where(), "', keep one");
   return {};
 }
 
 static Status readLink(Profile &profile, const JsonReader &reader) {
-  if (Status keys = reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples"});
+  if (Status keys =
+          reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples", "setting"});
       !keys)
     return keys;
   Expected<std::vector<JsonReader>> ends =
@@ -124,7 +163,10 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   Expected<double> duplex = positiveRate(reader, "duplexBytesPerSec");
   if (!duplex)
     return propagate(duplex);
-  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0};
+  Expected<std::string> setting = reader.string("setting", "");
+  if (!setting)
+    return propagate(setting);
+  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0, *setting};
   if (reader.has("spread") || reader.has("samples")) {
     Expected<double> spread = reader.number("spread");
     if (!spread)
@@ -145,7 +187,7 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
 }
 
 Expected<Profile> profileFromJson(const JsonReader &reader) {
-  if (Status keys = reader.onlyKeys({"schema", "operators", "links"}); !keys)
+  if (Status keys = reader.onlyKeys({"schema", "origin", "operators", "links"}); !keys)
     return propagate(keys);
   Expected<int64_t> schema = reader.integer("schema");
   if (!schema)
@@ -153,7 +195,11 @@ Expected<Profile> profileFromJson(const JsonReader &reader) {
   if (*schema < 1 || *schema > kProfileSchema)
     return makeError(ErrorCode::Unsupported, "profile schema ", *schema, " is not known, at '", reader.where(),
                      "', this version reads 1 to ", kProfileSchema);
+  Expected<std::string> origin = reader.string("origin", "");
+  if (!origin)
+    return propagate(origin);
   Profile profile;
+  profile.origin = *origin;
   for (auto [key, read] :
        {std::pair(std::string_view("operators"), &readOperator), std::pair(std::string_view("links"), &readLink)}) {
     Expected<std::vector<JsonReader>> entries =

@@ -68,7 +68,7 @@ Stream::~Stream() {
 
 Event Stream::push(Command *command) {
   uint32_t count = pushed.load(std::memory_order_relaxed) + 1;
-  awaitCounter(completed, count - kCapacity, kSpinNs);
+  await(count - kCapacity);
   queue[(count - 1) % kCapacity] = command;
   pushed.store(count, std::memory_order_release);
   pushed.notify_one();
@@ -77,7 +77,32 @@ Event Stream::push(Command *command) {
 
 void Stream::drain() { await(pushed.load(std::memory_order_relaxed)); }
 
-void Stream::await(uint32_t count) const { awaitCounter(completed, count, kSpinNs); }
+void Stream::await(uint32_t count) {
+  if (spin([&] { return reached(completed.load(std::memory_order_acquire), count); }, kSpinNs))
+    return;
+  // Sequentially consistent on both sides: either complete() sees what is sought,
+  // or this sees that it is complete.
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    if (!isSought || reached(sought, count)) {
+      sought = count;
+      isSought = true;
+    }
+    if (reached(completed, count))
+      return;
+    reachedSought.wait(lock);
+  }
+}
+
+void Stream::complete(uint32_t count) {
+  completed = count;
+  if (!isSought || !reached(count, sought))
+    return;
+  // Those who seek more say so again.
+  std::lock_guard<std::mutex> lock(mutex);
+  isSought = false;
+  reachedSought.notify_all();
+}
 
 void Stream::work() {
   for (uint32_t count = 1;; ++count) {
@@ -88,8 +113,7 @@ void Stream::work() {
     for (uint32_t i = 0; i < command->numWaits; ++i)
       command->waits[i].stream->await(command->waits[i].count);
     runCommand(*command, device, state, names);
-    completed.store(count, std::memory_order_release);
-    completed.notify_all();
+    complete(count);
   }
 }
 

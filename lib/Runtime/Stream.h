@@ -15,6 +15,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -83,10 +84,11 @@ public:
   Event push(Command *command);
   /// Issuing thread: returns when all that was pushed is complete.
   void drain();
-  void await(uint32_t count) const;
+  void await(uint32_t count);
 
 private:
   void work();
+  void complete(uint32_t count);
 
   static constexpr uint32_t kCapacity = 1024;
   Device &device;
@@ -95,6 +97,12 @@ private:
   std::array<Command *, kCapacity> queue{};
   alignas(64) std::atomic<uint32_t> pushed{0};
   alignas(64) std::atomic<uint32_t> completed{0};
+  // The least count that somebody sleeps for: waking a sleeper takes longer than
+  // many kernels, and whoever drains a stream would be woken by each command.
+  std::atomic<bool> isSought{false};
+  std::atomic<uint32_t> sought{0};
+  std::mutex mutex;
+  std::condition_variable reachedSought;
   std::thread worker;
 };
 

@@ -59,6 +59,12 @@ struct Probe {
   std::vector<sluice_stream_desc> streams;
 };
 
+int64_t median(std::vector<int64_t> &times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
 uint32_t kindOf(const Device &device) {
   switch (device.kind) {
   case DeviceKind::Cpu:
@@ -145,7 +151,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   if (!session)
     return makeError(ErrorCode::InvalidInput, sluice_last_error());
   std::vector<CopySample> alone;
-  std::vector<int64_t> bothNs;
+  std::vector<int64_t> bothNs, handOverNs;
   for (int64_t step = 0; step <= repeat; ++step) {
     if (sluice_run(session.get(), nullptr, nullptr) != 0)
       return makeError(ErrorCode::Internal, sluice_last_error());
@@ -158,12 +164,14 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
       continue;
     for (uint32_t i = 0; i < kBothWays; ++i)
       alone.push_back({sizeOf(i, *largest), std::max<int64_t>(times[i].end_ns - times[i].start_ns, 1)});
+    for (uint32_t i = 1; i < kBothWays; ++i)
+      handOverNs.push_back(std::max<int64_t>(times[i].start_ns - times[i - 1].end_ns, 0));
     const sluice_command_time &in = times[kBothWays], &out = times[kBothWays + 1];
     bothNs.push_back(std::max(in.end_ns, out.end_ns) - std::min(in.start_ns, out.start_ns));
   }
   LinkMeasurement measured = fitLink(alone);
-  std::nth_element(bothNs.begin(), bothNs.begin() + static_cast<std::ptrdiff_t>(bothNs.size() / 2), bothNs.end());
-  const int64_t moving = std::max<int64_t>(bothNs[bothNs.size() / 2] - measured.latencyNs, 1);
+  const int64_t moving = std::max<int64_t>(median(bothNs) - measured.latencyNs, 1);
+  measured.latencyNs += 2 * median(handOverNs);
   measured.duplexBytesPerSec = 2e9 * static_cast<double>(*largest) / static_cast<double>(moving);
   return measured;
 }

@@ -52,6 +52,9 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--machine", options.machine, "preset or machine file: " + joined(machinePresetNames()))
       ->capture_default_str()
       ->group(kPlanning);
+  app.add_option("--device", options.device, "run every operator there, instead of placing them")
+      ->type_name("NAME")
+      ->group(kPlanning);
   app.add_option("--memory", options.memory,
                  "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
       ->type_name("LIMIT")

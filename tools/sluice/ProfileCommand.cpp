@@ -8,15 +8,20 @@
 #include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
+#include "sluice/Codegen/Artifact.h"
+#include "sluice/Codegen/Target.h"
 #include "sluice/Cost/Profile.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
 namespace sluice::driver {
 namespace {
@@ -24,65 +29,172 @@ namespace {
 struct Options {
   std::string model, output, format = "text";
   int64_t repeat = 10;
+  bool again = false;
   CompileOptions compile;
 };
 
-/// Times by what was measured: (signature, device).
-using Samples = std::map<std::pair<std::string, std::string>, std::vector<int64_t>>;
+/// The model with all operators on one device.
+struct Subject {
+  DeviceId device;
+  std::unique_ptr<Compilation> compilation;
+  std::optional<TemporaryDirectory> directory = {};
+  std::optional<RunSession> session = {};
+  std::vector<HostTensor> inputs = {}, outputs = {};
+  std::map<std::string_view, OperatorId> operators = {};
+  std::string leftOut = {}; ///< Why it cannot be measured.
+
+  const Device &described() const { return compilation->machine().device(device); }
+};
+
+using Key = std::pair<std::string, std::string>; ///< What was measured: (signature, device).
+
+struct Samples {
+  OperatorShape shape;
+  std::vector<int64_t> ns;
+};
+
+/// Whether a profile has all that runs on the subject's device.
+bool isMeasured(const Profile &profile, const Subject &subject) {
+  const std::string device = deviceKey(subject.described());
+  const std::span<const Operator> operators = subject.compilation->graph().operators();
+  return std::all_of(operators.begin(), operators.end(), [&](const Operator &op) {
+    return op.signature.empty() || profile.operators.contains({op.signature, device});
+  });
+}
+
+Status open(Subject &subject, int threads) {
+  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
+  if (!made)
+    return propagate(made);
+  subject.directory.emplace(std::move(*made));
+  const std::string directory = subject.directory->file("model");
+  if (Status status = linkToRun(*subject.compilation, directory); !status)
+    return status;
+  Expected<RunSession> session = RunSession::open(directory, threads, /*trace=*/true);
+  if (!session)
+    return propagate(session);
+  subject.session.emplace(std::move(*session));
+  const sluice_model &model = subject.session->model();
+  Expected<std::vector<HostTensor>> inputs = makeInputs(model, std::vector<GivenInput>(model.num_inputs));
+  if (!inputs)
+    return propagate(inputs);
+  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
+  if (!outputs)
+    return propagate(outputs);
+  subject.inputs = std::move(*inputs);
+  subject.outputs = std::move(*outputs);
+  const Graph &graph = subject.compilation->graph();
+  for (size_t i = 0; i < graph.numOperators(); ++i)
+    subject.operators.emplace(graph.op(OperatorId(i)).name, OperatorId(i));
+  return {};
+}
 
 /// Adds the last step's launches.
-void takeSamples(const RunSession &session, const Compilation &compilation,
-                 const std::map<std::string_view, OperatorId> &operators, Samples &samples) {
-  const sluice_model &model = session.model();
+void takeSamples(const Subject &subject, std::map<Key, Samples> &samples) {
+  const sluice_model &model = subject.session->model();
+  const Compilation &compilation = *subject.compilation;
   const Plan &plan = compilation.result().plan;
-  for (const sluice_command_time &time : session.commandTimes()) {
+  for (const sluice_command_time &time : subject.session->commandTimes()) {
     if (time.op == UINT32_MAX)
       continue;
-    auto found = operators.find(model.op_names[time.op]);
-    if (found == operators.end())
+    auto found = subject.operators.find(model.op_names[time.op]);
+    if (found == subject.operators.end())
       continue;
     const Operator &op = compilation.graph().op(found->second);
     if (op.signature.empty())
       continue;
     const Device &device = compilation.machine().device(plan.placement[found->second.index()]);
-    samples[{op.signature, deviceKey(device)}].push_back(std::max<int64_t>(time.end_ns - time.start_ns, 1));
+    Samples &of = samples[{op.signature, deviceKey(device)}];
+    if (of.ns.empty())
+      of.shape = shapeOf(compilation.graph(), found->second);
+    of.ns.push_back(std::max<int64_t>(time.end_ns - time.start_ns, 1));
   }
 }
 
-Profile summarize(Samples samples) {
-  Profile profile;
-  for (auto &[key, times] : samples) {
-    std::sort(times.begin(), times.end());
-    const size_t count = times.size();
-    profile.operators[key] = {times[count / 2], times[count * 3 / 4] - times[count / 4], static_cast<int64_t>(count)};
+void summarize(std::map<Key, Samples> samples, Profile &profile) {
+  for (auto &[key, of] : samples) {
+    std::sort(of.ns.begin(), of.ns.end());
+    const size_t count = of.ns.size();
+    profile.operators[key] = {of.ns[count / 2], of.ns[count * 3 / 4] - of.ns[count / 4], static_cast<int64_t>(count),
+                              std::move(of.shape)};
   }
-  return profile;
+}
+
+/// One for each kind of device that computes, or of the one asked for.
+Expected<std::vector<Subject>> makeSubjects(const Options &options, const CompilerOptions &resolved) {
+  Expected<Machine> machine = loadMachine(resolved.machine);
+  if (!machine)
+    return propagate(machine);
+  std::vector<std::string> names, keys;
+  for (DeviceId id : machine->computeDevices()) {
+    const Device &device = machine->device(id);
+    if (resolved.device.empty() && std::find(keys.begin(), keys.end(), deviceKey(device)) == keys.end()) {
+      names.push_back(device.name);
+      keys.push_back(deviceKey(device));
+    }
+  }
+  if (!resolved.device.empty())
+    names.push_back(resolved.device);
+  std::vector<Subject> subjects;
+  for (const std::string &name : names) {
+    CompilerOptions own = resolved;
+    own.device = name;
+    Expected<std::unique_ptr<Compilation>> created = Compilation::create(options.model, std::move(own));
+    if (!created)
+      return propagate(created);
+    if (Status status = (*created)->run(Phase::Fuse); !status)
+      return propagate(status);
+    size_t device = 0;
+    while ((*created)->machine().devices[device].name != name)
+      ++device;
+    subjects.push_back({DeviceId(device), std::move(*created)});
+  }
+  return subjects;
+}
+
+/// What an earlier run has left, unless it was made elsewhere or is not wanted.
+Expected<Profile> readEarlier(const Options &options, const CompilerOptions &resolved) {
+  Expected<TargetSpec> target = resolveTarget(resolved.target);
+  if (!target)
+    return propagate(target);
+  Profile fresh;
+  fresh.origin = concat(compilerVersion(), ", ", target->tune, ", ", target->cpu, " ", target->required);
+  std::error_code ignored;
+  if (options.again || !std::filesystem::exists(options.output, ignored))
+    return fresh;
+  Expected<Json> json = readJsonFile(options.output);
+  Expected<Profile> earlier =
+      json ? profileFromJson(JsonReader(*json, options.output + ":")) : Expected<Profile>(propagate(json));
+  if (!earlier)
+    return makeError(ErrorCode::InvalidInput, earlier.error().message, ": '", options.output,
+                     "' is there and no profile to add to, give another file with -o or --again");
+  return earlier->origin == fresh.origin ? std::move(*earlier) : fresh;
 }
 
 /// The operators that take longest, all of one signature together.
-void printProfile(const Compilation &compilation, const Profile &profile) {
+void printProfile(const std::vector<Subject> &subjects, const Profile &profile) {
   struct Row {
     std::string name, kind, device;
     int64_t count = 0, medianNs = 0, spreadNs = 0, plannedNs = 0;
   };
-  std::map<std::pair<std::string, std::string>, Row> rows;
-  const Graph &graph = compilation.graph();
-  for (size_t i = 0; i < graph.numOperators(); ++i) {
-    const Operator &op = graph.op(OperatorId(i));
-    const DeviceId placed = compilation.result().plan.placement[i];
-    const Device &device = compilation.machine().device(placed);
-    auto measured = profile.operators.find({op.signature, deviceKey(device)});
-    if (measured == profile.operators.end())
-      continue;
-    Row &row = rows[measured->first];
-    if (row.count++ == 0)
-      row = {op.name,
-             op.kind,
-             device.name,
-             1,
-             measured->second.medianNs,
-             measured->second.spreadNs,
-             compilation.costs().timeNs(OperatorId(i), placed)};
+  std::map<Key, Row> rows;
+  for (const Subject &subject : subjects) {
+    const Graph &graph = subject.compilation->graph();
+    for (size_t i = 0; i < graph.numOperators(); ++i) {
+      const Operator &op = graph.op(OperatorId(i));
+      auto measured = profile.operators.find({op.signature, deviceKey(subject.described())});
+      if (measured == profile.operators.end())
+        continue;
+      Row &row = rows[measured->first];
+      if (row.count++ == 0)
+        row = {op.name,
+               op.kind,
+               subject.described().name,
+               1,
+               measured->second.medianNs,
+               measured->second.spreadNs,
+               subject.compilation->costs().timeNs(OperatorId(i), subject.device)};
+    }
   }
   std::vector<Row> sorted;
   for (auto &[key, row] : rows)
@@ -97,6 +209,9 @@ void printProfile(const Compilation &compilation, const Profile &profile) {
   table.print();
   if (sorted.size() > 20)
     std::cout << "and " << sorted.size() - 20 << " more\n";
+  for (const Subject &subject : subjects)
+    if (!subject.leftOut.empty())
+      printLine("left out", concat(subject.described().name, ": ", subject.leftOut));
 }
 
 void printLinks(const Machine &machine, const Profile &profile) {
@@ -122,61 +237,84 @@ void printLinks(const Machine &machine, const Profile &profile) {
   table.print();
 }
 
+/// Runs what is not measured yet, the devices in turns: what disturbs one disturbs all.
+Status measureOperators(const Options &options, std::vector<Subject> &subjects, Profile &profile) {
+  std::vector<Subject *> running;
+  Status first;
+  for (Subject &subject : subjects) {
+    if (isMeasured(profile, subject))
+      continue;
+    Status opened = open(subject, options.compile.threads());
+    if (!opened && opened.error().code != ErrorCode::Infeasible)
+      return opened;
+    if (opened) {
+      running.push_back(&subject);
+    } else {
+      subject.leftOut = opened.error().message;
+      if (first)
+        first = std::move(opened);
+    }
+  }
+  if (running.empty() && subjects.size() == 1)
+    return first;
+  std::map<Key, Samples> samples;
+  // The first step of a turn warms caches and pages, and is not counted.
+  constexpr int64_t kTurn = 5;
+  for (int64_t done = 0; done < options.repeat; done += kTurn)
+    for (Subject *subject : running)
+      for (int64_t step = 0; step <= std::min(kTurn, options.repeat - done); ++step) {
+        if (Status status = subject->session->step(subject->inputs, subject->outputs); !status)
+          return status;
+        if (step > 0)
+          takeSamples(*subject, samples);
+      }
+  summarize(std::move(samples), profile);
+  return {};
+}
+
+Status measureLinks(const Options &options, const Machine &machine, Profile &profile) {
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    const Link &link = machine.links[i];
+    LinkMeasurement &known = profile.links[{machine.memory(link.a).name, machine.memory(link.b).name}];
+    if (known.setting == linkKey(link))
+      continue;
+    Expected<LinkMeasurement> measured = measureLink(machine, LinkId(i), options.repeat);
+    if (measured) {
+      known = *measured;
+      known.setting = linkKey(link);
+      continue;
+    }
+    profile.links.erase({machine.memory(link.a).name, machine.memory(link.b).name});
+    if (measured.error().code != ErrorCode::Unsupported)
+      return propagate(measured);
+    // Too small or too slow: as the machine says it is.
+  }
+  return {};
+}
+
 Status runProfile(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
-  Expected<std::unique_ptr<Compilation>> created = Compilation::create(options.model, std::move(*resolved));
-  if (!created)
-    return propagate(created);
-  Compilation &compilation = **created;
-  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
-  if (!made)
-    return propagate(made);
-  const std::string directory = made->file("model");
-  if (Status status = linkToRun(compilation, directory); !status)
+  Expected<Profile> profile = readEarlier(options, *resolved);
+  if (!profile)
+    return propagate(profile);
+  Expected<std::vector<Subject>> subjects = makeSubjects(options, *resolved);
+  if (!subjects)
+    return propagate(subjects);
+  if (Status status = measureOperators(options, *subjects, *profile); !status)
     return status;
-  Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), /*trace=*/true);
-  if (!session)
-    return propagate(session);
-  const sluice_model &model = session->model();
-  Expected<std::vector<HostTensor>> inputs = makeInputs(model, std::vector<GivenInput>(model.num_inputs));
-  if (!inputs)
-    return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
-  if (!outputs)
-    return propagate(outputs);
-
-  std::map<std::string_view, OperatorId> operators;
-  for (size_t i = 0; i < compilation.graph().numOperators(); ++i)
-    operators.emplace(compilation.graph().op(OperatorId(i)).name, OperatorId(i));
-  Samples samples;
-  // The first step warms caches and pages, and is not counted.
-  for (int64_t step = 0; step <= options.repeat; ++step) {
-    if (Status status = session->step(*inputs, *outputs); !status)
-      return status;
-    if (step > 0)
-      takeSamples(*session, compilation, operators, samples);
-  }
-  Profile profile = summarize(std::move(samples));
-  const Machine &machine = compilation.machine();
-  for (size_t i = 0; i < machine.links.size(); ++i) {
-    Expected<LinkMeasurement> measured = measureLink(machine, LinkId(i), options.repeat);
-    if (!measured && measured.error().code == ErrorCode::Unsupported)
-      continue; // Too small or too slow: as the machine says it is.
-    if (!measured)
-      return propagate(measured);
-    const Link &link = machine.links[i];
-    profile.links[{machine.memory(link.a).name, machine.memory(link.b).name}] = *measured;
-  }
-  if (Status status = writeFileAtomically(options.output, profileToJson(profile).dump(1) + "\n"); !status)
+  const Machine &machine = subjects->front().compilation->machine();
+  if (Status status = measureLinks(options, machine, *profile); !status)
+    return status;
+  if (Status status = writeFileAtomically(options.output, profileToJson(*profile).dump(1) + "\n"); !status)
     return status;
   if (options.format == "json") {
-    printJson(profileToJson(profile));
+    printJson(profileToJson(*profile));
     return {};
   }
-  printProfile(compilation, profile);
-  printLinks(machine, profile);
+  printProfile(*subjects, *profile);
+  printLinks(machine, *profile);
   return {};
 }
 
@@ -185,12 +323,14 @@ Status runProfile(const Options &options) {
 void addProfileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("profile", "Measure a model's operators and the machine's links, for --profile");
+      app.add_subcommand("profile", "Measure a model's operators on every device, and the links, for --profile");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
-  command->add_option("-o,--output", options->output, "the measured times")->required();
+  command->add_option("-o,--output", options->output, "the measured times; what it has already is not measured again")
+      ->required();
   command->add_option("--repeat", options->repeat, "steps to measure; the median counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--again", options->again, "measure all, whatever the output file has");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   command->callback([options, &action] { action = [options] { return runProfile(*options); }; });

@@ -303,8 +303,10 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
 Json outcomeToJson(const sluice_model &model, const Outcome &outcome) {
   Json json;
   json["stepNs"] = outcome.stats.step_ns;
-  if (!outcome.repeatNs.empty())
+  if (!outcome.repeatNs.empty()) {
     json["medianNs"] = outcome.medianNs();
+    json["leastNs"] = outcome.repeatNs.front();
+  }
   json["bytesIn"] = outcome.stats.bytes_in;
   json["bytesOut"] = outcome.stats.bytes_out;
   json["plannedBytesIn"] = model.planned_bytes_in;

@@ -38,6 +38,9 @@ Expected<Phase> parsePhase(std::string_view name);
 struct CompilerOptions {
   /// A preset's name or a machine file.
   std::string machine = "host";
+  /// The device that runs every operator, but for those on strings, which stay on
+  /// the host; empty: placement decides.
+  std::string device;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
   int64_t searchTimeNs = 5'000'000'000;

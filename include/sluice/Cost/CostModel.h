@@ -9,9 +9,26 @@
 #include "sluice/Machine/Machine.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace sluice {
+
+/// What an operator's time depends on, its name left out. Bytes as stored.
+struct OperatorShape {
+  std::string kind; ///< Operator::kind; empty: not known.
+  int64_t flops = 0;
+  int64_t bytesMoved = 0; ///< Of one execution, where the operator does not say: all read and written.
+  int64_t inputBytes = 0; ///< Read, parameters and states apart.
+  int64_t parameterBytes = 0;
+  int64_t outputBytes = 0;
+  int64_t workspaceBytes = 0;
+};
+OperatorShape shapeOf(const Graph &graph, OperatorId op);
+
+/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead
+/// (Williams, Waterman and Patterson 2009; speed is an emulated device's).
+int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device);
 
 /// Injectable: solvers only ever see the table below.
 class CostModel {
@@ -21,8 +38,7 @@ public:
   virtual int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const = 0;
 };
 
-/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead
-/// (Williams, Waterman and Patterson 2009; speed is an emulated device's).
+/// rooflineTimeNs of every operator.
 class RooflineCostModel final : public CostModel {
 public:
   int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;

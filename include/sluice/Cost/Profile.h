@@ -20,13 +20,15 @@
 
 namespace sluice {
 
-/// 2 added the links' spread and samples.
-inline constexpr int kProfileSchema = 2;
+/// 2 added the links' spread and samples; 3 where it was made, operators' shapes
+/// and links' settings.
+inline constexpr int kProfileSchema = 3;
 
 struct OperatorMeasurement {
   int64_t medianNs = 0;
-  int64_t spreadNs = 0; ///< Between the quartiles.
-  int64_t samples = 0;  ///< Runs measured, at least 1.
+  int64_t spreadNs = 0;     ///< Between the quartiles.
+  int64_t samples = 0;      ///< Runs measured, at least 1.
+  OperatorShape shape = {}; ///< Of no kind before schema 3.
 };
 
 struct LinkMeasurement {
@@ -35,7 +37,12 @@ struct LinkMeasurement {
   double duplexBytesPerSec = 0; ///< Both directions together.
   double spread = 0;            ///< Between the quartiles of copies' times over the fit's.
   int64_t samples = 0;          ///< Copies measured; 0: not known (schema 1).
+  std::string setting = {};     ///< linkKey when it was measured; empty: not known.
 };
+
+/// What a machine's description enforces of a link: "free", or of a throttled one
+/// its rates and latency.
+std::string linkKey(const Link &link);
 
 /// A copy of `bytes` that was alone on its link.
 struct CopySample {
@@ -48,6 +55,8 @@ struct CopySample {
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {
+  /// Compiler and processor; times made elsewhere do not compare. Empty: not known.
+  std::string origin = {};
   /// (Operator::signature, deviceKey) -> time, launch overhead included.
   std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
   /// (memory name, memory name), as in the machine's links -> rates.

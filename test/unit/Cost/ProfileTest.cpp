@@ -13,10 +13,13 @@ using namespace sluice;
 using Catch::Contains;
 
 static const char *const kText = R"({
-  "schema": 2,
-  "operators": [{"signature": "abc", "device": "cpu/2t", "medianNs": 1234, "spreadNs": 5, "samples": 9}],
+  "schema": 3,
+  "origin": "sluice 0, a processor",
+  "operators": [{"signature": "abc", "device": "cpu/2t", "medianNs": 1234, "spreadNs": 5, "samples": 9, "kind": "conv",
+                 "flops": 100, "bytesMoved": 60, "inputBytes": 10, "parameterBytes": 20, "outputBytes": 30,
+                 "workspaceBytes": 0}],
   "links": [{"between": ["host", "gpu0"], "latencyNs": 7, "bytesPerSec": 1e10, "duplexBytesPerSec": 2.5e10,
-             "spread": 0.25, "samples": 40}]})";
+             "spread": 0.25, "samples": 40, "setting": "free"}]})";
 
 static Expected<Profile> read(const Json &json) { return profileFromJson(JsonReader(json, "p.json:")); }
 
@@ -94,12 +97,16 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
     const char *message;
   };
   const std::vector<Case> cases = {
-      {"/schema", 3, "profile schema 3 is not known"},
+      {"/schema", 4, "profile schema 4 is not known"},
+      {"/origin", 1, "p.json:origin"},
       {"/extra", 2, "'extra' is unknown"},
       {"/operators", 2, "expected an array"},
       {"/operators/0/medianNs", 0, "medianNs 0 is out of range"},
       {"/operators/0/spreadNs", -1, "spreadNs -1 is out of range"},
       {"/operators/0/samples", 0, "samples 0 is out of range"},
+      {"/operators/0/flops", -1, "flops -1 is out of range"},
+      {"/operators/0/kind", 3, "p.json:operators[0].kind"},
+      {"/links/0/setting", 3, "p.json:links[0].setting"},
       {"/operators/0/device", 0, "p.json:operators[0].device"},
       {"/operators/0/note", 0, "'note' is unknown"},
       {"/links/0/bytesPerSec", 0, "is not positive"},
@@ -122,16 +129,51 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
   CHECK_THAT(read(twice).error().message, Contains("measured twice"));
 }
 
-TEST_CASE("profiles of schema 1 know no spread of links", "[cost]") {
+TEST_CASE("profiles of schema 1 know no spread of links and no shapes", "[cost]") {
   Json json = *parseJson(kText, "");
   json["schema"] = 1;
-  json["links"][0].erase("spread");
-  json["links"][0].erase("samples");
+  json.erase("origin");
+  for (const char *key : {"spread", "samples", "setting"})
+    json["links"][0].erase(key);
+  for (const char *key :
+       {"kind", "flops", "bytesMoved", "inputBytes", "parameterBytes", "outputBytes", "workspaceBytes"})
+    json["operators"][0].erase(key);
   Expected<Profile> profile = read(json);
   REQUIRE(profile);
   CHECK(profile->links.begin()->second.samples == 0);
-  json["schema"] = 2;
+  CHECK(profile->operators.begin()->second.shape.kind.empty());
+  json["schema"] = kProfileSchema;
   CHECK(profileToJson(*profile) == json);
+}
+
+TEST_CASE("a link's key tells what its machine enforces", "[cost]") {
+  Link link;
+  CHECK(linkKey(link) == "free");
+  link.throttle = true;
+  Link slower = link;
+  slower.latencyNs *= 2;
+  CHECK(linkKey(link) != linkKey(slower));
+}
+
+TEST_CASE("an operator's shape counts what it reads by kind", "[cost]") {
+  Graph graph;
+  Tensor input, weight, out;
+  input.kind = TensorKind::Input;
+  input.bytes = 100;
+  weight.kind = TensorKind::Parameter;
+  weight.bytes = 30;
+  out.bytes = 7;
+  Operator op;
+  op.kind = "matmul";
+  op.inputs = {graph.addTensor(input), graph.addTensor(weight)};
+  op.outputs = {graph.addTensor(out)};
+  op.flops = 5;
+  const OperatorId id = graph.addOperator(op);
+  const OperatorShape shape = shapeOf(graph, id);
+  CHECK(shape.kind == "matmul");
+  CHECK((shape.inputBytes == 100 && shape.parameterBytes == 30 && shape.outputBytes == 7));
+  CHECK(shape.bytesMoved == 137);
+  CHECK(rooflineTimeNs(shape, Device()) == RooflineCostModel().operatorTimeNs(graph, id, Device()));
 }
 
 TEST_CASE("a link's latency and rate are the line through its copies", "[cost]") {
