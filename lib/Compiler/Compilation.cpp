@@ -17,7 +17,7 @@
 #include "sluice/Codegen/CompileProgram.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/PlanFile.h"
-#include "sluice/Cost/Profile.h"
+#include "sluice/Cost/LearnedCostModel.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Placement/Placement.h"
@@ -344,9 +344,8 @@ Status Compilation::State::pinToDevice() {
 }
 
 Status Compilation::State::buildProblem() {
-  RooflineCostModel roofline;
   if (options.profileFile.empty()) {
-    costs = makeCostTable(bridge.graph, machine, roofline);
+    costs = makeCostTable(bridge.graph, machine, RooflineCostModel());
   } else {
     Expected<Json> json = readJsonFile(options.profileFile);
     if (!json)
@@ -355,7 +354,8 @@ Status Compilation::State::buildProblem() {
     if (!profile)
       return propagate(profile);
     machine = withMeasuredLinks(machine, *profile);
-    costs = makeCostTable(bridge.graph, machine, ProfiledCostModel(*profile, roofline));
+    const LearnedCostModel learned(*profile, machine);
+    costs = makeCostTable(bridge.graph, machine, ProfiledCostModel(*profile, learned));
   }
   problem.graph = &bridge.graph;
   problem.machine = &machine;

@@ -21,6 +21,9 @@
 
 namespace sluice {
 
+/// A topological order of a problem that passes check().
+Expected<std::vector<OperatorId>> checkedOrder(const PlacementProblem &problem);
+
 /// Times of moving tensors between memories, over one link or by the host.
 class Routes {
 public:
@@ -67,6 +70,8 @@ struct ListSchedule {
   bool stoppedByClock = false;
   std::vector<std::pair<std::string, int64_t>> members = {};
   std::string winner = {}; ///< Of a portfolio.
+  std::vector<std::vector<DeviceId>> runnersUp = {};
+  double foldDistance = -1;
 };
 
 /// Operators that must share a device: a colocation colour, or one operator.
@@ -186,6 +191,7 @@ std::span<const std::pair<const char *, PlacementSolver>> placementHeuristics();
 
 /// Large-neighbourhood search from the best of the heuristics.
 Expected<ListSchedule> placeByNeighbourhoods(const SolverInput &input);
+Expected<ListSchedule> placeHtfMpr(const SolverInput &input);
 Expected<ListSchedule> placeExhaustively(const SolverInput &input);
 /// All of them.
 Expected<ListSchedule> placeBest(const SolverInput &input);

@@ -78,7 +78,7 @@ std::vector<std::string> placementSolverNames() {
   std::vector<std::string> names{"best"};
   for (const auto &[name, solver] : placementHeuristics())
     names.push_back(name);
-  names.insert(names.end(), {"lns", "exhaustive"});
+  names.insert(names.end(), {"lns", "htf-mpr", "exhaustive"});
   return names;
 }
 
@@ -87,6 +87,8 @@ static PlacementSolver findSolver(const std::string &name) {
     return placeBest;
   if (name == "lns")
     return placeByNeighbourhoods;
+  if (name == "htf-mpr")
+    return placeHtfMpr;
   if (name == "exhaustive")
     return placeExhaustively;
   for (const auto &[known, heuristic] : placementHeuristics())
@@ -104,6 +106,12 @@ static int64_t defaultEvaluations(const StepIndex &index) {
   return std::clamp(kWork / slower / numOps, kLeast, kMost / slower);
 }
 
+Expected<std::vector<OperatorId>> checkedOrder(const PlacementProblem &problem) {
+  if (Status status = problem.check(); !status)
+    return propagate(status);
+  return problem.graph->topologicalOrder();
+}
+
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params) {
   PlacementSolver solver = findSolver(params.solver);
   if (!solver) {
@@ -112,9 +120,7 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
       known += (known.empty() ? "" : ", ") + name;
     return makeError(ErrorCode::NotFound, "placement solver '", params.solver, "' does not exist, use one of ", known);
   }
-  if (Status status = problem.check(); !status)
-    return propagate(status);
-  Expected<std::vector<OperatorId>> topological = problem.graph->topologicalOrder();
+  Expected<std::vector<OperatorId>> topological = checkedOrder(problem);
   if (!topological)
     return propagate(topological);
 
@@ -142,6 +148,8 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
   solution.evaluations = found->evaluations;
   solution.stoppedByClock = found->stoppedByClock;
   solution.members = std::move(found->members);
+  solution.runnersUp = std::move(found->runnersUp);
+  solution.foldDistance = found->foldDistance;
   const Plan plan = planOfPlacement(index, solution.placement, solution.order);
   const Timeline timeline = simulate(*problem.graph, *problem.machine, *problem.costs, plan);
   solution.intervals.resize(topological->size());

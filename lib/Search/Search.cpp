@@ -218,7 +218,8 @@ private:
     std::vector<std::string> names{params.placementSolver};
     if (params.placementSolver == "best") {
       names = placementSolverNames();
-      std::erase_if(names, [](const std::string &name) { return name == "best" || name == "exhaustive"; });
+      std::erase_if(
+          names, [](const std::string &name) { return name == "best" || name == "htf-mpr" || name == "exhaustive"; });
     }
     const bool shared = machine.computeDevices().size() > 1;
     struct Option {

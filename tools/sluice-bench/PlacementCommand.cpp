@@ -11,7 +11,9 @@
 #include "Commands.h"
 #include "PlacementInstances.h"
 #include "sluice/Optimize/Parallel.h"
+#include "sluice/Placement/HtfMpr.h"
 #include "sluice/Placement/Offload.h"
+#include "sluice/Search/ProblemJson.h"
 #include "sluice/Support/Json.h"
 
 #include <algorithm>
@@ -32,6 +34,7 @@ namespace {
 struct Options {
   std::string suite = "families", instances, format = "text";
   std::vector<size_t> operators = {50, 200, 1000};
+  std::vector<std::string> problems;
   int64_t count = 0, evaluations = 0, proof = 50'000;
   uint64_t seed = 0;
   int threads = 0;
@@ -91,7 +94,7 @@ InstanceSpec randomSpec(uint64_t seed, size_t operators, size_t devices) {
 
 /// Makespans relative to the lower bound, means of `count` graphs of each kind.
 Status runFamilies(const Options &options, Json &rows) {
-  const std::vector<std::string> solvers = solversBut({"exhaustive"});
+  const std::vector<std::string> solvers = solversBut({"htf-mpr", "exhaustive"});
   const size_t count = options.count > 0 ? static_cast<size_t>(options.count) : 10;
   if (options.text()) {
     std::printf("%-10s %9s %5s", "family", "operators", "ccr");
@@ -148,7 +151,7 @@ Status runFamilies(const Options &options, Json &rows) {
 /// The portfolio and its members against the optimum over placements and orders.
 Status runExact(const Options &options, Json &rows) {
   const size_t count = options.count > 0 ? static_cast<size_t>(options.count) : 1000;
-  std::vector<std::string> solvers = solversBut({"exhaustive"});
+  std::vector<std::string> solvers = solversBut({"htf-mpr", "exhaustive"});
   std::vector<std::vector<double>> ratios(solvers.size(), std::vector<double>(count, 0));
   std::vector<uint8_t> proven(count);
   Status status = forEachInstance(options, count, [&](size_t i) -> Status {
@@ -206,7 +209,7 @@ Status runExact(const Options &options, Json &rows) {
 /// How often the portfolio is worse than some member, on graphs of 2 to
 /// `operators` operators; and who would have won without the others.
 Status runMembers(const Options &options, Json &rows) {
-  const std::vector<std::string> solvers = solversBut({"best"});
+  const std::vector<std::string> solvers = solversBut({"best", "htf-mpr"});
   if (options.text())
     std::printf("%10s %10s %12s %12s\n", "operators", "instances", "comparisons", "worse");
   for (size_t operators : options.operators) {
@@ -395,9 +398,56 @@ Status runInstances(const Options &options, Json &rows) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Predictors
+//===----------------------------------------------------------------------===//
+
+/// How well mappings' times are predicted: of MNIST-Softmax, and of problem files.
+Status runPredictors(const Options &options, Json &rows) {
+  if (options.text())
+    std::printf("%-24s %9s %7s %8s | %8s %8s %8s %8s\n", "graph", "operators", "devices", "mappings", "boosted",
+                "integers", "linear", "of integers");
+  auto measure = [&](const std::string &name, const PlacementProblem &problem) -> Status {
+    Expected<PredictorErrors> errors =
+        measureMappingPredictors(problem, options.count > 0 ? static_cast<size_t>(options.count) : 700, options.seed,
+                                 std::max(options.threads, 1));
+    if (!errors)
+      return propagate(errors);
+    const size_t operators = problem.graph->numOperators(), devices = problem.machine->computeDevices().size();
+    if (options.text())
+      std::printf("%-24s %9zu %7zu %8zu | %8.4f %8.4f %8.4f %8.4f\n", name.c_str(), operators, devices,
+                  errors->mappings, errors->boosted, errors->integerEncoded, errors->linear, errors->integerLinear);
+    std::fflush(stdout);
+    rows.push_back({{"graph", name},
+                    {"operators", operators},
+                    {"devices", devices},
+                    {"mappings", errors->mappings},
+                    {"boosted", errors->boosted},
+                    {"boostedIntegers", errors->integerEncoded},
+                    {"linear", errors->linear},
+                    {"linearIntegers", errors->integerLinear}});
+    return {};
+  };
+  const PlacementInstance mnist = makeMnistSoftmax();
+  if (Status status = measure("mnist-softmax", mnist.problem()); !status)
+    return status;
+  for (const std::string &path : options.problems) {
+    Expected<Json> json = readJsonFile(path);
+    if (!json)
+      return propagate(json);
+    Expected<ProblemFile> file = problemFromJson(JsonReader(*json, path + ":"));
+    if (!file)
+      return propagate(file);
+    if (Status status = measure(file->graph.name, {&file->graph, &file->machine, &file->costs, file->placement});
+        !status)
+      return status;
+  }
+  return {};
+}
+
 constexpr std::pair<const char *, Status (*)(const Options &, Json &)> kSuites[] = {
     {"families", runFamilies}, {"exact", runExact},         {"members", runMembers},
-    {"mnist", runMnist},       {"instances", runInstances},
+    {"mnist", runMnist},       {"instances", runInstances}, {"predictors", runPredictors},
 };
 
 Status runPlacement(const Options &options) {
@@ -423,7 +473,7 @@ void addPlacementCommand(CLI::App &app, Action &action) {
       ->add_option("SUITE", options->suite,
                    "families: makespans over the lower bound; exact: against optima of up to 12 operators; members: is "
                    "the portfolio ever worse than one; mnist: all mappings of a small model; instances: those "
-                   "published by Tarnawski et al.")
+                   "published by Tarnawski et al.; predictors: fold errors of mappings' predicted times")
       ->check(CLI::IsMember(suites))
       ->capture_default_str();
   command->add_option("--operators", options->operators, "sizes of families and members")
@@ -431,7 +481,9 @@ void addPlacementCommand(CLI::App &app, Action &action) {
       ->check(CLI::Range(2, 100'000))
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--count", options->count, "graphs of each kind (10), or in all (1000)")
+  command
+      ->add_option("--count", options->count,
+                   "graphs of each kind (10), or in all (1000); mappings of predictors (700)")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--evals", options->evaluations, "of the searches; their own number unless set")
       ->check(CLI::PositiveNumber);
@@ -439,6 +491,9 @@ void addPlacementCommand(CLI::App &app, Action &action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--instances", options->instances, "directory of the published instances")->type_name("DIR");
+  command->add_option("--problem", options->problems, "planning problems, of predictors ('sluice plan --dump-problem')")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   command->add_option("--seed", options->seed, "of the graphs, and of annealing")->capture_default_str();
   command->add_option("--threads", options->threads, "0: as many as the machine has")
       ->check(CLI::NonNegativeNumber)

@@ -124,17 +124,20 @@ Status runPlacement(const Options &options) {
       memories[file->machine.memories[m].name] = bytes[m];
     for (const auto &[name, time] : solution->members)
       members[name] = time;
-    printJson({{"problem", "placement"},
-               {"solver", solution->solver},
-               {"objective", solution->makespanNs},
-               {"bound", bound},
-               {"optimal", solution->optimal},
-               {"evaluations", solution->evaluations},
-               {"stoppedByClock", solution->stoppedByClock},
-               {"seconds", seconds},
-               {"operatorsPerDevice", std::move(devices)},
-               {"bytesPerMemory", std::move(memories)},
-               {"members", std::move(members)}});
+    Json json = {{"problem", "placement"},
+                 {"solver", solution->solver},
+                 {"objective", solution->makespanNs},
+                 {"bound", bound},
+                 {"optimal", solution->optimal},
+                 {"evaluations", solution->evaluations},
+                 {"stoppedByClock", solution->stoppedByClock},
+                 {"seconds", seconds},
+                 {"operatorsPerDevice", std::move(devices)},
+                 {"bytesPerMemory", std::move(memories)},
+                 {"members", std::move(members)}};
+    if (solution->foldDistance >= 0)
+      json["foldDistance"] = solution->foldDistance;
+    printJson(json);
     return {};
   }
   printLine("makespan", concat(solution->makespanNs, " ns (", formatDuration(solution->makespanNs), ")",
@@ -145,6 +148,10 @@ Status runPlacement(const Options &options) {
   printLine("seconds", concat(seconds));
   for (size_t i = 0; i < perDevice.size(); ++i)
     printLine(concat("on ", file->machine.devices[i].name), concat(perDevice[i], " operators"));
+  if (solution->foldDistance >= 0)
+    printLine("predictor", concat("orders ", 100 * solution->foldDistance,
+                                  "% of the pairs of mappings it has not seen "
+                                  "the wrong way round"));
   for (const auto &[name, time] : solution->members)
     printLine(name, concat(time, " ns"));
   return {};

@@ -10,7 +10,7 @@
 #include "RunSession.h"
 #include "sluice/Codegen/Artifact.h"
 #include "sluice/Codegen/Target.h"
-#include "sluice/Cost/Profile.h"
+#include "sluice/Cost/LearnedCostModel.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -292,6 +292,24 @@ Status measureLinks(const Options &options, const Machine &machine, Profile &pro
   return {};
 }
 
+/// How well times of operators never measured are predicted from this profile.
+void printPredictor(const Machine &machine, const Profile &profile) {
+  const std::vector<PredictorQuality> qualities = measurePredictor(profile, machine);
+  if (qualities.empty())
+    return;
+  auto factor = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2fx", value);
+    return std::string(text);
+  };
+  std::cout << '\n';
+  Table table({"predictor", "operators", "off by", "linear", "roofline"});
+  for (const PredictorQuality &quality : qualities)
+    table.add({quality.device, concat(quality.operators), factor(quality.learned), factor(quality.linear),
+               factor(quality.roofline)});
+  table.print();
+}
+
 Status runProfile(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
@@ -315,6 +333,7 @@ Status runProfile(const Options &options) {
   }
   printProfile(*subjects, *profile);
   printLinks(machine, *profile);
+  printPredictor(machine, *profile);
   return {};
 }
 

@@ -33,6 +33,7 @@ inline constexpr int64_t kInfeasibleObjective = std::numeric_limits<int64_t>::ma
 
 enum class Selection : uint8_t {
   Softmax,    ///< Softmax over (best ever - objective) / best ever.
+  Reciprocal, ///< With probabilities as 1 / objective.
   Tournament, ///< The best of `tournamentSize` drawn at random.
 };
 
@@ -141,11 +142,15 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
     size_t kept = std::min(std::max<size_t>(params.elites, 1), params.population);
     std::vector<size_t> order(members.size() - kept);
     std::iota(order.begin(), order.end(), kept);
-    if (params.selection == Selection::Softmax) {
+    if (params.selection != Selection::Tournament) {
       std::vector<double> score(members.size());
       double best = std::max(1.0, static_cast<double>(result.objective));
-      for (size_t i : order)
-        score[i] = (best - static_cast<double>(members[i].objective)) / best - std::log(-std::log1p(-rng.uniform()));
+      for (size_t i : order) {
+        const double objective = static_cast<double>(members[i].objective);
+        const double logit =
+            params.selection == Selection::Softmax ? (best - objective) / best : -std::log(std::max(objective, 1.0));
+        score[i] = logit - std::log(-std::log1p(-rng.uniform()));
+      }
       std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score[a] > score[b]; });
     } else {
       // Members are sorted: the least index wins a tournament.

@@ -54,6 +54,11 @@ struct PlacementSolution {
   bool stoppedByClock = false;
   /// Of `best`: what each member reached; members that found none are left out.
   std::vector<std::pair<std::string, int64_t>> members = {};
+  /// Of `htf-mpr`: the other placements of its last round, the fastest first.
+  std::vector<std::vector<DeviceId>> runnersUp = {};
+  /// Of `htf-mpr`: its predictor's five-fold normalised Kendall tau distance; else
+  /// negative.
+  double foldDistance = -1;
 };
 
 struct PlacementParams {
@@ -69,7 +74,7 @@ struct PlacementParams {
 
 /// Names solvePlacement knows, the default first.
 ///  best           the portfolio: the least simulated makespan among all below
-///                 (of `exhaustive` as far as its steps reach)
+///                 but htf-mpr (of `exhaustive` as far as its steps reach)
 ///  heft           upward ranks with mean communication, insertion into idle
 ///                 slots (Topcuoglu, Hariri and Wu 2002, section 4.1)
 ///  heft-no-comm   the same blind to communication and without insertion
@@ -91,6 +96,8 @@ struct PlacementParams {
 ///  lns            large-neighbourhood search: moves of operators between
 ///                 devices and within the order, taken by late acceptance
 ///                 (Burke and Bykov 2017), from the best of those above
+///  htf-mpr        a genetic search over a learned predictor of mappings' times
+///                 (Albaqsami's thesis, chapters 4 to 6): see HtfMpr.h
 ///  exhaustive     an optimum over placements and orders, by branch and bound:
 ///                 at most 12 operators
 std::vector<std::string> placementSolverNames();
