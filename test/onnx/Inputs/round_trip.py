@@ -116,20 +116,28 @@ def check(path):
     return "checked"
 
 
+def importing(sluice, model, data, output):
+    """Imports a model into `output`; the options that took."""
+    options = bindings(sluice, model, data)
+    command = [sluice, "compile", model, "--compile-to", "import", "-o", output]
+    try:
+        call(command + options)
+    except Failure as failure:
+        if "not known before the model runs" not in str(failure):
+            raise
+        options += values(sluice, model, data)
+        call(command + options)
+    return options
+
+
 def round_trip(sluice, work, model):
     base = os.path.join(work, "round-trip")
     file, options = model, []
     if os.path.isdir(model):
-        file, data = os.path.join(model, "model.onnx"), os.path.join(model, "test_data_set_0")
-        options = bindings(sluice, file, data)
-    command = [sluice, "compile", file, "--compile-to", "import", "-o", base + ".0.mlir"]
-    try:
-        call(command + options)
-    except Failure as failure:
-        if "not known before the model runs" not in str(failure) or not os.path.isdir(model):
-            raise
-        options += values(sluice, file, data)
-        call(command + options)
+        file = os.path.join(model, "model.onnx")
+        options = importing(sluice, file, os.path.join(model, "test_data_set_0"), base + ".0.mlir")
+    else:
+        call([sluice, "compile", file, "--compile-to", "import", "-o", base + ".0.mlir"])
     call([sluice, "export", file, "-o", base + ".1.onnx"] + options)
     call([sluice, "compile", base + ".1.onnx", "--compile-to", "import", "-o", base + ".1.mlir"])
     call([sluice, "export", base + ".1.onnx", "-o", base + ".2.onnx"])
