@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -137,12 +138,12 @@ struct ConvertKernels : PassWrapper<ConvertKernels, OperationPass<ModuleOp>> {
 
 void registerCodegenDialects(DialectRegistry &registry) {
   registry.insert<LLVM::LLVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                  index::IndexDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+                  gpu::GPUDialect, index::IndexDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
 
-Status lowerKernelsToLLVM(ModuleOp module) {
+Status lowerKernelsToLLVM(ModuleOp module, MathLibrary library) {
   MLIRContext *context = module.getContext();
   std::string diagnostics;
   ScopedDiagnosticHandler capture(context, [&](Diagnostic &diagnostic) {
@@ -159,7 +160,8 @@ Status lowerKernelsToLLVM(ModuleOp module) {
   // Half-lowered, an llvm.mlir.addressof may name what is a func.func still.
   passes.enableVerifier(false);
   passes.addNestedPass<func::FuncOp>(std::make_unique<SimplifyKernel>());
-  passes.addPass(std::make_unique<CallLibm>());
+  if (library == MathLibrary::Libm)
+    passes.addPass(std::make_unique<CallLibm>());
   passes.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
   passes.addPass(std::make_unique<ConvertKernels>());
   passes.addPass(createReconcileUnrealizedCastsPass());

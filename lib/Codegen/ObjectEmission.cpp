@@ -4,15 +4,15 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/ObjectEmission.h"
 
+#include "Optimize.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -53,40 +53,12 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   return machine;
 }
 
-/// One part: LLVM's own pipeline, then machine code.
+/// One part.
 Expected<std::string> compile(llvm::Module &module, const TargetSpec &target, int optLevel) {
   Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target, optLevel);
   if (!machine)
     return propagate(machine);
-
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
-  tuning.LoopInterleaving = optLevel >= 2;
-  llvm::PassBuilder builder(machine->get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::OptimizationLevel level = optLevel >= 3   ? llvm::OptimizationLevel::O3
-                                  : optLevel == 2 ? llvm::OptimizationLevel::O2
-                                                  : llvm::OptimizationLevel::O1;
-  if (optLevel == 0)
-    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(module, modules);
-  else
-    builder.buildPerModuleDefaultPipeline(level).run(module, modules);
-
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager emission;
-  if ((*machine)->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return makeError(ErrorCode::Internal, "the code generator for '", target.triple, "' writes no objects");
-  emission.run(module);
-  return std::string(bytes.begin(), bytes.end());
+  return optimizeAndEmit(module, **machine, optLevel, llvm::CodeGenFileType::ObjectFile);
 }
 
 /// What the whole library shares: who is visible, and how code is tuned.

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/Target.h"
 
+#include "sluice/Codegen/GridLowering.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/TargetParser/Host.h"
@@ -26,9 +28,7 @@ constexpr std::array kUsefulFeatures = {
     "avx512bf16", "avxvnni", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq",
     "avx512fp16"};
 
-} // namespace
-
-Expected<TargetSpec> resolveTarget(std::string_view name) {
+Expected<TargetSpec> resolveCpu(std::string_view name) {
   TargetSpec spec;
   std::string_view asked = name.starts_with("cpu:") ? name.substr(4) : name;
   spec.name = asked;
@@ -63,6 +63,55 @@ Expected<TargetSpec> resolveTarget(std::string_view name) {
   spec.hasFma = has("fma");
   spec.hasF16Conversion = has("f16c");
   spec.hasVnni = has("avx512vnni") || has("avxvnni");
+  return spec;
+}
+
+Status addGpu(TargetSpec &spec, std::string_view asked) {
+  if (asked == "emulated") {
+    spec.emulatesGrids = true;
+    return {};
+  }
+  std::string known;
+  for (unsigned architecture : deviceArchitectures()) {
+    std::string name = "sm_" + std::to_string(architecture);
+    if (name == asked) {
+      spec.architectures.push_back(architecture);
+      return {};
+    }
+    known += "cuda:" + name + ", ";
+  }
+  return makeError(ErrorCode::InvalidInput, "unknown target 'cuda:", asked, "', give ", known, "or cuda:emulated");
+}
+
+} // namespace
+
+Expected<TargetSpec> resolveTarget(std::string_view names) {
+  constexpr std::string_view kCuda = "cuda:";
+  std::string_view cpu;
+  TargetSpec gpus;
+  for (bool more = true; more;) {
+    size_t comma = names.find(',');
+    std::string_view name = names.substr(0, comma);
+    more = comma != std::string_view::npos;
+    names = more ? names.substr(comma + 1) : "";
+    if (name.starts_with(kCuda) || name.starts_with("sm_")) {
+      if (Status added = addGpu(gpus, name.starts_with(kCuda) ? name.substr(kCuda.size()) : name); !added)
+        return propagate(added);
+      continue;
+    }
+    if (!cpu.empty())
+      return makeError(ErrorCode::InvalidInput, "targets '", cpu, "' and '", name,
+                       "' are both CPUs, give one, and GPUs as cuda:sm_80");
+    cpu = name.empty() ? std::string_view("cpu:") : name;
+  }
+  Expected<TargetSpec> spec = resolveCpu(cpu.empty() ? "native" : cpu);
+  if (!spec)
+    return spec;
+  spec->architectures = std::move(gpus.architectures);
+  spec->emulatesGrids = gpus.emulatesGrids;
+  std::sort(spec->architectures.begin(), spec->architectures.end());
+  spec->architectures.erase(std::unique(spec->architectures.begin(), spec->architectures.end()),
+                            spec->architectures.end());
   return spec;
 }
 

@@ -15,6 +15,7 @@
 #include "passes/Gradients.h"
 #include "passes/Passes.h"
 #include "sluice/Codegen/CompileProgram.h"
+#include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Cost/LearnedCostModel.h"
@@ -124,11 +125,16 @@ struct Compilation::State {
   Status differentiate();
   Status fuse();
   Status buildProblem();
-  Status pinStrings();
+  bool runsGrids(const Device &device) const {
+    return device.kind == DeviceKind::Cuda || (device.kind == DeviceKind::Emulated && target.emulatesGrids);
+  }
+  Status chooseGpuTargets();
+  Status pinToHost();
   Status pinToDevice();
   Status search();
   void layOutParameters(ExecBinding &binding);
   Status buildProgram();
+  Status lowerKernels();
   Status dump(Phase phase);
   Status runPhase(Phase phase);
 };
@@ -165,6 +171,8 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   if (!target)
     return propagate(target);
   state.target = std::move(*target);
+  if (Status chosen = state.chooseGpuTargets(); !chosen)
+    return propagate(chosen);
   Expected<ModelFile> model = ModelFile::open(modelPath);
   if (!model)
     return propagate(model);
@@ -305,18 +313,45 @@ Status Compilation::State::fuse() {
   return buildProblem();
 }
 
-/// What reads or writes text runs where the host's memory is.
-Status Compilation::State::pinStrings() {
+/// Every GPU target has a device, and every GPU a target: those of the presets where none is named.
+Status Compilation::State::chooseGpuTargets() {
+  auto has = [&](DeviceKind kind) {
+    return llvm::any_of(machine.devices, [&](const Device &device) { return device.kind == kind; });
+  };
+  if (!target.architectures.empty() && !has(DeviceKind::Cuda))
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no device for target 'cuda:sm_",
+                     target.architectures.front(), "', give one with a GPU, option '--machine'");
+  if (target.emulatesGrids && !has(DeviceKind::Emulated))
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' has no device for target 'cuda:emulated', give --machine emulated");
+  if (target.architectures.empty() && has(DeviceKind::Cuda))
+    target.architectures = {70, 80, 90};
+  return {};
+}
+
+/// What reads or writes text, or is no grid for a device that runs grids alone, runs where the host's memory is.
+Status Compilation::State::pinToHost() {
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto host = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
+  bool hasGrids = llvm::any_of(devices, [&](DeviceId id) { return runsGrids(machine.device(id)); });
+  llvm::StringMap<std::string> problems; // By kernel: emission is what finds them.
   for (size_t i = 0; i < bridge.operators.size(); ++i) {
-    if (!dataflow::usesStrings(bridge.operators[i]))
+    Operation *op = bridge.operators[i];
+    std::string why;
+    if (dataflow::usesStrings(op)) {
+      why = "works on strings, which stay in the host's memory";
+    } else if (hasGrids) {
+      auto [entry, isNew] = problems.try_emplace(kernelKey(op, bridge.operandSlots[i]));
+      if (isNew)
+        entry->second = dataflow::gridProblem(op);
+      why = entry->second;
+    }
+    if (why.empty())
       continue;
-    const std::vector<DeviceId> devices = machine.computeDevices();
-    auto host = std::find_if(devices.begin(), devices.end(),
-                             [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
     if (host == devices.end())
-      return makeError(ErrorCode::Unsupported, "operator '", bridge.graph.operators()[i].name,
-                       "' works on strings, which stay in the host's memory, and no device of machine '", machine.name,
-                       "' computes there, compile for 'host'");
+      return makeError(ErrorCode::Unsupported, "operator '", bridge.graph.operators()[i].name, "' ", why,
+                       ", and no device of machine '", machine.name,
+                       "' computes there, compile for 'host' or let the machine's CPU compute");
     problem.placement.resize(bridge.operators.size());
     problem.placement[i] = *host;
   }
@@ -362,7 +397,7 @@ Status Compilation::State::buildProblem() {
   problem.costs = &costs;
   for (const Memory &memory : machine.memories)
     problem.capacityBytes.push_back(memory.capacityBytes);
-  if (Status pinned = pinStrings(); !pinned)
+  if (Status pinned = pinToHost(); !pinned)
     return pinned;
   if (Status pinned = pinToDevice(); !pinned)
     return pinned;
@@ -480,12 +515,6 @@ void Compilation::State::layOutParameters(ExecBinding &binding) {
 
 /// Kernels, one for each distinct operator, and the exec program.
 Status Compilation::State::buildProgram() {
-  // Planning needs no code for a device; a program does.
-  for (size_t i = 0; i < bridge.operators.size(); ++i)
-    if (const Device &device = machine.device(result->plan.placement[i]); device.kind == DeviceKind::Cuda)
-      return makeError(ErrorCode::Unsupported, "no code can be generated for device '", device.name, "' of machine '",
-                       machine.name, "', operator '", bridge.graph.operators()[i].name,
-                       "', use 'sluice plan' for it or compile for 'host' or 'emulated'");
   program = ModuleOp::create(UnknownLoc::get(context.get()), modelName);
   std::string problemText;
   ScopedDiagnosticHandler capture(context.get(), [&](Diagnostic &diagnostic) {
@@ -498,10 +527,14 @@ Status Compilation::State::buildProgram() {
   llvm::StringMap<std::string> symbols;
   for (size_t i = 0; i < bridge.operators.size(); ++i) {
     Operation *op = bridge.operators[i];
-    auto [entry, isNew] = symbols.try_emplace(kernelKey(op, bridge.operandSlots[i]));
+    auto form = runsGrids(machine.device(result->plan.placement[i])) ? dataflow::KernelForm::Grids
+                                                                     : dataflow::KernelForm::Chunks;
+    std::string key = kernelKey(op, bridge.operandSlots[i]);
+    auto [entry, isNew] = symbols.try_emplace(form == dataflow::KernelForm::Grids ? key + "|grids" : key);
     if (isNew) {
       entry->second = concat("kernel", symbols.size() - 1);
-      if (failed(dataflow::KernelEmitter::emit(op, entry->second, *program, vectorTarget(), bridge.operandSlots[i])))
+      if (failed(
+              dataflow::KernelEmitter::emit(op, entry->second, *program, vectorTarget(), bridge.operandSlots[i], form)))
         return makeError(ErrorCode::Internal, problemText, ", operator '", bridge.graph.operators()[i].name, "'");
     }
     binding.kernels.push_back(entry->second);
@@ -544,6 +577,23 @@ Status Compilation::State::dump(Phase phase) {
   return writeFileAtomically(concat(options.dumpPhases, "/", index, "-", phaseNames()[index], ".mlir"), text + "\n");
 }
 
+/// With phases dumped, PTX is beside the IR, where it can be read.
+Status Compilation::State::lowerKernels() {
+  Expected<std::vector<DeviceCode>> codes = lowerGrids(*program, {target.architectures, target.emulatesGrids});
+  if (!codes)
+    return propagate(codes);
+  if (!options.dumpPhases.empty())
+    for (const DeviceCode &code : *codes)
+      if (Status written =
+              writeFileAtomically(concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Codegen), "-",
+                                         phaseNames()[static_cast<unsigned>(Phase::Codegen)], ".sm_",
+                                         code.architecture, ".ptx"),
+                                  code.ptx);
+          !written)
+        return written;
+  return lowerKernelsToLLVM(*program);
+}
+
 Status Compilation::State::runPhase(Phase phase) {
   switch (phase) {
   case Phase::Import:
@@ -562,7 +612,7 @@ Status Compilation::State::runPhase(Phase phase) {
   case Phase::Exec:
     return buildProgram();
   case Phase::Codegen:
-    return lowerKernelsToLLVM(*program);
+    return lowerKernels();
   }
   return {};
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Device.h"
+#include "Grid.h"
 #include "Strings.h"
 #include "ThreadPool.h"
 #include "Wait.h"
@@ -38,6 +39,10 @@ public:
     env.string_function = [](void *strings, uint32_t function, void *const *args, const void *settings, int64_t bytes) {
       return runStringFunction(*static_cast<TextStore *>(strings), function, args,
                                {static_cast<const char *>(settings), static_cast<size_t>(bytes)});
+    };
+    env.grids = &pool;
+    env.launch_grid = [](void *pool, const sluice_grid *grid, void **args) {
+      return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
     };
   }
   Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {

@@ -9,8 +9,6 @@
 using namespace mlir;
 using namespace sluice;
 
-static constexpr llvm::StringLiteral kStringsName = "sluice.strings";
-
 LLVM::GlobalOp ConstantTables::addGlobal(StringRef name, Type type, Attribute value) {
   auto global = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, value);
   global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
@@ -87,13 +85,13 @@ Value ConstantTables::string(StringRef text) {
     strings += text;
     strings += '\0';
   }
-  Value base = LLVM::AddressOfOp::create(builder, loc, ptr(), kStringsName);
+  Value base = LLVM::AddressOfOp::create(builder, loc, ptr(), stringsName);
   return LLVM::GEPOp::create(builder, loc, ptr(), builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found->second)});
 }
 
 void ConstantTables::finish() {
   if (!strings.empty())
-    addGlobal(kStringsName, LLVM::LLVMArrayType::get(builder.getI8Type(), strings.size()),
+    addGlobal(stringsName, LLVM::LLVMArrayType::get(builder.getI8Type(), strings.size()),
               builder.getStringAttr(strings));
 }

@@ -50,7 +50,9 @@ private:
 /// Builds internal constant globals with C's layout.
 class ConstantTables {
 public:
-  ConstantTables(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  /// `stringsName`: of the global that holds the strings.
+  ConstantTables(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef stringsName = "sluice.strings")
+      : builder(builder), loc(loc), stringsName(stringsName) {}
 
   mlir::Type i32() { return builder.getI32Type(); }
   mlir::Type i64() { return builder.getI64Type(); }
@@ -89,7 +91,7 @@ private:
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  std::string strings;
+  std::string stringsName, strings;
   llvm::StringMap<int64_t> stringStarts;
 };
 

@@ -25,7 +25,7 @@ constexpr int64_t kGrainElements = 16384;
 /// operands that the result may take the place of.
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
-/// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function }.
+/// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function; ... }.
 constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvStringFunction = 32;
 
 Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
@@ -35,16 +35,20 @@ Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
 }
 } // namespace
 
-KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, ModuleOp module, StringRef symbol)
-    : kernelOp(op), vectorTarget(target), module(module), symbol(symbol), b(op->getContext()), location(op->getLoc()),
-      entryBuilder(op->getContext()) {}
+KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, ModuleOp module,
+                             StringRef symbol)
+    : kernelOp(op), vectorTarget(target), form(form), module(module), symbol(symbol), b(op->getContext()),
+      location(op->getLoc()), entryBuilder(op->getContext()) {
+  if (inGrids())
+    vectorTarget.lanesF32 = 1;
+}
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
-                                  ArrayRef<unsigned> slots) {
+                                  ArrayRef<unsigned> slots, KernelForm form) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  KernelEmitter emitter(op, target, module, symbol);
+  KernelEmitter emitter(op, target, form, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
@@ -83,7 +87,7 @@ void KernelEmitter::emitBody() {
     cast<KernelOpInterface>(anchor).emitKernel(*this);
   } else {
     for (auto [i, value] : llvm::enumerate(yielded))
-      emitLoops(i, value);
+      inGrids() ? emitGridLoops(i, value) : emitLoops(i, value);
   }
   if (!status)
     status = arith::ConstantIntOp::create(entryBuilder, location, 0, 32);
@@ -188,11 +192,13 @@ Value KernelEmitter::address(Value base, Type elementType, Value linear) {
 }
 
 Value KernelEmitter::load(Value base, Type elementType, Value linear, int64_t lanes) {
-  return emitLoad(b, location, address(base, elementType, linear), elementType, lanes);
+  return emitLoad(b, location, address(base, elementType, linear), elementType, lanes, lanes == accessLanes);
 }
 
 void KernelEmitter::store(Value base, Type elementType, Value linear, Value value) {
-  emitStore(b, location, address(base, elementType, linear), elementType, value);
+  auto type = dyn_cast<VectorType>(value.getType());
+  emitStore(b, location, address(base, elementType, linear), elementType, value,
+            type && type.getNumElements() == accessLanes);
 }
 
 Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
@@ -209,6 +215,8 @@ Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
 //===----------------------------------------------------------------------===//
 
 void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Value, Value)> body) {
+  if (inGrids())
+    return parallelRows(extent, /*length=*/1, grain, body);
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i64 = b.getI64Type();
   std::string chunkName = symbol + "_chunk" + std::to_string(numChunks);
@@ -274,6 +282,20 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
   LLVM::CallOp::create(eb, location, type,
                        ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
+}
+
+void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
+                                 function_ref<void(Value, Value, Value)> body) {
+  if (!inGrids()) {
+    parallel(rows, grain, [&](Value begin, Value end) {
+      loop(begin, end, 1, [&](Value row) { body(row, index(0), index(columns)); });
+    });
+    return;
+  }
+  parallel(rows * columns, 1, [&](Value begin, Value) {
+    SmallVector<Value> digits = delinearize(begin, {rows, columns});
+    body(digits[0], digits[1], add(digits[1], index(1)));
+  });
 }
 
 void KernelEmitter::callStringFunction(uint32_t function, StringRef settings) {

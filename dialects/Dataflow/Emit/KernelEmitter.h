@@ -13,6 +13,10 @@
 // parallel region is a function of its own over [begin, end), run by the
 // environment's parallel_for (sluice/Runtime/abi.h).
 //
+// For a device that runs grids, each parallel region is instead a function of
+// one thread, in the module's `gpu.module @device`; the entry launches it
+// through the environment's launch_grid. Grid.cpp has what differs.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 #define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
@@ -32,6 +36,26 @@ namespace sluice::dataflow {
 
 using emit::VectorTarget;
 
+/// What a kernel's parallel regions become.
+enum class KernelForm : uint8_t {
+  Chunks, ///< Functions over [begin, end), for a CPU's threads.
+  Grids,  ///< Functions of one thread of a block of a grid.
+};
+
+/// The gpu.module that holds grids' functions, and what is known of each: how
+/// many blocks of how many threads, the bytes the block shares, and whether its
+/// threads wait for each other.
+inline constexpr llvm::StringLiteral kDeviceModule = "device";
+inline constexpr llvm::StringLiteral kGridBlocks = "dataflow.blocks", kGridThreads = "dataflow.threads",
+                                     kGridShared = "dataflow.shared", kGridWaits = "dataflow.waits",
+                                     kGridOperator = "dataflow.operator";
+/// Threads that exchange values without shared memory.
+inline constexpr int64_t kWarpThreads = 32;
+
+/// Why `op` cannot run as grids; empty where it can. Text lives in the host's
+/// memory, and a GPU has no functions of f64 but sqrt and roundings.
+std::string gridProblem(mlir::Operation *op);
+
 class KernelEmitter {
 public:
   /// Emits the kernel of `op` (an operator of the dataflow dialect with static
@@ -40,11 +64,14 @@ public:
   /// memory, `slots` says for each which argument it is (numbered without gaps);
   /// empty: each its own.
   static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
-                                  const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {});
+                                  const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {},
+                                  KernelForm form = KernelForm::Chunks);
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location loc() const { return location; }
+  /// Of a grid's threads: scalars, one lane.
   const VectorTarget &target() const { return vectorTarget; }
+  bool inGrids() const { return form == KernelForm::Grids; }
 
   //===--- Reading ---------------------------------------------------------===//
 
@@ -95,6 +122,15 @@ public:
   /// A parallel loop over [0, extent) in chunks of `grain`; `body` emits the
   /// code for [begin, end) (index values) and may use nothing emitted outside.
   void parallel(int64_t extent, int64_t grain, llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
+  /// The same over `rows` x `columns` positions: `body(row, from, to)` emits the
+  /// code for columns [from, to) of one row. Chunks are of `grain` whole rows, a
+  /// grid's threads have one position each.
+  void parallelNest(int64_t rows, int64_t columns, int64_t grain,
+                    llvm::function_ref<void(mlir::Value row, mlir::Value from, mlir::Value to)> body);
+  /// parallel() for items that each fold and walk rows of `length` elements with
+  /// RowReducer: a team of a grid's threads shares an item.
+  void parallelRows(int64_t extent, int64_t length, int64_t grain,
+                    llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
   /// scf.for from `lower` to `upper`.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   void loop(int64_t lower, int64_t upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
@@ -108,6 +144,25 @@ public:
   /// An scf.if that yields the chosen branch's value.
   mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> onTrue,
                      llvm::function_ref<mlir::Value()> onFalse);
+
+  //===--- Grids -----------------------------------------------------------===//
+
+  /// A grid of `blocks` blocks of `threads` threads (a multiple of a warp, 1024
+  /// at most); `body` emits one thread's code and may use nothing emitted outside.
+  void grid(int64_t blocks, int64_t threads, llvm::function_ref<void()> body);
+  mlir::Value threadIndex(); ///< Within the block, of index type.
+  mlir::Value blockIndex();
+  /// Memory of the block: `count` elements of a compute type, aligned to 32 bytes.
+  mlir::Value sharedBuffer(mlir::Type type, int64_t count);
+  /// All threads of a block must come here.
+  void barrier();
+  /// Threads that share the current item: 1 but in parallelRows of a grid.
+  int64_t teamThreads() const { return team; }
+  mlir::Value teamPosition() { return position; }
+  /// Joins the values of a team's threads; all get the result. All must come here.
+  mlir::Value joinTeam(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
+  /// What one thread of a team does for all.
+  void once(llvm::function_ref<void()> body);
 
   /// The kernel is this call: `function` of abi.h's sluice_string_function with the operands' and results' addresses
   /// and `settings`. What it returns, the kernel does.
@@ -150,14 +205,18 @@ private:
     mlir::Value value;
   };
 
-  KernelEmitter(mlir::Operation *op, const VectorTarget &target, mlir::ModuleOp module, llvm::StringRef symbol);
+  KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, mlir::ModuleOp module,
+                llvm::StringRef symbol);
   void emitBody();
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
+  void emitGridLoops(unsigned result, mlir::Value value);
+  mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
 
   mlir::Operation *kernelOp;
   VectorTarget vectorTarget;
+  KernelForm form;
   mlir::ModuleOp module;
   std::string symbol;
   mlir::OpBuilder b;
@@ -168,6 +227,11 @@ private:
   mlir::Value status;           ///< What the kernel returns; null: 0.
   mlir::func::FuncOp chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
+  int64_t team = 1;         ///< Of the grid being emitted.
+  mlir::Value position;     ///< In the team.
+  int64_t sharedBytes = 0;  ///< Of the grid being emitted.
+  bool waits = false;       ///< The grid being emitted has barriers or exchanges.
+  int64_t accessLanes = 1;  ///< Vectors of so many elements lie at multiples of their size.
 
   /// Kernel argument number of operands (or the group's block arguments).
   llvm::DenseMap<mlir::Value, unsigned> argumentIndex;

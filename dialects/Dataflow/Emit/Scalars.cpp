@@ -248,17 +248,20 @@ static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value
   return value;
 }
 
-Value emitLoad(OpBuilder &b, Location loc, Value address, Type elementType, int64_t lanes) {
+Value emitLoad(OpBuilder &b, Location loc, Value address, Type elementType, int64_t lanes, bool whole) {
   Type storage = storageType(elementType);
-  unsigned alignment = std::max(1u, storage.getIntOrFloatBitWidth() / 8);
+  unsigned alignment = std::max(1u, storage.getIntOrFloatBitWidth() / 8) * (whole ? lanes : 1);
   Value raw = LLVM::LoadOp::create(b, loc, lanesOf(storage, lanes), address, alignment);
   return fromStorage(b, loc, elementType, raw);
 }
 
-void emitStore(OpBuilder &b, Location loc, Value address, Type elementType, Value value) {
+void emitStore(OpBuilder &b, Location loc, Value address, Type elementType, Value value, bool whole) {
   Type storage = storageType(elementType);
   unsigned alignment = std::max(1u, storage.getIntOrFloatBitWidth() / 8);
-  LLVM::StoreOp::create(b, loc, toStorage(b, loc, elementType, value), address, alignment);
+  Value raw = toStorage(b, loc, elementType, value);
+  if (auto vector = dyn_cast<VectorType>(raw.getType()); vector && whole)
+    alignment *= vector.getNumElements();
+  LLVM::StoreOp::create(b, loc, raw, address, alignment);
 }
 
 Value emitRoundTrip(OpBuilder &b, Location loc, Type elementType, Value value) {

@@ -27,10 +27,12 @@ mlir::Value emitExtreme(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type,
 mlir::Type storageType(mlir::Type elementType);
 
 /// Loads `lanes` elements of a tensor's element type as its compute type.
+/// `whole`: the address is a multiple of their size, not of an element's alone.
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
-                     int64_t lanes);
+                     int64_t lanes, bool whole = false);
 /// Converts a value of compute type to the element type and stores it.
-void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType, mlir::Value value);
+void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType, mlir::Value value,
+               bool whole = false);
 /// Rounds a value of compute type as storing it and loading it again would.
 mlir::Value emitRoundTrip(mlir::OpBuilder &b, mlir::Location loc, mlir::Type elementType, mlir::Value value);
 

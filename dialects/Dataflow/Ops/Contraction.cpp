@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Emit/Contraction.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Emit/GridProduct.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
@@ -170,12 +171,75 @@ emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
   return spec;
 }
 
+/// As tiles of a grid, any type and layout.
+static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
+  bool isFlat = isFlatMatmul(op), isPacked = op.getPackedN().has_value();
+  SmallVector<int64_t> rows(shape.batch);
+  rows.push_back(shape.m);
+  GridProduct tiles;
+  tiles.batches = isFlat ? 1 : product(shape.batch);
+  tiles.m = isFlat ? product(rows) : shape.m;
+  tiles.n = shape.n;
+  tiles.k = shape.k;
+  tiles.type = computeType(op.getType().getElementType());
+  tiles.lhsAlongK = !op.getTransposeLhs();
+  tiles.rhsAlongK = op.getTransposeRhs();
+  // Indices of a matrix of an operand, whose batch dimensions broadcast.
+  auto indices = [&](Value operand, Value batch, int64_t matrixRank) {
+    ArrayRef<int64_t> own = shapeOf(operand).drop_back(matrixRank);
+    SmallVector<Value> all = kernel.delinearize(batch, shape.batch), at;
+    for (size_t i = 0; i < own.size(); ++i)
+      at.push_back(own[i] == 1 ? kernel.index(0) : all[all.size() - own.size() + i]);
+    return at;
+  };
+  auto readLhs = [&](Value batch, Value m, Value k) {
+    SmallVector<Value> at;
+    if (isFlat) {
+      at = kernel.delinearize(m, rows);
+      at.push_back(k);
+    } else {
+      at = indices(op.getLhs(), batch, 2);
+      at.append(op.getTransposeLhs() ? std::initializer_list<Value>{k, m} : std::initializer_list<Value>{m, k});
+    }
+    return kernel.element(op.getLhs(), at);
+  };
+  auto readRhs = [&](Value batch, Value k, Value n) {
+    SmallVector<Value> at = indices(op.getRhs(), isFlat ? kernel.index(0) : batch, isPacked ? 3 : 2);
+    if (isPacked) {
+      SmallVector<Value> panel = kernel.delinearize(n, {tiles.n, shapeOf(op.getRhs()).back()});
+      at.append({panel[0], k, panel[1]});
+    } else {
+      at.append(op.getTransposeRhs() ? std::initializer_list<Value>{n, k} : std::initializer_list<Value>{k, n});
+    }
+    return kernel.element(op.getRhs(), at);
+  };
+  auto sink = [&](Value batch, Value m, Value n, Value sum) {
+    SmallVector<Value> at;
+    if (isFlat) {
+      at = kernel.delinearize(m, rows);
+    } else {
+      at = kernel.delinearize(batch, shape.batch);
+      at.push_back(m);
+    }
+    at.push_back(n);
+    kernel.store(sum, at);
+  };
+  tiles.lhs = readLhs;
+  tiles.rhs = readRhs;
+  tiles.sink = sink;
+  emitGridProduct(kernel, tiles);
+}
+
 void MatmulOp::emitKernel(KernelEmitter &kernel) {
   auto lhs = typeOf(getLhs()), rhs = typeOf(getRhs());
   MatmulShape shape = shapeOfMatmul(*this);
   Type element = getType().getElementType();
   if (elementCount(getType()) == 0)
     return;
+  if (kernel.inGrids() && shape.k > 0) {
+    emitGridMatmul(*this, kernel, shape);
+    return;
+  }
   if (!isa<FloatType>(element) || shape.k == 0) {
     emitPlainMatmul(*this, kernel, shape);
     return;
@@ -388,7 +452,151 @@ static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
   });
 }
 
+namespace {
+/// A convolution's elements by their coordinates, packed weights or not.
+struct ConvElements {
+  ConvOp op;
+  KernelEmitter &kernel;
+  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  bool last = op.getLayout() == Layout::channels_last;
+  size_t spatial = in.size() - 2, spatialAt = last ? 1 : 2;
+  int64_t groups = op.getGroups();
+  int64_t inputs = in[last ? spatial + 1 : 1] / groups, outputs = op.getOutputChannels() / groups;
+
+  SmallVector<Value> at(Value image, Value channel, ValueRange position) {
+    SmallVector<Value> at{image};
+    if (!last)
+      at.push_back(channel);
+    llvm::append_range(at, position);
+    if (last)
+      at.push_back(channel);
+    return at;
+  }
+
+  /// What a tap of a window reads; zero in the padding.
+  Value input(Value image, Value group, Value channel, ValueRange window, ValueRange tap) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    SmallVector<Value> position;
+    Value inside;
+    for (size_t d = 0; d < spatial; ++d) {
+      int64_t extent = in[spatialAt + d], tapped = op.getKernelShape()[d];
+      Value i = kernel.add(kernel.mul(window[d], op.getStrides()[d]),
+                           kernel.add(kernel.mul(tap[d], op.getDilations()[d]), kernel.index(-op.getPads()[d])));
+      bool isPadded = op.getPads()[d] != 0 || op.getPads()[spatial + d] != 0 ||
+                      (shapeOf(op.getResult())[spatialAt + d] - 1) * op.getStrides()[d] +
+                              (tapped - 1) * op.getDilations()[d] >= extent;
+      if (isPadded) {
+        // Unsigned: below zero is far above.
+        Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extent));
+        i = arith::SelectOp::create(b, loc, in, i, kernel.index(0));
+        inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
+      }
+      position.push_back(i);
+    }
+    Value value = kernel.element(op.getInput(), at(image, kernel.add(kernel.mul(group, inputs), channel), position));
+    return inside ? arith::SelectOp::create(b, loc, inside, value, emitConstant(b, loc, value.getType(), 0)) : value;
+  }
+
+  Value weight(Value group, Value output, Value channel, ValueRange tap) {
+    Value filter = kernel.add(kernel.mul(group, outputs), output);
+    if (!op.getPackedChannels()) {
+      SmallVector<Value> at{filter, channel};
+      llvm::append_range(at, tap);
+      return kernel.element(op.getWeight(), at);
+    }
+    ArrayRef<int64_t> shape = shapeOf(op.getWeight());
+    if (shape.size() == 3)
+      return kernel.element(op.getWeight(), {tap[0], tap[1], filter});
+    SmallVector<Value> panel = kernel.delinearize(output, {outputs, shape.back()});
+    return kernel.element(op.getWeight(), {group, panel[0], tap[0], tap[1], channel, panel[1]});
+  }
+};
+} // namespace
+
+/// A product of all pixels' windows and the filters, for each group.
+static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
+  ConvElements elements{op, kernel};
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  SmallVector<int64_t> taps = op.getKernelShape();
+  SmallVector<int64_t> pixels{out[0]};
+  llvm::append_range(pixels, out.drop_front(elements.spatialAt).take_front(elements.spatial));
+  // In the weights' order, so that their elements lie together: (taps, channel) where packed, else (channel, taps).
+  bool isPacked = op.getPackedChannels().has_value();
+  SmallVector<int64_t> sum(taps);
+  sum.insert(isPacked ? sum.end() : sum.begin(), elements.inputs);
+  GridProduct tiles;
+  tiles.batches = elements.groups;
+  tiles.m = product(pixels);
+  tiles.n = elements.outputs;
+  tiles.k = product(sum);
+  tiles.type = computeType(op.getType().getElementType());
+  tiles.lhsAlongK = elements.last;
+  tiles.rhsAlongK = !isPacked;
+  struct Term {
+    Value channel;
+    SmallVector<Value> tap;
+  };
+  auto split = [&](Value k) {
+    SmallVector<Value> digits = kernel.delinearize(k, sum);
+    Value channel = isPacked ? digits.back() : digits.front();
+    digits.erase(isPacked ? digits.end() - 1 : digits.begin());
+    return Term{channel, digits};
+  };
+  auto readInput = [&](Value group, Value m, Value k) {
+    SmallVector<Value> pixel = kernel.delinearize(m, pixels);
+    Term term = split(k);
+    return elements.input(pixel[0], group, term.channel, ValueRange(pixel).drop_front(), term.tap);
+  };
+  auto readWeight = [&](Value group, Value k, Value n) {
+    Term term = split(k);
+    return elements.weight(group, n, term.channel, term.tap);
+  };
+  auto sink = [&](Value group, Value m, Value n, Value value) {
+    SmallVector<Value> pixel = kernel.delinearize(m, pixels);
+    kernel.store(value, elements.at(pixel[0], kernel.add(kernel.mul(group, elements.outputs), n),
+                                    ValueRange(pixel).drop_front()));
+  };
+  tiles.lhs = readInput;
+  tiles.rhs = readWeight;
+  tiles.sink = sink;
+  emitGridProduct(kernel, tiles);
+}
+
+/// A thread an element: with few channels in a group there is no tile to fill.
+static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
+  ConvElements elements{op, kernel};
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  SmallVector<int64_t> sum = op.getKernelShape();
+  sum.push_back(elements.inputs);
+  kernel.parallel(product(out), 1, [&](Value item, Value) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    SmallVector<Value> at = kernel.delinearize(item, out);
+    SmallVector<Value> channel = kernel.delinearize(at[elements.last ? elements.spatial + 1 : 1],
+                                                    {elements.groups, elements.outputs});
+    Value zero = emitConstant(b, loc, computeType(op.getType().getElementType()), 0);
+    Value total = kernel.reduce(
+        kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
+          SmallVector<Value> term = kernel.delinearize(k, sum);
+          ValueRange tap = ValueRange(term).drop_back();
+          Value x = elements.input(at[0], channel[0], term.back(),
+                                   ValueRange(at).drop_front(elements.spatialAt).take_front(elements.spatial), tap);
+          Value w = elements.weight(channel[0], channel[1], term.back(), tap);
+          return SmallVector<Value>{emitBinary(
+              b, loc, BinaryKind::add, sums[0], emitBinary(b, loc, BinaryKind::mul, x, w, false), false)};
+        })[0];
+    kernel.store(total, at);
+  });
+}
+
 void ConvOp::emitKernel(KernelEmitter &kernel) {
+  if (kernel.inGrids() && elementCount(getType()) != 0) {
+    constexpr int64_t kFewChannels = 8;
+    int64_t outputs = getOutputChannels() / static_cast<int64_t>(getGroups());
+    getGroups() > 1 && outputs < kFewChannels ? emitGridDepthwise(*this, kernel) : emitGridConv(*this, kernel);
+    return;
+  }
   if (!getPackedChannels()) {
     emitPlainConv(*this, kernel);
     return;

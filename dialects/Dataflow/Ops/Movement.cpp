@@ -312,19 +312,21 @@ void ConcatOp::emitKernel(KernelEmitter &kernel) {
     // Rows are long for channels-last images, short and many otherwise: both are
     // a loop over elements, chunked by bytes.
     int64_t grain = std::max<int64_t>(1, 16384 / run);
-    kernel.parallel(outer, grain, [&](Value begin, Value end) {
+    kernel.parallelNest(outer, run, grain, [&](Value row, Value first, Value last) {
       Value source = kernel.pointer(input), target = kernel.resultPointer(0);
-      int64_t lanes = kernel.target().lanesF32, whole = run / lanes * lanes;
-      kernel.loop(begin, end, 1, [&](Value row) {
-        Value from = kernel.mul(row, run);
-        Value to = kernel.add(kernel.mul(row, shape[axis] * inner), kernel.index(start));
-        auto copy = [&](Value i, int64_t count) {
-          Value value = kernel.load(source, element, kernel.add(from, i), count);
-          kernel.store(target, element, kernel.add(to, i), value);
-        };
-        kernel.loop(0, whole, lanes, [&](Value i) { copy(i, lanes); });
-        kernel.loop(whole, run, 1, [&](Value i) { copy(i, 1); });
-      });
+      int64_t lanes = kernel.target().lanesF32;
+      Value from = kernel.mul(row, run);
+      Value to = kernel.add(kernel.mul(row, shape[axis] * inner), kernel.index(start));
+      auto copy = [&](Value i, int64_t count) {
+        Value value = kernel.load(source, element, kernel.add(from, i), count);
+        kernel.store(target, element, kernel.add(to, i), value);
+      };
+      Value rest = first;
+      if (lanes > 1) {
+        rest = kernel.index(run / lanes * lanes);
+        kernel.loop(first, rest, lanes, [&](Value i) { copy(i, lanes); });
+      }
+      kernel.loop(rest, last, 1, [&](Value i) { copy(i, 1); });
     });
   }
 }

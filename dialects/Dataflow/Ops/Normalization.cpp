@@ -71,8 +71,8 @@ void SoftmaxOp::emitKernel(KernelEmitter &kernel) {
   Type compute = computeType(getType().getElementType());
   // exp is the cost: keep a row's values on the stack where they fit.
   constexpr int64_t kStackElements = 8192;
-  bool keep = !getLog() && length <= kStackElements;
-  kernel.parallel(product(kept), std::max<int64_t>(1, 8192 / length), [&](Value begin, Value end) {
+  bool keep = !getLog() && length <= kStackElements && !kernel.inGrids();
+  kernel.parallelRows(product(kept), length, std::max<int64_t>(1, 8192 / length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -149,7 +149,7 @@ void LayerNormOp::emitKernel(KernelEmitter &kernel) {
   // Vectors need the row to be the last dimension.
   bool isRow = product(inner.drop_back()) == 1;
   Type compute = computeType(getType().getElementType());
-  kernel.parallel(product(outer), std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
+  kernel.parallelRows(product(outer), length, std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -225,7 +225,7 @@ void InstanceNormOp::emitKernel(KernelEmitter &kernel) {
   if (elementCount(getType()) == 0)
     return;
   Type element = getType().getElementType(), compute = computeType(element);
-  kernel.parallel(shape[0] * channels, std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
+  kernel.parallelRows(shape[0] * channels, length, std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};

@@ -257,11 +257,12 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
       else if (getKeepDims())
         out.push_back(kernel.index(0));
     value = emitRoundTrip(b, loc, element, value);
-    kernel.storeLanes(value, out, width);
+    kernel.once([&] { kernel.storeLanes(value, out, width); });
   };
 
   int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, count * lanes));
-  kernel.parallel(outer * perRow, grain, [&](Value begin, Value end) {
+  int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
+  kernel.parallelRows(outer * perRow, length, grain, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {

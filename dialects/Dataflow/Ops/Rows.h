@@ -7,12 +7,15 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace sluice::dataflow {
 
 /// Folds `length` elements: whole vectors first, their lanes in order, then
-/// what is left. The order depends on the length and the lanes alone.
+/// what is left. A grid's team takes every so many elements each, then joins
+/// what its threads have. The order depends on the length, and the lanes or the
+/// team, alone.
 struct RowReducer {
   /// Of long rows: sums of chunks' sums, whose rounding error grows with the
   /// chunks' lengths alone, or one sum for each lane from end to end.
@@ -32,6 +35,8 @@ struct RowReducer {
                   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
+    if (kernel.teamThreads() > 1)
+      return runTeam(initial(scalar), element, join);
     mlir::Value acc;
     if (whole() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
@@ -73,9 +78,38 @@ struct RowReducer {
 
   /// Calls fn(i, count) for every element: runs of `lanes`, then one by one.
   void forEach(llvm::function_ref<void(mlir::Value, int64_t)> fn) const {
+    if (kernel.teamThreads() > 1) {
+      kernel.loop(0, rounds(), 1, [&](mlir::Value round) { fn(inRound(round), 1); });
+      if (left())
+        kernel.ifThen(hasMore(), [&] { fn(inRound(kernel.index(rounds())), 1); });
+      return;
+    }
     if (whole() > 0)
       kernel.loop(0, whole(), lanes, [&](mlir::Value i) { fn(i, lanes); });
     kernel.loop(whole(), length, 1, [&](mlir::Value i) { fn(i, 1); });
+  }
+
+private:
+  // A team's threads each take one element a round; in the last, some of them.
+  int64_t rounds() const { return length / kernel.teamThreads(); }
+  int64_t left() const { return length % kernel.teamThreads(); }
+  mlir::Value inRound(mlir::Value round) const {
+    return kernel.add(kernel.mul(round, kernel.teamThreads()), kernel.teamPosition());
+  }
+  mlir::Value hasMore() const {
+    return mlir::arith::CmpIOp::create(kernel.builder(), kernel.loc(), mlir::arith::CmpIPredicate::ult,
+                                       kernel.teamPosition(), kernel.index(left()));
+  }
+  mlir::Value runTeam(mlir::Value initial, llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    mlir::Value acc = kernel.reduce(kernel.index(0), kernel.index(rounds()), 1, initial,
+                                    [&](mlir::Value round, mlir::ValueRange sums) {
+                                      return llvm::SmallVector<mlir::Value>{join(sums[0], element(inRound(round), 1))};
+                                    })[0];
+    if (left())
+      acc = kernel.choose(
+          hasMore(), [&] { return join(acc, element(inRound(kernel.index(rounds())), 1)); }, [&] { return acc; });
+    return kernel.joinTeam(acc, join);
   }
 };
 

@@ -166,19 +166,19 @@ void PoolOp::emitKernel(KernelEmitter &kernel) {
   };
 
   int64_t grain = std::max<int64_t>(1, 32768 / (inner * product(getKernel())));
-  kernel.parallel(rows, grain, [&](Value begin, Value end) {
-    kernel.loop(begin, end, 1, [&](Value row) {
-      SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
-      auto emitRun = [&](Value i, int64_t width) {
-        SmallVector<Value> at = prefix;
-        at.push_back(i);
-        emitAt(at, width);
-      };
-      int64_t whole = lanes > 1 ? inner / lanes * lanes : 0;
-      if (lanes > 1)
-        kernel.loop(0, whole, lanes, [&](Value i) { emitRun(i, lanes); });
-      kernel.loop(whole, inner, 1, [&](Value i) { emitRun(i, 1); });
-    });
+  kernel.parallelNest(rows, inner, grain, [&](Value row, Value from, Value to) {
+    SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
+    auto emitRun = [&](Value i, int64_t width) {
+      SmallVector<Value> at = prefix;
+      at.push_back(i);
+      emitAt(at, width);
+    };
+    Value rest = from;
+    if (lanes > 1) {
+      rest = kernel.index(inner / lanes * lanes);
+      kernel.loop(from, rest, lanes, [&](Value i) { emitRun(i, lanes); });
+    }
+    kernel.loop(rest, to, 1, [&](Value i) { emitRun(i, 1); });
   });
 }
 

@@ -19,6 +19,9 @@ namespace sluice {
 /// to LLVM IR.
 void registerCodegenDialects(mlir::DialectRegistry &registry);
 
+/// What is there to call for math that is not emitted in place.
+enum class MathLibrary { Libm, None };
+
 /// Lowers every func.func of the module to the LLVM dialect. Bodies are in func,
 /// scf, cf, arith, math, vector, index, ub and llvm (`llvm.load`, `llvm.store`,
 /// `llvm.getelementptr` on `!llvm.ptr` arguments): no tensors and no memrefs.
@@ -27,9 +30,9 @@ void registerCodegenDialects(mlir::DialectRegistry &registry);
 ///
 /// Math on f32, f16 and bf16 becomes polynomials of a few ulp where those
 /// vectorize and hold over the whole range (exp, log, tanh, erf...); the rest,
-/// and f64, become LLVM intrinsics or calls of libm. f16 and bf16 are computed
+/// and f64, become LLVM intrinsics or, where it is there, calls of libm. f16 and bf16 are computed
 /// in f32. An exp beyond f32's range stays finite, at its edge. Fails with the first diagnostic.
-Status lowerKernelsToLLVM(mlir::ModuleOp module);
+Status lowerKernelsToLLVM(mlir::ModuleOp module, MathLibrary library = MathLibrary::Libm);
 
 } // namespace sluice
 

@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
-/// A CPU to generate code for, resolved: nothing in it depends on the host any
+/// What to generate code for, a CPU and GPUs, resolved: nothing in it depends on the host any
 /// more, so equal specs give equal code.
 struct TargetSpec {
   std::string name;   ///< "native", "x86-64-v3": as asked for.
@@ -30,11 +31,18 @@ struct TargetSpec {
   bool hasF16Conversion = false; ///< f16 <-> f32 in one instruction.
   bool hasVnni = false;          ///< 8-bit dot products into 32 bits.
 
+  /// GPUs to generate code for too (80: sm_80), ascending.
+  std::vector<unsigned> architectures;
+  /// Emulated accelerators run the GPUs' grids, not CPU kernels.
+  bool emulatesGrids = false;
+
   int64_t vectorLanes(int64_t elementBits) const { return vectorBits / elementBits; }
 };
 
-/// "native", "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4", with or without
-/// "cpu:" in front. Native takes those of the host's features that generated
+/// A list, as in "cpu:native,cuda:sm_80,cuda:sm_90". CPUs: "native", "x86-64",
+/// "x86-64-v2", "x86-64-v3" or "x86-64-v4", with or without "cpu:" in front; one
+/// at most, absent: native. GPUs: "sm_80"..., or "emulated", with or without
+/// "cuda:" in front. Native takes those of the host's features that generated
 /// code uses and the Runtime can check. Fails listing the names.
 Expected<TargetSpec> resolveTarget(std::string_view name);
 

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 2
+#define SLUICE_ABI_MINOR 3
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -65,6 +65,42 @@ enum sluice_string_function {
 /* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
 typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);
 
+/* One thread of a block, where a grid runs on a CPU. */
+typedef struct sluice_thread {
+  size_t size;
+  int64_t thread, block;
+  void *shared; /* the block's memory */
+  /* Returns when all threads of the block have come here. */
+  void (*barrier)(const struct sluice_thread *self);
+  /* The value that thread `thread` ^ `distance`, of the same 32, comes with;
+   * returns when all of those have. */
+  uint64_t (*exchange)(const struct sluice_thread *self, uint64_t value, uint32_t distance);
+} sluice_thread;
+typedef void (*sluice_thread_fn)(const sluice_thread *self, void **args);
+
+/* A part of a kernel that runs as `blocks` blocks of `threads` threads, a
+ * multiple of 32. `args` are the kernel's own first `num_args`. */
+typedef struct sluice_grid {
+  size_t size;
+  const char *name; /* its function's in device code */
+  uint32_t blocks, threads;
+  uint32_t shared_bytes;
+  uint32_t num_args;
+  uint32_t waits;          /* non-zero: threads wait for each other */
+  sluice_thread_fn thread; /* on a CPU; null where the model was compiled without */
+  /* Device code: PTX as zero-terminated text, or a cubin, by architecture ("sm_80": 80). */
+  uint32_t num_images;
+  const struct sluice_image *images;
+} sluice_grid;
+
+typedef struct sluice_image {
+  size_t size;
+  uint32_t architecture;
+  uint32_t is_binary;
+  const void *data;
+  int64_t bytes;
+} sluice_image;
+
 /* What a kernel may call. */
 typedef struct sluice_kernel_env {
   size_t size;
@@ -77,6 +113,9 @@ typedef struct sluice_kernel_env {
    * step. Since minor version 2. */
   void *strings;
   int32_t (*string_function)(void *strings, uint32_t function, void *const *args, const void *settings, int64_t bytes);
+  /* Runs a grid, or has it run behind those before it. Since minor version 3. */
+  void *grids;
+  int32_t (*launch_grid)(void *grids, const sluice_grid *grid, void **args);
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its

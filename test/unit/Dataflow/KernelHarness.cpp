@@ -7,6 +7,8 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Packing.h"
+#include "lib/Runtime/Grid.h"
+#include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Runtime/abi.h"
@@ -172,6 +174,7 @@ public:
       if (!result)
         FAIL(result.error().message);
     };
+    need(lowerGrids(module, {{}, /*hostCode=*/true}));
     need(lowerKernelsToLLVM(module));
     auto target = resolveTarget("native");
     need(target);
@@ -236,7 +239,12 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   for (Type type : op->getResultTypes())
     add(tensorBytes(type));
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
-  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr};
+  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr, nullptr, nullptr};
+  runtime::ThreadPool pool(2);
+  env.grids = &pool;
+  env.launch_grid = [](void *grids, const sluice_grid *grid, void **args) {
+    return runtime::runGrid(*static_cast<runtime::ThreadPool *>(grids), *grid, args);
+  };
   REQUIRE(kernel(&env, args.data()) == 0);
   std::vector<Tensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
@@ -256,7 +264,7 @@ std::string tensorOf(const std::vector<int64_t> &shape, const std::string &eleme
   return text + element + ">";
 }
 
-void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
+static void checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm form) {
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registry.insert<DataflowDialect>();
@@ -281,7 +289,7 @@ void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
     if (c.isPacked)
       operators.back() = packWeights(operators.back(), target);
     std::string symbol = "kernel" + std::to_string(operators.size() - 1);
-    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target)));
+    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, form)));
   }
   Library library(*kernels, cases.size());
 
@@ -299,7 +307,7 @@ void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
         interpret(&each, values);
     int chunks = 0;
     std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/true, chunks);
-    if (c.isChunked)
+    if (c.isChunked && form == KernelForm::Chunks)
       CHECK(chunks > 1);
     std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/false, chunks);
     for (auto [n, result] : llvm::enumerate(op->getResults())) {
@@ -308,6 +316,13 @@ void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
       CHECK(forward[n].bytes == backward[n].bytes);
     }
   }
+}
+
+void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
+  checkForm(cases, lanes, KernelForm::Chunks);
+  // The same kernels as a GPU runs them; lanes are a CPU's.
+  if (lanes == 0)
+    checkForm(cases, lanes, KernelForm::Grids);
 }
 
 } // namespace sluice::test

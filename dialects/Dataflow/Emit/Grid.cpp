@@ -1,0 +1,296 @@
+//===- Grid.cpp - Kernels as grids of threads -----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+namespace {
+/// Threads of a block whose threads do not share anything.
+constexpr int64_t kBlockThreads = 256;
+/// Of sluice_kernel_env (abi.h).
+constexpr int64_t kEnvGrids = 40, kEnvLaunchGrid = 48;
+
+gpu::GPUModuleOp deviceModule(ModuleOp module) {
+  for (auto device : module.getOps<gpu::GPUModuleOp>())
+    return device;
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  return gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
+}
+
+/// How many threads fold a row together. Shorter rows leave a warp's threads
+/// idle; a few long ones would leave the device idle.
+int64_t chooseTeam(int64_t items, int64_t length) {
+  constexpr int64_t kWarpRow = 1024, kBlockRow = 16384, kFewItems = 512;
+  if (length < kWarpThreads)
+    return 1;
+  if (length <= kWarpRow)
+    return kWarpThreads;
+  return length >= kBlockRow && items < kFewItems ? 4 * kBlockThreads : kBlockThreads;
+}
+} // namespace
+
+std::string gridProblem(Operation *op) {
+  // A grid's parameters take 4 KiB at most.
+  constexpr unsigned kMostTensors = 500;
+  if (usesStrings(op))
+    return "works on strings, which stay in the host's memory";
+  if (op->getNumOperands() + op->getNumResults() > kMostTensors)
+    return "has more operands than a GPU's kernel takes";
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
+  if (failed(KernelEmitter::emit(op, "kernel", *scratch, {}, {}, KernelForm::Grids)))
+    return "has no kernel";
+  std::string problem;
+  scratch->walk([&](Operation *inner) {
+    if (!isa_and_nonnull<math::MathDialect>(inner->getDialect()) ||
+        isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::TruncOp, math::FmaOp,
+            math::CopySignOp>(inner))
+      return;
+    if (getElementTypeOrSelf(inner->getResult(0).getType()).isF64())
+      problem = "computes '" + inner->getName().getStringRef().str() + "' of f64, which a GPU has no function for";
+  });
+  return problem;
+}
+
+void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> body) {
+  assert(threads % kWarpThreads == 0 && threads <= 1024 && "blocks are whole warps");
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  std::string name = symbol + "_grid" + std::to_string(numChunks++);
+  bool hasWorkspace = cast<CostOpInterface>(kernelOp).getWorkspaceBytes() > 0;
+  size_t numTensors = argumentElement.size(), numArguments = argumentSlots[numTensors] + hasWorkspace;
+
+  OpBuilder deviceBuilder = OpBuilder::atBlockEnd(deviceModule(module).getBody());
+  chunkBody = func::FuncOp::create(deviceBuilder, location, name,
+                                   b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
+  Block *block = chunkBody.addEntryBlock();
+  pointers.clear();
+  for (size_t i = 0; i < numTensors; ++i)
+    pointers.push_back(block->getArgument(argumentSlots[i]));
+  pointers.push_back(hasWorkspace ? Value(block->getArguments().back()) : Value());
+  SmallVector<unsigned> overwritten = overwritableOperands(kernelOp);
+  for (unsigned i = 0; i < numTensors; ++i) {
+    if (llvm::is_contained(overwritten, i) || (i == numOperands && !overwritten.empty()))
+      continue;
+    // Operands of one memory share an argument, so that none aliases another.
+    chunkBody.setArgAttr(argumentSlots[i], "llvm.noalias", b.getUnitAttr());
+    if (i < numOperands)
+      chunkBody.setArgAttr(argumentSlots[i], "llvm.readonly", b.getUnitAttr());
+  }
+  for (unsigned i : overwritten)
+    for (StringRef attribute : {"llvm.noalias", "llvm.readonly"})
+      chunkBody.removeArgAttr(argumentSlots[i], attribute);
+
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(block);
+  memo.clear();
+  bound.clear();
+  sharedBytes = 0;
+  waits = false;
+  body();
+  b.setInsertionPointToEnd(block);
+  func::ReturnOp::create(b, location);
+  memo.clear();
+  bound.clear();
+  chunkBody->setAttr(kGridBlocks, b.getI64IntegerAttr(blocks));
+  chunkBody->setAttr(kGridThreads, b.getI64IntegerAttr(threads));
+  chunkBody->setAttr(kGridShared, b.getI64IntegerAttr(sharedBytes));
+  chunkBody->setAttr(kGridWaits, b.getBoolAttr(waits));
+  std::string node = nodeName(location);
+  chunkBody->setAttr(kGridOperator, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
+
+  // The launch. Its descriptor is defined when the device's code is.
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+  LLVM::GlobalOp::create(moduleBuilder, location, b.getI8Type(), /*isConstant=*/true, LLVM::Linkage::External, name,
+                         Attribute());
+  OpBuilder &eb = entryBuilder;
+  Block &entry = kernel.getBody().front();
+  auto field = [&](int64_t offset) -> Value {
+    Value at = LLVM::GEPOp::create(eb, location, ptr, b.getI8Type(), entry.getArgument(0),
+                                   ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return LLVM::LoadOp::create(eb, location, ptr, at);
+  };
+  Value grids = field(kEnvGrids), launch = field(kEnvLaunchGrid);
+  Value descriptor = LLVM::AddressOfOp::create(eb, location, ptr, name);
+  auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {ptr, ptr, ptr});
+  Value result = LLVM::CallOp::create(eb, location, type, ValueRange{launch, grids, descriptor, entry.getArgument(1)})
+                     .getResult();
+  if (status) {
+    Value isOk = arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, status,
+                                       arith::ConstantIntOp::create(eb, location, 0, 32));
+    result = arith::SelectOp::create(eb, location, isOk, result, status);
+  }
+  status = result;
+}
+
+void KernelEmitter::parallelRows(int64_t extent, int64_t length, int64_t grain,
+                                 function_ref<void(Value, Value)> body) {
+  if (!inGrids())
+    return parallel(extent, grain, body);
+  if (extent == 0)
+    return;
+  team = chooseTeam(extent, length);
+  // A block no larger than the work, but whole warps.
+  int64_t threads = std::max(team, kBlockThreads), total = extent * team;
+  if (total < threads)
+    threads = (total + kWarpThreads - 1) / kWarpThreads * kWarpThreads;
+  int64_t perBlock = threads / team;
+  grid((extent + perBlock - 1) / perBlock, threads, [&] {
+    Value thread = threadIndex(), item = blockIndex();
+    if (perBlock > 1) {
+      Value member = team == 1 ? thread : Value(arith::DivUIOp::create(b, location, thread, index(team)));
+      item = add(mul(item, perBlock), member);
+    }
+    if (team > 1)
+      position = perBlock == 1 ? thread : Value(arith::RemUIOp::create(b, location, thread, index(team)));
+    auto run = [&] { body(item, add(item, index(1))); };
+    if (extent % perBlock == 0)
+      return run();
+    ifThen(arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, item, index(extent)), run);
+  });
+  team = 1;
+  position = Value();
+}
+
+//===----------------------------------------------------------------------===//
+// What a thread has
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::threadIndex() { return gpu::ThreadIdOp::create(b, location, gpu::Dimension::x); }
+Value KernelEmitter::blockIndex() { return gpu::BlockIdOp::create(b, location, gpu::Dimension::x); }
+
+void KernelEmitter::barrier() {
+  waits = true;
+  gpu::BarrierOp::create(b, location);
+  // What was read before may have changed.
+  memo.clear();
+}
+
+Value KernelEmitter::sharedBuffer(Type type, int64_t count) {
+  constexpr int64_t kAlignment = 32;
+  constexpr unsigned kSharedSpace = 3;
+  int64_t offset = (sharedBytes + kAlignment - 1) / kAlignment * kAlignment;
+  int64_t bytes = count * std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
+  sharedBytes = offset + bytes;
+  std::string name = (chunkBody.getSymName() + "_shared" + Twine(offset)).str();
+  OpBuilder deviceBuilder = OpBuilder::atBlockBegin(deviceModule(module).getBody());
+  LLVM::GlobalOp::create(deviceBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), bytes), /*isConstant=*/false,
+                         LLVM::Linkage::Internal, name, Attribute(), kAlignment, kSharedSpace);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&chunkBody.getBody().front());
+  auto own = LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace);
+  auto address = LLVM::AddressOfOp::create(b, location, own, name);
+  address->setAttr(kGridShared, b.getI64IntegerAttr(offset));
+  return LLVM::AddrSpaceCastOp::create(b, location, LLVM::LLVMPointerType::get(b.getContext()), address);
+}
+
+//===----------------------------------------------------------------------===//
+// Teams
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::shuffle(Value value, int64_t distance) {
+  waits = true;
+  Type type = value.getType();
+  Value raw = value;
+  // Words of 32 and 64 bits are what is exchanged.
+  unsigned bits = type.getIntOrFloatBitWidth(), wide = bits <= 32 ? 32 : 64;
+  if (isa<FloatType>(type))
+    raw = arith::BitcastOp::create(b, location, b.getIntegerType(bits), raw);
+  if (bits < wide)
+    raw = arith::ExtUIOp::create(b, location, b.getIntegerType(wide), raw);
+  raw = gpu::ShuffleOp::create(b, location, raw, distance, kWarpThreads, gpu::ShuffleMode::XOR).getShuffleResult();
+  if (bits < wide)
+    raw = arith::TruncIOp::create(b, location, b.getIntegerType(bits), raw);
+  if (isa<FloatType>(type))
+    raw = arith::BitcastOp::create(b, location, type, raw);
+  return raw;
+}
+
+Value KernelEmitter::joinTeam(Value value, function_ref<Value(Value, Value)> join) {
+  auto joinWarp = [&] {
+    // Every thread gets the same bits: what is joined commutes.
+    for (int64_t distance = kWarpThreads / 2; distance > 0; distance /= 2)
+      value = join(value, shuffle(value, distance));
+  };
+  if (team == 1)
+    return value;
+  joinWarp();
+  if (team == kWarpThreads)
+    return value;
+  int64_t warps = team / kWarpThreads;
+  Type type = value.getType();
+  Value buffer = sharedBuffer(type, warps);
+  Value lane = arith::RemUIOp::create(b, location, position, index(kWarpThreads));
+  Value isFirst = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, lane, index(0));
+  ifThen(isFirst, [&] {
+    store(buffer, type, arith::DivUIOp::create(b, location, position, index(kWarpThreads)), value);
+  });
+  barrier();
+  if (warps == kWarpThreads) {
+    value = load(buffer, type, lane);
+    joinWarp();
+  } else {
+    value = load(buffer, type, index(0));
+    for (int64_t i = 1; i < warps; ++i)
+      value = join(value, load(buffer, type, index(i)));
+  }
+  // Nobody writes the buffer again (in a loop) before all have read it.
+  barrier();
+  return value;
+}
+
+void KernelEmitter::once(function_ref<void()> body) {
+  if (team == 1)
+    return body();
+  ifThen(arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, position, index(0)), body);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups without anchor
+//===----------------------------------------------------------------------===//
+
+/// A thread has a run of elements, 16 bytes of the widest operand, where those
+/// lie together for every operand, else one: neighbours' accesses are neighbours.
+void KernelEmitter::emitGridLoops(unsigned result, Value value) {
+  constexpr int64_t kRunBytes = 16, kMostRun = 8;
+  collapsed.clear();
+  bool vectorize = isVectorizable(value);
+  SmallVector<SmallVector<size_t>> members;
+  if (vectorize)
+    collapse(value, {}, members);
+  SmallVector<int64_t> shape(shapeOf(value));
+  int64_t total = 1;
+  for (int64_t extent : shape)
+    total *= extent;
+  Type elementType = argumentElement[numOperands + result];
+  int64_t widest = 1;
+  for (Type type : argumentElement)
+    widest = std::max<int64_t>(widest, elementBytes(type));
+  int64_t run = vectorize && !shape.empty() ? std::min(kMostRun, std::max<int64_t>(1, kRunBytes / widest)) : 1;
+  while (run > 1 && shape.back() % run != 0)
+    run /= 2;
+  SmallVector<int64_t> runs(shape);
+  if (run > 1)
+    runs.back() /= run;
+  parallel(total / run, 1, [&](Value item, Value) {
+    SmallVector<Value> at = delinearize(item, runs);
+    if (run > 1)
+      at.back() = mul(at.back(), run);
+    accessLanes = run;
+    Value out = elements(value, at, run);
+    store(pointers[numOperands + result], elementType, linearize(at, shape), out);
+    accessLanes = 1;
+  });
+}
+
+} // namespace sluice::dataflow

@@ -1,0 +1,254 @@
+//===- GridLowering.cpp - Grids to device code and host code ----*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Codegen/GridLowering.h"
+
+#include "GridMath.h"
+#include "PtxEmission.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "passes/ExecToLLVM/ConstantTables.h"
+#include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Runtime/abi.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using sluice::dataflow::kGridBlocks;
+using sluice::dataflow::kGridOperator;
+using sluice::dataflow::kGridShared;
+using sluice::dataflow::kGridThreads;
+using sluice::dataflow::kGridWaits;
+
+namespace sluice {
+
+namespace {
+
+static_assert(offsetof(sluice_kernel_env, grids) == 40 && offsetof(sluice_kernel_env, launch_grid) == 48,
+              "kernels read the environment by these offsets");
+
+template <typename... Ops>
+void forEach(func::FuncOp function, auto fn) {
+  SmallVector<Operation *> found;
+  function.walk([&](Operation *op) {
+    if (isa<Ops...>(op))
+      found.push_back(op);
+  });
+  for (Operation *op : found) {
+    OpBuilder b(op);
+    Value value = fn(b, op);
+    if (value)
+      op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+}
+
+Value constantI32(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+
+/// What a thread asks of its grid, as a GPU's intrinsics.
+void toIntrinsics(func::FuncOp function) {
+  auto call = [](OpBuilder &b, Location loc, Type type, StringRef name, ValueRange args) {
+    auto intrinsic = b.getStringAttr(name);
+    return type ? LLVM::CallIntrinsicOp::create(b, loc, type, intrinsic, args)
+                : LLVM::CallIntrinsicOp::create(b, loc, intrinsic, args);
+  };
+  auto position = [&](StringRef name) {
+    return [=](OpBuilder &b, Operation *op) -> Value {
+      Value raw = call(b, op->getLoc(), b.getI32Type(), name, {}).getResult(0);
+      return arith::IndexCastUIOp::create(b, op->getLoc(), b.getIndexType(), raw);
+    };
+  };
+  forEach<gpu::ThreadIdOp>(function, position("llvm.nvvm.read.ptx.sreg.tid.x"));
+  forEach<gpu::BlockIdOp>(function, position("llvm.nvvm.read.ptx.sreg.ctaid.x"));
+  forEach<gpu::BarrierOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    call(b, op->getLoc(), Type(), "llvm.nvvm.barrier.cta.sync.aligned.all", constantI32(b, op->getLoc(), 0));
+    return {};
+  });
+  forEach<gpu::ShuffleOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    auto shuffle = cast<gpu::ShuffleOp>(op);
+    Location loc = op->getLoc();
+    Value all = constantI32(b, loc, -1), last = constantI32(b, loc, dataflow::kWarpThreads - 1);
+    auto exchange = [&](Value word) -> Value {
+      return call(b, loc, b.getI32Type(), "llvm.nvvm.shfl.sync.bfly.i32", {all, word, shuffle.getOffset(), last})
+          .getResult(0);
+    };
+    Value value = shuffle.getValue();
+    if (value.getType().isInteger(32))
+      return exchange(value);
+    Type i32 = b.getI32Type(), i64 = b.getI64Type();
+    Value half = arith::ConstantIntOp::create(b, loc, 32, 64);
+    Value low = exchange(arith::TruncIOp::create(b, loc, i32, value));
+    Value high = exchange(arith::TruncIOp::create(b, loc, i32, arith::ShRUIOp::create(b, loc, value, half)));
+    high = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
+    return arith::OrIOp::create(b, loc, high, arith::ExtUIOp::create(b, loc, i64, low));
+  });
+}
+
+/// The same as reads and calls of a sluice_thread, the function's first
+/// argument; the second has the tensors' addresses.
+void toHost(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  auto ptr = LLVM::LLVMPointerType::get(context);
+  Block &entry = function.getBody().front();
+  Location loc = function.getLoc();
+  unsigned numTensors = entry.getNumArguments();
+  Value self = entry.addArgument(ptr, loc), args = entry.addArgument(ptr, loc);
+  OpBuilder start = OpBuilder::atBlockBegin(&entry);
+  for (unsigned i = 0; i < numTensors; ++i) {
+    Value at = LLVM::GEPOp::create(start, loc, ptr, ptr, args, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    entry.getArgument(i).replaceAllUsesWith(LLVM::LoadOp::create(start, loc, ptr, at));
+  }
+  entry.eraseArguments(0, numTensors);
+  function.setType(FunctionType::get(context, {ptr, ptr}, {}));
+  function.removeArgAttrsAttr();
+  auto field = [&](OpBuilder &b, Type type, size_t offset) -> Value {
+    Value at = LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), self, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return LLVM::LoadOp::create(b, loc, type, at);
+  };
+  auto position = [&](size_t offset) {
+    return [=](OpBuilder &b, Operation *) -> Value {
+      return arith::IndexCastOp::create(b, loc, b.getIndexType(), field(b, b.getI64Type(), offset));
+    };
+  };
+  forEach<gpu::ThreadIdOp>(function, position(offsetof(sluice_thread, thread)));
+  forEach<gpu::BlockIdOp>(function, position(offsetof(sluice_thread, block)));
+  forEach<gpu::BarrierOp>(function, [&](OpBuilder &b, Operation *) -> Value {
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {ptr});
+    LLVM::CallOp::create(b, loc, type, ValueRange{field(b, ptr, offsetof(sluice_thread, barrier)), self});
+    return {};
+  });
+  forEach<gpu::ShuffleOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    auto shuffle = cast<gpu::ShuffleOp>(op);
+    Type i64 = b.getI64Type(), own = shuffle.getValue().getType();
+    Value value = own == i64 ? shuffle.getValue() : Value(arith::ExtUIOp::create(b, loc, i64, shuffle.getValue()));
+    auto type = LLVM::LLVMFunctionType::get(i64, {ptr, i64, b.getI32Type()});
+    Value exchange = field(b, ptr, offsetof(sluice_thread, exchange));
+    Value result =
+        LLVM::CallOp::create(b, loc, type, ValueRange{exchange, self, value, shuffle.getOffset()}).getResult();
+    return own == i64 ? result : Value(arith::TruncIOp::create(b, loc, own, result));
+  });
+  forEach<LLVM::AddrSpaceCastOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    auto offset = op->getOperand(0).getDefiningOp()->getAttrOfType<IntegerAttr>(kGridShared);
+    Value shared = field(b, ptr, offsetof(sluice_thread, shared));
+    return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), shared,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset.getInt())});
+  });
+  forEach<LLVM::AddressOfOp>(function, [](OpBuilder &, Operation *) -> Value { return {}; });
+}
+
+int64_t numberOf(func::FuncOp function, StringRef attribute) {
+  return function->getAttrOfType<IntegerAttr>(attribute).getInt();
+}
+
+/// Drops what LLVM's dialect does not know.
+void forgetGrid(func::FuncOp function) {
+  for (StringRef attribute : {kGridBlocks, kGridThreads, kGridShared, kGridWaits, kGridOperator})
+    function->removeAttr(attribute);
+}
+
+std::string hostName(func::FuncOp function) { return (function.getSymName() + "_thread").str(); }
+
+/// sluice_grid and sluice_image constants.
+void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vector<DeviceCode> &codes, bool hostCode) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  ConstantTables tables(builder, loc, "sluice.grid_names");
+  Type i32 = tables.i32(), i64 = tables.i64(), ptr = tables.ptr();
+  std::vector<LLVM::GlobalOp> texts;
+  for (const DeviceCode &code : codes) {
+    std::string text = code.ptx + '\0';
+    texts.push_back(LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+                                           /*isConstant=*/true, LLVM::Linkage::Internal,
+                                           "sluice.ptx.sm_" + std::to_string(code.architecture),
+                                           builder.getStringAttr(text)));
+  }
+  Type image = tables.structOf({i64, i32, i32, ptr, i64});
+  LLVM::GlobalOp images;
+  if (!codes.empty())
+    images = tables.addTable("sluice.images", image, codes.size(), [&](size_t i) {
+      return tables.aggregate(image, {tables.integer(i64, sizeof(sluice_image)),
+                                      tables.integer(i32, codes[i].architecture), tables.integer(i32, 0),
+                                      tables.address(texts[i]),
+                                      tables.integer(i64, static_cast<int64_t>(codes[i].ptx.size()) + 1)});
+    });
+  Type grid = tables.structOf({i64, ptr, i32, i32, i32, i32, i32, ptr, i32, ptr});
+  SymbolTable symbols(module);
+  for (auto function : device.getOps<func::FuncOp>()) {
+    symbols.lookup<LLVM::GlobalOp>(function.getSymName()).erase();
+    LLVM::GlobalOp descriptor = tables.addValue(function.getSymName(), grid, [&] {
+      Value thread = hostCode ? Value(LLVM::AddressOfOp::create(builder, loc, ptr, hostName(function))) : tables.null();
+      return tables.aggregate(
+          grid, {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getSymName()),
+                 tables.integer(i32, numberOf(function, kGridBlocks)), tables.integer(i32, numberOf(function, kGridThreads)),
+                 tables.integer(i32, numberOf(function, kGridShared)), tables.integer(i32, function.getNumArguments()),
+                 tables.integer(i32, function->getAttrOfType<BoolAttr>(kGridWaits).getValue()), thread,
+                 tables.integer(i32, static_cast<int64_t>(codes.size())),
+                 images ? tables.address(images) : tables.null()});
+    });
+    // Not local: what refers to one local global is compiled as one part.
+    descriptor.setLinkage(LLVM::Linkage::External);
+  }
+  tables.finish();
+}
+
+} // namespace
+
+Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets &targets) {
+  std::vector<DeviceCode> codes;
+  auto devices = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
+  if (devices.empty())
+    return codes;
+  gpu::GPUModuleOp device = devices.front();
+  for (auto function : device.getOps<func::FuncOp>()) {
+    constexpr int64_t kMostBlocks = 2147483647;
+    auto named = [&](auto... what) {
+      return makeError(ErrorCode::Unsupported, "operator '",
+                       function->getAttrOfType<StringAttr>(kGridOperator).getValue().str(), "' ", what...);
+    };
+    if (numberOf(function, kGridBlocks) > kMostBlocks)
+      return named("needs ", numberOf(function, kGridBlocks), " blocks of threads and a GPU has ", kMostBlocks,
+                   ", compile it for a CPU");
+    if (failed(expandGridMath(function)))
+      return named("has math that cannot be expanded, report this with the model that shows it");
+  }
+  if (!targets.architectures.empty()) {
+    OwningOpRef<ModuleOp> code = ModuleOp::create(device.getLoc());
+    std::vector<GridFunction> grids;
+    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+    for (Operation &op : device.getBody()->getOperations())
+      builder.clone(op);
+    for (auto function : code->getOps<func::FuncOp>()) {
+      toIntrinsics(function);
+      grids.push_back({function.getSymName().str(), function->getAttrOfType<StringAttr>(kGridOperator).str(),
+                       numberOf(function, kGridBlocks), numberOf(function, kGridThreads)});
+      forgetGrid(function);
+    }
+    code->walk([](LLVM::AddressOfOp op) { op->removeAttr(kGridShared); });
+    if (Status lowered = lowerKernelsToLLVM(*code, MathLibrary::None); !lowered)
+      return propagate(lowered);
+    auto emitted = emitPtx(*code, grids, targets.architectures);
+    if (!emitted)
+      return propagate(emitted);
+    codes = std::move(*emitted);
+  }
+  defineDescriptors(module, device, codes, targets.hostCode);
+  if (targets.hostCode) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    for (auto function : device.getOps<func::FuncOp>()) {
+      auto host = cast<func::FuncOp>(builder.clone(*function));
+      host.setSymName(hostName(function));
+      toHost(host);
+      forgetGrid(host);
+    }
+  }
+  device.erase();
+  return codes;
+}
+
+} // namespace sluice

@@ -1,0 +1,27 @@
+//===- PtxEmission.h - LLVM dialect to PTX ----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_PTXEMISSION_H
+#define SLUICE_CODEGEN_PTXEMISSION_H
+
+#include "sluice/Codegen/GridLowering.h"
+
+namespace sluice {
+
+/// A function that is launched, and how.
+struct GridFunction {
+  std::string name;
+  std::string op; ///< The operator it is of.
+  int64_t blocks = 1, threads = 1;
+};
+
+/// Compiles a module wholly in the LLVM dialect to PTX for each architecture.
+/// Equal modules give equal text. Fails naming the operator whose function calls
+/// what no GPU has.
+Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp module, std::span<const GridFunction> grids,
+                                          std::span<const unsigned> architectures);
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_PTXEMISSION_H
