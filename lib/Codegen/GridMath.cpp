@@ -11,16 +11,53 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace sluice {
 
 namespace {
 
-Type withElement(Type type, Type element) {
-  auto vector = dyn_cast<VectorType>(type);
-  return vector ? Type(vector.clone(element)) : element;
-}
+/// Short names for arithmetic on scalars, or vectors of one shape.
+struct Arithmetic {
+  ImplicitLocOpBuilder b;
+  Type narrow, wide; ///< f32, f64.
+
+  Arithmetic(Operation *op, PatternRewriter &rewriter)
+      : b(op->getLoc(), rewriter), narrow(op->getResult(0).getType()), wide(like(b.getF64Type())) {}
+  Type like(Type element) const {
+    auto vector = dyn_cast<VectorType>(narrow);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value constant(Type type, TypedAttr scalar) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      scalar = DenseElementsAttr::get(vector, Attribute(scalar));
+    return arith::ConstantOp::create(b, scalar);
+  }
+  Value real(Type type, double value) {
+    return constant(type, b.getFloatAttr(getElementTypeOrSelf(type), value));
+  }
+  Value real(double value) { return real(wide, value); }
+  Value integer(Type type, int64_t value) {
+    return constant(type, b.getIntegerAttr(getElementTypeOrSelf(type), value));
+  }
+  Value widened(Value x) { return arith::ExtFOp::create(b, wide, x); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
+  Value neg(Value x) { return arith::NegFOp::create(b, x); }
+  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) { return arith::CmpFOp::create(b, predicate, x, y); }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
+  /// Coefficients of falling powers.
+  Value polynomial(Value x, std::initializer_list<double> coefficients) {
+    Value sum;
+    for (double c : coefficients)
+      sum = sum ? fma(sum, x, real(x.getType(), c)) : real(x.getType(), c);
+    return sum;
+  }
+};
 
 /// sin(x) and cos(x), x in f32: x = n * pi / 2 + r in f64, where n is exact up
 /// to 2^52 and pi / 2 has 106 bits; then polynomials on |r| <= pi / 4.
@@ -30,56 +67,119 @@ struct ExpandSine : OpRewritePattern<Op> {
   static constexpr bool kIsCosine = std::is_same_v<Op, math::CosOp>;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isF32())
+    if (!getElementTypeOrSelf(op.getType()).isF32())
       return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type wide = withElement(type, b.getF64Type()), integer = withElement(type, b.getI32Type());
-    auto constant = [&](Type of, double value) -> Value {
-      TypedAttr scalar = isa<FloatType>(getElementTypeOrSelf(of))
-                             ? TypedAttr(b.getFloatAttr(getElementTypeOrSelf(of), value))
-                             : TypedAttr(b.getIntegerAttr(getElementTypeOrSelf(of), static_cast<int64_t>(value)));
-      if (auto vector = dyn_cast<VectorType>(of))
-        scalar = DenseElementsAttr::get(vector, Attribute(scalar));
-      return arith::ConstantOp::create(b, scalar);
-    };
-    Value x = arith::ExtFOp::create(b, wide, op.getOperand());
-    Value inRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, math::AbsFOp::create(b, x),
-                                          constant(wide, 4503599627370496.0));
-    Value n = math::RoundEvenOp::create(b, arith::MulFOp::create(b, x, constant(wide, 0.63661977236758138)));
-    Value negated = arith::NegFOp::create(b, n);
-    Value r = math::FmaOp::create(b, negated, constant(wide, 1.5707963267948966), x);
-    r = math::FmaOp::create(b, negated, constant(wide, 6.123233995736766e-17), r);
+    constexpr double kHalfPi = 1.5707963267948966, kHalfPiLow = 6.123233995736766e-17, kTwoOverPi = 0.63661977236758138;
+    constexpr double kMost = 4503599627370496.0;
+    Arithmetic f(op, rewriter);
+    Type integer = f.like(f.b.getI32Type());
+    Value x = f.widened(op.getOperand());
+    Value inRange = f.compare(arith::CmpFPredicate::OLE, math::AbsFOp::create(f.b, x), f.real(kMost));
+    Value n = math::RoundEvenOp::create(f.b, f.mul(x, f.real(kTwoOverPi)));
+    Value r = f.fma(f.neg(n), f.real(kHalfPi), x);
+    r = f.fma(f.neg(n), f.real(kHalfPiLow), r);
     // n may be one off where x is large.
-    Value more = math::RoundEvenOp::create(b, arith::MulFOp::create(b, r, constant(wide, 0.63661977236758138)));
-    r = math::FmaOp::create(b, arith::NegFOp::create(b, more), constant(wide, 1.5707963267948966), r);
-    n = arith::AddFOp::create(b, n, more);
-    Value fours = math::FloorOp::create(b, arith::MulFOp::create(b, n, constant(wide, 0.25)));
-    Value quarter = math::FmaOp::create(b, fours, constant(wide, -4), n);
-    quarter = arith::SelectOp::create(b, inRange, quarter, constant(wide, 0));
-    Value quadrant = arith::FPToSIOp::create(b, integer, quarter);
+    Value more = math::RoundEvenOp::create(f.b, f.mul(r, f.real(kTwoOverPi)));
+    r = f.fma(f.neg(more), f.real(kHalfPi), r);
+    n = f.add(n, more);
+    Value fours = math::FloorOp::create(f.b, f.mul(n, f.real(0.25)));
+    Value quarter = f.select(inRange, f.fma(fours, f.real(-4), n), f.real(0));
+    Value quadrant = arith::FPToSIOp::create(f.b, integer, quarter);
     if (kIsCosine)
-      quadrant = arith::AddIOp::create(b, quadrant, constant(integer, 1));
-    r = arith::TruncFOp::create(b, type, r);
-    Value square = arith::MulFOp::create(b, r, r);
-    auto polynomial = [&](std::initializer_list<double> coefficients) {
-      Value sum;
-      for (double c : coefficients)
-        sum = sum ? Value(math::FmaOp::create(b, sum, square, constant(type, c))) : constant(type, c);
-      return sum;
-    };
-    Value odd = polynomial({-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
-    Value sine = math::FmaOp::create(b, arith::MulFOp::create(b, odd, square), r, r);
-    Value cosine = polynomial({2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1.0});
+      quadrant = arith::AddIOp::create(f.b, quadrant, f.integer(integer, 1));
+    r = arith::TruncFOp::create(f.b, f.narrow, r);
+    Value square = f.mul(r, r);
+    Value odd = f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
+    Value sine = f.fma(f.mul(odd, square), r, r);
+    Value cosine = f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1.0});
     auto bit = [&](int64_t which) -> Value {
-      Value masked = arith::AndIOp::create(b, quadrant, constant(integer, static_cast<double>(which)));
-      return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, masked, constant(integer, 0));
+      Value masked = arith::AndIOp::create(f.b, quadrant, f.integer(integer, which));
+      return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, masked, f.integer(integer, 0));
     };
-    Value result = arith::SelectOp::create(b, bit(1), cosine, sine);
-    result = arith::SelectOp::create(b, bit(2), arith::NegFOp::create(b, result), result);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        op, inRange, result, constant(type, std::numeric_limits<double>::quiet_NaN()));
+    Value result = f.select(bit(1), cosine, sine);
+    result = f.select(bit(2), f.neg(result), result);
+    Value none = f.real(f.narrow, std::numeric_limits<double>::quiet_NaN());
+    rewriter.replaceOp(op, f.select(inRange, result, none));
     return success();
+  }
+};
+
+/// x to the power y, both f32, as 2^(y * log2 |x|) in f64, good to 1e-12 before
+/// it is rounded: whole powers of whole numbers are exact. Special values are C's.
+struct ExpandPower : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  using Predicate = arith::CmpFPredicate;
+
+  LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    Arithmetic f(op, rewriter);
+    Value x = f.widened(op.getLhs()), y = f.widened(op.getRhs());
+    Value size = math::AbsFOp::create(f.b, x), zero = f.real(0), one = f.real(1);
+
+    Value exponent = f.mul(y, logarithm(f, size));
+    exponent = f.select(f.compare(Predicate::OGT, exponent, f.real(kMostExponent)), f.real(kMostExponent), exponent);
+    exponent = f.select(f.compare(Predicate::OLT, exponent, f.real(-kMostExponent)), f.real(-kMostExponent), exponent);
+    Value result = exponential(f, exponent);
+    Value isOrdered = f.compare(Predicate::ORD, y, y);
+    result = f.select(f.both(f.compare(Predicate::OEQ, size, one), isOrdered), one, result);
+
+    Value isWhole = f.compare(Predicate::OEQ, math::FloorOp::create(f.b, y), y);
+    Value half = f.mul(y, f.real(0.5));
+    Value isOdd = f.both(isWhole, f.compare(Predicate::ONE, math::FloorOp::create(f.b, half), half));
+    Value isMinus = f.compare(Predicate::OLT, math::CopySignOp::create(f.b, one, x), zero);
+    result = f.select(f.both(isMinus, isOdd), f.neg(result), result);
+    Value isRoot = f.both(f.compare(Predicate::OLT, x, zero), f.compare(Predicate::ONE, math::FloorOp::create(f.b, y), y));
+    isRoot = f.both(isRoot, f.compare(Predicate::OGT, x, f.real(-kInfinity)));
+    result = f.select(isRoot, f.real(std::numeric_limits<double>::quiet_NaN()), result);
+    result = f.select(f.compare(Predicate::OEQ, x, one), one, result);
+    result = f.select(f.compare(Predicate::OEQ, y, zero), one, result);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, f.narrow, result);
+    return success();
+  }
+
+private:
+  /// Beyond f32's range, within f64's.
+  static constexpr double kMostExponent = 1000;
+  static constexpr int64_t kBias = 1023, kMantissaBits = 52;
+
+  /// log2 of a value that f32 has too, and so is no subnormal number of f64.
+  static Value logarithm(Arithmetic &f, Value x) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    Type integer = f.like(f.b.getI64Type());
+    Value bits = arith::BitcastOp::create(f.b, integer, x);
+    Value raw = arith::ShRUIOp::create(f.b, bits, f.integer(integer, kMantissaBits));
+    Value power = arith::SIToFPOp::create(f.b, f.wide, arith::SubIOp::create(f.b, raw, f.integer(integer, kBias)));
+    Value fraction = arith::AndIOp::create(f.b, bits, f.integer(integer, (int64_t(1) << kMantissaBits) - 1));
+    fraction = arith::OrIOp::create(f.b, fraction, f.integer(integer, kBias << kMantissaBits));
+    Value m = arith::BitcastOp::create(f.b, f.wide, fraction);
+    // Into [sqrt(1/2), sqrt(2)), then ln m = 2 atanh((m - 1) / (m + 1)).
+    Value isLarge = f.compare(Predicate::OGT, m, f.real(1.4142135623730951));
+    m = f.select(isLarge, f.mul(m, f.real(0.5)), m);
+    power = f.select(isLarge, f.add(power, f.real(1)), power);
+    Value s = arith::DivFOp::create(f.b, f.add(m, f.real(-1)), f.add(m, f.real(1)));
+    Value series = f.polynomial(f.mul(s, s), {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
+    constexpr double kTwoOverLn2 = 2.8853900817779268;
+    Value result = f.fma(f.mul(s, series), f.real(kTwoOverLn2), power);
+    result = f.select(f.compare(Predicate::OEQ, x, f.real(0)), f.real(-kInfinity), result);
+    result = f.select(f.compare(Predicate::OEQ, x, f.real(kInfinity)), f.real(kInfinity), result);
+    return f.select(f.compare(Predicate::UNO, x, x), x, result);
+  }
+
+  /// 2^x, |x| <= kMostExponent or NaN.
+  static Value exponential(Arithmetic &f, Value x) {
+    Type integer = f.like(f.b.getI64Type());
+    Value isOrdered = f.compare(Predicate::ORD, x, x);
+    Value n = math::RoundEvenOp::create(f.b, f.select(isOrdered, x, f.real(0)));
+    constexpr double kLn2 = 0.69314718055994531;
+    Value rest = f.mul(arith::SubFOp::create(f.b, x, n), f.real(kLn2));
+    Value series =
+        f.polynomial(rest, {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+                            1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0});
+    Value bits = arith::AddIOp::create(f.b, arith::FPToSIOp::create(f.b, integer, n), f.integer(integer, kBias));
+    bits = arith::ShLIOp::create(f.b, bits, f.integer(integer, kMantissaBits));
+    return f.mul(series, arith::BitcastOp::create(f.b, f.wide, bits));
   }
 };
 
@@ -88,9 +188,9 @@ struct ExpandSine : OpRewritePattern<Op> {
 LogicalResult expandGridMath(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
-  patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>>(context);
+  patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower>(context);
   math::populateExpansionPatterns(
-      patterns, {"powf", "tan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "clampf", "rsqrt"});
+      patterns, {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "clampf", "rsqrt"});
   populateMathF32ExpansionPatterns(
       patterns, [](StringRef) { return true; }, /*benefit=*/2);
   return applyPatternsGreedily(function, std::move(patterns));

@@ -10,8 +10,8 @@
 namespace sluice {
 
 /// Rewrites math on f32 that the CPU has a library for, and the kernels'
-/// lowering no polynomial, as arithmetic: powers and the hyperbolic functions by
-/// exp and log; sine and cosine by a reduction in f64 and polynomials (Cephes'
+/// lowering no polynomial, as arithmetic: the hyperbolic functions by exp and log;
+/// powers in f64; sine and cosine by a reduction in f64 and polynomials (Cephes'
 /// sinf, cosf; 2 ulp), NaN beyond 2^52.
 llvm::LogicalResult expandGridMath(mlir::func::FuncOp function);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs every model of a directory against its reference outputs, plain and under memory limits.
 
-  run_models.py SLUICE DIRECTORY [--plain] [--memory PERCENT ...] [--machine NAME ...] [--first-list] [--only NAME ...]
+  run_models.py SLUICE DIRECTORY [--plain] [--memory PERCENT ...] [--machine NAME ...] [--target TARGETS]
+                [--first-list] [--only NAME ...]
 
 A model is a folder with model.onnx and test_data_set_0. `sluice run` compares every step with the reference, and fails
 where a step copies other than the planned bytes. This script also checks that a limit is kept and that what was touched
@@ -58,6 +59,7 @@ def main():
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--memory", type=int, nargs="*", default=[])
     parser.add_argument("--machine", nargs="*", default=["emulated"])
+    parser.add_argument("--target", default=None)
     parser.add_argument("--first-list", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--timeout", type=int, default=600)
@@ -70,6 +72,8 @@ def main():
     settings = [[]] if arguments.plain else []
     settings += [["--machine", machine, "--memory", f"{percent}%"] for machine in arguments.machine
                  for percent in arguments.memory]
+    if arguments.target:
+        settings = [options + ["--target", arguments.target] for options in settings]
     failed = 0
     for name in names:
         for options in settings:
