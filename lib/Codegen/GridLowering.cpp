@@ -47,9 +47,7 @@ void forEach(func::FuncOp function, auto fn) {
   }
 }
 
-Value constantI32(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIntOp::create(b, loc, value, 32);
-}
+Value constantI32(OpBuilder &b, Location loc, int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
 
 /// What a thread asks of its grid, as a GPU's intrinsics.
 void toIntrinsics(func::FuncOp function) {
@@ -172,10 +170,10 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
   LLVM::GlobalOp images;
   if (!codes.empty())
     images = tables.addTable("sluice.images", image, codes.size(), [&](size_t i) {
-      return tables.aggregate(image, {tables.integer(i64, sizeof(sluice_image)),
-                                      tables.integer(i32, codes[i].architecture), tables.integer(i32, 0),
-                                      tables.address(texts[i]),
-                                      tables.integer(i64, static_cast<int64_t>(codes[i].ptx.size()) + 1)});
+      return tables.aggregate(image,
+                              {tables.integer(i64, sizeof(sluice_image)), tables.integer(i32, codes[i].architecture),
+                               tables.integer(i32, 0), tables.address(texts[i]),
+                               tables.integer(i64, static_cast<int64_t>(codes[i].ptx.size()) + 1)});
     });
   Type grid = tables.structOf({i64, ptr, i32, i32, i32, i32, i32, ptr, i32, ptr});
   SymbolTable symbols(module);
@@ -184,12 +182,12 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
     LLVM::GlobalOp descriptor = tables.addValue(function.getSymName(), grid, [&] {
       Value thread = hostCode ? Value(LLVM::AddressOfOp::create(builder, loc, ptr, hostName(function))) : tables.null();
       return tables.aggregate(
-          grid, {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getSymName()),
-                 tables.integer(i32, numberOf(function, kGridBlocks)), tables.integer(i32, numberOf(function, kGridThreads)),
-                 tables.integer(i32, numberOf(function, kGridShared)), tables.integer(i32, function.getNumArguments()),
-                 tables.integer(i32, function->getAttrOfType<BoolAttr>(kGridWaits).getValue()), thread,
-                 tables.integer(i32, static_cast<int64_t>(codes.size())),
-                 images ? tables.address(images) : tables.null()});
+          grid,
+          {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getSymName()),
+           tables.integer(i32, numberOf(function, kGridBlocks)), tables.integer(i32, numberOf(function, kGridThreads)),
+           tables.integer(i32, numberOf(function, kGridShared)), tables.integer(i32, function.getNumArguments()),
+           tables.integer(i32, function->getAttrOfType<BoolAttr>(kGridWaits).getValue()), thread,
+           tables.integer(i32, static_cast<int64_t>(codes.size())), images ? tables.address(images) : tables.null()});
     });
     // Not local: what refers to one local global is compiled as one part.
     descriptor.setLinkage(LLVM::Linkage::External);

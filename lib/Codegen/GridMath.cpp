@@ -35,9 +35,7 @@ struct Arithmetic {
       scalar = DenseElementsAttr::get(vector, Attribute(scalar));
     return arith::ConstantOp::create(b, scalar);
   }
-  Value real(Type type, double value) {
-    return constant(type, b.getFloatAttr(getElementTypeOrSelf(type), value));
-  }
+  Value real(Type type, double value) { return constant(type, b.getFloatAttr(getElementTypeOrSelf(type), value)); }
   Value real(double value) { return real(wide, value); }
   Value integer(Type type, int64_t value) {
     return constant(type, b.getIntegerAttr(getElementTypeOrSelf(type), value));
@@ -130,7 +128,8 @@ struct ExpandPower : OpRewritePattern<math::PowFOp> {
     Value isOdd = f.both(isWhole, f.compare(Predicate::ONE, math::FloorOp::create(f.b, half), half));
     Value isMinus = f.compare(Predicate::OLT, math::CopySignOp::create(f.b, one, x), zero);
     result = f.select(f.both(isMinus, isOdd), f.neg(result), result);
-    Value isRoot = f.both(f.compare(Predicate::OLT, x, zero), f.compare(Predicate::ONE, math::FloorOp::create(f.b, y), y));
+    Value isRoot =
+        f.both(f.compare(Predicate::OLT, x, zero), f.compare(Predicate::ONE, math::FloorOp::create(f.b, y), y));
     isRoot = f.both(isRoot, f.compare(Predicate::OGT, x, f.real(-kInfinity)));
     result = f.select(isRoot, f.real(std::numeric_limits<double>::quiet_NaN()), result);
     result = f.select(f.compare(Predicate::OEQ, x, one), one, result);
@@ -159,7 +158,8 @@ private:
     m = f.select(isLarge, f.mul(m, f.real(0.5)), m);
     power = f.select(isLarge, f.add(power, f.real(1)), power);
     Value s = arith::DivFOp::create(f.b, f.add(m, f.real(-1)), f.add(m, f.real(1)));
-    Value series = f.polynomial(f.mul(s, s), {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
+    Value series =
+        f.polynomial(f.mul(s, s), {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0});
     constexpr double kTwoOverLn2 = 2.8853900817779268;
     Value result = f.fma(f.mul(s, series), f.real(kTwoOverLn2), power);
     result = f.select(f.compare(Predicate::OEQ, x, f.real(0)), f.real(-kInfinity), result);
@@ -174,9 +174,8 @@ private:
     Value n = math::RoundEvenOp::create(f.b, f.select(isOrdered, x, f.real(0)));
     constexpr double kLn2 = 0.69314718055994531;
     Value rest = f.mul(arith::SubFOp::create(f.b, x, n), f.real(kLn2));
-    Value series =
-        f.polynomial(rest, {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
-                            1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0});
+    Value series = f.polynomial(rest, {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                                       1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0});
     Value bits = arith::AddIOp::create(f.b, arith::FPToSIOp::create(f.b, integer, n), f.integer(integer, kBias));
     bits = arith::ShLIOp::create(f.b, bits, f.integer(integer, kMantissaBits));
     return f.mul(series, arith::BitcastOp::create(f.b, f.wide, bits));
@@ -189,8 +188,8 @@ LogicalResult expandGridMath(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
   patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower>(context);
-  math::populateExpansionPatterns(
-      patterns, {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "clampf", "rsqrt"});
+  math::populateExpansionPatterns(patterns,
+                                  {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "clampf", "rsqrt"});
   populateMathF32ExpansionPatterns(
       patterns, [](StringRef) { return true; }, /*benefit=*/2);
   return applyPatternsGreedily(function, std::move(patterns));

@@ -137,8 +137,8 @@ struct ConvertKernels : PassWrapper<ConvertKernels, OperationPass<ModuleOp>> {
 } // namespace
 
 void registerCodegenDialects(DialectRegistry &registry) {
-  registry.insert<LLVM::LLVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                  gpu::GPUDialect, index::IndexDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registry.insert<LLVM::LLVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
+                  index::IndexDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }

@@ -40,7 +40,8 @@ Expected<std::string> optimizeAndEmit(llvm::Module &module, llvm::TargetMachine 
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager emission;
   if (machine.addPassesToEmitFile(emission, stream, nullptr, kind))
-    return makeError(ErrorCode::Internal, "the code generator for '", machine.getTargetTriple().str(), "' writes no such files");
+    return makeError(ErrorCode::Internal, "the code generator for '", machine.getTargetTriple().str(),
+                     "' writes no such files");
   emission.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

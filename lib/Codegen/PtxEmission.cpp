@@ -41,8 +41,9 @@ struct Architecture {
   unsigned number;
   const char *features;
 };
-constexpr std::array kArchitectures = {Architecture{70, "+ptx63"}, Architecture{75, "+ptx63"}, Architecture{80, "+ptx70"},
-                                       Architecture{86, "+ptx71"}, Architecture{89, "+ptx78"}, Architecture{90, "+ptx78"}};
+constexpr std::array kArchitectures = {Architecture{70, "+ptx63"}, Architecture{75, "+ptx63"},
+                                       Architecture{80, "+ptx70"}, Architecture{86, "+ptx71"},
+                                       Architecture{89, "+ptx78"}, Architecture{90, "+ptx78"}};
 constexpr auto kNumbers = [] {
   std::array<unsigned, kArchitectures.size()> numbers{};
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -65,13 +66,13 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(unsigned number) {
   const llvm::Target *backend =
       known == kArchitectures.end() ? nullptr : llvm::TargetRegistry::lookupTarget(triple, problem);
   std::unique_ptr<llvm::TargetMachine> machine(
-      backend ? backend->createTargetMachine(triple, "sm_" + std::to_string(number), known->features,
-                                             llvm::TargetOptions(), std::nullopt, std::nullopt,
-                                             llvm::CodeGenOptLevel::Aggressive)
-              : nullptr);
+      backend
+          ? backend->createTargetMachine(triple, "sm_" + std::to_string(number), known->features, llvm::TargetOptions(),
+                                         std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive)
+          : nullptr);
   if (!machine)
-    return makeError(ErrorCode::Unsupported, "this LLVM generates no code for 'sm_", number, "'", problem.empty() ? "" : ": ",
-                     problem);
+    return makeError(ErrorCode::Unsupported, "this LLVM generates no code for 'sm_", number, "'",
+                     problem.empty() ? "" : ": ", problem);
   return machine;
 }
 
@@ -111,9 +112,8 @@ Status checkResolved(llvm::Module &module, const llvm::StringMap<const GridFunct
       if (!callee || !callee->isDeclaration() || (callee->isIntrinsic() && !isMissing(callee->getIntrinsicID())))
         continue;
       const GridFunction *grid = grids.lookup(function.getName());
-      return makeError(ErrorCode::Unsupported, "operator '", grid ? grid->op : function.getName().str(),
-                       "' calls '", callee->getName().str(),
-                       "', which GPU code has no function for, run it on a CPU");
+      return makeError(ErrorCode::Unsupported, "operator '", grid ? grid->op : function.getName().str(), "' calls '",
+                       callee->getName().str(), "', which GPU code has no function for, run it on a CPU");
     }
   return {};
 }
@@ -131,7 +131,7 @@ void markGrids(llvm::Module &module, const llvm::StringMap<const GridFunction *>
       if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
         int64_t extent = call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x     ? grid->threads
                          : call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x ? grid->blocks
-                                                                                                : 0;
+                                                                                                 : 0;
         if (extent)
           call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, extent)));
       }

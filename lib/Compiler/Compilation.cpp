@@ -584,11 +584,10 @@ Status Compilation::State::lowerKernels() {
     return propagate(codes);
   if (!options.dumpPhases.empty())
     for (const DeviceCode &code : *codes)
-      if (Status written =
-              writeFileAtomically(concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Codegen), "-",
-                                         phaseNames()[static_cast<unsigned>(Phase::Codegen)], ".sm_",
-                                         code.architecture, ".ptx"),
-                                  code.ptx);
+      if (Status written = writeFileAtomically(concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Codegen),
+                                                      "-", phaseNames()[static_cast<unsigned>(Phase::Codegen)], ".sm_",
+                                                      code.architecture, ".ptx"),
+                                               code.ptx);
           !written)
         return written;
   return lowerKernelsToLLVM(*program);

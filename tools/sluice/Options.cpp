@@ -104,7 +104,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->group(kTraining);
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
-  app.add_option("--target", options.target, "native, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")
+  app.add_option("--target", options.target,
+                 "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
   app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")

@@ -71,8 +71,8 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   size_t numTensors = argumentElement.size(), numArguments = argumentSlots[numTensors] + hasWorkspace;
 
   OpBuilder deviceBuilder = OpBuilder::atBlockEnd(deviceModule(module).getBody());
-  chunkBody = func::FuncOp::create(deviceBuilder, location, name,
-                                   b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
+  chunkBody =
+      func::FuncOp::create(deviceBuilder, location, name, b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
   Block *block = chunkBody.addEntryBlock();
   pointers.clear();
   for (size_t i = 0; i < numTensors; ++i)
@@ -123,8 +123,8 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   Value grids = field(kEnvGrids), launch = field(kEnvLaunchGrid);
   Value descriptor = LLVM::AddressOfOp::create(eb, location, ptr, name);
   auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {ptr, ptr, ptr});
-  Value result = LLVM::CallOp::create(eb, location, type, ValueRange{launch, grids, descriptor, entry.getArgument(1)})
-                     .getResult();
+  Value result =
+      LLVM::CallOp::create(eb, location, type, ValueRange{launch, grids, descriptor, entry.getArgument(1)}).getResult();
   if (status) {
     Value isOk = arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, status,
                                        arith::ConstantIntOp::create(eb, location, 0, 32));
@@ -133,8 +133,7 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   status = result;
 }
 
-void KernelEmitter::parallelRows(int64_t extent, int64_t length, int64_t grain,
-                                 function_ref<void(Value, Value)> body) {
+void KernelEmitter::parallelRows(int64_t extent, int64_t length, int64_t grain, function_ref<void(Value, Value)> body) {
   if (!inGrids())
     return parallel(extent, grain, body);
   if (extent == 0)
@@ -232,9 +231,8 @@ Value KernelEmitter::joinTeam(Value value, function_ref<Value(Value, Value)> joi
   Value buffer = sharedBuffer(type, warps);
   Value lane = arith::RemUIOp::create(b, location, position, index(kWarpThreads));
   Value isFirst = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, lane, index(0));
-  ifThen(isFirst, [&] {
-    store(buffer, type, arith::DivUIOp::create(b, location, position, index(kWarpThreads)), value);
-  });
+  ifThen(isFirst,
+         [&] { store(buffer, type, arith::DivUIOp::create(b, location, position, index(kWarpThreads)), value); });
   barrier();
   if (warps == kWarpThreads) {
     value = load(buffer, type, lane);

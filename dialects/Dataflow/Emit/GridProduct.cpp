@@ -168,23 +168,28 @@ void emitGridProduct(KernelEmitter &kernel, const GridProduct &product) {
     TileLoader rhs(kernel, product, tile.columns, product.n, product.rhsAlongK, thread, firstColumn);
     auto load = [&](Value depth) {
       SmallVector<Value> values;
-      lhs.load(depth, [&](Value m, Value k) { return product.lhs(batch, m, k); }, values);
-      rhs.load(depth, [&](Value n, Value k) { return product.rhs(batch, k, n); }, values);
+      lhs.load(
+          depth, [&](Value m, Value k) { return product.lhs(batch, m, k); }, values);
+      rhs.load(
+          depth, [&](Value n, Value k) { return product.rhs(batch, k, n); }, values);
       return values;
     };
 
     SmallVector<Value> carried(rows * columns, emitConstant(b, loc, product.type, 0));
     carried.append(load(kernel.index(0)));
-    carried = kernel.reduce(
-        kernel.index(0), kernel.index(product.k), kDepth, carried, [&](Value depth, ValueRange values) {
+    carried =
+        kernel.reduce(kernel.index(0), kernel.index(product.k), kDepth, carried, [&](Value depth, ValueRange values) {
           ValueRange read = values.drop_front(rows * columns);
           lhs.toShared(read.take_front(lhs.each()));
           rhs.toShared(read.drop_front(lhs.each()));
           kernel.barrier();
           SmallVector<Value> next = load(kernel.add(depth, kernel.index(kDepth)));
+          // A tile's terms are summed on their own (Blanchard, Higham and Mary,
+          // as in ContractionIr.h): where a sum decides how a quantized
+          // activation rounds, an error becomes a whole step.
+          SmallVector<Value> zeros(rows * columns, emitConstant(b, loc, product.type, 0));
           SmallVector<Value> sums = kernel.reduce(
-              kernel.index(0), kernel.index(kDepth), kUnroll, values.take_front(rows * columns),
-              [&](Value inner, ValueRange partial) {
+              kernel.index(0), kernel.index(kDepth), kUnroll, zeros, [&](Value inner, ValueRange partial) {
                 SmallVector<Value> sums(partial);
                 for (int64_t u = 0; u < kUnroll; ++u) {
                   Value k = kernel.add(inner, kernel.index(u));
@@ -198,6 +203,8 @@ void emitGridProduct(KernelEmitter &kernel, const GridProduct &product) {
                 return sums;
               });
           kernel.barrier();
+          for (int64_t i = 0; i < rows * columns; ++i)
+            sums[i] = emitBinary(b, loc, BinaryKind::add, values[i], sums[i], false);
           sums.append(next);
           return sums;
         });

@@ -227,11 +227,11 @@ private:
   mlir::Value status;           ///< What the kernel returns; null: 0.
   mlir::func::FuncOp chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
-  int64_t team = 1;         ///< Of the grid being emitted.
-  mlir::Value position;     ///< In the team.
-  int64_t sharedBytes = 0;  ///< Of the grid being emitted.
-  bool waits = false;       ///< The grid being emitted has barriers or exchanges.
-  int64_t accessLanes = 1;  ///< Vectors of so many elements lie at multiples of their size.
+  int64_t team = 1;        ///< Of the grid being emitted.
+  mlir::Value position;    ///< In the team.
+  int64_t sharedBytes = 0; ///< Of the grid being emitted.
+  bool waits = false;      ///< The grid being emitted has barriers or exchanges.
+  int64_t accessLanes = 1; ///< Vectors of so many elements lie at multiples of their size.
 
   /// Kernel argument number of operands (or the group's block arguments).
   llvm::DenseMap<mlir::Value, unsigned> argumentIndex;

@@ -28,8 +28,8 @@ mlir::Type storageType(mlir::Type elementType);
 
 /// Loads `lanes` elements of a tensor's element type as its compute type.
 /// `whole`: the address is a multiple of their size, not of an element's alone.
-mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType,
-                     int64_t lanes, bool whole = false);
+mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType, int64_t lanes,
+                     bool whole = false);
 /// Converts a value of compute type to the element type and stores it.
 void emitStore(mlir::OpBuilder &b, mlir::Location loc, mlir::Value address, mlir::Type elementType, mlir::Value value,
                bool whole = false);

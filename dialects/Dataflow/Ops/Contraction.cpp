@@ -483,9 +483,10 @@ struct ConvElements {
       int64_t extent = in[spatialAt + d], tapped = op.getKernelShape()[d];
       Value i = kernel.add(kernel.mul(window[d], op.getStrides()[d]),
                            kernel.add(kernel.mul(tap[d], op.getDilations()[d]), kernel.index(-op.getPads()[d])));
-      bool isPadded = op.getPads()[d] != 0 || op.getPads()[spatial + d] != 0 ||
-                      (shapeOf(op.getResult())[spatialAt + d] - 1) * op.getStrides()[d] +
-                              (tapped - 1) * op.getDilations()[d] >= extent;
+      bool isPadded =
+          op.getPads()[d] != 0 || op.getPads()[spatial + d] != 0 ||
+          (shapeOf(op.getResult())[spatialAt + d] - 1) * op.getStrides()[d] + (tapped - 1) * op.getDilations()[d] >=
+              extent;
       if (isPadded) {
         // Unsigned: below zero is far above.
         Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extent));
@@ -573,19 +574,18 @@ static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     SmallVector<Value> at = kernel.delinearize(item, out);
-    SmallVector<Value> channel = kernel.delinearize(at[elements.last ? elements.spatial + 1 : 1],
-                                                    {elements.groups, elements.outputs});
+    SmallVector<Value> channel =
+        kernel.delinearize(at[elements.last ? elements.spatial + 1 : 1], {elements.groups, elements.outputs});
     Value zero = emitConstant(b, loc, computeType(op.getType().getElementType()), 0);
-    Value total = kernel.reduce(
-        kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
-          SmallVector<Value> term = kernel.delinearize(k, sum);
-          ValueRange tap = ValueRange(term).drop_back();
-          Value x = elements.input(at[0], channel[0], term.back(),
-                                   ValueRange(at).drop_front(elements.spatialAt).take_front(elements.spatial), tap);
-          Value w = elements.weight(channel[0], channel[1], term.back(), tap);
-          return SmallVector<Value>{emitBinary(
-              b, loc, BinaryKind::add, sums[0], emitBinary(b, loc, BinaryKind::mul, x, w, false), false)};
-        })[0];
+    Value total = kernel.reduce(kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
+      SmallVector<Value> term = kernel.delinearize(k, sum);
+      ValueRange tap = ValueRange(term).drop_back();
+      Value x = elements.input(at[0], channel[0], term.back(),
+                               ValueRange(at).drop_front(elements.spatialAt).take_front(elements.spatial), tap);
+      Value w = elements.weight(channel[0], channel[1], term.back(), tap);
+      return SmallVector<Value>{
+          emitBinary(b, loc, BinaryKind::add, sums[0], emitBinary(b, loc, BinaryKind::mul, x, w, false), false)};
+    })[0];
     kernel.store(total, at);
   });
 }

@@ -84,6 +84,7 @@ TEST_CASE("binary functions broadcast", "[dataflow]") {
     add(kind, "tensor<40xf32>", "tensor<40xf32>", {-3, 3, kind[0] == 'm' && kind[1] != 'o'});
   }
   add("pow", "tensor<5x37xf32>", "tensor<37xf32>", {0.1, 3});
+  add("pow", "tensor<37x1xf32>", "tensor<41xf32>", {-3, 3, true});
   add("add", "tensor<2x3x4x19xf32>", "tensor<3x1x1xf32>");
   add("add", "tensor<2x3x4x19xf32>", "tensor<19xf32>");
   add("add", "tensor<2x1x4x1xf32>", "tensor<3x1x19xf32>");

@@ -239,7 +239,8 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   for (Type type : op->getResultTypes())
     add(tensorBytes(type));
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
-  sluice_kernel_env env{sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr, nullptr, nullptr};
+  sluice_kernel_env env{
+      sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr, nullptr, nullptr};
   runtime::ThreadPool pool(2);
   env.grids = &pool;
   env.launch_grid = [](void *grids, const sluice_grid *grid, void **args) {

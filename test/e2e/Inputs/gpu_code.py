@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Compiles every model of a directory for GPUs and checks the code without one.
+
+  gpu_code.py SLUICE DIRECTORY [--machine NAME] [--architectures N ...] [--only NAME ...] [--timeout S]
+
+A model is a folder with model.onnx; dimensions without a size get those of test_data_set_0. Each architecture's PTX
+names it as its `.target`, declares no function that it does not define, and has every function that the program
+launches. Where ptxas is installed it assembles the PTX of each architecture that it knows. One line a model; exits 1 if
+any failed.
+"""
+
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def find_ptxas():
+    return shutil.which("ptxas") or next(
+        (path for path in [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "ptxas")]
+         if os.path.exists(path)), None)
+
+
+def known_architectures(ptxas):
+    text = subprocess.run([ptxas, "--help"], capture_output=True, text=True, check=True).stdout
+    return {int(number) for number in re.findall(r"'sm_(\d+)'", text)}
+
+
+def check_text(text, architecture, launched):
+    targets = re.findall(r"^\.target\s+(\w+)", text, re.MULTILINE)
+    if targets != [f"sm_{architecture}"]:
+        return f"targets are {targets}"
+    missing = re.findall(r"\.extern\s+\.func[^;]*?(\w+)\s*(?:\(|;)", text) + re.findall(r"\b__nv_\w+", text)
+    if missing:
+        return f"unresolved: {sorted(set(missing))}"
+    entries = set(re.findall(r"\.entry\s+(\w+)", text))
+    if launched - entries:
+        return f"launched and not there: {sorted(launched - entries)[:3]}"
+    return None
+
+
+def assemble(ptxas, path, architecture):
+    """What is wrong, functions, and those of them that spill registers."""
+    done = subprocess.run([ptxas, "-v", f"-arch=sm_{architecture}", path, "-o", path + ".cubin"], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        return done.stderr.strip()[-300:], 0, 0
+    spills = re.findall(r"(\d+) bytes spill stores", done.stderr)
+    return None, len(re.findall(r"Used \d+ registers", done.stderr)), sum(bytes != "0" for bytes in spills)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def shape_and_name(path):
+    """Fields 1 and 8 of a TensorProto."""
+    with open(path, "rb") as file:
+        data = file.read()
+    shape, name, at = [], "", 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 0:
+            value, at = varint(data, at)
+            if tag >> 3 == 1:
+                shape.append(value)
+        elif tag & 7 == 2:
+            length, at = varint(data, at)
+            if tag >> 3 == 1:
+                end = at + length
+                while at < end:
+                    value, at = varint(data, at)
+                    shape.append(value)
+                continue
+            if tag >> 3 == 8:
+                name = data[at:at + length].decode()
+            at += length
+        else:
+            at += 8 if tag & 7 == 1 else 4
+    return shape, name
+
+
+def bind_dimensions(message, folder):
+    """The options that give the sizes a diagnostic asks for, from the reference inputs."""
+    inputs = {}
+    for path in sorted(glob.glob(os.path.join(folder, "test_data_set_0", "input_*.pb"))):
+        shape, name = shape_and_name(path)
+        inputs[name] = shape
+    options = []
+    for dimension, index, tensor in re.findall(r"'([^']*)' \(dimension (\d+) of input '([^']*)'\)", message):
+        if len(inputs.get(tensor, [])) > int(index):
+            options += ["--dim", f"{dimension}={inputs[tensor][int(index)]}"]
+    return options
+
+
+def check(arguments, name, ptxas, assembled):
+    with tempfile.TemporaryDirectory() as out:
+        targets = ",".join(f"cuda:sm_{number}" for number in arguments.architectures)
+        folder = os.path.join(arguments.directory, name)
+
+        def compile_with(options):
+            return subprocess.run(
+                [arguments.sluice, "compile", os.path.join(folder, "model.onnx"), "-o", os.path.join(out, "artifact"),
+                 "--machine", arguments.machine, "--target", "cpu:x86-64-v3," + targets, "--search-evals", "1",
+                 "--dump-phases", os.path.join(out, "phases")] + options,
+                capture_output=True, text=True, timeout=arguments.timeout, check=False)
+
+        begin = time.monotonic()
+        done = compile_with([])
+        if dims := bind_dimensions(done.stderr, folder):
+            begin = time.monotonic()
+            done = compile_with(dims)
+        took = time.monotonic() - begin
+        if done.returncode != 0:
+            return f"exit {done.returncode}: {done.stderr.strip()[-300:]}", ""
+        with open(os.path.join(out, "phases", "6-exec.mlir"), encoding="utf-8", errors="replace") as file:
+            device = file.read().partition("gpu.module")[2]
+        launched = set(re.findall(r"func\.func @(\w+_grid\d+)\(", device))
+        figures = [f"{len(launched)} functions", f"{took:.1f} s"]
+        for number in arguments.architectures:
+            path = os.path.join(out, "phases", f"7-codegen.sm_{number}.ptx")
+            with open(path, encoding="utf-8") as file:
+                wrong = check_text(file.read(), number, launched)
+            if wrong:
+                return f"sm_{number}: {wrong}", ""
+            if number in assembled:
+                wrong, functions, spilling = assemble(ptxas, path, number)
+                if wrong or functions != len(launched):
+                    return f"sm_{number}: {wrong or f'{functions} of {len(launched)} functions assembled'}", ""
+                figures.append(f"sm_{number} assembles, {spilling} spill")
+        return None, ", ".join(figures)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sluice")
+    parser.add_argument("directory")
+    parser.add_argument("--machine", default="v100-16gb")
+    parser.add_argument("--architectures", type=int, nargs="*", default=[70, 80, 90])
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--timeout", type=int, default=600)
+    arguments = parser.parse_args()
+
+    ptxas = find_ptxas()
+    assembled = known_architectures(ptxas) & set(arguments.architectures) if ptxas else set()
+    print(f"assembled with ptxas: {sorted(assembled)}" if ptxas else "skipped: assembling, for there is no ptxas")
+    names = sorted(name for name in os.listdir(arguments.directory)
+                   if os.path.exists(os.path.join(arguments.directory, name, "model.onnx")))
+    names = [name for name in names if not arguments.only or name in arguments.only]
+    failed = 0
+    for name in names:
+        wrong, figures = check(arguments, name, ptxas, assembled)
+        failed += wrong is not None
+        print(f"{'FAIL' if wrong else 'pass'} {name}: {wrong or figures}", flush=True)
+    print(f"{len(names)} models, {failed} failed")
+    sys.exit(1 if failed or not names else 0)
+
+
+if __name__ == "__main__":
+    main()
