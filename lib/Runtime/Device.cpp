@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 #include "Grid.h"
+#include "Collective.h"
 #include "Strings.h"
 #include "ThreadPool.h"
 #include "Wait.h"
@@ -29,7 +30,7 @@ void sleepUntil(int64_t timeNs) {
 
 class HostDevice : public Device {
 public:
-  explicit HostDevice(uint32_t threads) : pool(threads) {
+  HostDevice(uint32_t threads, Ranks &ranks) : pool(threads), ranks(ranks) {
     env.size = sizeof env;
     env.pool = &pool;
     env.parallel_for = [](void *pool, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
@@ -43,6 +44,9 @@ public:
     env.grids = &pool;
     env.launch_grid = [](void *pool, const sluice_grid *grid, void **args) {
       return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
+    env.ranks = &ranks;
+    env.collective = [](void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
+      return static_cast<Ranks *>(ranks)->run(kind, args, settings, bytes);
     };
   }
   Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
@@ -56,10 +60,12 @@ public:
     return 0;
   }
 
+  std::string failureText() const override { return ranks.error(); }
   void beginStep() override { text.clear(); }
 
 private:
   ThreadPool pool;
+  Ranks &ranks;
   TextStore text;
   sluice_kernel_env env{};
 };
@@ -67,7 +73,8 @@ private:
 /// Host cores and host memory that stand for an accelerator's.
 class EmulatedDevice final : public HostDevice {
 public:
-  EmulatedDevice(uint32_t threads, double speed) : HostDevice(threads), speed(speed), alone(threads == 1) {}
+EmulatedDevice(uint32_t threads, double speed, Ranks &ranks)
+      : HostDevice(threads, ranks), speed(speed), alone(threads == 1) {}
   int32_t launch(sluice_kernel_fn kernel, void **args) override {
     if (speed >= 1)
       return HostDevice::launch(kernel, args);
@@ -93,15 +100,15 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads) {
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, Ranks &ranks) {
   uint32_t cores = usableCores();
   switch (desc.kind) {
   case SLUICE_DEVICE_CPU:
-    return std::make_unique<HostDevice>(threads ? threads : cores);
+    return std::make_unique<HostDevice>(threads ? threads : cores, ranks);
   case SLUICE_DEVICE_EMULATED:
     if (threads == 0)
       threads = desc.threads ? std::min(desc.threads, cores) : cores;
-    return std::make_unique<EmulatedDevice>(threads, desc.speed);
+    return std::make_unique<EmulatedDevice>(threads, desc.speed, ranks);
   default:
     return failure("device '", desc.name, "' is of kind ", desc.kind,
                    ", which this runtime does not drive, compile for a CPU or an emulated accelerator");

@@ -29,7 +29,8 @@ void *StepAllocator::takeBytes(size_t bytes) {
 }
 
 Executor::Executor(Model model, const void *parameters, const sluice_options &options)
-    : tables(std::move(model)), options(options), parameters(static_cast<char *>(const_cast<void *>(parameters))) {
+    : tables(std::move(model)), options(options), parameters(static_cast<char *>(const_cast<void *>(parameters))),
+      ranks(options.communicator) {
   context.executor = this;
   api.size = sizeof api;
   api.launch = [](sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
@@ -66,6 +67,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
 
 Status Executor::prepare(uint32_t threads) {
   const sluice_model &model = *tables.source;
+  const uint32_t wanted = std::max(model.num_ranks, 1u);
+  const uint32_t given = options.communicator ? options.communicator->num_ranks : 1;
+  if (wanted != given)
+    return failure("model '", model.name, "' is for ", wanted, wanted > 1 ? " ranks" : " rank", " and runs on ", given,
+                   ", start as many");
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
   auto keep = [](auto &where, auto &&made) -> Status {
@@ -75,7 +81,7 @@ Status Executor::prepare(uint32_t threads) {
     return {};
   };
   for (const sluice_device_desc &desc : tables.devices)
-    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads)); !status)
+    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, ranks)); !status)
       return status;
   arenas.resize(tables.memories.size());
   for (size_t m = 0; m < arenas.size(); ++m) {
@@ -142,6 +148,7 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
   stepState.clear();
   for (const std::unique_ptr<Device> &device : devices)
     device->beginStep();
+  ranks.beginStep();
   allocator.giveBack();
   events.clear(), queued.clear(), times.clear();
   issued = 0;
@@ -171,6 +178,7 @@ void Executor::stats(sluice_stats &out) const {
   out.step_ns = stepNs;
   out.bytes_in = bytesIn, out.bytes_out = bytesOut;
   out.init_bytes_in = initBytesIn;
+  out.bytes_sent = ranks.bytesSent();
   out.arena_peak_bytes = peaks.data();
 }
 

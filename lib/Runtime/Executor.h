@@ -12,6 +12,7 @@
 #ifndef SLUICE_RUNTIME_EXECUTOR_H
 #define SLUICE_RUNTIME_EXECUTOR_H
 
+#include "Collective.h"
 #include "Model.h"
 #include "Stream.h"
 #include "sluice/Runtime/sluice.h"
@@ -92,6 +93,7 @@ private:
   const sluice_options options;
   char *const parameters;
   std::unique_ptr<Arena> state;
+  Ranks ranks;
   std::vector<std::unique_ptr<Device>> devices; ///< Before the arenas: they are the devices'.
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory.
   std::vector<std::unique_ptr<Link>> links;

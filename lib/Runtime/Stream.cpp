@@ -40,10 +40,14 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
   if (state.trace)
     command.startNs = nowNs();
   if (command.kernel) {
-    if (int32_t result = device.launch(command.kernel, command.args))
-      state.fail(command.number, failure("operator '", names.ops[command.op], "' failed with code ", result,
-                                         ", in command ", command.number, ", check the values of the model's inputs")
-                                     .value());
+    if (int32_t result = device.launch(command.kernel, command.args)) {
+      const std::string said = device.failureText();
+      state.fail(command.number,
+                 said.empty() ? failure("operator '", names.ops[command.op], "' failed with code ", result,
+                                        ", in command ", command.number, ", check the values of the model's inputs")
+                                    .value()
+                              : failure("operator '", names.ops[command.op], "' failed: ", said).value());
+    }
   } else {
     int32_t result = command.link ? command.link->copy(device, command.sourceMemory, command.destination,
                                                        command.source, command.bytes)

@@ -62,6 +62,37 @@ enum sluice_string_function {
   SLUICE_STRING_SPLIT = 5      /* text -> text, int64 counts, int64 most: room, delimiter */
 };
 
+/* Operations of several ranks together. An axis of a mesh of ranks is a count and
+ * a stride; a group is the ranks that differ along some axes alone, in the order
+ * of their coordinates, the first axis slowest. A tensor that is split, or joined,
+ * along a dimension is [outer][group][inner bytes]: rank i has, or gets, part i. */
+enum sluice_collective_kind {
+  SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: the operands combined, element by element */
+  SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: the operands, joined */
+  SLUICE_COLLECTIVE_REDUCE_SCATTER = 2, /* result: this rank's part of the operands, split and combined */
+  SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* the operand is split, part i goes to rank i, what comes is joined */
+  SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand, split; nothing is sent */
+  /* The operand, [outer][extent][inner], with `low` of the extent before it from
+   * the rank before, and `high` behind from the next; zeros at the ends. */
+  SLUICE_COLLECTIVE_HALO = 5
+};
+enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
+
+#define SLUICE_COLLECTIVE_AXES 8
+
+typedef struct sluice_collective {
+  int64_t reduction;    /* sluice_reduction, of those that combine */
+  int64_t element_type; /* combined: float, double, int32 or int64 */
+  int64_t bytes;        /* of the operand */
+  int64_t split_outer, split_inner;
+  int64_t join_outer, join_inner;
+  int64_t extent, low, high; /* halo: split_inner bytes each */
+  int64_t num_axes;
+  struct {
+    int64_t count, stride;
+  } axes[SLUICE_COLLECTIVE_AXES];
+} sluice_collective;
+
 /* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
 typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);
 
@@ -116,6 +147,11 @@ typedef struct sluice_kernel_env {
   /* Runs a grid, or has it run behind those before it. Since minor version 3. */
   void *grids;
   int32_t (*launch_grid)(void *grids, const sluice_grid *grid, void **args);
+  /* `args` are the operand, the result and the workspace; `settings` a
+   * sluice_collective. Every rank of the group calls it, all in one order. Since
+   * minor version 3. */
+  void *ranks;
+  int32_t (*collective)(void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes);
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its
@@ -220,6 +256,9 @@ typedef struct sluice_model {
   /* The state store begins as the parameter file from this offset to its end,
    * and zeros behind; -1: all zeros. */
   int64_t state_initial;
+  /* How many ranks run this program together; 0 and 1: it runs alone. Since minor
+   * version 3. */
+  uint32_t num_ranks;
 } sluice_model;
 
 /* The one exported symbol. */

@@ -20,11 +20,39 @@ extern "C" {
 
 typedef struct sluice_session sluice_session;
 
+/* How the ranks that run a model together exchange bytes. */
+typedef struct sluice_communicator {
+  size_t size;
+  uint32_t rank, num_ranks;
+  void *self;
+  /* For each i: sends send[i] to members[i] and receives receive[i] from it. The
+   * members, this rank among them (its own parts are moved too), call it together
+   * and in one order; sizes agree in pairs. Blocks. Returns 0, or non-zero where
+   * `error` says why: then, or where a member has failed, it does so on all. */
+  int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
+                      const int64_t *send_bytes, void *const *receive, const int64_t *receive_bytes);
+  const char *(*error)(void *self);
+} sluice_communicator;
+
+/* Ranks that are threads of this process. A member is used by one thread, or one
+ * session, at a time. */
+typedef struct sluice_local_group sluice_local_group;
+/* NULL where there is no memory, or no rank. */
+sluice_local_group *sluice_local_group_create(uint32_t num_ranks);
+/* Once no member is in use. */
+void sluice_local_group_destroy(sluice_local_group *group);
+const sluice_communicator *sluice_local_group_member(sluice_local_group *group, uint32_t rank);
+/* This rank takes part no more: exchanges that wait for it, now and later, fail
+ * with this reason. */
+void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const char *reason);
+
 typedef struct sluice_options {
   size_t size;
   uint32_t threads; /* a device; 0: one a core, or fewer where an emulated device has fewer */
   uint32_t trace;   /* non-zero: keep command times for sluice_trace */
   uint32_t verify;  /* non-zero: hash the parameter file even where it is large */
+  /* Must outlive the session; NULL for a model that runs alone. */
+  const sluice_communicator *communicator;
 } sluice_options;
 
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and
@@ -59,6 +87,7 @@ typedef struct sluice_stats {
   int64_t bytes_in, bytes_out;     /* copied into and out of device memories by the last step */
   int64_t init_bytes_in;           /* copied into device memories before the first step */
   const int64_t *arena_peak_bytes; /* per memory: highest arena address touched since opening; until the next call */
+  int64_t bytes_sent;              /* to other ranks, by the last step */
 } sluice_stats;
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);

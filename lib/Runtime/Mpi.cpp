@@ -1,0 +1,121 @@
+//===- Mpi.cpp - Ranks that MPI started -----------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "sluice/Runtime/mpi.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <mpi.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// One message's bytes; MPI counts in int.
+constexpr int64_t kPiece = int64_t(1) << 30;
+constexpr int kTag = 1;
+
+struct World {
+  MPI_Comm comm = MPI_COMM_NULL;
+  bool owned = false;
+  sluice_communicator communicator{};
+  std::string error;
+  std::vector<MPI_Request> requests;
+
+  bool succeeded(int code) {
+    if (code == MPI_SUCCESS)
+      return true;
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    error = "MPI failed: " + std::string(text, static_cast<size_t>(length));
+    return false;
+  }
+
+  int32_t exchange(const uint32_t *members, uint32_t count, const void *const *send, const int64_t *sendBytes,
+                   void *const *receive, const int64_t *receiveBytes) {
+    requests.clear();
+    for (bool receives : {true, false})
+      for (uint32_t i = 0; i < count; ++i) {
+        if (members[i] == communicator.rank)
+          continue;
+        const int64_t bytes = receives ? receiveBytes[i] : sendBytes[i];
+        for (int64_t done = 0; done < bytes; done += kPiece) {
+          const int piece = static_cast<int>(std::min(kPiece, bytes - done)), other = static_cast<int>(members[i]);
+          MPI_Request &request = requests.emplace_back();
+          const int code =
+              receives
+                  ? MPI_Irecv(static_cast<char *>(receive[i]) + done, piece, MPI_BYTE, other, kTag, comm, &request)
+                  : MPI_Isend(static_cast<const char *>(send[i]) + done, piece, MPI_BYTE, other, kTag, comm, &request);
+          if (!succeeded(code))
+            return 1;
+        }
+      }
+    for (uint32_t i = 0; i < count; ++i)
+      if (members[i] == communicator.rank && sendBytes[i] > 0)
+        std::memcpy(receive[i], send[i], static_cast<size_t>(sendBytes[i]));
+    const int code = MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return succeeded(code) ? 0 : 1;
+  }
+};
+
+World &world() {
+  static World instance;
+  return instance;
+}
+
+} // namespace
+
+extern "C" {
+
+const sluice_communicator *sluice_mpi_start(const char **error) {
+  World &own = world();
+  auto failed = [&] {
+    if (error)
+      *error = own.error.c_str();
+    return nullptr;
+  };
+  int initialised = 0, provided = 0, rank = 0, ranks = 0;
+  if (!own.succeeded(MPI_Initialized(&initialised)))
+    return failed();
+  // Collectives run on a stream's thread, one at a time.
+  if (!initialised && !own.succeeded(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)))
+    return failed();
+  own.owned = !initialised;
+  if (!own.succeeded(MPI_Query_thread(&provided)))
+    return failed();
+  if (provided < MPI_THREAD_SERIALIZED) {
+    own.error = "this MPI serves its main thread only, start it with MPI_THREAD_SERIALIZED";
+    return failed();
+  }
+  if (!own.succeeded(MPI_Comm_dup(MPI_COMM_WORLD, &own.comm)) ||
+      !own.succeeded(MPI_Comm_set_errhandler(own.comm, MPI_ERRORS_RETURN)) ||
+      !own.succeeded(MPI_Comm_rank(own.comm, &rank)) || !own.succeeded(MPI_Comm_size(own.comm, &ranks)))
+    return failed();
+  own.communicator = {sizeof(sluice_communicator), static_cast<uint32_t>(rank), static_cast<uint32_t>(ranks), &own,
+                      [](void *self, const uint32_t *members, uint32_t count, const void *const *send,
+                         const int64_t *sendBytes, void *const *receive, const int64_t *receiveBytes) {
+                        return static_cast<World *>(self)->exchange(members, count, send, sendBytes, receive,
+                                                                    receiveBytes);
+                      },
+                      [](void *self) { return static_cast<World *>(self)->error.c_str(); }};
+  return &own.communicator;
+}
+
+void sluice_mpi_stop(const char *reason) {
+  World &own = world();
+  if (own.comm == MPI_COMM_NULL)
+    return;
+  if (reason) {
+    std::fprintf(stderr, "error: rank %u: %s\n", own.communicator.rank, reason);
+    std::fflush(stderr);
+    MPI_Abort(own.comm, 1);
+  }
+  MPI_Comm_free(&own.comm);
+  if (own.owned)
+    MPI_Finalize();
+}
+}
