@@ -77,6 +77,8 @@ void DataflowDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Dataflow/DataflowOps.cpp.inc"
+
+#include <algorithm>
       >();
   addInterfaces<EvaluateFold>();
 }
@@ -186,7 +188,7 @@ LogicalResult copyConstant(ElementsAttr value, char *destination) {
   if (!getConstantBytes(value, view, isSplat))
     return failure();
   if (!isSplat) {
-    std::memcpy(destination, view.data, bytes);
+    std::copy_n(view.data, bytes, destination); // Of no elements there may be no address.
     return success();
   }
   int64_t width = elementBytes(type.getElementType());

@@ -322,10 +322,11 @@ static Status check(uint32_t kind, const sluice_collective &what, int64_t member
   const bool combines = kind == SLUICE_COLLECTIVE_ALL_REDUCE || kind == SLUICE_COLLECTIVE_REDUCE_SCATTER;
   bool fits = kind <= SLUICE_COLLECTIVE_HALO && what.bytes >= 0;
   fits &= !splits || members * what.split_outer * what.split_inner == what.bytes;
-  fits &= !joins || (kind == SLUICE_COLLECTIVE_ALL_GATHER ? 1 : members) * what.join_outer * what.join_inner == what.bytes;
-  fits &= !combines || ((type == kFloat || type == kDouble || type == kInt32 || type == kInt64) &&
-                        what.bytes % elementBytes(type) == 0 && what.reduction >= 0 &&
-                        what.reduction <= SLUICE_REDUCTION_MIN);
+  fits &=
+      !joins || (kind == SLUICE_COLLECTIVE_ALL_GATHER ? 1 : members) * what.join_outer * what.join_inner == what.bytes;
+  fits &= !combines ||
+          ((type == kFloat || type == kDouble || type == kInt32 || type == kInt64) &&
+           what.bytes % elementBytes(type) == 0 && what.reduction >= 0 && what.reduction <= SLUICE_REDUCTION_MIN);
   fits &= kind != SLUICE_COLLECTIVE_HALO ||
           (what.low >= 0 && what.high >= 0 && what.low <= what.extent && what.high <= what.extent &&
            what.split_outer * what.extent * what.split_inner == what.bytes);

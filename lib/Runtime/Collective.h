@@ -31,8 +31,8 @@ int64_t collectiveWorkspace(uint32_t kind, const sluice_collective &what, size_t
 
 /// Runs one collective, `sent` bytes of it to other ranks. Reductions add in the
 /// order of positions, so every rank has the same bits, whatever the transport.
-/// Fails on settings that contradict each other. `workspace` has collectiveWorkspace bytes. Buffers do not overlap, but that an
-/// all_reduce's may be one.
+/// Fails on settings that contradict each other. `workspace` has collectiveWorkspace bytes. Buffers do not overlap, but
+/// that an all_reduce's may be one.
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
                      const void *operand, void *result, void *workspace, int64_t &sent);
 

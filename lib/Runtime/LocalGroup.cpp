@@ -119,19 +119,21 @@ sluice_local_group *sluice_local_group_create(uint32_t num_ranks) {
   for (uint32_t rank = 0; rank < num_ranks; ++rank) {
     Member &member = group->members[rank];
     member.group = group.get();
-    member.communicator = {
-        sizeof(sluice_communicator), rank, num_ranks, &member,
-        [](void *self, const uint32_t *members, uint32_t count, const void *const *send, const int64_t *sendBytes,
-           void *const *receive, const int64_t *receiveBytes) -> int32_t {
-          auto *member = static_cast<Member *>(self);
-          Status status = member->group->exchange(member->communicator.rank, members, count, send, sendBytes, receive,
-                                                  receiveBytes);
-          if (status)
-            return 0;
-          member->error = status.error();
-          return 1;
-        },
-        [](void *self) { return static_cast<Member *>(self)->error.c_str(); }};
+    member.communicator = {sizeof(sluice_communicator),
+                           rank,
+                           num_ranks,
+                           &member,
+                           [](void *self, const uint32_t *members, uint32_t count, const void *const *send,
+                              const int64_t *sendBytes, void *const *receive, const int64_t *receiveBytes) -> int32_t {
+                             auto *member = static_cast<Member *>(self);
+                             Status status = member->group->exchange(member->communicator.rank, members, count, send,
+                                                                     sendBytes, receive, receiveBytes);
+                             if (status)
+                               return 0;
+                             member->error = status.error();
+                             return 1;
+                           },
+                           [](void *self) { return static_cast<Member *>(self)->error.c_str(); }};
   }
   return group.release();
 }

@@ -95,7 +95,10 @@ const sluice_communicator *sluice_mpi_start(const char **error) {
       !own.succeeded(MPI_Comm_set_errhandler(own.comm, MPI_ERRORS_RETURN)) ||
       !own.succeeded(MPI_Comm_rank(own.comm, &rank)) || !own.succeeded(MPI_Comm_size(own.comm, &ranks)))
     return failed();
-  own.communicator = {sizeof(sluice_communicator), static_cast<uint32_t>(rank), static_cast<uint32_t>(ranks), &own,
+  own.communicator = {sizeof(sluice_communicator),
+                      static_cast<uint32_t>(rank),
+                      static_cast<uint32_t>(ranks),
+                      &own,
                       [](void *self, const uint32_t *members, uint32_t count, const void *const *send,
                          const int64_t *sendBytes, void *const *receive, const int64_t *receiveBytes) {
                         return static_cast<World *>(self)->exchange(members, count, send, sendBytes, receive,

@@ -269,7 +269,8 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
     fixedStarts.push_back(value ? static_cast<int64_t>(fixed.size()) : -1);
     if (value) {
       fixed.resize(fixed.size() + llvm::divideCeil(value.size(), sizeof(int64_t)));
-      std::memcpy(&fixed[fixedStarts.back()], value.asArrayRef().data(), value.size());
+      std::copy_n(value.asArrayRef().data(), value.size(),
+                  reinterpret_cast<int8_t *>(fixed.data() + fixedStarts.back()));
     }
   }
   LLVM::GlobalOp shapes = tables.addIntegers((name + ".shapes").str(), dims);
@@ -395,6 +396,7 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   pointer(states);
   pointer(stateOffsets);
   number(i64, program.getStateInitial() ? static_cast<int64_t>(*program.getStateInitial()) : -1);
+  number(i32, 1); // Rank: programs of several are not compiled yet.
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

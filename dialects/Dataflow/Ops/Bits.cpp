@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -32,7 +33,7 @@ Value BitcastOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 }
 
 LogicalResult BitcastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
-  std::memcpy(results[0].data, operands[0].data, tensorBytes(results[0].type));
+  std::copy_n(operands[0].data, tensorBytes(results[0].type), results[0].data);
   return success();
 }
 

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -134,7 +135,8 @@ Value ReshapeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
 }
 
 LogicalResult ReshapeOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
-  std::memcpy(results[0].data, operands[0].data, tensorBytes(operands[0].type));
+  // Not memcpy: a tensor of no elements may have no address.
+  std::copy_n(operands[0].data, tensorBytes(operands[0].type), results[0].data);
   return success();
 }
 

@@ -239,8 +239,10 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   for (Type type : op->getResultTypes())
     add(tensorBytes(type));
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
-  sluice_kernel_env env{
-      sizeof(sluice_kernel_env), &chunks, atEnd ? runForward : runBackward, nullptr, nullptr, nullptr, nullptr};
+  sluice_kernel_env env{};
+  env.size = sizeof env;
+  env.pool = &chunks;
+  env.parallel_for = atEnd ? runForward : runBackward;
   runtime::ThreadPool pool(2);
   env.grids = &pool;
   env.launch_grid = [](void *grids, const sluice_grid *grid, void **args) {

@@ -101,8 +101,10 @@ inline std::vector<char> expectedOf(const RandomCollective &each, const std::vec
       for (size_t r = 0; r < operands.size(); ++r) {
         T other;
         std::memcpy(&other, operands[r].data() + offsetOf(static_cast<int64_t>(at)), sizeof other);
-        value = r == 0 ? other : what.reduction == 0 ? value + other : what.reduction == 1 ? std::max(value, other)
-                                                                                           : std::min(value, other);
+        value = r == 0                ? other
+                : what.reduction == 0 ? value + other
+                : what.reduction == 1 ? std::max(value, other)
+                                      : std::min(value, other);
       }
       std::memcpy(&result[at], &value, sizeof value);
     }
