@@ -42,67 +42,66 @@ public:
                                {static_cast<const char *>(settings), static_cast<size_t>(bytes)});
     };
     env.grids = &pool;
-    env.launch_grid =
-        [](void *pool, const sluice_grid *grid, void **args) {
-          return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
-          env.ranks = &ranks;
-          env.collective = [](void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
-            return static_cast<Ranks *>(ranks)->run(kind, args, settings, bytes);
-          };
-        } Result<std::unique_ptr<Arena>>
-        allocate(int64_t bytes, const char *memoryName) override {
-      return allocateHostArena(bytes, memoryName);
-    }
-    int32_t launch(sluice_kernel_fn kernel, void **args) override { return kernel(&env, args); }
-    int32_t copy(void *destination, const void *source, int64_t bytes) override {
-      // Within one memory the two may overlap.
-      if (bytes > 0)
-        std::memmove(destination, source, static_cast<size_t>(bytes));
-      return 0;
-    }
+    env.launch_grid = [](void *pool, const sluice_grid *grid, void **args) {
+      return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
+    };
+    env.ranks = &ranks;
+    env.collective = [](void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
+      return static_cast<Ranks *>(ranks)->run(kind, args, settings, bytes);
+    };
+  }
+  Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
+    return allocateHostArena(bytes, memoryName);
+  }
+  int32_t launch(sluice_kernel_fn kernel, void **args) override { return kernel(&env, args); }
+  int32_t copy(void *destination, const void *source, int64_t bytes) override {
+    // Within one memory the two may overlap.
+    if (bytes > 0)
+      std::memmove(destination, source, static_cast<size_t>(bytes));
+    return 0;
+  }
 
-    std::string failureText() const override { return ranks.error(); }
-    void beginStep() override { text.clear(); }
+  std::string failureText() const override { return ranks.error(); }
+  void beginStep() override { text.clear(); }
 
-  private:
-    ThreadPool pool;
-    Ranks &ranks;
-    TextStore text;
-    sluice_kernel_env env{};
-  };
+private:
+  ThreadPool pool;
+  Ranks &ranks;
+  TextStore text;
+  sluice_kernel_env env{};
+};
 
-  /// Host cores and host memory that stand for an accelerator's.
-  class EmulatedDevice final : public HostDevice {
-  public:
-    EmulatedDevice(uint32_t threads, double speed, Ranks &ranks)
-        : HostDevice(threads, ranks), speed(speed), alone(threads == 1) {}
-    int32_t launch(sluice_kernel_fn kernel, void **args) override {
-      if (speed >= 1)
-        return HostDevice::launch(kernel, args);
-      const int64_t start = nowNs(), before = workNs();
-      int32_t result = HostDevice::launch(kernel, args);
-      const double tookNs = static_cast<double>(workNs() - before);
-      sleepUntil(start + static_cast<int64_t>(std::min(tookNs / speed, 1e18)));
-      return result;
-    }
+/// Host cores and host memory that stand for an accelerator's.
+class EmulatedDevice final : public HostDevice {
+public:
+  EmulatedDevice(uint32_t threads, double speed, Ranks &ranks)
+      : HostDevice(threads, ranks), speed(speed), alone(threads == 1) {}
+  int32_t launch(sluice_kernel_fn kernel, void **args) override {
+    if (speed >= 1)
+      return HostDevice::launch(kernel, args);
+    const int64_t start = nowNs(), before = workNs();
+    int32_t result = HostDevice::launch(kernel, args);
+    const double tookNs = static_cast<double>(workNs() - before);
+    sleepUntil(start + static_cast<int64_t>(std::min(tookNs / speed, 1e18)));
+    return result;
+  }
 
-  private:
-    /// One thread's own time: while it waits for a core, an accelerator would work on.
-    int64_t workNs() const {
-      timespec now{};
-      if (!alone || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
-        return nowNs();
-      return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-    }
+private:
+  /// One thread's own time: while it waits for a core, an accelerator would work on.
+  int64_t workNs() const {
+    timespec now{};
+    if (!alone || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
+      return nowNs();
+    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  }
 
-    double speed;
-    bool alone;
-  };
+  double speed;
+  bool alone;
+};
 
 } // namespace
 
-Result<std::unique_ptr<Device>>
-createDevice(const sluice_device_desc &desc, uint32_t threads, Ranks &ranks) {
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, Ranks &ranks) {
   uint32_t cores = usableCores();
   switch (desc.kind) {
   case SLUICE_DEVICE_CPU:
