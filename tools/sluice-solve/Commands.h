@@ -22,6 +22,7 @@ using Action = std::function<Status()>;
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
+void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 
 /// --format of every subcommand.
 void addFormatOption(CLI::App &command, std::string &format);

@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
   addMemoryCommand(app, action, interrupted);
   addPlacementCommand(app, action, interrupted);
   addSwapCommand(app, action, interrupted);
+  addTilingCommand(app, action, interrupted);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

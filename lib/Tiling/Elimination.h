@@ -1,0 +1,74 @@
+//===- Elimination.h - Parts of a tiling problem, exactly -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_TILING_ELIMINATION_H
+#define SLUICE_LIB_TILING_ELIMINATION_H
+
+#include "Model.h"
+#include "sluice/Support/Rng.h"
+
+namespace sluice {
+
+/// Bucket elimination (Dechter 1999) over a block of nodes, the others' choices
+/// given. A block is planned once and solved for any multipliers; a workspace for
+/// one thread.
+class Eliminator {
+public:
+  explicit Eliminator(const TilingModel &model)
+      : model(model), localOf(model.count, kNone), stepOf(model.count, kNone) {}
+
+  struct Limits {
+    double table = 4096; ///< Entries of the largest table, a node's own strategies included.
+    double total = 4e6;  ///< Of all.
+    bool whole = false;  ///< Plan nothing where something would be left out.
+  };
+  /// Chooses an order by least table, ties and what is left out by `rng`: where a
+  /// table would be too large, a node of it keeps its choice.
+  void plan(std::span<const uint32_t> block, const Limits &limits, Rng &rng);
+  /// Those of the block that were not left out.
+  const std::vector<uint32_t> &nodes() const { return order; }
+  /// Sets the planned nodes' strategies in `choice` to the best: the least sum of
+  /// costs, of edges to the others too, and of usages times multipliers, whose
+  /// prefixSums are given (empty: none). Returns that sum.
+  double solve(std::vector<uint32_t> &choice, const std::vector<double> &multipliers);
+  /// What solve() minimizes, of the s-th planned node, for each of its strategies:
+  /// given what `choice` says of later nodes, with the best of earlier ones. Of the
+  /// last solve() and its multipliers.
+  void valuesOf(size_t s, const std::vector<uint32_t> &choice, const std::vector<double> &multipliers,
+                std::vector<double> &values) const;
+  /// The planned nodes' costs with edges to all their neighbours, at `choice`.
+  double costOf(const std::vector<uint32_t> &choice) const;
+
+private:
+  static constexpr uint32_t kNone = ~uint32_t(0);
+  struct Factor {
+    const double *costs;
+    size_t message;              ///< An index into `messages`, or kNone: costs is an edge's.
+    std::vector<uint32_t> at;    ///< Positions in the step's scope, slowest first.
+    std::vector<size_t> strides; ///< In entries, per position of `at`.
+  };
+  struct Step {
+    uint32_t node;
+    std::vector<uint32_t> scope; ///< Steps of later nodes its optimum depends on, descending.
+    std::vector<Factor> factors;
+    size_t configurations = 1, best = 0; ///< Of the scope; first entry in `bests`.
+  };
+
+  const TilingModel &model;
+  std::vector<uint32_t> localOf, stepOf, order;
+  std::vector<Step> steps;
+  std::vector<std::vector<double>> messages; ///< Per step, over its scope.
+  std::vector<uint16_t> bests;
+
+  void eliminateSymbolically(std::span<const uint32_t> block, const Limits &limits, Rng &rng,
+                             std::vector<std::vector<uint32_t>> &scopes);
+  /// A node's costs with edges to what is not planned, and its memory's price.
+  void fixedCosts(uint32_t node, const std::vector<uint32_t> &choice, const std::vector<double> &multipliers,
+                  std::vector<double> &sum) const;
+  void solveStep(size_t index, const std::vector<uint32_t> &choice, const std::vector<double> &multipliers);
+};
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_TILING_ELIMINATION_H

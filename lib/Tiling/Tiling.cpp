@@ -1,0 +1,163 @@
+//===- Tiling.cpp - The problem, its validator, the choice of solver ------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Solvers.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace sluice {
+
+Status TilingProblem::check() const {
+  constexpr size_t kMostNodes = 1'000'000, kMostStrategies = 65535;
+  auto bad = [&](const auto &...what) -> Status {
+    return makeError(ErrorCode::InvalidInput, what..., ", instance '", name, "', correct it");
+  };
+  if (nodes.empty() || nodes.size() > kMostNodes)
+    return bad(nodes.size(), " nodes, there may be 1 to ", kMostNodes);
+  if (usageLimit && *usageLimit < 0)
+    return bad("a usage limit of ", *usageLimit);
+  auto negative = [](const std::vector<int64_t> &values) {
+    return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
+  };
+  for (const TilingNode &node : nodes) {
+    if (node.costs.empty() || node.costs.size() > kMostStrategies)
+      return bad("node '", node.name, "' has ", node.costs.size(), " strategies, there may be 1 to ", kMostStrategies);
+    if (node.usages.size() != node.costs.size())
+      return bad("node '", node.name, "' has ", node.costs.size(), " costs and ", node.usages.size(), " usages");
+    if (negative(node.costs) || negative(node.usages))
+      return bad("node '", node.name, "' has a negative cost or usage");
+  }
+  for (size_t m = 0; m < matrices.size(); ++m) {
+    if (matrices[m].costs.size() != size_t(matrices[m].rows) * matrices[m].columns)
+      return bad("matrix ", m, " has ", matrices[m].costs.size(), " costs for ", matrices[m].rows, " x ",
+                 matrices[m].columns);
+    if (negative(matrices[m].costs))
+      return bad("matrix ", m, " has a negative cost");
+  }
+  for (size_t e = 0; e < edges.size(); ++e) {
+    const TilingEdge &edge = edges[e];
+    if (edge.from >= nodes.size() || edge.to >= nodes.size() || edge.matrix >= matrices.size())
+      return bad("edge ", e, " is of a node or matrix that does not exist");
+    if (matrices[edge.matrix].rows != nodes[edge.from].costs.size() ||
+        matrices[edge.matrix].columns != nodes[edge.to].costs.size())
+      return bad("edge ", e, " has a matrix of ", matrices[edge.matrix].rows, " x ", matrices[edge.matrix].columns,
+                 " for ", nodes[edge.from].costs.size(), " x ", nodes[edge.to].costs.size(), " strategies");
+  }
+  return {};
+}
+
+int64_t TilingProblem::cost(const std::vector<uint32_t> &choice) const {
+  int64_t sum = 0;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    sum = saturatingAdd(sum, nodes[i].costs[choice[i]]);
+  for (const TilingEdge &edge : edges) {
+    const TilingMatrix &matrix = matrices[edge.matrix];
+    sum = saturatingAdd(sum, matrix.costs[size_t(choice[edge.from]) * matrix.columns + choice[edge.to]]);
+  }
+  return sum;
+}
+
+Status validateTiling(const TilingProblem &problem, const TilingSolution &solution) {
+  auto fail = [](const auto &...parts) -> Status { return makeError(ErrorCode::Internal, parts...); };
+  if (solution.choice.size() != problem.nodes.size())
+    return fail(solution.choice.size(), " choices for ", problem.nodes.size(), " nodes");
+  // Per time, what changes there: ends and starts at one time cancel as they must.
+  std::map<int64_t, std::pair<int64_t, int64_t>> changes; // Starts, ends.
+  int64_t cost = 0;
+  for (size_t i = 0; i < problem.nodes.size(); ++i) {
+    const TilingNode &node = problem.nodes[i];
+    if (solution.choice[i] >= node.costs.size())
+      return fail("node '", node.name, "' has strategy ", solution.choice[i], ", there are ", node.costs.size());
+    cost = saturatingAdd(cost, node.costs[solution.choice[i]]);
+    if (node.lower < node.upper) {
+      auto &start = changes[node.lower].first, &end = changes[node.upper].second;
+      start = saturatingAdd(start, node.usages[solution.choice[i]]);
+      end = saturatingAdd(end, node.usages[solution.choice[i]]);
+    }
+  }
+  for (const TilingEdge &edge : problem.edges) {
+    const TilingMatrix &matrix = problem.matrices[edge.matrix];
+    cost = saturatingAdd(cost,
+                         matrix.costs[size_t(solution.choice[edge.from]) * matrix.columns + solution.choice[edge.to]]);
+  }
+  if (cost != solution.cost)
+    return fail("cost is said to be ", solution.cost, ", it is ", cost);
+  if (solution.bound > solution.cost)
+    return fail("bound ", solution.bound, " is above the cost ", solution.cost);
+  if (!problem.usageLimit)
+    return {};
+  __int128 live = 0; // A million of int64 do not overflow it.
+  for (const auto &[time, change] : changes) {
+    live += change.first;
+    live -= change.second;
+    if (live > *problem.usageLimit)
+      return fail("usage at ", time, " is above the limit of ", *problem.usageLimit, " by ",
+                  static_cast<int64_t>(live - *problem.usageLimit));
+  }
+  return {};
+}
+
+/// Fails where not even the least of every node's usages fit, or what was found does not.
+static Status checkLimit(const TilingModel &model, const std::vector<double> &usage, bool least) {
+  const auto worst = std::max_element(usage.begin(), usage.end());
+  if (worst == usage.end() || *worst <= model.limit)
+    return {};
+  const int64_t time = model.timeOf(static_cast<uint32_t>(worst - usage.begin()));
+  const int64_t over = static_cast<int64_t>(std::min(std::ceil(*worst - model.limit), 0x1p62));
+  if (least)
+    return makeError(ErrorCode::Infeasible, "no choice keeps within the usage limit of ", *model.problem.usageLimit,
+                     ", at time ", time, " of '", model.problem.name, "', raise the limit by ", over);
+  return makeError(ErrorCode::Infeasible, "no choice found keeps within the usage limit of ", *model.problem.usageLimit,
+                   ", the best is above it by ", over, " at time ", time, " of '", model.problem.name,
+                   "', search longer or raise the limit");
+}
+
+std::vector<std::string> tilingSolverNames() { return {"best", "greedy"}; }
+
+Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params) {
+  if (Status status = problem.check(); !status)
+    return propagate(status);
+  const std::vector<std::string> names = tilingSolverNames();
+  if (std::find(names.begin(), names.end(), params.solver) == names.end())
+    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of tilings, use '", names.front(),
+                     "'");
+  const TilingModel model(problem);
+  std::vector<uint32_t> least(model.count);
+  for (uint32_t i = 0; i < model.count; ++i)
+    least[i] = static_cast<uint32_t>(std::min_element(model.usages(i), model.usages(i) + model.strategies(i)) -
+                                     model.usages(i));
+  if (Status status = checkLimit(model, model.usageOf(least), true); !status)
+    return propagate(status);
+
+  TilingSearchResult result;
+  if (params.solver == "greedy")
+    result.best = solveTilingGreedily(model);
+  else if (std::optional<TilingSearchResult> exact = solveTilingExactly(model, params))
+    result = std::move(*exact);
+  else
+    result = searchTilingBlocks(model, params);
+  if (Status status = checkLimit(model, result.best.usage, result.proven); !status)
+    return propagate(status);
+
+  TilingSolution solution;
+  solution.choice = std::move(result.best.choice);
+  solution.cost = problem.cost(solution.choice);
+  // Below by what rounding may have added.
+  solution.bound =
+      result.proven
+          ? solution.cost
+          : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(result.bound * (1 - 1e-9) - 1e-3)), 0, solution.cost);
+  solution.solver = params.solver;
+  solution.evaluations = result.evaluations;
+  solution.stoppedByClock = result.stoppedByClock;
+  if (Status status = validateTiling(problem, solution); !status)
+    return propagate(status);
+  return solution;
+}
+
+} // namespace sluice

@@ -1,0 +1,111 @@
+//===- TilingCommand.cpp - sluice-solve tiling ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "sluice/Support/Gzip.h"
+#include "sluice/Tiling/Tiling.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace sluice::solve {
+namespace {
+
+struct Options {
+  std::string file, format = "text";
+  int64_t timeNs = 0, evaluations = 0;
+  bool validate = false;
+  TilingParams params;
+};
+
+Expected<TilingProblem> readInstance(const std::string &path) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return propagate(text);
+  if (isGzip(*text)) {
+    text = gunzip(*text, path);
+    if (!text)
+      return propagate(text);
+  }
+  Expected<Json> json = parseJson(*text, path);
+  if (!json)
+    return propagate(json);
+  return tilingFromJson(JsonReader(*json, path));
+}
+
+Status runTiling(const Options &options) {
+  Stopwatch watch;
+  TilingParams params = options.params;
+  // Reading counts: who gives a time waits no longer for the answer.
+  if (options.timeNs > 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.timeNs);
+  if (options.evaluations > 0)
+    params.budget.evaluations = options.evaluations;
+  if (params.threads == 0)
+    params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Expected<TilingProblem> problem = readInstance(options.file);
+  if (!problem)
+    return propagate(problem);
+  Expected<TilingSolution> solution = solveTiling(*problem, params);
+  if (!solution)
+    return propagate(solution);
+  const double seconds = watch.seconds();
+  if (options.validate)
+    if (Status status = validateTiling(*problem, *solution); !status)
+      return status;
+  if (options.format == "json") {
+    printJson({{"problem", "tiling"},
+               {"instance", problem->name},
+               {"solver", solution->solver},
+               {"nodes", problem->nodes.size()},
+               {"objective", solution->cost},
+               {"bound", solution->bound},
+               {"optimal", solution->optimal()},
+               {"evaluations", solution->evaluations},
+               {"stoppedByClock", solution->stoppedByClock},
+               {"seconds", seconds},
+               {"choice", solution->choice}});
+    return {};
+  }
+  printLine("nodes", concat(problem->nodes.size()));
+  printLine("cost", concat(solution->cost, solution->optimal() ? ", optimal" : ""));
+  printLine("bound", concat(solution->bound));
+  printLine("solver",
+            concat(solution->solver, ", ", solution->evaluations, " evaluations",
+                   solution->stoppedByClock ? ", stopped by the clock" : "", options.validate ? ": valid" : ""));
+  printLine("seconds", concat(seconds));
+  return {};
+}
+
+} // namespace
+
+void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
+  auto options = std::make_shared<Options>();
+  TilingParams &params = options->params;
+  params.budget.interrupt = &interrupt;
+  params.threads = 0;
+  CLI::App *command = app.add_subcommand("tiling", "Give nodes strategies: the least cost within the memory");
+  command
+      ->add_option("FILE", options->file,
+                   "an instance of the ASPLOS 2025 contest on intra-operator parallelism as JSON, may be gzipped")
+      ->required();
+  command->add_option("--solver", params.solver, joined(tilingSolverNames()))
+      ->check(CLI::IsMember(tilingSolverNames()))
+      ->capture_default_str();
+  addDurationOption(*command, "--time", options->timeNs, "stop searching so long after the start; none unless set");
+  command->add_option("--evals", options->evaluations, "sub-problems to solve; fewer for larger ones unless set")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", params.seed, "of the search")->capture_default_str();
+  command->add_option("--threads", params.threads, "0: as many as the machine has; the result is the same")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--validate", options->validate, "check the answer once more");
+  addFormatOption(*command, options->format);
+  command->callback([options, &action] { action = [options] { return runTiling(*options); }; });
+}
+
+} // namespace sluice::solve
