@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 #include "Collective.h"
+#include "CudaDevice.h"
 #include "Grid.h"
 #include "Strings.h"
 #include "ThreadPool.h"
@@ -101,7 +102,8 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, Ranks &ranks) {
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal,
+                                             Ranks &ranks) {
   uint32_t cores = usableCores();
   switch (desc.kind) {
   case SLUICE_DEVICE_CPU:
@@ -110,9 +112,11 @@ Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uin
     if (threads == 0)
       threads = desc.threads ? std::min(desc.threads, cores) : cores;
     return std::make_unique<EmulatedDevice>(threads, desc.speed, ranks);
+  case SLUICE_DEVICE_CUDA:
+    return createCudaDevice(desc, ordinal);
   default:
     return failure("device '", desc.name, "' is of kind ", desc.kind,
-                   ", which this runtime does not drive, compile for a CPU or an emulated accelerator");
+                   ", which this runtime does not drive, install the runtime it was compiled with");
   }
 }
 

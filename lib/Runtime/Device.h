@@ -33,15 +33,17 @@ public:
   /// Copies between this device's memory and the host's, or within it. Returns
   /// 0, or a failure's number.
   virtual int32_t copy(void *destination, const void *source, int64_t bytes) = 0;
-  /// What the last launch that failed said; empty: its number only.
+  /// What this thread's last launch or copy said that failed; empty: its number only.
   virtual std::string failureText() const { return {}; }
   /// No command is under way: what kernels made for the last step alone goes.
   virtual void beginStep() = 0;
 };
 
 /// `threads`: the caller's wish for every device, or 0 for the device's own.
-/// Kernels reach other ranks through `ranks`, which outlives the device.
-Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, Ranks &ranks);
+/// `ordinal`: how many devices of its kind come before it. Kernels reach other
+/// ranks through `ranks`, which outlives the device.
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal,
+                                             Ranks &ranks);
 
 /// The path between two memories. A throttled link makes copies take as long as
 /// its numbers say: the latency, then the bytes at a rate shared fairly with the

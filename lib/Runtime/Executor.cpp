@@ -80,9 +80,13 @@ Status Executor::prepare(uint32_t threads) {
     where = std::move(*made);
     return {};
   };
-  for (const sluice_device_desc &desc : tables.devices)
-    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, ranks)); !status)
+  for (size_t d = 0; d < tables.devices.size(); ++d) {
+    const sluice_device_desc &desc = tables.devices[d];
+    auto ordinal = std::count_if(tables.devices.begin(), tables.devices.begin() + static_cast<ptrdiff_t>(d),
+                                 [&](const sluice_device_desc &other) { return other.kind == desc.kind; });
+    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, static_cast<int>(ordinal), ranks)); !status)
       return status;
+  }
   arenas.resize(tables.memories.size());
   for (size_t m = 0; m < arenas.size(); ++m) {
     const sluice_memory_desc &memory = tables.memories[m];

@@ -52,10 +52,12 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
     int32_t result = command.link ? command.link->copy(device, command.sourceMemory, command.destination,
                                                        command.source, command.bytes)
                                   : device.copy(command.destination, command.source, command.bytes);
-    if (result)
+    if (result) {
+      const std::string said = device.failureText();
       state.fail(command.number, failure("copy of tensor '", names.tensors[command.tensor], "' failed with code ",
-                                         result, ", in command ", command.number)
+                                         result, ", in command ", command.number, said.empty() ? "" : ", ", said)
                                      .value());
+    }
   }
   if (state.trace)
     command.endNs = nowNs();

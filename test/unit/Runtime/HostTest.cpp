@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "TestModel.h"
 
+#include <dlfcn.h>
+
 #include <numeric>
 
 using namespace sluice::test;
@@ -196,6 +198,18 @@ TEST_CASE("missing buffers and a program that gives up are errors", "[runtime]")
   CHECK(sluice_run(session.get(), nullptr, outputs) != 0);
 }
 
+TEST_CASE("a GPU without a driver is an error", "[runtime]") {
+  if (void *driver = dlopen("libcuda.so.1", RTLD_NOW)) {
+    dlclose(driver);
+    WARN("skipped: this machine has a CUDA driver");
+    return;
+  }
+  TestModel model([](const sluice_api *, sluice_context *) -> int32_t { return 0; }, 256, 1);
+  model.devices[1].kind = SLUICE_DEVICE_CUDA;
+  CHECK_FALSE(model.open());
+  CHECK(std::string(sluice_last_error()).find("device 'accel0': no CUDA driver: libcuda.so.1") == 0);
+}
+
 TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   auto step = [](const sluice_api *, sluice_context *) -> int32_t { return 0; };
   auto errorOf = [&](void (*spoil)(TestModel &)) -> std::string {
@@ -213,8 +227,7 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   CHECK(errorOf([](TestModel &m) { m.model.step = nullptr; }).find("lacks its name") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.inputs[0].size = 8; }).find("entries of 8 bytes") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.streams[4].device = 2; }).find("stream 4") != std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.devices[1].kind = SLUICE_DEVICE_CUDA; }).find("does not drive") !=
-        std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.devices[1].kind = 3; }).find("does not drive") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].memory = 0; }).find("computes in memory 'host'") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].speed = 0; }).find("speed 0") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.links[0].memory_b = 0; }).find("link 0") != std::string::npos);

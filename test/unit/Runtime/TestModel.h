@@ -96,6 +96,27 @@ public:
   std::vector<sluice_stream_desc> streams;
 };
 
+/// Numbers the commands of one program.
+struct Issuer {
+  const sluice_api *api;
+  sluice_context *context;
+  uint32_t next = 0;
+  int32_t failed = 0;
+
+  uint32_t launch(uint32_t stream, sluice_kernel_fn kernel, std::vector<sluice_slot> slots,
+                  std::vector<uint32_t> waits = {}, uint32_t op = 0) {
+    failed |= api->launch(context, next, stream, kernel, op, slots.data(), static_cast<uint32_t>(slots.size()),
+                          waits.data(), static_cast<uint32_t>(waits.size()));
+    return next++;
+  }
+  uint32_t copy(uint32_t stream, sluice_slot to, sluice_slot from, std::vector<uint32_t> waits = {},
+                uint32_t link = 0) {
+    failed |= api->copy(context, next, stream, link, &to, &from, from.bytes, 0, waits.data(),
+                        static_cast<uint32_t>(waits.size()));
+    return next++;
+  }
+};
+
 inline int32_t runOnce(sluice_session *session, const std::vector<float> &x, std::vector<float> &y) {
   const void *inputs[] = {x.data()};
   void *outputs[] = {y.data()};

@@ -1,0 +1,349 @@
+//===- CudaDevice.cpp - An NVIDIA GPU -------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "CudaDevice.h"
+#include "CudaDriver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <vector>
+
+namespace sluice::runtime {
+
+namespace {
+
+/// What a command returns that has failed: why() says more.
+constexpr int32_t kFailed = 1;
+constexpr size_t kStagingBytes = size_t(4) << 20;
+
+/// Addresses of all GPUs' arenas, to tell them from the host's.
+class DeviceRanges {
+public:
+  static DeviceRanges &instance() {
+    static DeviceRanges ranges;
+    return ranges;
+  }
+  void add(uintptr_t begin, uintptr_t end) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ends[begin] = end;
+  }
+  void remove(uintptr_t begin) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ends.erase(begin);
+  }
+  bool contains(const void *pointer) {
+    auto address = reinterpret_cast<uintptr_t>(pointer);
+    std::lock_guard<std::mutex> lock(mutex);
+    auto after = ends.upper_bound(address);
+    return after != ends.begin() && address < std::prev(after)->second;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<uintptr_t, uintptr_t> ends;
+};
+
+class CudaDevice;
+
+class CudaArena final : public Arena {
+public:
+  CudaArena(CudaDevice &device, CuPointer pointer, int64_t bytes);
+  ~CudaArena() override;
+
+private:
+  CudaDevice &device;
+};
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(const CudaDriver &driver, std::string name, CuDevice device, CuContext context, unsigned architecture)
+      : cu(driver), name(std::move(name)), device(device), context(context), architecture(architecture) {
+    env.size = sizeof env;
+    env.grids = this;
+    env.launch_grid = [](void *self, const sluice_grid *grid, void **args) {
+      return static_cast<CudaDevice *>(self)->launchGrid(*grid, args);
+    };
+    env.ranks = this;
+    env.collective = [](void *self, uint32_t, void *const *, const void *, int64_t) -> int32_t {
+      static_cast<CudaDevice *>(self)->note("it exchanges nothing with other ranks yet, compile for a CPU");
+      return kFailed;
+    };
+  }
+  ~CudaDevice() override {
+    cu.setCurrent(context);
+    for (auto &[thread, queue] : queues) {
+      for (int i = 0; i < 2; ++i) {
+        if (queue.events[i])
+          cu.eventDestroy(queue.events[i]);
+        if (queue.staging[i])
+          cu.hostFree(queue.staging[i]);
+      }
+      if (queue.stream)
+        cu.streamDestroy(queue.stream);
+    }
+    for (auto &[images, module] : modules)
+      if (module)
+        cu.moduleUnload(module);
+    cu.primaryRelease(device);
+  }
+
+  Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
+    auto fail = [&](CuResult result) {
+      return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+                     "': ", cu.explain(result), result == kCuOutOfMemory ? ", compile for less memory" : "");
+    };
+    CuPointer pointer = 0;
+    if (CuResult result = cu.setCurrent(context))
+      return fail(result);
+    if (bytes > 0) {
+      if (CuResult result = cu.memAlloc(&pointer, static_cast<size_t>(bytes)))
+        return fail(result);
+      auto arena = std::make_unique<CudaArena>(*this, pointer, bytes);
+      CuResult result = cu.memsetAsync(pointer, 0, static_cast<size_t>(bytes), nullptr);
+      if (result == 0)
+        result = cu.streamSynchronize(nullptr);
+      if (result)
+        return fail(result);
+      return arena;
+    }
+    return std::make_unique<CudaArena>(*this, 0, 0);
+  }
+
+  int32_t launch(sluice_kernel_fn kernel, void **args) override {
+    Queue *queue = queueOfThread();
+    if (!queue)
+      return kFailed;
+    if (int32_t result = kernel(&env, args))
+      return result;
+    return check(cu.streamSynchronize(queue->stream), "running");
+  }
+
+  int32_t copy(void *destination, const void *source, int64_t bytes) override {
+    Queue *queue = queueOfThread();
+    if (!queue)
+      return kFailed;
+    bool toDevice = DeviceRanges::instance().contains(destination),
+         fromDevice = DeviceRanges::instance().contains(source);
+    auto size = static_cast<size_t>(bytes);
+    if (size == 0)
+      return 0;
+    if (toDevice && fromDevice) {
+      if (int32_t result = check(cu.copyWithin(address(destination), address(source), size, queue->stream), "copying"))
+        return result;
+      return check(cu.streamSynchronize(queue->stream), "copying");
+    }
+    return toDevice ? copyIn(*queue, address(destination), static_cast<const char *>(source), size)
+                    : copyOut(*queue, static_cast<char *>(destination), address(source), size);
+  }
+
+  void beginStep() override {}
+
+  std::string failureText() const override {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = problems.find(std::this_thread::get_id());
+    return found == problems.end() ? "" : found->second;
+  }
+
+  void release(CuPointer pointer) {
+    cu.setCurrent(context);
+    cu.memFree(pointer);
+  }
+
+private:
+  /// What one of the runtime's streams has of the driver.
+  struct Queue {
+    CuStream stream = nullptr;
+    void *staging[2] = {nullptr, nullptr};
+    CuEvent events[2] = {nullptr, nullptr}; ///< The staging buffer's last copy.
+  };
+
+  static CuPointer address(const void *pointer) { return reinterpret_cast<CuPointer>(pointer); }
+
+  void note(std::string problem) {
+    std::lock_guard<std::mutex> lock(mutex);
+    problems[std::this_thread::get_id()] = "device '" + name + "': " + std::move(problem);
+  }
+  int32_t check(CuResult result, const char *what) {
+    if (result == 0)
+      return 0;
+    note(cu.explain(result) + ", while " + what);
+    return kFailed;
+  }
+
+  Queue *queueOfThread() {
+    Queue *queue;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      problems.erase(std::this_thread::get_id());
+      queue = &queues[std::this_thread::get_id()];
+    }
+    if (check(cu.setCurrent(context), "choosing the GPU"))
+      return nullptr;
+    if (!queue->stream && check(cu.streamCreate(&queue->stream, kCuStreamNonBlocking), "making a stream"))
+      return nullptr;
+    return queue;
+  }
+
+  int32_t prepareStaging(Queue &queue) {
+    for (int i = 0; i < 2; ++i) {
+      if (!queue.staging[i] && check(cu.hostAlloc(&queue.staging[i], kStagingBytes, 0), "pinning host memory"))
+        return kFailed;
+      if (!queue.events[i] && check(cu.eventCreate(&queue.events[i], kCuEventNoTiming), "making an event"))
+        return kFailed;
+    }
+    return 0;
+  }
+
+  /// One buffer is filled while the other is on its way.
+  int32_t copyIn(Queue &queue, CuPointer destination, const char *source, size_t bytes) {
+    if (prepareStaging(queue))
+      return kFailed;
+    for (size_t done = 0, i = 0; done < bytes; done += kStagingBytes, ++i) {
+      size_t piece = std::min(kStagingBytes, bytes - done), which = i % 2;
+      if (i >= 2 && check(cu.eventSynchronize(queue.events[which]), "copying to it"))
+        return kFailed;
+      std::memcpy(queue.staging[which], source + done, piece);
+      if (check(cu.copyIn(destination + done, queue.staging[which], piece, queue.stream), "copying to it") ||
+          check(cu.eventRecord(queue.events[which], queue.stream), "copying to it"))
+        return kFailed;
+    }
+    return check(cu.streamSynchronize(queue.stream), "copying to it");
+  }
+
+  int32_t copyOut(Queue &queue, char *destination, CuPointer source, size_t bytes) {
+    if (prepareStaging(queue))
+      return kFailed;
+    size_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
+    auto pieceOf = [&](size_t i) { return std::min(kStagingBytes, bytes - i * kStagingBytes); };
+    // Piece i is on its way while piece i - 1 goes where it belongs.
+    for (size_t i = 0; i <= pieces; ++i) {
+      if (i < pieces && (check(cu.copyOut(queue.staging[i % 2], source + i * kStagingBytes, pieceOf(i), queue.stream),
+                               "copying from it") ||
+                         check(cu.eventRecord(queue.events[i % 2], queue.stream), "copying from it")))
+        return kFailed;
+      if (i == 0)
+        continue;
+      size_t last = (i - 1) % 2;
+      if (check(cu.eventSynchronize(queue.events[last]), "copying from it"))
+        return kFailed;
+      std::memcpy(destination + (i - 1) * kStagingBytes, queue.staging[last], pieceOf(i - 1));
+    }
+    return 0;
+  }
+
+  /// Any thread; the module is loaded once.
+  CuFunction functionOf(const sluice_grid &grid) {
+    std::lock_guard<std::mutex> lock(loading);
+    if (auto found = functions.find(&grid); found != functions.end())
+      return found->second;
+    const sluice_image *best = nullptr;
+    std::string known;
+    for (uint32_t i = 0; i < grid.num_images; ++i) {
+      const sluice_image &image = grid.images[i];
+      known += (i ? ", sm_" : "sm_") + std::to_string(image.architecture);
+      // PTX runs on its architecture and all later ones, a cubin on its own alone.
+      bool fits = image.is_binary ? image.architecture == architecture : image.architecture <= architecture;
+      if (fits && (!best || image.architecture > best->architecture))
+        best = &image;
+    }
+    if (!best) {
+      note("there is code for " + (known.empty() ? "no GPU" : known) + " and it is sm_" + std::to_string(architecture) +
+           ", compile with --target cuda:sm_" + std::to_string(architecture));
+      return nullptr;
+    }
+    CuModule &module = modules[best];
+    if (!module) {
+      std::vector<char> log(4096, '\0');
+      int options[] = {kCuJitErrorLog, kCuJitErrorLogBytes};
+      void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+      if (CuResult result = cu.moduleLoad(&module, best->data, 2, options, values)) {
+        module = nullptr;
+        note(cu.explain(result) + ", while loading its code: " + log.data());
+        return nullptr;
+      }
+    }
+    CuFunction function = nullptr;
+    if (check(cu.moduleGetFunction(&function, module, grid.name), "looking for a kernel in its code"))
+      return nullptr;
+    return functions[&grid] = function;
+  }
+
+  int32_t launchGrid(const sluice_grid &grid, void **args) {
+    CuFunction function = functionOf(grid);
+    if (!function)
+      return kFailed;
+    Queue *queue;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      queue = &queues[std::this_thread::get_id()];
+    }
+    std::vector<void *> parameters;
+    for (uint32_t i = 0; i < grid.num_args; ++i)
+      parameters.push_back(&args[i]);
+    // Shared memory is in the function itself.
+    return check(
+        cu.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),
+        "launching");
+  }
+
+  const CudaDriver &cu;
+  std::string name;
+  CuDevice device;
+  CuContext context;
+  unsigned architecture; ///< 80: sm_80.
+  sluice_kernel_env env{};
+
+  mutable std::mutex mutex; ///< Of the two below; a queue is its thread's own.
+  std::map<std::thread::id, Queue> queues;
+  std::map<std::thread::id, std::string> problems;
+  std::mutex loading; ///< Of the two below.
+  std::map<const sluice_image *, CuModule> modules;
+  std::map<const sluice_grid *, CuFunction> functions;
+};
+
+CudaArena::CudaArena(CudaDevice &device, CuPointer pointer, int64_t bytes)
+    : Arena(reinterpret_cast<char *>(pointer), bytes), device(device) {
+  if (bytes > 0)
+    DeviceRanges::instance().add(pointer, pointer + static_cast<uintptr_t>(bytes));
+}
+
+CudaArena::~CudaArena() {
+  if (length == 0)
+    return;
+  DeviceRanges::instance().remove(reinterpret_cast<uintptr_t>(start));
+  device.release(reinterpret_cast<CuPointer>(start));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc, int ordinal) {
+  auto fail = [&](const std::string &what) { return failure("device '", desc.name, "': ", what); };
+  Result<const CudaDriver *> driver = cudaDriver();
+  if (!driver)
+    return fail(driver.error());
+  const CudaDriver &cu = **driver;
+  int count = 0;
+  if (CuResult result = cu.deviceGetCount(&count))
+    return fail(cu.explain(result) + ", while looking for GPUs");
+  if (ordinal >= count)
+    return fail("is GPU number " + std::to_string(ordinal) + " and there are " + std::to_string(count) +
+                ", compile for a machine like this one");
+  CuDevice device = 0;
+  int major = 0, minor = 0;
+  CuContext context = nullptr;
+  CuResult result = cu.deviceGet(&device, ordinal);
+  if (!result)
+    result = cu.deviceGetAttribute(&major, kCuComputeMajor, device);
+  if (!result)
+    result = cu.deviceGetAttribute(&minor, kCuComputeMinor, device);
+  if (!result)
+    result = cu.primaryRetain(&context, device);
+  if (result)
+    return fail(cu.explain(result) + ", while opening GPU number " + std::to_string(ordinal));
+  return std::make_unique<CudaDevice>(cu, desc.name, device, context, static_cast<unsigned>(major * 10 + minor));
+}
+
+} // namespace sluice::runtime

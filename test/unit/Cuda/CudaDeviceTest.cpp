@@ -1,0 +1,195 @@
+//===- CudaDeviceTest.cpp - Models on a fake driver's GPU -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "FakeCuda.h"
+#include "TestModel.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace sluice::test;
+using Catch::Contains;
+
+namespace {
+
+constexpr uint32_t kCompute = streamOf(1, SLUICE_STREAM_COMPUTE);
+constexpr uint32_t kIn = streamOf(1, SLUICE_STREAM_IN);
+constexpr uint32_t kOut = streamOf(1, SLUICE_STREAM_OUT);
+constexpr long kMemory = 1l << 30;
+constexpr uint32_t kThreads = 256;
+
+void addOneThread(const sluice_thread *self, void **args) {
+  int64_t i = self->block * kThreads + self->thread;
+  static_cast<float *>(args[1])[i] = static_cast<const float *>(args[0])[i] + 1;
+}
+
+/// "Code" that the fake driver reads.
+const char *codeOf(sluice_thread_fn thread) {
+  static char text[64];
+  std::snprintf(text, sizeof text, "add_one %llx\n", reinterpret_cast<unsigned long long>(thread));
+  return text;
+}
+
+sluice_image images[2];
+sluice_grid addOne{sizeof(sluice_grid), "add_one", 1, kThreads, 0, 2, 0, nullptr, 2, images};
+
+int32_t addOneKernel(const sluice_kernel_env *env, void **args) { return env->launch_grid(env->grids, &addOne, args); }
+
+int64_t bytesOfStep;
+
+/// y = x + 2 on the GPU: in, two launches, out.
+int32_t step(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  sluice_slot a = arenaSlot(1, 0, bytesOfStep), b = arenaSlot(1, bytesOfStep, bytesOfStep);
+  uint32_t in = issue.copy(kIn, a, inputSlot(bytesOfStep));
+  issue.launch(kCompute, addOneKernel, {a, b}, {in});
+  uint32_t made = issue.launch(kCompute, addOneKernel, {b, a}, {}, 1);
+  issue.copy(kOut, outputSlot(bytesOfStep), a, {made});
+  return issue.failed;
+}
+
+/// A model of `floats` floats on a GPU of sm_80, whose code is for sm_70 and sm_90.
+struct CudaModel : TestModel {
+  explicit CudaModel(int64_t floats = 256, uint32_t gpus = 1, uint32_t second = 90)
+      : TestModel(step, floats, gpus, 8 * floats) {
+    for (size_t i = 1; i < devices.size(); ++i)
+      devices[i].kind = SLUICE_DEVICE_CUDA;
+    fakeCudaReset(80, kMemory);
+    const char *code = codeOf(addOneThread);
+    auto bytes = static_cast<int64_t>(std::strlen(code) + 1);
+    images[0] = {sizeof(sluice_image), 70, 0, code, bytes};
+    images[1] = {sizeof(sluice_image), second, 0, "nonsense", 9};
+    addOne.blocks = static_cast<uint32_t>(floats / kThreads);
+    bytesOfStep = 4 * floats;
+  }
+};
+
+std::string errorOf(sluice_session *session, int64_t floats = 256) {
+  std::vector<float> x(floats), y(floats);
+  return runOnce(session, x, y) ? sluice_last_error() : "";
+}
+
+} // namespace
+
+TEST_CASE("a step runs on a GPU: copied in, launched, copied out, in order", "[cuda]") {
+  CudaModel model;
+  {
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<float> x(256), y(256);
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(i) + 100 * static_cast<float>(round);
+      REQUIRE(runOnce(session.get(), x, y) == 0);
+      for (size_t i = 0; i < x.size(); ++i)
+        REQUIRE(y[i] == x[i] + 2);
+    }
+    CHECK(std::string(fakeCudaLog())
+              .find("memset 2048 stream 0\nHtoD 1024 stream 1\nload\nlaunch add_one 1x256 stream 2\n"
+                    "launch add_one 1x256 stream 2\nDtoH 1024 stream 3\nHtoD 1024 stream 1\n"
+                    "launch add_one 1x256 stream 2\n") == 0);
+    CHECK(statsOf(session.get()).bytes_in == 1024);
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
+TEST_CASE("what is larger than the pinned buffers goes through both in turn", "[cuda]") {
+  constexpr int64_t kFloats = (9 << 20) / 4 + 256;
+  CudaModel model(kFloats);
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(kFloats), y(kFloats);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(i % 65536);
+  REQUIRE(runOnce(session.get(), x, y) == 0);
+  for (size_t i = 0; i < x.size(); ++i)
+    REQUIRE(y[i] == x[i] + 2);
+  std::string log = fakeCudaLog();
+  CHECK_THAT(log, Contains("HtoD 4194304 stream 1\nHtoD 4194304 stream 1\nHtoD 1049600 stream 1\n"));
+  CHECK_THAT(log, Contains("DtoH 4194304 stream 3\nDtoH 4194304 stream 3\nDtoH 1049600 stream 3\n"));
+}
+
+TEST_CASE("a GPU that is not there, or too small, is an error when the model is opened", "[cuda]") {
+  CudaModel two(256, 2);
+  CHECK_FALSE(two.open());
+  CHECK_THAT(sluice_last_error(), Contains("device 'accel1': is GPU number 1 and there are 1"));
+  CHECK(fakeCudaHeld() == 0);
+  CudaModel model;
+  fakeCudaReset(80, 2047);
+  CHECK_FALSE(model.open());
+  CHECK_THAT(sluice_last_error(), Contains("arena of 2048 bytes, for memory 'accel0': CUDA_ERROR_OUT_OF_MEMORY (2)") &&
+                                      Contains("compile for less memory"));
+  CHECK(fakeCudaHeld() == 0);
+  fakeCudaReset(80, kMemory);
+  fakeCudaFail("cuDevicePrimaryCtxRetain", 0, 700, 0);
+  CHECK_FALSE(model.open());
+  CHECK_THAT(sluice_last_error(), Contains("device 'accel0': CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+}
+
+TEST_CASE("failures of the driver name the operator or the tensor, and the step after may run", "[cuda]") {
+  struct Failure {
+    const char *function;
+    int from;
+    const char *message;
+  };
+  for (const Failure &failure : {Failure{"cuLaunchKernel", 1, "operator 'second'"},
+                                 {"cuLaunchKernel", 0, "operator 'first'"},
+                                 {"cuMemcpyHtoDAsync_v2", 0, "copy of tensor 't0'"},
+                                 {"cuMemHostAlloc", 0, "copy of tensor 't0'"},
+                                 {"cuMemcpyDtoHAsync_v2", 0, "copy of tensor 't0'"},
+                                 {"cuStreamCreate", 1, "operator 'first'"},
+                                 {"cuModuleLoadDataEx", 0, "operator 'first'"},
+                                 {"cuEventRecord", 0, "copy of tensor 't0'"}}) {
+    INFO(failure.function);
+    CudaModel model;
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    fakeCudaFail(failure.function, failure.from, 700, 0);
+    CHECK_THAT(errorOf(session.get()),
+               Contains(failure.message) && Contains("device 'accel0': CUDA_ERROR_ILLEGAL_ADDRESS (700): as told"));
+    fakeCudaFail("", 0, 0, 0);
+    CHECK(errorOf(session.get()) == "");
+  }
+}
+
+TEST_CASE("a GPU that is lost fails every step, and closing is clean", "[cuda]") {
+  CudaModel model;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  CHECK(errorOf(session.get()) == "");
+  fakeCudaFail("cuStreamSynchronize", 2, 700, 1);
+  for (int i = 0; i < 3; ++i)
+    CHECK_THAT(errorOf(session.get()), Contains("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  session.reset();
+  CHECK(fakeCudaHeld() == 0);
+}
+
+TEST_CASE("code for another GPU is said to be", "[cuda]") {
+  CudaModel model;
+  images[0].architecture = 89;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  CHECK_THAT(errorOf(session.get()), Contains("operator 'first'") &&
+                                         Contains("code for sm_89, sm_90 and it is sm_80") &&
+                                         Contains("--target cuda:sm_80"));
+  // The newest that it can run, but a binary only as it is.
+  CudaModel newest(256, 1, 75);
+  session = newest.open();
+  REQUIRE(session);
+  CHECK_THAT(errorOf(session.get()), Contains("CUDA_ERROR_INVALID_PTX (218)") && Contains("line 1: syntax error"));
+  images[1].is_binary = 1;
+  session = newest.open();
+  REQUIRE(session);
+  CHECK(errorOf(session.get()) == "");
+}
+
+TEST_CASE("a kernel that its code has not is said to be missing", "[cuda]") {
+  CudaModel model;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  sluice_grid kept = addOne;
+  addOne.name = "other";
+  CHECK_THAT(errorOf(session.get()), Contains("operator 'first'") && Contains("CUDA_ERROR_NOT_FOUND (500)"));
+  addOne = kept;
+}

@@ -1,0 +1,335 @@
+//===- FakeCuda.cpp - A driver without a GPU --------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "FakeCuda.h"
+
+#include "sluice/Runtime/abi.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotFound = 500;
+/// Makes of a host address one that nothing is mapped at.
+constexpr unsigned long long kDeviceBit = 1ull << 62;
+
+struct Stream {
+  int number;
+  std::deque<std::function<void()>> work;
+};
+struct Event {
+  Stream *stream = nullptr;
+  bool isPast = true;
+};
+struct Module {
+  std::map<std::string, sluice_thread_fn> functions;
+};
+struct Function {
+  std::string name;
+  sluice_thread_fn thread;
+};
+
+struct Fake {
+  std::recursive_mutex mutex;
+  int architecture = 80;
+  long bytesLeft = 0;
+  std::string failing;
+  int failFrom = 0, failResult = 0;
+  bool isSticky = false, isLost = false;
+  std::string log;
+  int held = 0, numStreams = 0;
+  Stream defaultStream{0, {}};
+  std::map<unsigned long long, size_t> allocations;
+  std::deque<Function> functions;
+};
+
+Fake &fake() {
+  static Fake instance;
+  return instance;
+}
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+/// What a call is to return instead of doing what it does.
+int fails(const char *function) {
+  Fake &f = fake();
+  if (f.isLost)
+    return f.failResult;
+  if (f.failing != function || f.failFrom-- > 0)
+    return 0;
+  f.isLost = f.isSticky;
+  f.failFrom = 0;
+  return f.failResult;
+}
+
+void note(const std::string &line) { fake().log += line + "\n"; }
+
+Stream &streamOf(void *stream) { return stream ? *static_cast<Stream *>(stream) : fake().defaultStream; }
+
+char *host(unsigned long long pointer) { return reinterpret_cast<char *>(pointer & ~kDeviceBit); }
+
+/// Whether [pointer, pointer + bytes) is within one allocation.
+bool isDevice(unsigned long long pointer, size_t bytes) {
+  auto after = fake().allocations.upper_bound(pointer);
+  if (after == fake().allocations.begin())
+    return false;
+  auto [base, size] = *std::prev(after);
+  return pointer + bytes <= base + size;
+}
+
+void drain(Stream &stream) {
+  while (!stream.work.empty()) {
+    stream.work.front()();
+    stream.work.pop_front();
+  }
+}
+
+int enqueue(void *stream, const std::string &what, std::function<void()> work) {
+  Stream &on = streamOf(stream);
+  on.work.push_back([=, &on] {
+    work();
+    note(what + " stream " + std::to_string(on.number));
+  });
+  return 0;
+}
+
+} // namespace
+
+#define FAKE_BEGIN(name)                                                                                               \
+  Lock lock(fake().mutex);                                                                                             \
+  if (int result = fails(name))                                                                                        \
+  return result
+
+extern "C" {
+
+void fakeCudaReset(int architecture, long bytes) {
+  Lock lock(fake().mutex);
+  Fake &f = fake();
+  f.architecture = architecture, f.bytesLeft = bytes;
+  f.failing.clear(), f.log.clear(), f.functions.clear();
+  f.isSticky = f.isLost = false;
+  f.held = f.numStreams = 0;
+}
+void fakeCudaFail(const char *function, int from, int result, int sticky) {
+  Lock lock(fake().mutex);
+  Fake &f = fake();
+  f.failing = function, f.failFrom = from, f.failResult = result, f.isSticky = sticky != 0;
+}
+const char *fakeCudaLog() { return fake().log.c_str(); }
+int fakeCudaHeld() { return fake().held; }
+
+int cuInit(unsigned) { return 0; }
+int cuGetErrorName(int error, const char **text) {
+  static const std::map<int, const char *> names = {{1, "CUDA_ERROR_INVALID_VALUE"},
+                                                    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                    {218, "CUDA_ERROR_INVALID_PTX"},
+                                                    {500, "CUDA_ERROR_NOT_FOUND"},
+                                                    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+  auto found = names.find(error);
+  *text = found == names.end() ? nullptr : found->second;
+  return found == names.end() ? kInvalidValue : 0;
+}
+int cuGetErrorString(int, const char **text) {
+  *text = "as told";
+  return 0;
+}
+int cuDeviceGetCount(int *count) {
+  FAKE_BEGIN("cuDeviceGetCount");
+  *count = 1;
+  return 0;
+}
+int cuDeviceGet(int *device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? 0 : kInvalidValue;
+}
+int cuDeviceGetName(char *name, int length, int) {
+  std::snprintf(name, static_cast<size_t>(length), "Fake GPU");
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int) {
+  *bytes = static_cast<size_t>(fake().bytesLeft);
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  *value = attribute == 75 ? fake().architecture / 10 : attribute == 76 ? fake().architecture % 10 : 0;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void **context, int) {
+  FAKE_BEGIN("cuDevicePrimaryCtxRetain");
+  ++fake().held;
+  *context = &fake();
+  return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+  Lock lock(fake().mutex);
+  --fake().held;
+  return 0;
+}
+int cuCtxSetCurrent(void *context) {
+  FAKE_BEGIN("cuCtxSetCurrent");
+  return context == &fake() ? 0 : kInvalidValue;
+}
+int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  FAKE_BEGIN("cuMemAlloc_v2");
+  if (bytes > static_cast<size_t>(fake().bytesLeft))
+    return kOutOfMemory;
+  fake().bytesLeft -= static_cast<long>(bytes);
+  *pointer = reinterpret_cast<unsigned long long>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)) | kDeviceBit;
+  std::memset(host(*pointer), 0xa5, bytes);
+  fake().allocations[*pointer] = bytes;
+  ++fake().held;
+  return 0;
+}
+int cuMemFree_v2(unsigned long long pointer) {
+  Lock lock(fake().mutex);
+  fake().bytesLeft += static_cast<long>(fake().allocations.at(pointer));
+  fake().allocations.erase(pointer);
+  std::free(host(pointer));
+  --fake().held;
+  return 0;
+}
+int cuMemsetD8Async(unsigned long long pointer, unsigned char value, size_t bytes, void *stream) {
+  FAKE_BEGIN("cuMemsetD8Async");
+  if (!isDevice(pointer, bytes))
+    return kInvalidValue;
+  return enqueue(stream, "memset " + std::to_string(bytes), [=] { std::memset(host(pointer), value, bytes); });
+}
+int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
+  FAKE_BEGIN("cuMemHostAlloc");
+  *pointer = std::malloc(bytes);
+  ++fake().held;
+  return 0;
+}
+int cuMemFreeHost(void *pointer) {
+  Lock lock(fake().mutex);
+  std::free(pointer);
+  --fake().held;
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream) {
+  FAKE_BEGIN("cuMemcpyHtoDAsync_v2");
+  if (!isDevice(to, bytes))
+    return kInvalidValue;
+  return enqueue(stream, "HtoD " + std::to_string(bytes), [=] { std::memcpy(host(to), from, bytes); });
+}
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
+  FAKE_BEGIN("cuMemcpyDtoHAsync_v2");
+  if (!isDevice(from, bytes))
+    return kInvalidValue;
+  return enqueue(stream, "DtoH " + std::to_string(bytes), [=] { std::memcpy(to, host(from), bytes); });
+}
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream) {
+  FAKE_BEGIN("cuMemcpyDtoDAsync_v2");
+  if (!isDevice(to, bytes) || !isDevice(from, bytes))
+    return kInvalidValue;
+  return enqueue(stream, "DtoD " + std::to_string(bytes), [=] { std::memmove(host(to), host(from), bytes); });
+}
+int cuStreamCreate(void **stream, unsigned) {
+  FAKE_BEGIN("cuStreamCreate");
+  *stream = new Stream{++fake().numStreams, {}};
+  ++fake().held;
+  return 0;
+}
+int cuStreamDestroy_v2(void *stream) {
+  Lock lock(fake().mutex);
+  delete static_cast<Stream *>(stream);
+  --fake().held;
+  return 0;
+}
+int cuStreamSynchronize(void *stream) {
+  FAKE_BEGIN("cuStreamSynchronize");
+  drain(streamOf(stream));
+  return 0;
+}
+int cuEventCreate(void **event, unsigned) {
+  FAKE_BEGIN("cuEventCreate");
+  *event = new Event;
+  ++fake().held;
+  return 0;
+}
+int cuEventDestroy_v2(void *event) {
+  Lock lock(fake().mutex);
+  delete static_cast<Event *>(event);
+  --fake().held;
+  return 0;
+}
+int cuEventRecord(void *event, void *stream) {
+  FAKE_BEGIN("cuEventRecord");
+  auto *recorded = static_cast<Event *>(event);
+  recorded->stream = &streamOf(stream), recorded->isPast = false;
+  recorded->stream->work.push_back([recorded] { recorded->isPast = true; });
+  return 0;
+}
+int cuEventSynchronize(void *event) {
+  FAKE_BEGIN("cuEventSynchronize");
+  auto *awaited = static_cast<Event *>(event);
+  while (!awaited->isPast) {
+    awaited->stream->work.front()();
+    awaited->stream->work.pop_front();
+  }
+  return 0;
+}
+int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, int *options, void **values) {
+  FAKE_BEGIN("cuModuleLoadDataEx");
+  auto *loaded = new Module;
+  std::istringstream lines(static_cast<const char *>(image));
+  std::string name;
+  unsigned long long address = 0;
+  while (lines >> name >> std::hex >> address)
+    loaded->functions[name] = reinterpret_cast<sluice_thread_fn>(address);
+  if (loaded->functions.empty()) {
+    delete loaded;
+    for (unsigned i = 0; i < numOptions; ++i)
+      if (options[i] == 5) // CU_JIT_ERROR_LOG_BUFFER
+        std::strcpy(static_cast<char *>(values[i]), "line 1: syntax error");
+    return 218;
+  }
+  ++fake().held;
+  *module = loaded;
+  note("load");
+  return 0;
+}
+int cuModuleUnload(void *module) {
+  Lock lock(fake().mutex);
+  delete static_cast<Module *>(module);
+  --fake().held;
+  return 0;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  FAKE_BEGIN("cuModuleGetFunction");
+  auto &functions = static_cast<Module *>(module)->functions;
+  auto found = functions.find(name);
+  if (found == functions.end())
+    return kNotFound;
+  fake().functions.push_back({name, found->second});
+  *function = &fake().functions.back();
+  return 0;
+}
+int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+                   void *stream, void **parameters, void **) {
+  FAKE_BEGIN("cuLaunchKernel");
+  auto *launched = static_cast<Function *>(function);
+  // As a driver, reads the parameters before it returns. Test kernels have two.
+  std::vector<void *> args;
+  for (int i = 0; i < 2; ++i)
+    args.push_back(host(*static_cast<unsigned long long *>(parameters[i])));
+  std::string what = "launch " + launched->name + " " + std::to_string(blocks) + "x" + std::to_string(threads);
+  return enqueue(stream, what, [=]() mutable {
+    sluice_thread self{sizeof self, 0, 0, nullptr, nullptr, nullptr};
+    for (self.block = 0; self.block < blocks; ++self.block)
+      for (self.thread = 0; self.thread < threads; ++self.thread)
+        launched->thread(&self, args.data());
+  });
+}
+
+} // extern "C"
