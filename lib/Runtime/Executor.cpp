@@ -84,7 +84,8 @@ Status Executor::prepare(uint32_t threads) {
     const sluice_device_desc &desc = tables.devices[d];
     auto ordinal = std::count_if(tables.devices.begin(), tables.devices.begin() + static_cast<ptrdiff_t>(d),
                                  [&](const sluice_device_desc &other) { return other.kind == desc.kind; });
-    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, static_cast<int>(ordinal), ranks)); !status)
+    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, static_cast<int>(ordinal), ranks));
+        !status)
       return status;
   }
   arenas.resize(tables.memories.size());
