@@ -147,6 +147,13 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   TilingSolution solution;
   solution.choice = std::move(result.best.choice);
   solution.cost = problem.cost(solution.choice);
+  if (solution.cost >= kForbiddenTilingCost) {
+    if (result.proven)
+      return makeError(ErrorCode::Infeasible, "every choice within the usage limit is forbidden, of '", problem.name,
+                       "', raise the limit or allow more pairs of strategies");
+    return makeError(ErrorCode::Infeasible, "no choice found is allowed, of '", problem.name,
+                     "', search longer or raise the usage limit");
+  }
   // Below by what rounding may have added.
   solution.bound =
       result.proven

@@ -92,8 +92,8 @@ struct TilingParams {
 std::vector<std::string> tilingSolverNames();
 
 /// Fails on a problem that does not pass check(), on an unknown solver, where no
-/// choice keeps within the memory (naming the time and what is missing), and where
-/// none was found. The result passes validateTiling.
+/// choice keeps within the memory (naming the time and what is missing) or every
+/// such choice is forbidden, and where none was found. The result passes validateTiling.
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params = {});
 
 /// Independent of the solvers: every node has one of its strategies, the cost is

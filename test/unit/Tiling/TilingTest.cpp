@@ -64,12 +64,12 @@ TilingProblem randomProblem(uint64_t seed, uint32_t count, uint32_t strategies, 
   return problem;
 }
 
-/// The least cost over all choices; the largest int64 where none fits.
+/// The least cost over all choices; the forbidden one where none fits or is allowed.
 int64_t enumerate(const TilingProblem &problem) {
   const size_t count = problem.nodes.size();
   TilingSolution solution;
   solution.choice.assign(count, 0);
-  int64_t best = std::numeric_limits<int64_t>::max();
+  int64_t best = kForbiddenTilingCost;
   while (true) {
     if (int64_t cost = problem.cost(solution.choice); cost < best) {
       solution.cost = cost;
@@ -138,7 +138,8 @@ TEST_CASE("equal to enumeration on random problems", "[tiling]") {
     INFO(problem.name);
     const int64_t least = enumerate(problem);
     Expected<TilingSolution> solution = solveTiling(problem);
-    if (least == std::numeric_limits<int64_t>::max() && !solution) {
+    if (least == kForbiddenTilingCost) {
+      REQUIRE(!solution);
       CHECK(solution.error().code == ErrorCode::Infeasible);
       continue;
     }
@@ -236,12 +237,17 @@ TEST_CASE("the validator names what is wrong", "[tiling]") {
         }) == "usage at 50 is above the limit of 50 by 5");
 }
 
-TEST_CASE("costs that forbid saturate", "[tiling]") {
+TEST_CASE("a forbidden choice is no answer", "[tiling]") {
   TilingProblem problem;
   problem.nodes.assign(20, {"n", 0, 1, {kForbiddenTilingCost}, {std::numeric_limits<int64_t>::max()}});
-  Expected<TilingSolution> solution = solveTiling(problem);
-  REQUIRE(solution);
-  CHECK(solution->cost == std::numeric_limits<int64_t>::max());
+  CHECK(problem.cost(std::vector<uint32_t>(20)) == std::numeric_limits<int64_t>::max()); // Saturates.
+  for (const std::string &solver : tilingSolverNames()) {
+    TilingParams params;
+    params.solver = solver;
+    Expected<TilingSolution> solution = solveTiling(problem, params);
+    REQUIRE(!solution);
+    CHECK(solution.error().code == ErrorCode::Infeasible);
+  }
   problem.usageLimit = 5;
   CHECK(!solveTiling(problem));
 }
