@@ -23,6 +23,35 @@ def require_program(options):
         fail(f"no program '{options.sluice}', build it or give --sluice")
 
 
+def add_machine_options(parser):
+    """Of the machine that machine_of describes."""
+    parser.add_argument("--speeds", default="0.5,0.25", help="of the accelerators, at most 1")
+    parser.add_argument("--rate", type=float, default=2e9, help="bytes a second of each link")
+
+
+def read_speeds(options):
+    options.threads = 1
+    try:
+        options.speeds = [float(speed) for speed in options.speeds.split(",")]
+    except ValueError:
+        options.speeds = []
+    if not options.speeds or min(options.speeds) <= 0 or max(options.speeds) > 1:
+        fail("--speeds takes numbers above 0, at most 1, separated by commas")
+
+
+def machine_of(model, speeds, bytes_per_second):
+    """The processor and accelerators that are slower, each of one thread, with links whose rate is enforced."""
+    machine = json.loads(model.call("machine", f"emulated:{len(speeds)}", "--format=json"))
+    machine["name"] = f"host and {len(speeds)} slower"
+    for device in machine["devices"]:
+        device.update({"computes": True, "threads": model.threads})
+    for device, speed in zip(machine["devices"][1:], speeds):
+        device["speed"] = speed
+    for link in machine["links"]:
+        link.update({"bytesPerSec": bytes_per_second, "duplexBytesPerSec": 1.6 * bytes_per_second, "throttle": True})
+    return machine
+
+
 class Model:
     """One model, given to `sluice` with the options `given`; what is made for it lies in `folder`."""
 
@@ -64,6 +93,15 @@ class Model:
         self.call("compile", self.path, "-o", out, *self.target(), *memory, "--plan", self.file(name))
         return out
 
+    @staticmethod
+    def left(out):
+        """What a run with this --output-dir has left, by file."""
+        left = {}
+        for path in glob.glob(out + "/**/*.npy", recursive=True):
+            with open(path, "rb") as file:
+                left[os.path.relpath(path, out)] = file.read()
+        return left
+
     def run(self, artifact, repeat, steps):
         """Nanoseconds of a step, median and least, and the bytes of what it leaves. Fails where other bytes are copied
         than planned."""
@@ -73,11 +111,7 @@ class Model:
         copied = (result["bytesIn"], result["bytesOut"])
         if copied != (result["plannedBytesIn"], result["plannedBytesOut"]):
             fail(f"{artifact}: {copied} bytes copied, not as planned")
-        left = {}
-        for path in glob.glob(out + "/**/*.npy", recursive=True):
-            with open(path, "rb") as file:
-                left[os.path.relpath(path, out)] = file.read()
-        return result.get("medianNs", result["stepNs"]), result.get("leastNs", result["stepNs"]), left
+        return result.get("medianNs", result["stepNs"]), result.get("leastNs", result["stepNs"]), self.left(out)
 
 
 def alike(left, wanted, name):

@@ -392,6 +392,11 @@ Status Compilation::State::buildProblem() {
     const LearnedCostModel learned(*profile, machine);
     costs = makeCostTable(bridge.graph, machine, ProfiledCostModel(*profile, learned));
   }
+  for (size_t d = 0; d < machine.devices.size(); ++d)
+    if (auto slower = options.slowdowns.find(machine.devices[d].name); slower != options.slowdowns.end())
+      for (size_t cell = d; cell < costs.operatorNs.size(); cell += costs.numDevices)
+        costs.operatorNs[cell] =
+            static_cast<int64_t>(std::clamp(static_cast<double>(costs.operatorNs[cell]) * slower->second, 1.0, 0x1p50));
   problem.graph = &bridge.graph;
   problem.machine = &machine;
   problem.costs = &costs;

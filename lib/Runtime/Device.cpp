@@ -11,6 +11,7 @@
 #include "Wait.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <sys/prctl.h>
 #include <time.h>
@@ -76,8 +77,9 @@ private:
 class EmulatedDevice final : public HostDevice {
 public:
   EmulatedDevice(uint32_t threads, double speed, Ranks &ranks)
-      : HostDevice(threads, ranks), speed(speed), alone(threads == 1) {}
+      : HostDevice(threads, ranks), fullSpeed(speed), alone(threads == 1) {}
   int32_t launch(sluice_kernel_fn kernel, void **args) override {
+    const double speed = fullSpeed / slowdown.load(std::memory_order_relaxed);
     if (speed >= 1)
       return HostDevice::launch(kernel, args);
     const int64_t start = nowNs(), before = workNs();
@@ -85,6 +87,11 @@ public:
     const double tookNs = static_cast<double>(workNs() - before);
     sleepUntil(start + static_cast<int64_t>(std::min(tookNs / speed, 1e18)));
     return result;
+  }
+
+  bool slow(double factor) override {
+    slowdown.store(factor, std::memory_order_relaxed);
+    return true;
   }
 
 private:
@@ -96,7 +103,8 @@ private:
     return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
   }
 
-  double speed;
+  double fullSpeed;
+  std::atomic<double> slowdown{1};
   bool alone;
 };
 

@@ -37,6 +37,8 @@ public:
   virtual std::string failureText() const { return {}; }
   /// No command is under way: what kernels made for the last step alone goes.
   virtual void beginStep() = 0;
+  /// Launches take so many times as long from now on; false where a device cannot.
+  virtual bool slow(double factor) { return false; }
 };
 
 /// `threads`: the caller's wish for every device, or 0 for the device's own.

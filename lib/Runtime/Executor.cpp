@@ -179,6 +179,16 @@ void Executor::collectTrace() {
                        command->endNs - startNs});
 }
 
+Status Executor::slowDevice(uint32_t index, double factor) {
+  if (index >= devices.size())
+    return failure("device ", index, " does not exist, the model has ", devices.size());
+  if (!(factor >= 1 && factor <= 1e6))
+    return failure("device '", tables.devices[index].name, "' cannot be slowed by ", factor, ", give 1 to 1000000");
+  if (!devices[index]->slow(factor))
+    return failure("device '", tables.devices[index].name, "' is not emulated, slow one that is");
+  return {};
+}
+
 void Executor::stats(sluice_stats &out) const {
   out.step_ns = stepNs;
   out.bytes_in = bytesIn, out.bytes_out = bytesOut;

@@ -68,6 +68,7 @@ public:
   /// Where state number `index`, in range, is between steps.
   char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
+  Status slowDevice(uint32_t index, double factor);
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const sluice_model *model() const { return tables.source; }

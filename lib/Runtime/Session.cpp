@@ -129,6 +129,14 @@ int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *
   return 0;
 }
 
+int32_t sluice_slow_device(sluice_session *session, uint32_t index, double factor) {
+  Status status = caught([&] { return session->executor->slowDevice(index, factor); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats) {
   sluice_stats now{};
   session->executor->stats(now);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "AdaptiveRun.h"
 #include "Commands.h"
 #include "Options.h"
 #include "RunInputs.h"
@@ -14,6 +15,7 @@
 #include "sluice/TensorIO/Npy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -29,6 +31,11 @@ struct Options {
   std::vector<std::string> inputs;
   std::optional<double> tolerance;
   int64_t steps = 1, repeat = 0;
+  bool adaptive = false;
+  DriftParams drift;
+  std::string slow;
+
+  bool traces() const { return adaptive || !trace.empty(); }
   CompileOptions compile;
 };
 
@@ -38,6 +45,7 @@ struct OpenModel {
   std::optional<RunSession> session;
   std::vector<GivenInput> given;
   std::vector<std::string> fixed; ///< Inputs whose values it was compiled for.
+  std::optional<AdaptiveRun> adaptive = {};
   bool quantized = false;
 };
 
@@ -79,11 +87,14 @@ std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count
 }
 
 Expected<OpenModel> openCompiled(const Options &options) {
+  if (options.adaptive)
+    return makeError(ErrorCode::InvalidInput, "option '--adaptive' plans anew, '", options.model,
+                     "' is compiled, give the model's file");
   if (const std::string option = options.compile.firstGiven(); !option.empty())
     return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
                      "' is compiled, give the model's file or leave the option out");
   OpenModel open;
-  Expected<RunSession> session = RunSession::open(options.model, options.compile.threads(), !options.trace.empty());
+  Expected<RunSession> session = RunSession::open(options.model, options.compile.threads(), options.traces());
   if (!session)
     return propagate(session);
   const sluice_model &model = session->model();
@@ -152,10 +163,12 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   const std::string directory = open.made->file("model");
   if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);
-  Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), !options.trace.empty());
+  Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), options.traces());
   if (!session)
     return propagate(session);
   open.session = std::move(*session);
+  if (options.adaptive)
+    open.adaptive.emplace(options.model, (*compilation)->options(), options.drift);
   return open;
 }
 
@@ -253,6 +266,8 @@ struct Outcome {
   bool passes = true;
   std::vector<std::string> fixed; ///< Inputs whose values the model was compiled for.
   std::vector<int64_t> repeatNs;  ///< Ascending.
+  std::vector<int64_t> inOrderNs; ///< They as they came.
+  std::vector<Replan> replans;
   sluice_stats stats;
 
   int64_t medianNs() const { return repeatNs[repeatNs.size() / 2]; }
@@ -291,6 +306,14 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   if (!outcome.repeatNs.empty())
     printLine("median", concat(formatDuration(outcome.medianNs()), " of ", outcome.repeatNs.size(), ", least ",
                                formatDuration(outcome.repeatNs.front())));
+  for (const Replan &replan : outcome.replans) {
+    std::string changes;
+    for (const auto &[device, factor] : replan.slowdowns)
+      changes +=
+          concat(changes.empty() ? "" : ", ", device, " takes ", std::round(factor * 100) / 100, " times as long");
+    printLine("planned anew",
+              concat("after step ", replan.step, ": ", changes, "; step ", formatDuration(replan.plannedNs)));
+  }
   printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", model.planned_bytes_in));
   printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", model.planned_bytes_out));
   for (uint32_t m = 0; m < model.num_memories; ++m)
@@ -300,13 +323,22 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
     std::cout << (outcome.passes ? "PASS" : "FAIL") << '\n';
 }
 
-Json outcomeToJson(const sluice_model &model, const Outcome &outcome) {
+Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adaptive) {
   Json json;
   json["stepNs"] = outcome.stats.step_ns;
   if (!outcome.repeatNs.empty()) {
     json["medianNs"] = outcome.medianNs();
     json["leastNs"] = outcome.repeatNs.front();
   }
+  for (const Replan &replan : outcome.replans) {
+    Json slowdowns = Json::object();
+    for (const auto &[device, factor] : replan.slowdowns)
+      slowdowns[device] = factor;
+    json["replans"].push_back(
+        {{"step", replan.step}, {"slowdowns", std::move(slowdowns)}, {"plannedNs", replan.plannedNs}});
+  }
+  if (adaptive)
+    json["repeatNs"] = outcome.inOrderNs;
   json["bytesIn"] = outcome.stats.bytes_in;
   json["bytesOut"] = outcome.stats.bytes_out;
   json["plannedBytesIn"] = model.planned_bytes_in;
@@ -332,23 +364,54 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome) {
 }
 
 Status runRun(const Options &options) {
+  std::optional<Disturbance> slow;
+  if (!options.slow.empty()) {
+    Expected<Disturbance> parsed = Disturbance::parse(options.slow);
+    if (!parsed)
+      return propagate(parsed);
+    slow = std::move(*parsed);
+  }
   std::error_code ignored;
   Expected<OpenModel> open =
       std::filesystem::is_directory(options.model, ignored) ? openCompiled(options) : compileAndOpen(options);
   if (!open)
     return propagate(open);
   RunSession &session = *open->session;
-  const sluice_model &model = session.model();
-  Expected<StepInputs> inputs = StepInputs::create(model, std::move(open->given), options.steps);
+  // Before an hour of steps that it would end.
+  if (slow)
+    if (Status status = Disturbance{slow->device, 1, 0}.apply(session); !status)
+      return status;
+  int64_t stepsDone = 0;
+  auto runStep = [&](const std::vector<HostTensor> &from, std::vector<HostTensor> &to) -> Status {
+    if (slow && slow->step == stepsDone)
+      if (Status status = slow->apply(session); !status)
+        return status;
+    ++stepsDone;
+    return session.step(from, to);
+  };
+  // Between steps; what the last one left is not needed any more.
+  auto adapt = [&]() -> Status {
+    if (!open->adaptive)
+      return {};
+    Expected<std::optional<Reopened>> again = open->adaptive->afterStep(session);
+    if (!again)
+      return propagate(again);
+    if (!*again)
+      return {};
+    session = std::move((*again)->session);
+    open->made.emplace(std::move((*again)->directory));
+    return slow && slow->step < stepsDone ? slow->apply(session) : Status();
+  };
+  Expected<StepInputs> inputs = StepInputs::create(session.model(), std::move(open->given), options.steps);
   if (!inputs)
     return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
+  Expected<std::vector<HostTensor>> outputs = makeOutputs(session.model());
   if (!outputs)
     return propagate(outputs);
   std::map<size_t, HostTensor> references;
   if (!options.expect.empty()) {
     Expected<std::map<size_t, HostTensor>> read =
-        readExpected(namesOf(model.outputs, model.num_outputs), options.expect);
+        readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect);
     if (!read)
       return propagate(read);
     references = std::move(*read);
@@ -363,7 +426,9 @@ Status runRun(const Options &options) {
   std::vector<HostTensor> held;
   // Every step is compared: the first and the steady one do not copy alike.
   for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
-    if (Status status = session.step(inputs->at(step), *outputs); !status)
+    if (Status status = step > 0 ? adapt() : Status(); !status)
+      return status;
+    if (Status status = runStep(inputs->at(step), *outputs); !status)
       return status;
     size_t next = 0;
     for (const HostTensor &output : *outputs)
@@ -383,10 +448,15 @@ Status runRun(const Options &options) {
     if (Status status = writeResults(options.outputDirectory, held, session); !status)
       return status;
   for (int64_t i = 0; i < options.repeat; ++i) {
-    if (Status status = session.step(inputs->at(options.steps + i), *outputs); !status)
+    if (Status status = adapt(); !status)
       return status;
-    outcome.repeatNs.push_back(session.stats().step_ns);
+    if (Status status = runStep(inputs->at(options.steps + i), *outputs); !status)
+      return status;
+    outcome.inOrderNs.push_back(session.stats().step_ns);
   }
+  outcome.repeatNs = outcome.inOrderNs;
+  if (open->adaptive)
+    outcome.replans = open->adaptive->replans();
   std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
   outcome.stats = session.stats();
   if (!options.trace.empty()) {
@@ -395,9 +465,9 @@ Status runRun(const Options &options) {
       return status;
   }
   if (options.format == "json")
-    printJson(outcomeToJson(model, outcome));
+    printJson(outcomeToJson(session.model(), outcome, options.adaptive));
   else
-    printOutcome(model, outcome, held);
+    printOutcome(session.model(), outcome, held);
   std::cout << std::flush;
   if (!outcome.passes)
     return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
@@ -432,6 +502,20 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command->add_option("--repeat", options->repeat, "then time so many steps and print the median")
       ->check(CLI::NonNegativeNumber);
+  CLI::Option *adaptive =
+      command->add_flag("--adaptive", options->adaptive,
+                        "watch the steps' times and plan anew, between two steps, once a device's speed changes");
+  command->add_option("--window", options->drift.window, "steps that --adaptive learns from and looks back on")
+      ->check(CLI::Range(4, 100'000))
+      ->needs(adaptive)
+      ->capture_default_str();
+  command->add_option("--beta", options->drift.beta, "standard deviations that the mean of a window may move by")
+      ->check(CLI::PositiveNumber)
+      ->needs(adaptive)
+      ->capture_default_str();
+  command
+      ->add_option("--slow", options->slow, "make an emulated device so many times slower from that step on, to try it")
+      ->type_name("NAME=X@STEP");
   command->add_option("--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
       ->type_name("FILE");
   addFormatOption(*command, options->format);

@@ -6,6 +6,7 @@
 #include "RunSession.h"
 #include "Commands.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -88,6 +89,28 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
       return makeError(ErrorCode::Internal, sluice_last_error());
   }
   return states;
+}
+
+Status RunSession::takeStates(const RunSession &from) {
+  Expected<std::vector<HostTensor>> states = from.readStates();
+  if (!states)
+    return propagate(states);
+  for (uint32_t i = 0; i < model().num_states; ++i) {
+    const auto found = std::find_if(states->begin(), states->end(),
+                                    [&](const HostTensor &state) { return state.name == model().states[i].name; });
+    if (found == states->end())
+      return makeError(ErrorCode::Internal, "state '", model().states[i].name,
+                       "' is not in the plan before, report this as a bug of sluice");
+    if (sluice_write_state(session.get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) != 0)
+      return makeError(ErrorCode::Internal, sluice_last_error());
+  }
+  return {};
+}
+
+Status RunSession::slowDevice(uint32_t index, double factor) const {
+  if (sluice_slow_device(session.get(), index, factor) != 0)
+    return makeError(ErrorCode::InvalidInput, sluice_last_error());
+  return {};
 }
 
 sluice_stats RunSession::stats() const {

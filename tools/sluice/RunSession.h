@@ -39,6 +39,11 @@ public:
   Status step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs);
   /// The model's states, as they are between steps.
   Expected<std::vector<HostTensor>> readStates() const;
+  /// Gives this session's states the values that those of the same names have in
+  /// another; both have the same ones.
+  Status takeStates(const RunSession &from);
+  /// An emulated device takes so many times as long from now on.
+  Status slowDevice(uint32_t index, double factor) const;
   sluice_stats stats() const;
   /// The last step's commands, in issue order.
   std::vector<sluice_command_time> commandTimes() const;

@@ -81,6 +81,11 @@ int32_t sluice_run(sluice_session *session, const void *const *inputs, void *con
 int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes);
 int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes);
 
+/* From the next command on, device number `index` of the model, which must be an
+ * emulated one, takes `factor` (1 or more) times as long as it would; 1 is its
+ * own speed again. For trying what a change of speed does. */
+int32_t sluice_slow_device(sluice_session *session, uint32_t index, double factor);
+
 typedef struct sluice_stats {
   size_t size;
   int64_t step_ns;                 /* wall clock of the last step */

@@ -7,7 +7,7 @@ profile, plan = (json.load(open(path)) for path in sys.argv[1:])
 link, = profile["links"]
 assert link["between"] == ["host", "accel0"] and link["samples"] == 3 * 10 and link["spread"] >= 0
 # The throttle sleeps, so that a busy machine can only be slower.
-assert 2e6 * 0.8 < link["latencyNs"] < 2e6 * 3, link
+assert 2e6 * 0.8 < link["latencyNs"] < 2e6 * 20, link
 assert 2e8 * 0.5 < link["bytesPerSec"] < 2e8 * 1.05, link
 assert 3e8 * 0.5 < link["duplexBytesPerSec"] < 3e8 * 1.1, link
 used, = plan["problem"]["machine"]["links"]

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <numeric>
 #include <thread>
+#include <time.h>
 
 using namespace sluice::test;
 
@@ -28,8 +29,16 @@ int32_t addOneKernel(const sluice_kernel_env *env, void **args) {
   return 0;
 }
 
-int32_t sleepyKernel(const sluice_kernel_env *, void **) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+int64_t ownWorkNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Works for 20 ms, however long it waits for a core.
+int32_t busyKernel(const sluice_kernel_env *, void **) {
+  for (const int64_t end = ownWorkNs() + 20'000'000; ownWorkNs() < end;)
+    ;
   return 0;
 }
 
@@ -291,20 +300,36 @@ TEST_CASE("a device works in its own memory, and a link joins its own", "[runtim
   }
 }
 
-TEST_CASE("a slow device sleeps in proportion", "[runtime]") {
+TEST_CASE("a slow device sleeps in proportion to its work, and may become slower", "[runtime]") {
   TestModel model(
       [](const sluice_api *api, sluice_context *context) {
         Issuer issue{api, context};
-        issue.launch(kCompute, sleepyKernel, {});
+        issue.launch(kCompute, busyKernel, {});
         return issue.failed;
       },
       256, 1);
-  model.devices[1].speed = 0.25;
+  model.devices[1].speed = 0.5;
+  for (uint32_t threads : {1, 2}) {
+    SessionPtr session = model.open(nullptr, false, threads);
+    REQUIRE(session);
+    std::vector<float> x(256), y(256);
+    auto stepNs = [&] {
+      REQUIRE(runOnce(session.get(), x, y) == 0);
+      return statsOf(session.get()).step_ns;
+    };
+    CHECK(stepNs() >= 40'000'000);
+    REQUIRE(sluice_slow_device(session.get(), 1, 3) == 0);
+    CHECK(stepNs() >= 120'000'000);
+    REQUIRE(sluice_slow_device(session.get(), 1, 1) == 0);
+    CHECK(stepNs() >= 40'000'000);
+  }
   SessionPtr session = model.open();
-  REQUIRE(session);
-  std::vector<float> x(256), y(256);
-  REQUIRE(runOnce(session.get(), x, y) == 0);
-  CHECK(statsOf(session.get()).step_ns >= 80'000'000);
+  CHECK(sluice_slow_device(session.get(), 1, 0.5) != 0);
+  CHECK_THAT(sluice_last_error(), Catch::Contains("cannot be slowed by 0.5"));
+  CHECK(sluice_slow_device(session.get(), 0, 2) != 0);
+  CHECK_THAT(sluice_last_error(), Catch::Contains("is not emulated"));
+  CHECK(sluice_slow_device(session.get(), 9, 2) != 0);
+  CHECK_THAT(sluice_last_error(), Catch::Contains("does not exist"));
 }
 
 TEST_CASE("a throttled link takes its latency and its bytes' time, and both ways share", "[runtime]") {

@@ -1,0 +1,62 @@
+//===- DriftMonitor.h - When a running plan no longer fits ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Adaptive HTF-MPR's monitor (Albaqsami's thesis, chapter 6): the mean of a
+// window of iterations leaves what the first window says by beta deviations. Here
+// medians stand for means, and the median absolute deviation for the standard
+// one: an iteration that the system delays neither hides a change nor feigns one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PLACEMENT_DRIFTMONITOR_H
+#define SLUICE_PLACEMENT_DRIFTMONITOR_H
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace sluice {
+
+struct DriftParams {
+  size_t window = 20; ///< Q, at least 4.
+  double beta = 10;   ///< Positive.
+};
+
+/// Fed with each iteration's time, of all and of each device's work. Learns for a
+/// window, watches, and once the last window has left middle +- beta x sigma listens
+/// for a quarter of a window more: whether the change lasts, and what the devices
+/// do after it. Two iterations are let pass at first:
+/// they touch pages. Sigma counts as at least 1.5% of the middle.
+class DriftMonitor {
+public:
+  explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}
+
+  /// True where the plan no longer fits; slowdowns() then says why. Every call has
+  /// the same number of devices.
+  bool observe(int64_t ns, const std::vector<int64_t> &deviceNs);
+  /// Per device, by what factor it takes longer than in the first window (medians);
+  /// 1 where it has no work. After observe() was true.
+  std::vector<double> slowdowns() const;
+  /// Learns anew: another plan, or one that stays although it has changed.
+  void restart();
+
+private:
+  struct Iteration {
+    int64_t ns;
+    std::vector<int64_t> deviceNs;
+  };
+
+  DriftParams params;
+  size_t passed = 0;
+  std::vector<Iteration> first;  ///< The window that is learned from.
+  std::deque<Iteration> last;    ///< The window that is watched.
+  std::vector<Iteration> change; ///< What came after it left the bounds.
+  double middle = 0, sigma = 0;
+  bool left = false;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_PLACEMENT_DRIFTMONITOR_H

@@ -1,0 +1,85 @@
+//===- AdaptiveRun.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "AdaptiveRun.h"
+
+#include "Options.h"
+#include "sluice/Support/Units.h"
+
+#include <cmath>
+
+namespace sluice::driver {
+
+/// A device whose time has changed by less is as it was.
+static constexpr double kLeastChange = 0.1;
+
+Expected<Disturbance> Disturbance::parse(const std::string &text) {
+  const size_t equals = text.rfind('='), at = text.rfind('@');
+  if (equals != text.npos && at != text.npos && equals > 0 && equals < at) {
+    Expected<double> factor = parseNumber(text.substr(equals + 1, at - equals - 1));
+    Expected<int64_t> step = parseInteger(text.substr(at + 1));
+    if (factor && step && *factor >= 1 && *factor <= 1e6 && *step >= 0)
+      return Disturbance{text.substr(0, equals), *factor, *step};
+  }
+  return makeError(ErrorCode::InvalidInput, "'", text, "' says no device, factor and step, option '--slow', ",
+                   "write 'accel0=3@100' with a factor of at least 1");
+}
+
+Status Disturbance::apply(const RunSession &session) const {
+  const sluice_model &model = session.model();
+  std::string known;
+  for (uint32_t i = 0; i < model.num_devices; ++i) {
+    if (model.devices[i].kind != SLUICE_DEVICE_EMULATED)
+      continue;
+    if (device == model.devices[i].name)
+      return session.slowDevice(i, factor);
+    known += (known.empty() ? "" : ", ") + std::string(model.devices[i].name);
+  }
+  return makeError(ErrorCode::InvalidInput, "no emulated device '", device, "' is in the machine, option '--slow', ",
+                   known.empty() ? "run on a machine that has one" : concat("use one of ", known));
+}
+
+Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &session) {
+  ++steps;
+  const sluice_model &running = session.model();
+  std::vector<int64_t> deviceNs(running.num_devices);
+  for (const sluice_command_time &time : session.commandTimes())
+    if (time.op != UINT32_MAX)
+      deviceNs[running.streams[time.stream].device] += time.end_ns - time.start_ns;
+  if (!monitor.observe(session.stats().step_ns, deviceNs))
+    return std::nullopt;
+  const std::vector<double> slowdowns = monitor.slowdowns();
+  monitor.restart();
+  Replan replan;
+  replan.step = steps;
+  for (uint32_t i = 0; i < running.num_devices; ++i)
+    if (std::abs(std::log(slowdowns[i])) > std::log1p(kLeastChange)) {
+      replan.slowdowns.emplace_back(running.devices[i].name, slowdowns[i]);
+      double &factor = options.slowdowns.emplace(running.devices[i].name, 1.0).first->second;
+      factor *= slowdowns[i];
+    }
+  // Something else has changed: another plan would not help.
+  if (replan.slowdowns.empty())
+    return std::nullopt;
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(model, options);
+  if (!compilation)
+    return propagate(compilation);
+  Expected<TemporaryDirectory> directory = TemporaryDirectory::create();
+  if (!directory)
+    return propagate(directory);
+  const std::string path = directory->file("model");
+  if (Status status = linkToRun(**compilation, path); !status)
+    return propagate(status);
+  Expected<RunSession> opened = RunSession::open(path, options.threads, /*trace=*/true);
+  if (!opened)
+    return propagate(opened);
+  if (Status status = opened->takeStates(session); !status)
+    return propagate(status);
+  replan.plannedNs = (*compilation)->result().makespanNs;
+  made.push_back(std::move(replan));
+  return std::optional<Reopened>(Reopened{std::move(*directory), std::move(*opened)});
+}
+
+} // namespace sluice::driver
