@@ -22,5 +22,8 @@ function(expect_package name depends file)
 endfunction()
 
 expect_package(libsluice-runtime "libc6" "libsluice_runtime.so.0")
+if(MPI)
+  expect_package(libsluice-mpi "libopenmpi;libsluice-runtime" "libsluice_mpi.so.0")
+endif()
 expect_package(sluice "libmlir-22;libonnx;lld-22;libsluice-runtime" "/usr/bin/sluice-opt")
 expect_package(libsluice-dev "libexpected-dev;libsluice-runtime" "include/sluice/Runtime/sluice.h")
