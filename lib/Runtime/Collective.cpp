@@ -29,7 +29,8 @@ struct Parts {
 };
 
 void copyPart(char *target, int64_t targetStride, const char *source, int64_t sourceStride, const Parts &parts) {
-  for (int64_t i = 0; i < parts.outer; ++i)
+  // Of no elements there may be no address.
+  for (int64_t i = 0; i < parts.outer && parts.inner > 0; ++i)
     std::memcpy(target + i * targetStride, source + i * sourceStride, static_cast<size_t>(parts.inner));
 }
 
@@ -181,9 +182,9 @@ public:
     if (Status status = exchange.run(sent); !status)
       return status;
     if (isFirst)
-      std::memset(fromPrevious, 0, static_cast<size_t>(outer * lowBytes));
+      std::fill_n(fromPrevious, outer * lowBytes, '\0');
     if (isLast)
-      std::memset(fromNext, 0, static_cast<size_t>(outer * highBytes));
+      std::fill_n(fromNext, outer * highBytes, '\0');
     copyPart(result, whole, fromPrevious, lowBytes, {outer, lowBytes});
     copyPart(result + lowBytes, whole, operand, own, {outer, own});
     copyPart(result + lowBytes + own, whole, fromNext, highBytes, {outer, highBytes});
