@@ -36,7 +36,9 @@ struct RowReducer {
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
     if (kernel.teamThreads() > 1)
-      return runTeam(initial(scalar), element, join);
+      return order == Order::Plain && lanes > 1 && kernel.teamThreads() > lanes
+                 ? runTeamPlain(scalar, initial(scalar), element, join)
+                 : runTeam(initial(scalar), element, join);
     mlir::Value acc;
     if (whole() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
@@ -110,6 +112,86 @@ private:
       acc = kernel.choose(
           hasMore(), [&] { return join(acc, element(inRound(kernel.index(rounds())), 1)); }, [&] { return acc; });
     return kernel.joinTeam(acc, join);
+  }
+  /// The order of lanes from end to end, bit by bit: all threads bring what the
+  /// first `lanes` of them fold, a tile at a time through shared memory, the next
+  /// on its way while one is folded.
+  mlir::Value runTeamPlain(mlir::Type scalar, mlir::Value initial,
+                           llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    constexpr int64_t kEach = 4, kUnroll = 16;
+    using Values = llvm::SmallVector<mlir::Value>;
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    int64_t tile = kernel.teamThreads() * kEach, tiles = length / tile, rest = length % tile;
+    mlir::Value shared = kernel.sharedBuffer(scalar, tile), partial = kernel.sharedBuffer(scalar, lanes);
+    mlir::Value lane = kernel.teamPosition();
+    auto isBelow = [&](mlir::Value x, int64_t bound) -> mlir::Value {
+      return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ult, x, kernel.index(bound));
+    };
+    auto inTile = [&](int64_t i) { return kernel.add(lane, kernel.index(i * kernel.teamThreads())); };
+    // Behind the row's end its last element, which nobody folds.
+    auto bring = [&](mlir::Value first) {
+      Values values;
+      for (int64_t i = 0; i < kEach; ++i) {
+        mlir::Value at = kernel.add(first, inTile(i));
+        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, length), at, kernel.index(length - 1));
+        values.push_back(element(at, 1));
+      }
+      return values;
+    };
+    auto share = [&](mlir::ValueRange values) {
+      for (int64_t i = 0; i < kEach; ++i)
+        kernel.store(shared, scalar, inTile(i), values[i]);
+      kernel.barrier();
+    };
+    auto fold = [&](mlir::Value acc, int64_t count) {
+      int64_t unrolled = count / (lanes * kUnroll) * (lanes * kUnroll);
+      auto part = [&](mlir::Value from, int64_t begin, int64_t end, int64_t unroll) {
+        return kernel.reduce(kernel.index(begin), kernel.index(end), lanes * unroll, from,
+                             [&](mlir::Value i, mlir::ValueRange sums) {
+                               mlir::Value sum = sums[0], at = kernel.add(i, lane);
+                               for (int64_t u = 0; u < unroll; ++u)
+                                 sum = join(sum, kernel.load(shared, scalar, kernel.add(at, kernel.index(u * lanes))));
+                               return Values{sum};
+                             })[0];
+      };
+      return kernel.choose(
+          isBelow(lane, lanes),
+          [&] {
+            mlir::Value sum = part(acc, 0, unrolled, kUnroll);
+            return unrolled < count ? part(sum, unrolled, count, 1) : sum;
+          },
+          [&] { return acc; });
+    };
+    Values carried{initial};
+    carried.append(bring(kernel.index(0)));
+    carried = kernel.reduce(kernel.index(0), kernel.index(tiles * tile), tile, carried,
+                            [&](mlir::Value first, mlir::ValueRange values) {
+                              share(values.drop_front());
+                              Values next = bring(kernel.add(first, kernel.index(tile)));
+                              next.insert(next.begin(), fold(values[0], tile));
+                              kernel.barrier();
+                              return next;
+                            });
+    mlir::Value acc = carried[0];
+    if (rest > 0) {
+      share(mlir::ValueRange(carried).drop_front());
+      acc = fold(acc, rest / lanes * lanes);
+    }
+    kernel.ifThen(isBelow(lane, lanes), [&] { kernel.store(partial, scalar, lane, acc); });
+    kernel.barrier();
+    Values sums;
+    for (int64_t i = 0; i < lanes; ++i)
+      sums.push_back(kernel.load(partial, scalar, kernel.index(i)));
+    for (int64_t width = lanes / 2; width > 0; width /= 2)
+      for (int64_t i = 0; i < width; ++i)
+        sums[i] = join(sums[i], sums[i + width]);
+    for (int64_t i = rest / lanes * lanes; i < rest; ++i)
+      sums[0] = join(sums[0], kernel.load(shared, scalar, kernel.index(i)));
+    // Nobody writes the buffers again before all have read them.
+    kernel.barrier();
+    return sums[0];
   }
 };
 

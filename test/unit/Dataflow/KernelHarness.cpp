@@ -267,7 +267,8 @@ std::string tensorOf(const std::vector<int64_t> &shape, const std::string &eleme
   return text + element + ">";
 }
 
-static void checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm form) {
+/// Returns the results of each case.
+static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm form) {
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registry.insert<DataflowDialect>();
@@ -296,6 +297,7 @@ static void checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm 
   }
   Library library(*kernels, cases.size());
 
+  std::vector<std::vector<Tensor>> all;
   for (auto [i, c] : llvm::enumerate(cases)) {
     Operation *op = operators[i];
     INFO(c.arguments << "\n" << c.body);
@@ -318,14 +320,22 @@ static void checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm 
       CHECK(difference(forward[n], values.at(result), tolerance) == "");
       CHECK(forward[n].bytes == backward[n].bytes);
     }
+    all.push_back(std::move(forward));
   }
+  return all;
 }
 
 void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
-  checkForm(cases, lanes, KernelForm::Chunks);
+  std::vector<std::vector<Tensor>> chunks = checkForm(cases, lanes, KernelForm::Chunks);
   // The same kernels as a GPU runs them; lanes are a CPU's.
-  if (lanes == 0)
-    checkForm(cases, lanes, KernelForm::Grids);
+  if (lanes != 0)
+    return;
+  std::vector<std::vector<Tensor>> grids = checkForm(cases, lanes, KernelForm::Grids);
+  for (size_t i = 0; i < cases.size(); ++i)
+    for (size_t n = 0; cases[i].isAlikeInGrids && n < chunks[i].size(); ++n) {
+      INFO(cases[i].arguments << "\n" << cases[i].body);
+      CHECK(chunks[i][n].bytes == grids[i][n].bytes);
+    }
 }
 
 } // namespace sluice::test

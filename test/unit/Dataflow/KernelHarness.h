@@ -30,6 +30,8 @@ struct Case {
   bool isPacked = false;
   /// CHECKs that it runs in more than one chunk.
   bool isChunked = false;
+  /// CHECKs that grids give the same bits.
+  bool isAlikeInGrids = false;
 };
 
 /// Compiles the kernels of all cases into one library, runs each twice (chunks

@@ -126,6 +126,22 @@ TEST_CASE("layer and instance normalisation", "[dataflow]") {
                 instance("tensor<2x3xf32>", "tensor<3xf32>")});
 }
 
+TEST_CASE("long channels are summed in one order, on grids too", "[dataflow]") {
+  // Tiles of 1024 and, of channels from 16384 elements, 4096; parts of tiles; fewer elements left than partial sums.
+  std::vector<Case> cases;
+  for (int64_t length : {1025, 1501, 2048, 16387, 20480})
+    for (const char *element : {"f32", "f16"}) {
+      std::string input = tensorOf({1, 3, length}, element), channel = tensorOf({3}, element);
+      cases.push_back({"%x: " + input + ", %s: " + channel + ", %b: " + channel,
+                       "dataflow.instance_norm %x, %s, %b {epsilon = 1.0e-5 : f64} : " + input + ", " + channel + ", " +
+                           channel + " -> " + input,
+                       {{24, 26}},
+                       element == std::string("f32") ? 1e-2 : 0.1});
+      cases.back().isAlikeInGrids = true;
+    }
+  checkKernels(cases);
+}
+
 TEST_CASE("running sums", "[dataflow]") {
   std::vector<Case> cases;
   for (const char *attributes : {"", ", exclusive = true", ", reverse = true", ", exclusive = true, reverse = true"})
