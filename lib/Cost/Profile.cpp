@@ -65,6 +65,8 @@ Json profileToJson(const Profile &profile) {
     entry["latencyNs"] = measured.latencyNs;
     entry["bytesPerSec"] = measured.bytesPerSec;
     entry["duplexBytesPerSec"] = measured.duplexBytesPerSec;
+    if (measured.eventLatencyNs > 0)
+      entry["eventLatencyNs"] = measured.eventLatencyNs;
     if (measured.samples > 0) {
       entry["spread"] = measured.spread;
       entry["samples"] = measured.samples;
@@ -138,7 +140,8 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
 
 static Status readLink(Profile &profile, const JsonReader &reader) {
   if (Status keys =
-          reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples", "setting"});
+          reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples", "eventLatencyNs",
+                                    "setting"});
       !keys)
     return keys;
   Expected<std::vector<JsonReader>> ends =
@@ -166,7 +169,10 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   Expected<std::string> setting = reader.string("setting", "");
   if (!setting)
     return propagate(setting);
-  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0, *setting};
+  Expected<int64_t> event = reader.has("eventLatencyNs") ? atLeast(reader, "eventLatencyNs", 0) : 0;
+  if (!event)
+    return propagate(event);
+  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0, *event, *setting};
   if (reader.has("spread") || reader.has("samples")) {
     Expected<double> spread = reader.number("spread");
     if (!spread)
@@ -268,6 +274,7 @@ Machine withMeasuredLinks(Machine machine, const Profile &profile) {
       continue;
     const LinkMeasurement &measured = found->second;
     link.latencyNs = measured.latencyNs;
+    link.eventLatencyNs = measured.eventLatencyNs;
     link.bytesPerSec = measured.bytesPerSec;
     // Noise may put the measured pair just outside what a link can mean.
     link.duplexBytesPerSec = std::clamp(measured.duplexBytesPerSec, measured.bytesPerSec, 2 * measured.bytesPerSec);

@@ -56,6 +56,8 @@ static Status checkLink(const Machine &machine, const Link &link) {
     return bad("duplex rate must be from one to two times the rate of one direction");
   if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
     return bad("latency must be from 0 to 1h");
+  if (link.eventLatencyNs < 0 || link.eventLatencyNs > kMaxOverheadNs)
+    return bad("event latency must be from 0 to 1h");
   return {};
 }
 

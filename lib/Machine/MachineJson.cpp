@@ -51,6 +51,8 @@ Json machineToJson(const Machine &machine) {
     entry["bytesPerSec"] = link.bytesPerSec;
     entry["duplexBytesPerSec"] = link.duplexBytesPerSec;
     entry["latency"] = concat(link.latencyNs, "ns");
+    if (link.eventLatencyNs > 0)
+      entry["eventLatency"] = concat(link.eventLatencyNs, "ns");
     if (link.throttle)
       entry["throttle"] = true;
     json["links"].push_back(std::move(entry));
@@ -179,7 +181,7 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
 
 static Expected<Link> readLink(const Machine &machine, const JsonReader &reader) {
   Link link;
-  Status status = reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "throttle"});
+  Status status = reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "eventLatency", "throttle"});
   if (!status)
     return propagate(status);
   Expected<std::vector<JsonReader>> ends =
@@ -198,6 +200,9 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
                })
                .and_then(
                    [&] { return readInto(link.latencyNs, quantity(reader, "latency", link.latencyNs, parseDuration)); })
+               .and_then([&] {
+                 return readInto(link.eventLatencyNs, quantity(reader, "eventLatency", int64_t(0), parseDuration));
+               })
                .and_then([&] { return readInto(link.throttle, reader.boolean("throttle", false)); });
   if (!status)
     return propagate(status);

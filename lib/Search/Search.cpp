@@ -228,8 +228,12 @@ private:
       Schedule order;
     };
     std::vector<Option> options;
+    // To a placement a transfer is one step, with a wait on either side.
+    Machine waiting = machine;
+    for (Link &link : waiting.links)
+      link.latencyNs = saturatingAdd(link.latencyNs, saturatingMul(2, link.eventLatencyNs));
     for (const std::string &name : names) {
-      Expected<PlacementSolution> solution = solvePlacement(problem, {name});
+      Expected<PlacementSolution> solution = solvePlacement({&graph, &waiting, &costs, given}, {name});
       if (!solution)
         return propagate(solution);
       bool known = std::any_of(options.begin(), options.end(),

@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The search's inner loop: flat arrays, one heap of at most a few events a
-// stream. A copy waits its link's latency, then shares the link. All copies of
+// stream. A command that another stream's releases starts an event latency after it.
+// A copy waits its link's latency, then shares the link. All copies of
 // one direction move at one rate, so a direction keeps a single count of bytes
 // served to each; a copy is complete when that count reaches its own target,
 // and only the earliest target of a direction needs an event.
@@ -149,13 +150,25 @@ private:
       start(index, nowNs);
   }
 
+  /// From the end of a command to the start of one whose stream sleeps until then.
+  int64_t eventLatencyNs(uint32_t ended, uint32_t waiter) const {
+    if (plan.commands[ended].stream == plan.commands[waiter].stream)
+      return 0;
+    int64_t ns = 0;
+    for (uint32_t index : {ended, waiter})
+      if (plan.commands[index].kind == CommandKind::Copy)
+        ns = std::max(ns, machine.link(plan.commands[index].link).eventLatencyNs);
+    return ns;
+  }
+
   void finish(uint32_t index, int64_t nowNs) {
     timeline.commands[index].endNs = nowNs;
     timeline.makespanNs = std::max(timeline.makespanNs, nowNs);
     if (streamNext[index] != kNone)
       satisfy(streamNext[index], nowNs);
     for (uint32_t i = firstWaiter[index]; i < firstWaiter[index + 1]; ++i)
-      satisfy(waiters[i], nowNs);
+      if (--missing[waiters[i]] == 0)
+        start(waiters[i], saturatingAdd(nowNs, eventLatencyNs(index, waiters[i])));
   }
 
   /// After a change of who is active on a link: new rates, new events.

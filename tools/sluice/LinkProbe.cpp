@@ -171,7 +171,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   }
   LinkMeasurement measured = fitLink(alone);
   const int64_t moving = std::max<int64_t>(median(bothNs) - measured.latencyNs, 1);
-  measured.latencyNs += 2 * median(handOverNs);
+  measured.eventLatencyNs = median(handOverNs);
   measured.duplexBytesPerSec = 2e9 * static_cast<double>(*largest) / static_cast<double>(moving);
   return measured;
 }

@@ -11,9 +11,8 @@ namespace sluice::driver {
 
 /// Copies over the link through the runtime, as a compiled model does, `repeat`
 /// times (at least 1) and once to warm up: five sizes in each direction alone,
-/// then the largest both ways at once. The latency holds
-/// both hand-overs between streams: a copy wakes when what it waits for ends, and
-/// wakes what waits for it. Fails where the link's memories are too
+/// then the largest both ways at once. The event latency is from one's end to the
+/// start of the next, which is on another stream. Fails where the link's memories are too
 /// small, or it is too slow, for copies of 64 KiB, and as the runtime does.
 Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId link, int64_t repeat);
 

@@ -61,11 +61,11 @@ void printMachine(const Machine &machine) {
   if (machine.links.empty())
     return;
   std::cout << '\n';
-  Table links({"link", "one way", "both ways", "latency", "throttled"});
+  Table links({"link", "one way", "both ways", "latency", "events", "throttled"});
   for (const Link &link : machine.links)
     links.add({concat(machine.memory(link.a).name, " - ", machine.memory(link.b).name),
                formatRate(link.bytesPerSec, "B/s"), formatRate(link.duplexBytesPerSec, "B/s"),
-               formatDuration(link.latencyNs), link.throttle ? "yes" : "no"});
+               formatDuration(link.latencyNs), formatDuration(link.eventLatencyNs), link.throttle ? "yes" : "no"});
   links.print();
 }
 

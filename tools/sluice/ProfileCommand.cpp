@@ -219,20 +219,21 @@ void printLinks(const Machine &machine, const Profile &profile) {
     return;
   auto rate = [](double bytesPerSec) { return formatBytes(static_cast<int64_t>(bytesPerSec)) + "/s"; };
   std::cout << '\n';
-  Table table({"link", "latency", "one way", "both ways", "spread", "planned with"});
+  Table table({"link", "latency", "events", "one way", "both ways", "spread", "planned with"});
   for (const Link &link : machine.links) {
     const std::string &a = machine.memory(link.a).name, &b = machine.memory(link.b).name;
     const std::string planned = concat(formatDuration(link.latencyNs), ", ", rate(link.bytesPerSec));
     auto found = profile.links.find({a, b});
     if (found == profile.links.end()) {
-      table.add({concat(a, " - ", b), "not measured", "", "", "", planned});
+      table.add({concat(a, " - ", b), "not measured", "", "", "", "", planned});
       continue;
     }
     const LinkMeasurement &measured = found->second;
     char spread[32];
     std::snprintf(spread, sizeof spread, "%.1f%%", 100 * measured.spread);
-    table.add({concat(a, " - ", b), formatDuration(measured.latencyNs), rate(measured.bytesPerSec),
-               rate(measured.duplexBytesPerSec), spread, planned});
+    table.add({concat(a, " - ", b), formatDuration(measured.latencyNs),
+               formatDuration(measured.eventLatencyNs), rate(measured.bytesPerSec), rate(measured.duplexBytesPerSec),
+               spread, planned});
   }
   table.print();
 }

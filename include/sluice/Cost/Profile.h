@@ -21,8 +21,8 @@
 namespace sluice {
 
 /// 2 added the links' spread and samples; 3 where it was made, operators' shapes
-/// and links' settings.
-inline constexpr int kProfileSchema = 3;
+/// and links' settings; 4 links' event latencies.
+inline constexpr int kProfileSchema = 4;
 
 struct OperatorMeasurement {
   int64_t medianNs = 0;
@@ -37,6 +37,7 @@ struct LinkMeasurement {
   double duplexBytesPerSec = 0; ///< Both directions together.
   double spread = 0;            ///< Between the quartiles of copies' times over the fit's.
   int64_t samples = 0;          ///< Copies measured; 0: not known (schema 1).
+  int64_t eventLatencyNs = 0;   ///< As Link has it.
   std::string setting = {};     ///< linkKey when it was measured; empty: not known.
 };
 

@@ -49,6 +49,9 @@ struct Link {
   double bytesPerSec = 1.2e10;
   double duplexBytesPerSec = 2.0e10; ///< In [bytesPerSec, 2 x bytesPerSec].
   int64_t latencyNs = 10000;
+  /// What another stream that had to wait for a copy, or that a copy had to wait for, costs
+  /// beside: from the one's end to the other's start.
+  int64_t eventLatencyNs = 0;
   /// Emulated links: really slow copies down to bytesPerSec.
   bool throttle = false;
 };

@@ -23,7 +23,8 @@ struct Timeline {
 };
 
 /// Event simulation. A stream runs its commands in order, each once its waits
-/// are complete; a link's two directions share duplexBytesPerSec fairly while
+/// are complete, and the link's event latency later where it waited for another
+/// stream's copy or is one that waited; a link's two directions share duplexBytesPerSec fairly while
 /// both are busy, and several copies in one direction share it equally. Needs a
 /// valid plan; deterministic.
 Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan);

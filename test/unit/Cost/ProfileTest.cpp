@@ -13,12 +13,13 @@ using namespace sluice;
 using Catch::Contains;
 
 static const char *const kText = R"({
-  "schema": 3,
+  "schema": 4,
   "origin": "sluice 0, a processor",
   "operators": [{"signature": "abc", "device": "cpu/2t", "medianNs": 1234, "spreadNs": 5, "samples": 9, "kind": "conv",
                  "flops": 100, "bytesMoved": 60, "inputBytes": 10, "parameterBytes": 20, "outputBytes": 30,
                  "workspaceBytes": 0}],
   "links": [{"between": ["host", "gpu0"], "latencyNs": 7, "bytesPerSec": 1e10, "duplexBytesPerSec": 2.5e10,
+             "eventLatencyNs": 3,
              "spread": 0.25, "samples": 40, "setting": "free"}]})";
 
 static Expected<Profile> read(const Json &json) { return profileFromJson(JsonReader(json, "p.json:")); }
@@ -85,6 +86,7 @@ TEST_CASE("measured links replace a machine's, whichever end is first", "[cost]"
   Machine measured = withMeasuredLinks(machine, profile);
   CHECK(measured.links[0].bytesPerSec == 1e10);
   CHECK(measured.links[0].latencyNs == 7);
+  CHECK(measured.links[0].eventLatencyNs == 3);
   CHECK(measured.links[0].duplexBytesPerSec == 2e10); // Noise above twice one way is cut off.
   CHECK(measured.links[1].bytesPerSec == machine.links[1].bytesPerSec);
   CHECK(measured.check());
@@ -97,7 +99,7 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
     const char *message;
   };
   const std::vector<Case> cases = {
-      {"/schema", 4, "profile schema 4 is not known"},
+      {"/schema", 5, "profile schema 5 is not known"},
       {"/origin", 1, "p.json:origin"},
       {"/extra", 2, "'extra' is unknown"},
       {"/operators", 2, "expected an array"},
@@ -113,6 +115,7 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
       {"/links/0/duplexBytesPerSec", -2, "is not positive"},
       {"/links/0/between", Json::array(), "joins two memories"},
       {"/links/0/latencyNs", -1, "latencyNs -1 is out of range"},
+      {"/links/0/eventLatencyNs", -1, "eventLatencyNs -1 is out of range"},
       {"/links/0/spread", -1, "spread -1 is negative"},
       {"/links/0/samples", 0, "samples 0 is out of range"},
   };
@@ -133,7 +136,7 @@ TEST_CASE("profiles of schema 1 know no spread of links and no shapes", "[cost]"
   Json json = *parseJson(kText, "");
   json["schema"] = 1;
   json.erase("origin");
-  for (const char *key : {"spread", "samples", "setting"})
+  for (const char *key : {"spread", "samples", "setting", "eventLatencyNs"})
     json["links"][0].erase(key);
   for (const char *key :
        {"kind", "flops", "bytesMoved", "inputBytes", "parameterBytes", "outputBytes", "workspaceBytes"})

@@ -160,6 +160,10 @@ TEST_CASE("check names what is wrong", "[machine]") {
     machine.links[0].latencyNs = -5;
     message = "latency";
   }
+  SECTION("event latency") {
+    machine.links[0].eventLatencyNs = -1;
+    message = "event latency";
+  }
   SECTION("two links between two memories") {
     std::swap(machine.links[0].a, machine.links[0].b);
     machine.links.push_back(machine.links[0]);
@@ -183,7 +187,8 @@ static const char *const kText = R"({
     {"name": "cpu", "memory": "host", "computes": false},
     {"name": "gpu0", "kind": "cuda", "memory": "gpu0", "flopsPerSec": 1e13, "memoryBytesPerSec": "900GB/s",
      "launchOverhead": "10us", "efficiency": {"conv": 0.5}}],
-  "links": [{"between": ["host", "gpu0"], "bytesPerSec": "12GB/s", "duplexBytesPerSec": 2e10, "latency": 5000}]})";
+  "links": [{"between": ["host", "gpu0"], "bytesPerSec": "12GB/s", "duplexBytesPerSec": 2e10, "latency": 5000,
+             "eventLatency": "3us"}]})";
 
 TEST_CASE("machine files take numbers and units", "[machine]") {
   Json json = *parseJson(kText, "");
@@ -196,6 +201,7 @@ TEST_CASE("machine files take numbers and units", "[machine]") {
   CHECK(machine->devices[1].efficiency.at("conv") == 0.5);
   CHECK(machine->links[0].bytesPerSec == 1.2e10);
   CHECK(machine->links[0].latencyNs == 5000);
+  CHECK(machine->links[0].eventLatencyNs == 3000);
 }
 
 TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
