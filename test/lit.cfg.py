@@ -1,8 +1,8 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %python.
-Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, sanitized.
+names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %fake_cuda, %python.
+Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -26,6 +26,8 @@ for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"
 
 # A directory beside the checkout with models too large to carry.
 shared = os.path.normpath(os.path.join(config.source_root, "..", "shared"))
+# A driver for GPUs that needs none, of the runtime's tests.
+fake_cuda = os.path.join(config.build_root, "test", "unit", "Cuda")
 onnx_testdata = "/usr/share/libonnx-testdata/data"
 
 config.substitutions += [
@@ -34,6 +36,7 @@ config.substitutions += [
     ("%scripts", os.path.join(config.source_root, "scripts")),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%shared", shared),
+    ("%fake_cuda", fake_cuda),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),
 ]
@@ -55,5 +58,7 @@ if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("cuda-device")
+if os.path.exists(os.path.join(fake_cuda, "libcuda.so.1")):
+    config.available_features.add("fake-cuda")
 if config.sanitizers:
     config.available_features.add("sanitized")

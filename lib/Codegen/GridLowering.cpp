@@ -152,7 +152,8 @@ void forgetGrid(func::FuncOp function) {
 
 std::string hostName(func::FuncOp function) { return (function.getSymName() + "_thread").str(); }
 
-/// sluice_grid and sluice_image constants.
+/// sluice_grid and sluice_image constants. With code of both kinds, drivers that
+/// stand for a GPU find the host's by a table of all grids, null-terminated.
 void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vector<DeviceCode> &codes, bool hostCode) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
@@ -177,6 +178,7 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
     });
   Type grid = tables.structOf({i64, ptr, i32, i32, i32, i32, i32, ptr, i32, ptr});
   SymbolTable symbols(module);
+  std::vector<LLVM::GlobalOp> descriptors;
   for (auto function : device.getOps<func::FuncOp>()) {
     symbols.lookup<LLVM::GlobalOp>(function.getSymName()).erase();
     LLVM::GlobalOp descriptor = tables.addValue(function.getSymName(), grid, [&] {
@@ -191,6 +193,13 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
     });
     // Not local: what refers to one local global is compiled as one part.
     descriptor.setLinkage(LLVM::Linkage::External);
+    descriptors.push_back(descriptor);
+  }
+  if (hostCode && !codes.empty()) {
+    LLVM::GlobalOp all = tables.addTable(SLUICE_GRID_TABLE, ptr, descriptors.size() + 1, [&](size_t i) {
+      return i < descriptors.size() ? tables.address(descriptors[i]) : tables.null();
+    });
+    all.setLinkage(LLVM::Linkage::External);
   }
   tables.finish();
 }

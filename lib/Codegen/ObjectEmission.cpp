@@ -5,6 +5,7 @@
 #include "sluice/Codegen/ObjectEmission.h"
 
 #include "Optimize.h"
+#include "sluice/Runtime/abi.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -68,7 +69,8 @@ void finishModule(llvm::Module &module, const TargetSpec &target) {
   module.setModuleIdentifier("sluice");
   std::string width = std::to_string(target.vectorBits);
   for (llvm::GlobalObject &object : module.global_objects())
-    if (!object.isDeclaration() && !object.hasLocalLinkage() && object.getName() != kEntry) {
+    if (!object.isDeclaration() && !object.hasLocalLinkage() && object.getName() != kEntry &&
+        object.getName() != SLUICE_GRID_TABLE) {
       object.setVisibility(llvm::GlobalValue::HiddenVisibility);
       object.setDSOLocal(true);
     }

@@ -321,7 +321,7 @@ Status Compilation::State::chooseGpuTargets() {
   if (!target.architectures.empty() && !has(DeviceKind::Cuda))
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no device for target 'cuda:sm_",
                      target.architectures.front(), "', give one with a GPU, option '--machine'");
-  if (target.emulatesGrids && !has(DeviceKind::Emulated))
+  if (target.emulatesGrids && !has(DeviceKind::Emulated) && !has(DeviceKind::Cuda))
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
                      "' has no device for target 'cuda:emulated', give --machine emulated");
   if (target.architectures.empty() && has(DeviceKind::Cuda))

@@ -33,7 +33,8 @@ struct TargetSpec {
 
   /// GPUs to generate code for too (80: sm_80), ascending.
   std::vector<unsigned> architectures;
-  /// Emulated accelerators run the GPUs' grids, not CPU kernels.
+  /// Emulated accelerators run the GPUs' grids, not CPU kernels. Beside
+  /// architectures: the host's form of the grids is there too.
   bool emulatesGrids = false;
 
   int64_t vectorLanes(int64_t elementBits) const { return vectorBits / elementBits; }

@@ -261,8 +261,11 @@ typedef struct sluice_model {
   uint32_t num_ranks;
 } sluice_model;
 
-/* The one exported symbol. */
+/* The one exported symbol; but for models for GPUs compiled with host code of
+ * their grids too, which also export, by this name and for drivers that stand for
+ * a GPU in tests, addresses of all their grids' descriptors, null behind the last. */
 const sluice_model *sluice_model_get(void);
+#define SLUICE_GRID_TABLE "sluice_model_grids"
 
 #ifdef __cplusplus
 }

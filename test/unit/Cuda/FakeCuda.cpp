@@ -4,22 +4,29 @@
 //===----------------------------------------------------------------------===//
 #include "FakeCuda.h"
 
+#include "lib/Runtime/Grid.h"
+#include "lib/Runtime/ThreadPool.h"
 #include "sluice/Runtime/abi.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <dlfcn.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
 
-constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotFound = 500;
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidPtx = 218, kNotFound = 500, kIllegalAddress = 700;
+constexpr int kLaunchFailed = 719;
 /// Makes of a host address one that nothing is mapped at.
 constexpr unsigned long long kDeviceBit = 1ull << 62;
 
@@ -32,17 +39,17 @@ struct Event {
   bool isPast = true;
 };
 struct Module {
-  std::map<std::string, sluice_thread_fn> functions;
+  std::map<std::string, sluice_grid> functions;
 };
 struct Function {
   std::string name;
-  sluice_thread_fn thread;
+  sluice_grid grid;
 };
 
 struct Fake {
   std::recursive_mutex mutex;
   int architecture = 80;
-  long bytesLeft = 0;
+  long bytesLeft = 1l << 33;
   std::string failing;
   int failFrom = 0, failResult = 0;
   bool isSticky = false, isLost = false;
@@ -51,6 +58,7 @@ struct Fake {
   Stream defaultStream{0, {}};
   std::map<unsigned long long, size_t> allocations;
   std::deque<Function> functions;
+  sluice::runtime::ThreadPool pool{2};
 };
 
 Fake &fake() {
@@ -88,7 +96,7 @@ bool isDevice(unsigned long long pointer, size_t bytes) {
 }
 
 void drain(Stream &stream) {
-  while (!stream.work.empty()) {
+  while (!stream.work.empty() && !fake().isLost) {
     stream.work.front()();
     stream.work.pop_front();
   }
@@ -101,6 +109,51 @@ int enqueue(void *stream, const std::string &what, std::function<void()> work) {
     note(what + " stream " + std::to_string(on.number));
   });
   return 0;
+}
+
+/// "NAME ADDRESS" lines. Returns what is wrong.
+std::string loadAddresses(const std::string &text, Module &module) {
+  std::istringstream lines(text);
+  std::string name;
+  unsigned long long address = 0;
+  while (lines >> name >> std::hex >> address) {
+    sluice_grid &grid = module.functions[name];
+    grid = {};
+    grid.num_args = 2;
+    grid.thread = reinterpret_cast<sluice_thread_fn>(address);
+  }
+  return module.functions.empty() ? "line 1: syntax error" : "";
+}
+
+/// The entries of a text of PTX, each with its host form, which is in the library that the text is in.
+std::string loadPtx(const void *image, const std::string &text, Module &module) {
+  static const std::regex target("\\.target\\s+sm_(\\d+)"), threads("\\.maxntid\\s+(\\d+)"),
+      entry("\\.visible\\s+\\.entry\\s+(\\w+)\\(([^)]*)\\)([^{]*)");
+  std::smatch found;
+  if (!std::regex_search(text, found, target) || std::stoi(found[1]) > fake().architecture)
+    return "no .target of this GPU or an older one";
+  Dl_info where{};
+  void *library = dladdr(image, &where) ? dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  auto *grids = library ? static_cast<const sluice_grid *const *>(dlsym(library, SLUICE_GRID_TABLE)) : nullptr;
+  if (library)
+    dlclose(library); // Whose code it is keeps it open.
+  if (!grids)
+    return "compiled without --target cuda:emulated, which a driver without a GPU runs";
+  std::map<std::string, const sluice_grid *> byName;
+  for (; *grids; ++grids)
+    byName[(*grids)->name] = *grids;
+  for (std::sregex_iterator it(text.begin(), text.end(), entry), end; it != end; ++it) {
+    std::string name = (*it)[1], parameters = (*it)[2], performance = (*it)[3];
+    uint32_t count = 0;
+    for (size_t at = 0; (at = parameters.find(".param", at)) != std::string::npos; ++at)
+      ++count;
+    const sluice_grid *grid = byName[name];
+    if (!grid || count != grid->num_args || !std::regex_search(performance, found, threads) ||
+        std::stoul(found[1]) != grid->threads)
+      return "entry '" + name + "' is not the grid of that name";
+    module.functions[name] = *grid;
+  }
+  return module.functions.empty() ? "no entry" : "";
 }
 
 } // namespace
@@ -125,16 +178,36 @@ void fakeCudaFail(const char *function, int from, int result, int sticky) {
   Fake &f = fake();
   f.failing = function, f.failFrom = from, f.failResult = result, f.isSticky = sticky != 0;
 }
+void fakeCudaSet(const char *words) {
+  static const std::regex word("(architecture|memory)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(\\d+)");
+  std::istringstream in(words);
+  fakeCudaReset(80, 1l << 33);
+  for (std::string text; in >> text;) {
+    std::smatch parts;
+    if (!std::regex_match(text, parts, word)) {
+      std::fprintf(stderr, "FAKE_CUDA: '%s' is not a word it knows\n", text.c_str());
+      std::abort();
+    }
+    if (parts[1] == "architecture")
+      fake().architecture = std::stoi(parts[2]);
+    else if (parts[1] == "memory")
+      fake().bytesLeft = std::stol(parts[2]);
+    else
+      fakeCudaFail(parts[4].str().c_str(), std::stoi(parts[5]), std::stoi(parts[6]), parts[3] == "lost");
+  }
+}
 const char *fakeCudaLog() { return fake().log.c_str(); }
 int fakeCudaHeld() { return fake().held; }
 
-int cuInit(unsigned) { return 0; }
+int cuInit(unsigned) {
+  if (const char *wanted = std::getenv("FAKE_CUDA"))
+    fakeCudaSet(wanted);
+  return 0;
+}
 int cuGetErrorName(int error, const char **text) {
-  static const std::map<int, const char *> names = {{1, "CUDA_ERROR_INVALID_VALUE"},
-                                                    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                    {218, "CUDA_ERROR_INVALID_PTX"},
-                                                    {500, "CUDA_ERROR_NOT_FOUND"},
-                                                    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+  static const std::map<int, const char *> names = {
+      {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"},     {218, "CUDA_ERROR_INVALID_PTX"},
+      {500, "CUDA_ERROR_NOT_FOUND"},   {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {719, "CUDA_ERROR_LAUNCH_FAILED"}};
   auto found = names.find(error);
   *text = found == names.end() ? nullptr : found->second;
   return found == names.end() ? kInvalidValue : 0;
@@ -249,7 +322,7 @@ int cuStreamDestroy_v2(void *stream) {
 int cuStreamSynchronize(void *stream) {
   FAKE_BEGIN("cuStreamSynchronize");
   drain(streamOf(stream));
-  return 0;
+  return fake().isLost ? fake().failResult : 0;
 }
 int cuEventCreate(void **event, unsigned) {
   FAKE_BEGIN("cuEventCreate");
@@ -281,21 +354,18 @@ int cuEventSynchronize(void *event) {
 }
 int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, int *options, void **values) {
   FAKE_BEGIN("cuModuleLoadDataEx");
-  auto *loaded = new Module;
-  std::istringstream lines(static_cast<const char *>(image));
-  std::string name;
-  unsigned long long address = 0;
-  while (lines >> name >> std::hex >> address)
-    loaded->functions[name] = reinterpret_cast<sluice_thread_fn>(address);
-  if (loaded->functions.empty()) {
-    delete loaded;
+  std::string text = static_cast<const char *>(image);
+  auto loaded = std::make_unique<Module>();
+  std::string problem =
+      text.find(".version") == std::string::npos ? loadAddresses(text, *loaded) : loadPtx(image, text, *loaded);
+  if (!problem.empty()) {
     for (unsigned i = 0; i < numOptions; ++i)
       if (options[i] == 5) // CU_JIT_ERROR_LOG_BUFFER
-        std::strcpy(static_cast<char *>(values[i]), "line 1: syntax error");
-    return 218;
+        std::strcpy(static_cast<char *>(values[i]), problem.c_str());
+    return kInvalidPtx;
   }
   ++fake().held;
-  *module = loaded;
+  *module = loaded.release();
   note("load");
   return 0;
 }
@@ -319,16 +389,25 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
                    void *stream, void **parameters, void **) {
   FAKE_BEGIN("cuLaunchKernel");
   auto *launched = static_cast<Function *>(function);
-  // As a driver, reads the parameters before it returns. Test kernels have two.
-  std::vector<void *> args;
-  for (int i = 0; i < 2; ++i)
-    args.push_back(host(*static_cast<unsigned long long *>(parameters[i])));
+  sluice_grid grid = launched->grid;
+  if (grid.threads != 0 && grid.threads != threads)
+    return kInvalidValue;
+  grid.blocks = blocks, grid.threads = threads;
+  // As a driver, reads the parameters before it returns.
+  std::vector<unsigned long long> args;
+  for (uint32_t i = 0; i < grid.num_args; ++i)
+    args.push_back(*static_cast<unsigned long long *>(parameters[i]));
   std::string what = "launch " + launched->name + " " + std::to_string(blocks) + "x" + std::to_string(threads);
   return enqueue(stream, what, [=]() mutable {
-    sluice_thread self{sizeof self, 0, 0, nullptr, nullptr, nullptr};
-    for (self.block = 0; self.block < blocks; ++self.block)
-      for (self.thread = 0; self.thread < threads; ++self.thread)
-        launched->thread(&self, args.data());
+    std::vector<void *> addresses;
+    for (unsigned long long arg : args) {
+      // A kernel reads no address of the host's, and an empty tensor's not at all.
+      if (arg != 0 && !isDevice(arg, 0))
+        fake().isLost = true, fake().failResult = kIllegalAddress;
+      addresses.push_back(host(arg));
+    }
+    if (!fake().isLost && sluice::runtime::runGrid(fake().pool, grid, addresses.data()) != 0)
+      fake().isLost = true, fake().failResult = kLaunchFailed;
   });
 }
 

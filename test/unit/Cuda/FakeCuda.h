@@ -5,8 +5,14 @@
 //
 // A libcuda.so.1 that records what it is asked, in order, and does it on host
 // memory: work of a stream is done when somebody waits for it, no sooner, and
-// device addresses are none of the host's. Code is text, "NAME ADDRESS" lines:
-// functions of one thread (sluice_thread_fn).
+// device addresses are none of the host's. Code is PTX of a compiled model that
+// also has its grids' host form (SLUICE_GRID_TABLE of abi.h), which is what runs,
+// as fibers; or text, "NAME ADDRESS" lines: functions of one thread and two
+// pointers (sluice_thread_fn).
+//
+// Programs that know nothing of it, as `sluice run`, say by the environment's
+// FAKE_CUDA what it is to be, in words apart: architecture=80 memory=BYTES
+// fail=FUNCTION:FROM:RESULT lost=FUNCTION:FROM:RESULT (as fakeCudaFail below).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_CUDA_FAKECUDA_H
@@ -18,6 +24,8 @@ void fakeCudaReset(int architecture, long bytes);
 /// From call number `from` (0: the next) of `function` on, it returns `result`;
 /// with `sticky` every call after does too, as on a GPU that is lost.
 void fakeCudaFail(const char *function, int from, int result, int sticky);
+/// As the environment does: of what no word says, a GPU of sm_80 and 8 GiB that does not fail.
+void fakeCudaSet(const char *words);
 /// Lines of "HtoD BYTES stream S", "launch NAME BLOCKSxTHREADS stream S", ...: each when it is done.
 const char *fakeCudaLog();
 /// Allocations, streams, events, modules and contexts that are not given back.
