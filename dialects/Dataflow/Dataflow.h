@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_DATAFLOW_H
 
 #include "dialects/Dataflow/TensorView.h"
+#include "sluice/Tiling/TilingRule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -24,6 +25,17 @@
 namespace sluice::dataflow {
 class KernelEmitter;
 class TensorBuilder;
+
+/// The devices that run an operator by one of its rules.
+struct PartRule {
+  const TilingRule *rule = nullptr;
+  int64_t parts = 1;
+  mlir::Value number; ///< tensor<i64>: which of the parts, from 0.
+};
+namespace detail {
+llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> rules,
+                                             mlir::ValueRange operands);
+} // namespace detail
 } // namespace sluice::dataflow
 
 #include "dialects/Dataflow/DataflowInterfaces.h.inc"

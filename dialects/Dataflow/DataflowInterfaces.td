@@ -145,4 +145,24 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   ];
 }
 
+def TilingRulesOpInterface : OpInterface<"TilingRulesOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    How the operator runs on parts of its tensors. Element-wise operators need
+    not say so; what says nothing runs on whole tensors only (Tiling.h).
+  }];
+  let methods = [
+    InterfaceMethod<"Its rules, without the one that replicates everything.",
+      "::std::vector<::sluice::TilingRule>", "getTilingRules", (ins)>,
+    InterfaceMethod<[{
+        Builds what computes one part's results, from the parts of the operands
+        with their halos. The default is the operator itself on other shapes.
+        Empty where that fails; `build.message()` then says why.}],
+      "::llvm::SmallVector<::mlir::Value>", "buildPart",
+      (ins "::sluice::dataflow::TensorBuilder &":$build, "::llvm::ArrayRef<::sluice::dataflow::PartRule>":$rules,
+           "::mlir::ValueRange":$operands), "",
+      [{ return ::sluice::dataflow::detail::buildSamePart($_op, build, rules, operands); }]>,
+  ];
+}
+
 #endif // SLUICE_DATAFLOW_INTERFACES

@@ -105,6 +105,14 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
   return llvm::to_vector_of<Value>(op->getResults());
 }
 
+SmallVector<Value> TensorBuilder::createLike(Operation *op, ValueRange operands, ArrayRef<NamedAttribute> changed,
+                                             TypeRange types) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  for (NamedAttribute attribute : changed)
+    attributes.set(attribute.getName(), attribute.getValue());
+  return create(op->getName().getStringRef(), operands, attributes.getAttrs(), types);
+}
+
 Value TensorBuilder::unary(UnaryKind kind, Value x, double alpha, double beta) {
   return create<UnaryOp>(
       {x}, {attribute("kind", UnaryKindAttr::get(context(), kind)), number("alpha", alpha), number("beta", beta)});

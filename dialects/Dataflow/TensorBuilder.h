@@ -47,6 +47,10 @@ public:
     return results.empty() ? mlir::Value() : results.front();
   }
 
+  /// An operator of the same kind, `changed` attributes replacing its own. It has no regions.
+  llvm::SmallVector<mlir::Value> createLike(mlir::Operation *op, mlir::ValueRange operands,
+                                            llvm::ArrayRef<mlir::NamedAttribute> changed, mlir::TypeRange types);
+
   mlir::Value unary(UnaryKind kind, mlir::Value x, double alpha = 0, double beta = 0);
   mlir::Value binary(BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
   mlir::Value compare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs);

@@ -9,7 +9,7 @@ def Dataflow_SamplePadding : Dataflow_Enum<"SamplePadding", [
   Case<"zeros", 0>, Case<"border", 1>, Case<"reflection", 2>]>;
 def Dataflow_SamplePaddingAttr : Dataflow_EnumAttr<Dataflow_SamplePadding, "sample_padding">;
 
-def GridSampleOp : Dataflow_InferredOp<"grid_sample", [ElementalMethods, CostOf<["getFlops"]>]> {
+def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "The input at given positions between its elements";
   let description = [{
     input [N, C, spatial...], positions [N, out..., k] for k spatial dimensions,
@@ -25,7 +25,7 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [ElementalMethods, CostOf<
   let hasVerifier = 1;
 }
 
-def RoiAlignOp : Dataflow_InferredOp<"roi_align", [ElementalMethods, CostOf<["getFlops"]>]> {
+def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Regions of images, pooled to one size (Mask R-CNN)";
   let description = [{
     input [N, C, H, W], rois [R, 4] = x1, y1, x2, y2 times 1 / spatial_scale,

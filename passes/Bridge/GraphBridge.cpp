@@ -5,6 +5,8 @@
 
 #include "passes/Bridge/GraphBridge.h"
 
+#include "passes/Bridge/UniqueNames.h"
+
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -106,11 +108,11 @@ private:
     if (auto it = ids.find(value); it != ids.end())
       return it->second;
     if (auto state = value.getDefiningOp<StateOp>()) {
-      states[state.getName()] = addTensor(value, TensorKind::State, unique(state.getName().str(), tensorNames));
+      states[state.getName()] = addTensor(value, TensorKind::State, tensorNames.make(state.getName().str()));
       return ids[value];
     }
     std::string name = nodeName(value.getLoc());
-    return addTensor(value, TensorKind::Parameter, unique(name.empty() ? "parameter" : name, tensorNames));
+    return addTensor(value, TensorKind::Parameter, tensorNames.make(name.empty() ? "parameter" : name));
   }
 
   Status update(TensorId newValue, StringRef name) {
@@ -130,7 +132,7 @@ private:
     auto cost = cast<CostOpInterface>(op);
     entry.kind = cost.getCostClass().str();
     std::string name = nodeName(op.getLoc());
-    entry.name = unique(name.empty() ? entry.kind : name, operatorNames);
+    entry.name = operatorNames.make(name.empty() ? entry.kind : name);
     std::vector<unsigned> slots;
     for (Value operand : op.getOperands()) {
       TensorId id = tensorOf(operand);
@@ -141,7 +143,7 @@ private:
     }
     for (auto [i, value] : llvm::enumerate(op.getResults()))
       entry.outputs.push_back(
-          addTensor(value, TensorKind::Activation, unique(i ? concat(entry.name, ":", i) : entry.name, tensorNames)));
+          addTensor(value, TensorKind::Activation, tensorNames.make(i ? concat(entry.name, ":", i) : entry.name)));
     for (unsigned operand : overwritableOperands(&op)) {
       std::pair<uint32_t, uint32_t> pair(slots[operand], 0);
       if (std::find(entry.inPlace.begin(), entry.inPlace.end(), pair) == entry.inPlace.end())
@@ -157,19 +159,12 @@ private:
     result.operandSlots.push_back(std::move(slots));
   }
 
-  static std::string unique(std::string name, llvm::StringMap<int> &taken) {
-    int &count = taken[name];
-    if (count++ == 0)
-      return name;
-    return unique(concat(name, "#", count - 1), taken);
-  }
-
   Block &block;
   ConstantExpressions constants;
   BridgedGraph result;
   llvm::DenseMap<Value, TensorId> ids;
   llvm::StringMap<TensorId> states;
-  llvm::StringMap<int> operatorNames, tensorNames;
+  UniqueNames operatorNames, tensorNames;
 };
 } // namespace
 

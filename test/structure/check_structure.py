@@ -37,10 +37,10 @@ ALLOWED = {
     "Search": _PLANNER | set(SOLVERS),
     # A deployed model links the runtime and libc: it depends on nothing.
     "Runtime": set(),
-    "dialects/Dataflow": {"Support"},
+    "dialects/Dataflow": {"Support", "Tiling"},
     "dialects/Exec": {"Support", "dialects/Dataflow"},
     "Onnx": {"Support", "TensorIO", "dialects/Dataflow"},
-    "passes/Bridge": _DIALECTS | {"Support", "Graph", "Machine", "Cost", "Plan"},
+    "passes/Bridge": _DIALECTS | {"Support", "Graph", "Machine", "Cost", "Plan", "Tiling"},
     "passes": _PASSES,
     "Codegen": _PASSES,
     "Compiler": _PASSES | {"Codegen", "Onnx"},

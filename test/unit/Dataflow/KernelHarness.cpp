@@ -31,43 +31,7 @@ using namespace sluice::dataflow;
 
 namespace sluice::test {
 
-namespace {
-
-/// Bytes between two unreadable pages, at the end or at the begin of the
-/// readable ones.
-class Guarded {
-public:
-  Guarded(size_t count, bool atEnd) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
-    map = static_cast<char *>(
-        mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(map != MAP_FAILED);
-    mprotect(map, page, PROT_NONE);
-    mprotect(map + page + bytes, page, PROT_NONE);
-    data = atEnd ? map + page + bytes - count : map + page;
-    // No value a result has by chance.
-    std::memset(data, 0xa5, count);
-  }
-  ~Guarded() { munmap(map, bytes + 2 * page); }
-  Guarded(const Guarded &) = delete;
-  char *data;
-
-private:
-  size_t page, bytes;
-  char *map;
-};
-
-/// `count`, the pool, counts chunks.
-void runForward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = 0; begin < extent; begin += grain, ++*static_cast<int *>(count))
-    fn(args, begin, std::min(begin + grain, extent));
-}
-
-void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain, ++*static_cast<int *>(count))
-    fn(args, begin, std::min(begin + grain, extent));
-}
-
-double randomIn(const Fill &fill, Rng &rng) { return fill.low + (fill.high - fill.low) * rng.uniform(); }
+static double randomIn(const Fill &fill, Rng &rng) { return fill.low + (fill.high - fill.low) * rng.uniform(); }
 
 Tensor makeInput(Type type, const Fill &fill, Rng &rng) {
   Tensor tensor(type);
@@ -109,7 +73,6 @@ double defaultTolerance(Type element) {
   return 1e-5;
 }
 
-/// The first element that differs, as text; "" where none does.
 std::string difference(const Tensor &actual, const Tensor &expected, double tolerance) {
   bool isFloat = isa<FloatType>(actual.element());
   int64_t width = elementBytes(actual.element());
@@ -123,6 +86,42 @@ std::string difference(const Tensor &actual, const Tensor &expected, double tole
              ", expected " + std::to_string(e);
   }
   return "";
+}
+
+namespace {
+
+/// Bytes between two unreadable pages, at the end or at the begin of the
+/// readable ones.
+class Guarded {
+public:
+  Guarded(size_t count, bool atEnd) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
+    map = static_cast<char *>(
+        mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(map != MAP_FAILED);
+    mprotect(map, page, PROT_NONE);
+    mprotect(map + page + bytes, page, PROT_NONE);
+    data = atEnd ? map + page + bytes - count : map + page;
+    // No value a result has by chance.
+    std::memset(data, 0xa5, count);
+  }
+  ~Guarded() { munmap(map, bytes + 2 * page); }
+  Guarded(const Guarded &) = delete;
+  char *data;
+
+private:
+  size_t page, bytes;
+  char *map;
+};
+
+/// `count`, the pool, counts chunks.
+void runForward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = 0; begin < extent; begin += grain, ++*static_cast<int *>(count))
+    fn(args, begin, std::min(begin + grain, extent));
+}
+
+void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
+  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain, ++*static_cast<int *>(count))
+    fn(args, begin, std::min(begin + grain, extent));
 }
 
 /// Puts packing before `op`, or before the group whose contraction is to read

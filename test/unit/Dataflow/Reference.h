@@ -17,7 +17,13 @@
 
 #include <vector>
 
+namespace sluice {
+class Rng;
+} // namespace sluice
+
 namespace sluice::test {
+
+struct Fill;
 
 using Index = llvm::SmallVector<int64_t>;
 
@@ -42,6 +48,12 @@ struct Tensor {
 
 /// Calls fn with every index of a shape, row-major.
 void forEachIndex(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> fn);
+
+Tensor makeInput(mlir::Type type, const Fill &fill, Rng &rng);
+/// Relative above 1, absolute below.
+double defaultTolerance(mlir::Type element);
+/// The first element that differs, as text; "" where none does.
+std::string difference(const Tensor &actual, const Tensor &expected, double tolerance);
 
 using Environment = llvm::DenseMap<mlir::Value, Tensor>;
 

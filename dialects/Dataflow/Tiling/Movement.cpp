@@ -1,0 +1,195 @@
+//===- Movement.cpp - Movement, gathers and scatters on parts -------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Tiling/Rules.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+static constexpr int64_t kWhole = RuleList::kWhole;
+
+static std::string dimName(int64_t dim) { return "dim " + std::to_string(dim); }
+
+std::vector<TilingRule> TransposeOp::getTilingRules() {
+  RuleList rules(*this);
+  for (auto [to, from] : llvm::enumerate(getPermutation()))
+    rules.split(dimName(from), {from}, {static_cast<int64_t>(to)});
+  return rules.take();
+}
+
+/// Dimensions fall into groups of equal products; the outermost of each group, split, is a
+/// contiguous part of it on both sides.
+std::vector<TilingRule> ReshapeOp::getTilingRules() {
+  RuleList rules(*this);
+  ArrayRef<int64_t> from = shapeOf(getInput()), to = getType().getShape();
+  if (product(to) == 0)
+    return {};
+  int64_t in = 0, out = 0, inRank = from.size(), outRank = to.size();
+  while (in < inRank && out < outRank) {
+    // Extents of 1 belong to no group.
+    if (from[in] == 1 || to[out] == 1) {
+      ++(from[in] == 1 ? in : out);
+      continue;
+    }
+    rules.split(dimName(in), {in}, {out});
+    int64_t left = from[in++], right = to[out++];
+    while (left != right)
+      if (left < right)
+        left *= from[in++];
+      else
+        right *= to[out++];
+  }
+  return rules.take();
+}
+
+std::vector<TilingRule> ExpandOp::getTilingRules() {
+  RuleList rules(*this);
+  rules.aligned([](int64_t) { return true; });
+  return rules.take();
+}
+
+std::vector<TilingRule> TileOp::getTilingRules() {
+  RuleList rules(*this);
+  for (auto [i, extent] : llvm::enumerate(shapeOf(getInput()))) {
+    auto dim = static_cast<int64_t>(i);
+    int64_t wanted = getType().getDimSize(i);
+    if (extent == wanted)
+      rules.split(dimName(dim), {dim}, {dim});
+    else if (TilingRule *rule = rules.split(dimName(dim), {kWhole}, {dim}))
+      rule->divisor = wanted / extent; // Whole repetitions.
+  }
+  return rules.take();
+}
+
+std::vector<TilingRule> SliceOp::getTilingRules() {
+  RuleList rules(*this);
+  rules.aligned([&](int64_t dim) {
+    return getStarts()[dim] == 0 && getSteps()[dim] == 1 && shapeOf(getInput())[dim] == getType().getDimSize(dim);
+  });
+  return rules.take();
+}
+
+std::vector<TilingRule> ConcatOp::getTilingRules() {
+  RuleList rules(*this);
+  rules.aligned([&](int64_t dim) { return dim != static_cast<int64_t>(getAxis()); });
+  return rules.take();
+}
+
+std::vector<TilingRule> PadOp::getTilingRules() {
+  RuleList rules(*this);
+  rules.aligned(
+      [&](int64_t dim) { return getLow()[dim] == 0 && shapeOf(getInput())[dim] == getType().getDimSize(dim); },
+      [](unsigned operand) { return operand == 0; });
+  return rules.take();
+}
+
+/// Sums over parts of such elements are theirs.
+static bool canSum(Type element) { return !element.isInteger(1) && !isString(element); }
+
+std::vector<TilingRule> GatherOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t axis = getAxis(), rank = typeOf(getData()).getRank(), indexRank = typeOf(getIndices()).getRank();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != axis)
+      rules.split("data " + std::to_string(dim), {dim, kWhole}, {dim < axis ? dim : dim + indexRank - 1});
+  for (int64_t dim = 0; dim < indexRank; ++dim)
+    rules.split("indices " + std::to_string(dim), {kWhole, dim}, {axis + dim});
+  if (canSum(getType().getElementType()))
+    if (TilingRule *rule = rules.partial("gathered", {axis, kWhole}, PartialKind::Sum))
+      rule->dividesWork = false;
+  return rules.take();
+}
+
+/// Where the gathered dimension is split, a part knows some of the elements; for the others it says 0.
+SmallVector<Value> GatherOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
+  const auto *split = llvm::find_if(rules, [](const PartRule &r) { return r.parts > 1 && r.rule->name == "gathered"; });
+  if (split == rules.end())
+    return detail::buildSamePart(*this, build, rules, operands);
+  int64_t axis = getAxis(), extent = shapeOf(getData())[axis], own = extent / split->parts;
+  Value indices = operands[1];
+  Type element = typeOf(indices).getElementType();
+  auto number = [&](int64_t value) { return build.splat(element, static_cast<double>(value)); };
+  // As a whole gather: negative ones count from the end, strays are clamped.
+  indices = build.select(build.compare(ComparePredicate::lt, indices, number(0)), build.add(indices, number(extent)),
+                         indices);
+  indices = build.binary(BinaryKind::min, build.binary(BinaryKind::max, indices, number(0)), number(extent - 1));
+  Value local = build.sub(indices, build.mul(build.cast(split->number, element), number(own)));
+  Value isOwn = build.binary(BinaryKind::logical_and, build.compare(ComparePredicate::ge, local, number(0)),
+                             build.compare(ComparePredicate::lt, local, number(own)));
+  local = build.select(isOwn, local, number(0));
+  if (!local)
+    return {};
+  SmallVector<Value> gathered = detail::buildSamePart(*this, build, rules, {operands[0], local});
+  if (gathered.empty())
+    return {};
+  Dims broadcast(shapeOf(local));
+  broadcast.append(typeOf(getData()).getRank() - axis - 1, 1);
+  Value result = build.select(build.reshape(isOwn, broadcast), gathered[0], build.splat(getType().getElementType(), 0));
+  return result ? SmallVector<Value>{result} : SmallVector<Value>();
+}
+
+std::vector<TilingRule> GatherElementsOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t axis = getAxis();
+  for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
+    if (dim == axis)
+      rules.split(dimName(dim), {kWhole, dim}, {dim});
+    else if (shapeOf(getData())[dim] == getType().getDimSize(dim))
+      rules.split(dimName(dim), {dim, dim}, {dim});
+  }
+  return rules.take();
+}
+
+std::vector<TilingRule> GatherNdOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t batch = getBatchDims(), rows = typeOf(getIndices()).getRank() - 1;
+  for (int64_t dim = 0; dim < rows; ++dim)
+    rules.split("indices " + std::to_string(dim), {dim < batch ? dim : kWhole, dim}, {dim});
+  // Result dimensions behind the indices' are those of data behind the tuples.
+  int64_t first = batch + shapeOf(getIndices()).back();
+  for (int64_t dim = first; dim < typeOf(getData()).getRank(); ++dim)
+    rules.split("data " + std::to_string(dim), {dim, kWhole}, {rows + dim - first});
+  return rules.take();
+}
+
+/// Whether every element is 0: updates of parts then add up to those of the whole.
+static bool isZero(Value value) {
+  while (auto expand = value.getDefiningOp<ExpandOp>())
+    value = expand.getInput();
+  return getSplat(value) == 0.0;
+}
+
+std::vector<TilingRule> ScatterElementsOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t axis = getAxis();
+  bool adds = getKind() == ScatterKind::add && isZero(getData()) && canSum(getType().getElementType());
+  for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
+    if (dim == axis && adds)
+      rules.partial(dimName(dim), {kWhole, dim, dim}, PartialKind::Sum);
+    else if (dim != axis && shapeOf(getIndices())[dim] == getType().getDimSize(dim))
+      rules.split(dimName(dim), {dim, dim, dim}, {dim});
+  }
+  return rules.take();
+}
+
+std::vector<TilingRule> ScatterNdOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t rows = typeOf(getIndices()).getRank() - 1, tuple = shapeOf(getIndices()).back();
+  for (int64_t dim = tuple; dim < getType().getRank(); ++dim)
+    rules.split("data " + std::to_string(dim), {dim, kWhole, rows + dim - tuple}, {dim});
+  if (getKind() == ScatterKind::add && isZero(getData()) && canSum(getType().getElementType()))
+    for (int64_t dim = 0; dim < rows; ++dim)
+      rules.partial("updates " + std::to_string(dim), {kWhole, dim, dim}, PartialKind::Sum);
+  return rules.take();
+}
+
+std::vector<TilingRule> OneHotOp::getTilingRules() {
+  RuleList rules(*this);
+  int64_t axis = getAxis();
+  for (int64_t dim = 0; dim < typeOf(getIndices()).getRank(); ++dim)
+    rules.split(dimName(dim), {dim, kWhole}, {dim < axis ? dim : dim + 1});
+  return rules.take();
+}

@@ -1,0 +1,134 @@
+//===- Rules.cpp - Element-wise operators, and what rules share -----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Tiling/Rules.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+/// The tilings of values split along `dims`; their extents' common divisor joins `divisor`.
+static std::vector<AxisTiling> tilingsOf(ValueRange values, ArrayRef<int64_t> dims, int64_t &divisor) {
+  std::vector<AxisTiling> tilings(values.size());
+  for (auto [i, dim] : llvm::enumerate(dims.take_front(values.size()))) {
+    if (dim == RuleList::kWhole)
+      continue;
+    tilings[i] = AxisTiling::split(static_cast<uint32_t>(dim));
+    // An empty extent divides into nothing.
+    int64_t extent = shapeOf(values[i])[dim];
+    divisor = std::gcd(divisor, extent == 0 ? 1 : extent);
+  }
+  return tilings;
+}
+
+TilingRule *RuleList::split(const std::string &name, Dims operands, Dims results) {
+  TilingRule rule;
+  rule.name = name;
+  rule.divisor = 0;
+  rule.operands = tilingsOf(op->getOperands(), operands, rule.divisor);
+  rule.results = tilingsOf(op->getResults(), results, rule.divisor);
+  if (rule.divisor <= 1)
+    return nullptr;
+  rules.push_back(std::move(rule));
+  return &rules.back();
+}
+
+TilingRule *RuleList::partial(const std::string &name, Dims operands, PartialKind reduction) {
+  TilingRule *rule = split(name, operands, {});
+  if (rule)
+    rule->results[0] = AxisTiling::partial(reduction);
+  return rule;
+}
+
+int64_t alignedDim(Value value, ArrayRef<int64_t> shape, int64_t dim) {
+  int64_t at = dim - static_cast<int64_t>(shape.size()) + typeOf(value).getRank();
+  return at >= 0 && shapeOf(value)[at] == shape[dim] ? at : RuleList::kWhole;
+}
+
+void RuleList::aligned(llvm::function_ref<bool(int64_t)> wanted, llvm::function_ref<bool(unsigned)> follows) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim) {
+    if (!wanted(dim))
+      continue;
+    SmallVector<int64_t> operands, results;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(follows(i) ? alignedDim(operand, shape, dim) : kWhole);
+    for (Value result : op->getResults())
+      results.push_back(alignedDim(result, shape, dim));
+    split("dim " + std::to_string(dim), operands, results);
+  }
+}
+
+void addHalo(TilingRule *rule, int64_t extent, Halo halo) {
+  if (!rule || halo.empty())
+    return;
+  rule->halos.resize(rule->operands.size());
+  rule->halos[0] = halo;
+  rule->mostParts = std::max<int64_t>(1, extent / std::max(halo.low, halo.high));
+}
+
+bool isSplit(ArrayRef<PartRule> rules, unsigned operand, int64_t dim) {
+  return llvm::any_of(rules, [&](const PartRule &r) {
+    return r.parts > 1 && r.rule->operands[operand] == AxisTiling::split(static_cast<uint32_t>(dim));
+  });
+}
+
+/// A tensor's type on one part of `parts`.
+static RankedTensorType partType(RankedTensorType type, AxisTiling tiling, int64_t parts, Halo halo) {
+  if (!tiling.isSplit() || parts == 1)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[tiling.dim] = shape[tiling.dim] / parts + halo.low + halo.high;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+RankedTensorType operandPartType(Operation *op, unsigned index, ArrayRef<PartRule> rules) {
+  RankedTensorType type = typeOf(op->getOperand(index));
+  for (const PartRule &r : rules)
+    type = partType(type, r.rule->operands[index], r.parts, r.rule->halo(index));
+  return type;
+}
+
+RankedTensorType resultPartType(Operation *op, unsigned index, ArrayRef<PartRule> rules) {
+  RankedTensorType type = typeOf(op->getResult(index));
+  for (const PartRule &r : rules)
+    type = partType(type, r.rule->results[index], r.parts, {});
+  return type;
+}
+
+SmallVector<Value> buildPartWith(Operation *op, TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands,
+                                 ArrayRef<NamedAttribute> changed) {
+  SmallVector<Type> types;
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    types.push_back(resultPartType(op, i, rules));
+  return build.createLike(op, operands, changed, types);
+}
+
+SmallVector<Value> detail::buildSamePart(Operation *op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                         ValueRange operands) {
+  return buildPartWith(op, build, rules, operands, {});
+}
+
+std::vector<TilingRule> tilingRules(Operation *op) {
+  std::vector<TilingRule> rules;
+  if (auto tiling = dyn_cast<TilingRulesOpInterface>(op)) {
+    rules = tiling.getTilingRules();
+  } else if (isa<ElementwiseOpInterface>(op)) {
+    RuleList list(op);
+    list.aligned([](int64_t) { return true; });
+    rules = list.take();
+  }
+  rules.insert(rules.begin(), replicatedRule(op->getNumOperands(), op->getNumResults()));
+  return rules;
+}
+
+SmallVector<Value> buildPart(Operation *op, TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
+  auto tiling = dyn_cast<TilingRulesOpInterface>(op);
+  return tiling ? tiling.buildPart(build, rules, operands) : detail::buildSamePart(op, build, rules, operands);
+}
+
+} // namespace sluice::dataflow

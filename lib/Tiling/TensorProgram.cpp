@@ -1,0 +1,229 @@
+//===- TensorProgram.cpp --------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Tiling/TensorProgram.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace sluice {
+
+int64_t ProgramTensor::bytes() const {
+  int64_t product = elementBytes;
+  // An empty tensor is empty whatever its other extents.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    return 0;
+  for (int64_t extent : shape)
+    product = saturatingMul(product, extent);
+  return product;
+}
+
+namespace {
+/// Whether a rule says of each of `tensors` something that suits it.
+Status checkSlots(const TensorProgram &program, const TilingRule &rule, const std::vector<TensorId> &tensors,
+                  const std::vector<AxisTiling> &tilings, bool areResults) {
+  if (tilings.size() != tensors.size())
+    return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has ", tilings.size(), " tilings for ",
+                     tensors.size(), areResults ? " results" : " operands");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ProgramTensor &tensor = program.tensors[tensors[i].index()];
+    if (tilings[i].isPartial() && !areResults)
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' takes partial results of '", tensor.name, "'");
+    if (!tilings[i].isSplit())
+      continue;
+    if (tilings[i].dim >= tensor.shape.size())
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
+                       tensor.name, "', which has rank ", tensor.shape.size());
+    if (rule.divisor < 1 || tensor.shape[tilings[i].dim] % rule.divisor != 0)
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
+                       tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is no multiple of ",
+                       rule.divisor);
+  }
+  return {};
+}
+
+Status checkRules(const TensorProgram &program, const ProgramOperator &op) {
+  if (op.rules.empty() ||
+      std::any_of(op.rules[0].operands.begin(), op.rules[0].operands.end(),
+                  [](AxisTiling t) { return !t.isReplicated(); }) ||
+      std::any_of(op.rules[0].results.begin(), op.rules[0].results.end(),
+                  [](AxisTiling t) { return !t.isReplicated(); }))
+    return makeError(ErrorCode::InvalidInput, "the first rule does not replicate everything");
+  std::set<std::string> names;
+  for (const TilingRule &rule : op.rules) {
+    if (!names.insert(rule.name).second)
+      return makeError(ErrorCode::InvalidInput, "two rules are named '", rule.name, "'");
+    if (Status status = checkSlots(program, rule, op.operands, rule.operands, false); !status)
+      return status;
+    if (Status status = checkSlots(program, rule, op.results, rule.results, true); !status)
+      return status;
+    if (rule.divisor < 0 || rule.mostParts < 1 || (!rule.halos.empty() && rule.halos.size() != op.operands.size()))
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has numbers out of range");
+    for (size_t i = 0; i < rule.halos.size(); ++i)
+      if (rule.halos[i].low < 0 || rule.halos[i].high < 0 || (!rule.halos[i].empty() && !rule.operands[i].isSplit()))
+        return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has a halo where nothing is split");
+  }
+  return {};
+}
+} // namespace
+
+Status TensorProgram::check() const {
+  std::vector<bool> isWritten(tensors.size());
+  auto isMade = [](TensorRole role) { return role == TensorRole::Intermediate || role == TensorRole::Output; };
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ProgramTensor &tensor = tensors[i];
+    isWritten[i] = !isMade(tensor.role);
+    if (tensor.elementBytes < 0 ||
+        std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t extent) { return extent < 0; }))
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' has a negative size");
+    if (!tensor.updates.valid())
+      continue;
+    if (tensor.updates.index() >= tensors.size() || tensors[tensor.updates.index()].role != TensorRole::State ||
+        tensors[tensor.updates.index()].shape != tensor.shape)
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' updates no state of its shape");
+  }
+  for (const ProgramOperator &op : operators) {
+    auto refuse = [&](const auto &...parts) {
+      return makeError(ErrorCode::InvalidInput, "operator '", op.name, "': ", parts...);
+    };
+    if (op.flops < 0 || op.bytesMoved < 0)
+      return refuse("negative work");
+    for (TensorId id : op.operands)
+      if (id.index() >= tensors.size() || !isWritten[id.index()])
+        return refuse("an operand is nothing that was written before");
+    for (TensorId id : op.results) {
+      if (id.index() >= tensors.size() || isWritten[id.index()])
+        return refuse("a result does not exist, is no result's tensor, or was written before");
+      isWritten[id.index()] = true;
+    }
+    if (Status status = checkRules(*this, op); !status)
+      return refuse(status.error().message);
+  }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!isWritten[i])
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name, "' is no operator's result");
+  return {};
+}
+
+int64_t Mesh::numDevices() const {
+  int64_t product = 1;
+  for (const MeshAxis &axis : axes)
+    product = saturatingMul(product, axis.size);
+  return product;
+}
+
+std::vector<int64_t> Mesh::coordinates(int64_t device) const {
+  std::vector<int64_t> result(axes.size());
+  for (size_t i = axes.size(); i-- > 0; device /= axes[i].size)
+    result[i] = device % axes[i].size;
+  return result;
+}
+
+Status Mesh::check() const {
+  constexpr size_t kMostAxes = 64;
+  constexpr int64_t kMostDevices = 65536;
+  if (axes.empty() || axes.size() > kMostAxes)
+    return makeError(ErrorCode::InvalidInput, "a mesh has 1 to ", kMostAxes, " axes, not ", axes.size());
+  std::set<std::string> names;
+  for (const MeshAxis &axis : axes) {
+    if (axis.size < 1)
+      return makeError(ErrorCode::InvalidInput, "axis '", axis.name, "' has ", axis.size, " devices, give at least 1");
+    if (!names.insert(axis.name).second)
+      return makeError(ErrorCode::InvalidInput, "two axes are named '", axis.name, "'");
+  }
+  if (numDevices() > kMostDevices)
+    return makeError(ErrorCode::InvalidInput, "a mesh has at most ", kMostDevices, " devices");
+  return {};
+}
+
+static std::vector<AxisTiling> slotTilings(const ProgramOperator &op, const std::vector<uint32_t> &rules, size_t slot,
+                                           std::vector<AxisTiling> TilingRule::*which) {
+  std::vector<AxisTiling> result;
+  for (uint32_t rule : rules)
+    result.push_back((op.rules[rule].*which)[slot]);
+  return result;
+}
+
+std::vector<AxisTiling> Tiling::operandTilings(const TensorProgram &program, OperatorId op, size_t slot) const {
+  return slotTilings(program.operators[op.index()], rules[op.index()], slot, &TilingRule::operands);
+}
+
+std::vector<AxisTiling> Tiling::resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const {
+  return slotTilings(program.operators[op.index()], rules[op.index()], slot, &TilingRule::results);
+}
+
+std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
+                               const Mesh &mesh) {
+  std::vector<int64_t> part = shape;
+  for (size_t axis = 0; axis < tilings.size(); ++axis)
+    if (tilings[axis].isSplit())
+      part[tilings[axis].dim] /= mesh.axes[axis].size;
+  return part;
+}
+
+Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling) {
+  size_t numAxes = mesh.axes.size();
+  if (tiling.tensors.size() != program.tensors.size() || tiling.rules.size() != program.operators.size())
+    return makeError(ErrorCode::Internal, "the tiling is of another program");
+  for (size_t i = 0; i < program.tensors.size(); ++i) {
+    const ProgramTensor &tensor = program.tensors[i];
+    auto refuse = [&](const auto &...parts) {
+      return makeError(ErrorCode::Internal, "tensor '", tensor.name, "' ", parts...);
+    };
+    if (tiling.tensors[i].size() != numAxes)
+      return refuse("has ", tiling.tensors[i].size(), " tilings for ", numAxes, " axes");
+    std::map<uint32_t, int64_t> parts;
+    for (size_t axis = 0; axis < numAxes; ++axis) {
+      AxisTiling held = tiling.tensors[i][axis];
+      if (held.isPartial())
+        return refuse("is held as partial results along '", mesh.axes[axis].name, "'");
+      if (!held.isSplit())
+        continue;
+      if (held.dim >= tensor.shape.size())
+        return refuse("is split along dimension ", held.dim, " of ", tensor.shape.size());
+      int64_t &count = parts.try_emplace(held.dim, 1).first->second;
+      count *= mesh.axes[axis].size;
+      if (tensor.shape[held.dim] % count != 0)
+        return refuse("of extent ", tensor.shape[held.dim], " in dimension ", held.dim, " is split in ", count);
+    }
+    if (tensor.updates.valid() && tiling.tensors[i] != tiling.tensors[tensor.updates.index()])
+      return refuse("is held otherwise than the state it updates");
+  }
+  for (size_t i = 0; i < program.operators.size(); ++i) {
+    const ProgramOperator &op = program.operators[i];
+    auto refuse = [&](const auto &...parts) {
+      return makeError(ErrorCode::Internal, "operator '", op.name, "' ", parts...);
+    };
+    if (tiling.rules[i].size() != numAxes)
+      return refuse("has ", tiling.rules[i].size(), " rules for ", numAxes, " axes");
+    std::map<uint32_t, int64_t> parts;
+    for (size_t axis = 0; axis < numAxes; ++axis) {
+      uint32_t rule = tiling.rules[i][axis];
+      if (rule >= op.rules.size())
+        return refuse("has no rule ", rule);
+      int64_t &count = parts.try_emplace(rule, 1).first->second;
+      count *= mesh.axes[axis].size;
+      if (!op.rules[rule].allows(count))
+        return refuse("runs by '", op.rules[rule].name, "' on ", count, " parts, which that does not allow");
+    }
+    // Partial results of one kind only: a maximum of sums is no sum of maxima.
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      const AxisTiling *first = nullptr;
+      for (uint32_t rule : tiling.rules[i]) {
+        const AxisTiling &held = op.rules[rule].results[slot];
+        if (held.isPartial() && first && first->reduction != held.reduction)
+          return refuse("has partial results of two kinds");
+        if (held.isPartial())
+          first = &held;
+      }
+    }
+  }
+  return {};
+}
+
+} // namespace sluice
