@@ -1,7 +1,7 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %fake_cuda, %python.
+names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %fake_cuda, %runner, %python.
 Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
@@ -37,6 +37,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%shared", shared),
     ("%fake_cuda", fake_cuda),
+    ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),
 ]

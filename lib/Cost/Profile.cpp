@@ -139,9 +139,8 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
 }
 
 static Status readLink(Profile &profile, const JsonReader &reader) {
-  if (Status keys =
-          reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples", "eventLatencyNs",
-                                    "setting"});
+  if (Status keys = reader.onlyKeys({"between", "latencyNs", "bytesPerSec", "duplexBytesPerSec", "spread", "samples",
+                                     "eventLatencyNs", "setting"});
       !keys)
     return keys;
   Expected<std::vector<JsonReader>> ends =

@@ -181,7 +181,8 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
 
 static Expected<Link> readLink(const Machine &machine, const JsonReader &reader) {
   Link link;
-  Status status = reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "eventLatency", "throttle"});
+  Status status =
+      reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "eventLatency", "throttle"});
   if (!status)
     return propagate(status);
   Expected<std::vector<JsonReader>> ends =

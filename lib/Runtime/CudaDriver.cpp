@@ -55,6 +55,7 @@ static Result<CudaDriver> load() {
   find(driver.eventDestroy, "cuEventDestroy_v2");
   find(driver.eventRecord, "cuEventRecord");
   find(driver.eventSynchronize, "cuEventSynchronize");
+  find(driver.eventElapsed, "cuEventElapsedTime");
   find(driver.moduleLoad, "cuModuleLoadDataEx");
   find(driver.moduleUnload, "cuModuleUnload");
   find(driver.moduleGetFunction, "cuModuleGetFunction");

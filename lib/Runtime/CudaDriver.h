@@ -60,6 +60,7 @@ struct CudaDriver {
   CuResult (*eventDestroy)(CuEvent event);
   CuResult (*eventRecord)(CuEvent event, CuStream stream);
   CuResult (*eventSynchronize)(CuEvent event);
+  CuResult (*eventElapsed)(float *milliseconds, CuEvent from, CuEvent to);
   CuResult (*moduleLoad)(CuModule *module, const void *image, unsigned numOptions, int *options, void **values);
   CuResult (*moduleUnload)(CuModule module);
   CuResult (*moduleGetFunction)(CuFunction *function, CuModule module, const char *name);

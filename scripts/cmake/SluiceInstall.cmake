@@ -33,7 +33,7 @@ write_basic_package_version_file(SluiceConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfigVersion.cmake
   DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT dev)
 
-foreach(tool sluice sluice-opt sluice-translate sluice-solve sluice-bench sluice-reduce sluice-lsp-server)
+foreach(tool sluice sluice-opt sluice-translate sluice-solve sluice-bench sluice-reduce sluice-runner sluice-lsp-server)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   endif()

@@ -231,9 +231,8 @@ void printLinks(const Machine &machine, const Profile &profile) {
     const LinkMeasurement &measured = found->second;
     char spread[32];
     std::snprintf(spread, sizeof spread, "%.1f%%", 100 * measured.spread);
-    table.add({concat(a, " - ", b), formatDuration(measured.latencyNs),
-               formatDuration(measured.eventLatencyNs), rate(measured.bytesPerSec), rate(measured.duplexBytesPerSec),
-               spread, planned});
+    table.add({concat(a, " - ", b), formatDuration(measured.latencyNs), formatDuration(measured.eventLatencyNs),
+               rate(measured.bytesPerSec), rate(measured.duplexBytesPerSec), spread, planned});
   }
   table.print();
 }

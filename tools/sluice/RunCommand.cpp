@@ -5,6 +5,7 @@
 
 #include "AdaptiveRun.h"
 #include "Commands.h"
+#include "KeptRun.h"
 #include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
@@ -27,7 +28,7 @@ namespace sluice::driver {
 namespace {
 
 struct Options {
-  std::string model, outputDirectory, expect, trace, format = "text";
+  std::string model, outputDirectory, expect, keep, trace, format = "text";
   std::vector<std::string> inputs;
   std::optional<double> tolerance;
   int64_t steps = 1, repeat = 0;
@@ -146,12 +147,16 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, Compil
   return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
 }
 
-Expected<OpenModel> compileAndOpen(const Options &options) {
-  OpenModel open;
+Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, OpenModel &open) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
-  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, std::move(*resolved), open);
+  return compileFor(options, std::move(*resolved), open);
+}
+
+Expected<OpenModel> compileAndOpen(const Options &options) {
+  OpenModel open;
+  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
   if (!compilation)
     return propagate(compilation);
   Expected<TemporaryDirectory> made = TemporaryDirectory::create();
@@ -170,6 +175,14 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   if (options.adaptive)
     open.adaptive.emplace(options.model, (*compilation)->options(), options.drift);
   return open;
+}
+
+Status compileAndKeep(const Options &options) {
+  OpenModel open;
+  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
+  if (!compilation)
+    return propagate(compilation);
+  return keepRun(options.keep, **compilation, std::move(open.given), options.expect, open.quantized);
 }
 
 /// A file's name of a tensor's: no separators, each once.
@@ -364,6 +377,12 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
 }
 
 Status runRun(const Options &options) {
+  std::error_code ignored;
+  const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
+  if (!options.keep.empty())
+    return isCompiled ? makeError(ErrorCode::InvalidInput, "option '--keep' compiles, '", options.model,
+                                  "' is compiled, give the model's file")
+                      : compileAndKeep(options);
   std::optional<Disturbance> slow;
   if (!options.slow.empty()) {
     Expected<Disturbance> parsed = Disturbance::parse(options.slow);
@@ -371,9 +390,7 @@ Status runRun(const Options &options) {
       return propagate(parsed);
     slow = std::move(*parsed);
   }
-  std::error_code ignored;
-  Expected<OpenModel> open =
-      std::filesystem::is_directory(options.model, ignored) ? openCompiled(options) : compileAndOpen(options);
+  Expected<OpenModel> open = isCompiled ? openCompiled(options) : compileAndOpen(options);
   if (!open)
     return propagate(open);
   RunSession &session = *open->session;
@@ -518,6 +535,10 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->type_name("NAME=X@STEP");
   command->add_option("--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
       ->type_name("FILE");
+  command
+      ->add_option("--keep", options->keep,
+                   "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
+      ->type_name("DIR");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   command->callback([options, &action] { action = [options] { return runRun(*options); }; });

@@ -153,6 +153,10 @@ Json RunSession::traceJson() const {
   return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }
 
+Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model) {
+  return makeTensors(model.inputs, model.num_inputs);
+}
+
 Expected<std::vector<HostTensor>> makeOutputs(const sluice_model &model) {
   return makeTensors(model.outputs, model.num_outputs);
 }

@@ -58,7 +58,9 @@ private:
   std::unique_ptr<sluice_session, Close> session;
 };
 
-/// A zeroed tensor for each of the model's outputs.
+/// A zeroed tensor for each of the model's inputs.
+Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model);
+/// The same for its outputs.
 Expected<std::vector<HostTensor>> makeOutputs(const sluice_model &model);
 
 } // namespace sluice::driver

@@ -9,6 +9,7 @@
 #include "sluice/Runtime/abi.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,6 +38,7 @@ struct Stream {
 struct Event {
   Stream *stream = nullptr;
   bool isPast = true;
+  std::chrono::steady_clock::time_point passed;
 };
 struct Module {
   std::map<std::string, sluice_grid> functions;
@@ -340,7 +342,10 @@ int cuEventRecord(void *event, void *stream) {
   FAKE_BEGIN("cuEventRecord");
   auto *recorded = static_cast<Event *>(event);
   recorded->stream = &streamOf(stream), recorded->isPast = false;
-  recorded->stream->work.push_back([recorded] { recorded->isPast = true; });
+  recorded->stream->work.push_back([recorded] {
+    recorded->isPast = true;
+    recorded->passed = std::chrono::steady_clock::now();
+  });
   return 0;
 }
 int cuEventSynchronize(void *event) {
@@ -350,6 +355,14 @@ int cuEventSynchronize(void *event) {
     awaited->stream->work.front()();
     awaited->stream->work.pop_front();
   }
+  return 0;
+}
+int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+  FAKE_BEGIN("cuEventElapsedTime");
+  const auto *first = static_cast<Event *>(from), *last = static_cast<Event *>(to);
+  if (!first->stream || !last->stream || !first->isPast || !last->isPast)
+    return kInvalidValue;
+  *milliseconds = std::chrono::duration<float, std::milli>(last->passed - first->passed).count();
   return 0;
 }
 int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, int *options, void **values) {

@@ -125,11 +125,11 @@ TEST_CASE("waits hold back a whole stream, and only it", "[simulator]") {
 TEST_CASE("a stream that slept wakes an event latency later, a busy one at once", "[simulator]") {
   Bench b;
   b.machine.links[0].eventLatencyNs = 7;
-  CommandId in = b.copy(1, 40, true);      // 0-50
+  CommandId in = b.copy(1, 40, true);       // 0-50
   CommandId first = b.launch({}, {}, {in}); // 57-157
-  b.copy(2, 90, false, {first});           // 164-264
-  CommandId early = b.copy(1, 20, true);   // 50-80
-  b.launch({}, {}, {early});               // Its stream works until 157.
+  b.copy(2, 90, false, {first});            // 164-264
+  CommandId early = b.copy(1, 20, true);    // 50-80
+  b.launch({}, {}, {early});                // Its stream works until 157.
   checkTimes(b.run(), {{0, 50}, {57, 157}, {164, 264}, {50, 80}, {157, 257}});
 }
 

@@ -1,0 +1,24 @@
+//===- Commands.h - The subcommands of sluice-runner ------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_RUNNER_COMMANDS_H
+#define SLUICE_TOOLS_SLUICE_RUNNER_COMMANDS_H
+
+#include "sluice/Support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace sluice::runner {
+
+/// What a chosen subcommand does; set by its parse.
+using Action = std::function<Status()>;
+
+void addRunCommand(CLI::App &app, Action &action);
+void addSimulateCommand(CLI::App &app, Action &action);
+void addRatesCommand(CLI::App &app, Action &action);
+
+} // namespace sluice::runner
+
+#endif // SLUICE_TOOLS_SLUICE_RUNNER_COMMANDS_H

@@ -1,0 +1,36 @@
+//===- Main.cpp -----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Runs what `sluice run --keep` wrote, where the compiler is not: it needs libc
+// alone, and NVIDIA's driver where a model has a GPU. Everything it says is JSON.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "tools/sluice/Commands.h"
+
+#include <iostream>
+
+std::atomic<bool> sluice::driver::interrupted{false};
+
+int main(int argc, char **argv) {
+  using namespace sluice::runner;
+  CLI::App app("Runs and measures compiled models on a machine without the compiler.", "sluice-runner");
+  app.require_subcommand(1);
+  Action action;
+  addRunCommand(app, action);
+  addSimulateCommand(app, action);
+  addRatesCommand(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (sluice::Status status = action(); !status) {
+    std::cerr << "error: " << status.error().message << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,295 @@
+//===- Rates.cpp ----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What a card reaches: copies, and NVIDIA's libraries' products and convolutions
+// where those are installed. Their functions are declared as their documentation
+// ("cuBLAS", "cuDNN") has them and found at run time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "lib/Runtime/CudaDriver.h"
+#include "sluice/Support/Json.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::runner {
+
+using runtime::CuContext, runtime::CuDevice, runtime::CudaDriver, runtime::CuEvent, runtime::CuPointer,
+    runtime::CuResult;
+
+namespace {
+
+struct Options {
+  int64_t megabytes = 1024, matmul = 4096;
+  std::vector<int> conv = {32, 128, 56, 128, 3};
+  int repeat = 10;
+};
+
+/// The first GPU, with a context that is this thread's.
+class Card {
+public:
+  static Expected<std::unique_ptr<Card>> open() {
+    runtime::Result<const CudaDriver *> driver = runtime::cudaDriver();
+    if (!driver)
+      return makeError(ErrorCode::NotFound, driver.error());
+    auto card = std::unique_ptr<Card>(new Card(**driver));
+    const CudaDriver &cu = card->cu;
+    int major = 0, minor = 0;
+    CuResult result = cu.deviceGet(&card->device, 0);
+    if (!result)
+      result = cu.deviceGetName(card->name, sizeof card->name - 1, card->device);
+    if (!result)
+      result = cu.deviceTotalMem(&card->memoryBytes, card->device);
+    if (!result)
+      result = cu.deviceGetAttribute(&major, runtime::kCuComputeMajor, card->device);
+    if (!result)
+      result = cu.deviceGetAttribute(&minor, runtime::kCuComputeMinor, card->device);
+    CuContext context = nullptr;
+    if (!result)
+      result = cu.primaryRetain(&context, card->device);
+    card->isRetained = result == 0;
+    if (!result)
+      result = cu.setCurrent(context);
+    for (CuEvent *event : {&card->begin, &card->end})
+      if (!result)
+        result = cu.eventCreate(event, 0);
+    if (result)
+      return makeError(ErrorCode::InvalidInput, "no GPU can be used: ", cu.explain(result));
+    card->architecture = major * 10 + minor;
+    return card;
+  }
+  ~Card() {
+    for (CuPointer pointer : memory)
+      cu.memFree(pointer);
+    for (CuEvent event : {begin, end})
+      if (event)
+        cu.eventDestroy(event);
+    if (isRetained)
+      cu.primaryRelease(device);
+  }
+  Card(const Card &) = delete;
+
+  Expected<CuPointer> allocate(size_t bytes) {
+    CuPointer pointer = 0;
+    CuResult result = cu.memAlloc(&pointer, bytes);
+    if (!result) {
+      memory.push_back(pointer);
+      // A small number in every type: no NaN, and no zeros, which cards save power on.
+      result = cu.memsetAsync(pointer, 0x3c, bytes, nullptr);
+    }
+    if (result)
+      return makeError(ErrorCode::InvalidInput, "cannot have ", bytes, " bytes of the GPU's: ", cu.explain(result));
+    return pointer;
+  }
+
+  /// The least of `repeat` times of what `enqueue` puts on the default stream, after one to warm up.
+  Expected<double> seconds(int repeat, const std::function<int()> &enqueue) {
+    double least = 0;
+    for (int i = 0; i <= repeat; ++i) {
+      float milliseconds = 0;
+      CuResult result = cu.eventRecord(begin, nullptr);
+      if (!result)
+        result = enqueue();
+      if (!result)
+        result = cu.eventRecord(end, nullptr);
+      if (!result)
+        result = cu.eventSynchronize(end);
+      if (!result)
+        result = cu.eventElapsed(&milliseconds, begin, end);
+      if (result)
+        return makeError(ErrorCode::InvalidInput, "measuring failed: ", cu.explain(result));
+      if (i > 0)
+        least = i == 1 ? milliseconds * 1e-3 : std::min(least, milliseconds * 1e-3);
+    }
+    return std::max(least, 1e-9);
+  }
+
+  const CudaDriver &cu;
+  CuDevice device = 0;
+  char name[256] = {};
+  size_t memoryBytes = 0;
+  int architecture = 0;
+
+private:
+  explicit Card(const CudaDriver &cu) : cu(cu) {}
+  CuEvent begin = nullptr, end = nullptr;
+  std::vector<CuPointer> memory;
+  bool isRetained = false;
+};
+
+/// A library of NVIDIA's, by the first of its names that is there.
+class Library {
+public:
+  explicit Library(std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (!handle)
+        handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  explicit operator bool() const { return handle && !missing; }
+  template <typename Function>
+  void find(Function &function, const char *name) {
+    function = handle ? reinterpret_cast<Function>(dlsym(handle, name)) : nullptr;
+    missing = missing || !function;
+  }
+
+private:
+  void *handle = nullptr; ///< Stays open: such libraries do not close cleanly.
+  bool missing = false;
+};
+
+Status measureCopies(Card &card, const Options &options, Json &json) {
+  const size_t bytes = std::min<size_t>(static_cast<size_t>(options.megabytes) << 20, card.memoryBytes / 4);
+  Expected<CuPointer> a = card.allocate(bytes), b = card.allocate(bytes);
+  if (!a || !b)
+    return propagate(a ? b : a);
+  Expected<double> within = card.seconds(options.repeat, [&] { return card.cu.copyWithin(*b, *a, bytes, nullptr); });
+  if (!within)
+    return propagate(within);
+  // Read and written.
+  json["copyBytesPerSec"] = 2 * static_cast<double>(bytes) / *within;
+  const size_t part = std::min<size_t>(bytes, size_t(256) << 20);
+  void *host = nullptr;
+  if (CuResult result = card.cu.hostAlloc(&host, part, 0))
+    return makeError(ErrorCode::InvalidInput, "cannot pin ", part, " bytes of memory: ", card.cu.explain(result));
+  Expected<double> in = card.seconds(options.repeat, [&] { return card.cu.copyIn(*a, host, part, nullptr); });
+  Expected<double> out = card.seconds(options.repeat, [&] { return card.cu.copyOut(host, *a, part, nullptr); });
+  card.cu.hostFree(host);
+  if (!in || !out)
+    return propagate(in ? out : in);
+  json["inBytesPerSec"] = static_cast<double>(part) / *in;
+  json["outBytesPerSec"] = static_cast<double>(part) / *out;
+  return {};
+}
+
+/// Square products: f32 exact and by tf32, f16 and bf16 with f32 sums.
+Status measureMatmul(Card &card, const Options &options, Json &json) {
+  using Handle = struct HandleTag *;
+  int (*create)(Handle *) = nullptr;
+  int (*gemm)(Handle, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+              const void *, void *, int, int, int, int) = nullptr;
+  Library library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
+  library.find(create, "cublasCreate_v2");
+  library.find(gemm, "cublasGemmEx");
+  Handle handle = nullptr;
+  if (!library || create(&handle) != 0) {
+    json["matmul"] = "no cuBLAS";
+    return {};
+  }
+  constexpr int kF32 = 0, kF16 = 2, kBF16 = 14; // cudaDataType_t
+  constexpr int kExact = 68, kFastTf32 = 77;    // cublasComputeType_t
+  constexpr struct {
+    const char *name;
+    int type, compute;
+  } kKinds[] = {{"f32", kF32, kExact}, {"tf32", kF32, kFastTf32}, {"f16", kF16, kExact}, {"bf16", kBF16, kExact}};
+  const auto n = static_cast<int>(options.matmul);
+  const size_t bytes = sizeof(float) * static_cast<size_t>(n) * static_cast<size_t>(n);
+  Expected<CuPointer> a = card.allocate(bytes), b = card.allocate(bytes), c = card.allocate(bytes);
+  for (Expected<CuPointer> *each : {&a, &b, &c})
+    if (!*each)
+      return propagate(*each);
+  const float one = 1, zero = 0;
+  for (const auto &kind : kKinds) {
+    Expected<double> took = card.seconds(options.repeat, [&] {
+      return gemm(handle, 0, 0, n, n, n, &one, reinterpret_cast<void *>(*a), kind.type, n, reinterpret_cast<void *>(*b),
+                  kind.type, n, &zero, reinterpret_cast<void *>(*c), kind.type, n, kind.compute, -1);
+    });
+    if (!took)
+      return propagate(took);
+    json["matmul"][kind.name] = 2.0 * n * n * n / *took;
+  }
+  return {};
+}
+
+/// One convolution, padded to keep its extents, by the fastest algorithm of f32 arithmetic.
+Status measureConv(Card &card, const Options &options, Json &json) {
+  using Handle = struct DnnTag *;
+  struct Performance { // cudnnConvolutionFwdAlgoPerf_t
+    int algorithm, status;
+    float milliseconds;
+    size_t workspace;
+    int determinism, math, reserved[3];
+  };
+  int (*create)(Handle *), (*createTensor)(void **), (*createFilter)(void **), (*createConv)(void **);
+  int (*setTensor)(void *, int, int, int, int, int, int), (*setFilter)(void *, int, int, int, int, int, int);
+  int (*setConv)(void *, int, int, int, int, int, int, int, int), (*setMath)(void *, int);
+  int (*find)(Handle, void *, void *, void *, void *, int, int *, Performance *);
+  Library library({"libcudnn.so.9", "libcudnn.so.8"});
+  library.find(create, "cudnnCreate");
+  library.find(createTensor, "cudnnCreateTensorDescriptor");
+  library.find(createFilter, "cudnnCreateFilterDescriptor");
+  library.find(createConv, "cudnnCreateConvolutionDescriptor");
+  library.find(setTensor, "cudnnSetTensor4dDescriptor");
+  library.find(setFilter, "cudnnSetFilter4dDescriptor");
+  library.find(setConv, "cudnnSetConvolution2dDescriptor");
+  library.find(setMath, "cudnnSetConvolutionMathType");
+  library.find(find, "cudnnFindConvolutionForwardAlgorithm");
+  Handle handle = nullptr;
+  if (!library || create(&handle) != 0) {
+    json["conv"] = "no cuDNN";
+    return {};
+  }
+  const int n = options.conv[0], channels = options.conv[1], side = options.conv[2], filters = options.conv[3],
+            window = options.conv[4];
+  constexpr int kPlanes = 0, kFloat = 0, kCrossCorrelation = 1, kFma = 3, kMost = 8;
+  void *x = nullptr, *y = nullptr, *w = nullptr, *conv = nullptr;
+  Performance found[kMost] = {};
+  int count = 0;
+  int failed = createTensor(&x) | createTensor(&y) | createFilter(&w) | createConv(&conv);
+  if (!failed)
+    failed = setTensor(x, kPlanes, kFloat, n, channels, side, side) |
+             setTensor(y, kPlanes, kFloat, n, filters, side, side) |
+             setFilter(w, kFloat, kPlanes, filters, channels, window, window) |
+             setConv(conv, window / 2, window / 2, 1, 1, 1, 1, kCrossCorrelation, kFloat) | setMath(conv, kFma);
+  if (!failed)
+    failed = find(handle, x, w, conv, y, kMost, &count, found);
+  if (failed || count < 1 || found[0].status != 0) {
+    json["conv"] = "cuDNN found no algorithm";
+    return {};
+  }
+  json["conv"]["f32"] = 2.0 * n * filters * side * side * channels * window * window / (found[0].milliseconds * 1e-3);
+  return {};
+}
+
+Status measureRates(const Options &options) {
+  Expected<std::unique_ptr<Card>> card = Card::open();
+  if (!card)
+    return propagate(card);
+  Json json = {{"name", (*card)->name}, {"architecture", (*card)->architecture}, {"memoryBytes", (*card)->memoryBytes}};
+  for (auto measure : {measureCopies, measureMatmul, measureConv})
+    if (Status status = measure(**card, options, json); !status)
+      return status;
+  std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  return {};
+}
+
+} // namespace
+
+void addRatesCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("rates", "Measure the first GPU: copies, cuBLAS' products, cuDNN's convolution");
+  command->add_option("--megabytes", options->megabytes, "to copy, a quarter of the memory at most")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--matmul", options->matmul, "rows, columns and depth")
+      ->check(CLI::Range(16, 65536))
+      ->capture_default_str();
+  command->add_option("--conv", options->conv, "images, channels, side, filters, window")
+      ->expected(5)
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "times, of which the least counts")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command->callback([options, &action] { action = [options] { return measureRates(*options); }; });
+}
+
+} // namespace sluice::runner

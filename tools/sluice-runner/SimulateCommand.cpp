@@ -1,0 +1,92 @@
+//===- SimulateCommand.cpp ------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Simulator/Simulator.h"
+#include "tools/sluice/LinkProbe.h"
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::runner {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> folders;
+  std::string times;
+  int64_t repeat = 5;
+};
+
+/// What the simulator makes of plans with the operators' times of one run and
+/// links as they are measured now.
+Status simulatePlans(const Options &options) {
+  Expected<Json> measured = readJsonFile(options.times);
+  if (!measured)
+    return propagate(measured);
+  auto wrong = [&](const std::string &what) {
+    return makeError(ErrorCode::InvalidInput, what, ", '", options.times,
+                     "', give what `sluice-runner run --repeat 9` printed");
+  };
+  if (!measured->is_object() || !measured->contains("operatorNs") || !(*measured)["operatorNs"].is_object())
+    return wrong("it has no operators' times");
+  const Json &times = (*measured)["operatorNs"];
+  Json json;
+  std::map<std::string, LinkMeasurement> links;
+  for (const std::string &folder : options.folders) {
+    Expected<PlanFile> plan = readPlanFile(folder + "/model/" + kPlanFileName);
+    if (!plan)
+      return propagate(plan);
+    ProblemFile &problem = plan->problem;
+    for (size_t i = 0; i < problem.graph.numOperators(); ++i) {
+      const OperatorId op(i);
+      const std::string &name = problem.graph.op(op).name;
+      if (!times.contains(name) || !times[name].is_number_integer())
+        return wrong(concat("operator '", name, "' of '", folder, "' was not measured"));
+      const DeviceId device = plan->plan.placement[i];
+      problem.costs.operatorNs[i * problem.costs.numDevices + device.index()] = times[name];
+    }
+    for (size_t l = 0; l < problem.machine.links.size(); ++l) {
+      Link &link = problem.machine.links[l];
+      const std::string key = problem.machine.memory(link.a).name + " - " + problem.machine.memory(link.b).name;
+      if (!links.contains(key)) {
+        Expected<LinkMeasurement> measurement = driver::measureLink(problem.machine, LinkId(l), options.repeat);
+        if (!measurement)
+          return propagate(measurement);
+        links[key] = *measurement;
+        json["links"][key] = {{"bytesPerSec", measurement->bytesPerSec},
+                              {"duplexBytesPerSec", measurement->duplexBytesPerSec},
+                              {"latencyNs", measurement->latencyNs}};
+      }
+      link.bytesPerSec = links[key].bytesPerSec;
+      link.duplexBytesPerSec = links[key].duplexBytesPerSec;
+      link.latencyNs = links[key].latencyNs;
+    }
+    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, plan->plan);
+    json["simulatedNs"][folder] = timeline.makespanNs;
+    json["plannedNs"][folder] = plan->summary.makespanNs;
+    json["lowerBoundNs"][folder] = plan->summary.lowerBoundNs;
+  }
+  std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  return {};
+}
+
+} // namespace
+
+void addSimulateCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("simulate", "Simulate kept runs' plans with measured times");
+  command->add_option("FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
+  command->add_option("--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--repeat", options->repeat, "measurements of each link")->check(CLI::PositiveNumber);
+  command->callback([options, &action] { action = [options] { return simulatePlans(*options); }; });
+}
+
+} // namespace sluice::runner

@@ -1,0 +1,78 @@
+//===- KeptRun.cpp --------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "KeptRun.h"
+#include "Options.h"
+#include "sluice/Support/Json.h"
+#include "sluice/TensorIO/Npy.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace sluice::driver {
+
+namespace {
+/// A file's name and what it is to hold.
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+Status addTensor(Files &files, Json &where, const std::string &name, const HostTensor &tensor) {
+  if (tensor.type == ElementType::String)
+    return makeError(ErrorCode::Unsupported, "tensor '", tensor.name,
+                     "' holds text, option '--keep', which .npy does not");
+  files.emplace_back(name, formatNpy(tensor));
+  where["file"] = name;
+  return {};
+}
+} // namespace
+
+Status keepRun(const std::string &folder, Compilation &compilation, std::vector<GivenInput> given,
+               const std::string &expect, bool quantized) {
+  Json run = {{"schema", 1}, {"quantized", quantized}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  Files files;
+  const std::vector<ModelPort> inputs = compilation.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Json entry;
+    if (const std::optional<HostTensor> &tensor = given[i].tensor) {
+      if (static_cast<int32_t>(tensor->type) != inputs[i].elementType || tensor->shape != inputs[i].shape)
+        return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(inputs[i].shape),
+                         ", '", given[i].origin, "' is ", elementTypeName(tensor->type), " ",
+                         formatShape(tensor->shape), ", give one step's data");
+      if (Status status = addTensor(files, entry, concat("input_", i, ".npy"), *tensor); !status)
+        return status;
+    } else {
+      entry["seed"] = given[i].seed;
+    }
+    run["inputs"].push_back(std::move(entry));
+  }
+  if (!expect.empty()) {
+    std::vector<std::string> names;
+    for (const ModelPort &output : compilation.outputs())
+      names.push_back(output.name);
+    Expected<std::map<size_t, HostTensor>> references = readExpected(names, expect);
+    if (!references)
+      return propagate(references);
+    for (const auto &[index, tensor] : *references) {
+      Json entry = {{"index", index}};
+      if (Status status = addTensor(files, entry, concat("output_", index, ".npy"), tensor); !status)
+        return status;
+      run["outputs"].push_back(std::move(entry));
+    }
+  }
+  const std::filesystem::path path = folder;
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return makeError(ErrorCode::Io, "cannot make directory '", folder, "', ", error.message());
+  // Last of all: an older one must not vouch for new files.
+  std::filesystem::remove(path / "run.json", error);
+  if (Status status = linkToRun(compilation, (path / "model").string()); !status)
+    return status;
+  for (const auto &[name, text] : files)
+    if (Status status = writeFileAtomically((path / name).string(), text); !status)
+      return status;
+  return writeFileAtomically((path / "run.json").string(), run.dump(1) + "\n");
+}
+
+} // namespace sluice::driver
