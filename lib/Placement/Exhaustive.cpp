@@ -14,41 +14,44 @@
 namespace sluice {
 namespace {
 
-/// Appends every ready operator on every device it may run on, in turn. With
-/// links that no two copies share, what is appended later delays nothing before
-/// it, so that a prefix's times are final; else they are lower bounds, and whole
-/// orders are simulated.
+/// Placements first, operator by operator; of each that no bound excludes then its
+/// orders. With links that no two copies share, what is appended to an order later
+/// delays nothing before it, so that a prefix's times are final; else they are lower
+/// bounds, and whole orders are simulated.
 class BranchAndBound {
 public:
   BranchAndBound(const SolverInput &input, ListSchedule start, int64_t startNs, int64_t steps)
       : input(input), index(input.index), count(input.topological.size()), units(input.problem), best(std::move(start)),
         bestNs(startNs), left(steps), timers(count + 1, StepTimer(index)), evaluator(index),
-        uses(count + 1, MemoryUse(input.problem)), grown(count), tails(count * index.machine.devices.size()),
-        heads(tails.size()), least(count), placement(count) {
+        uses(units.members.size() + 1, MemoryUse(input.problem)), grown(count),
+        tails(count * index.machine.devices.size()), heads(tails.size()), placement(count),
+        remainingNs(index.machine.devices.size()), leastTailNs(remainingNs.size()) {
     for (size_t unit = 0; unit < units.members.size(); ++unit)
       if (units.device[unit].valid())
         for (OperatorId member : units.members[unit])
           uses[0].add(member, units.device[unit]);
     weighDevices();
-    measureTails();
   }
 
   /// False where the steps ran out.
   bool run() {
-    double work = 0;
-    for (double time : least)
-      work += time;
-    extend(0, 0, work);
+    settle(0);
     return left > 0;
   }
   int64_t makespanNs() const { return bestNs; }
   ListSchedule &schedule() { return best; }
 
 private:
+  struct Choice {
+    int64_t boundNs;
+    DeviceId device;
+  };
   struct Child {
     int64_t boundNs;
     OperatorId op;
-    DeviceId device;
+  };
+  struct Job {
+    int64_t startNs, leftNs, tailNs; ///< Not before; to work; from its end to the step's.
   };
 
   bool isDone(uint32_t done, OperatorId op) const { return done >> op.value & 1; }
@@ -72,6 +75,7 @@ private:
       const OperatorId op = input.topological[i];
       for (DeviceId device : index.devices) {
         int64_t &tail = tails[cell(op, device)];
+        tail = 0;
         auto follow = [&](OperatorId next, const TensorId *moved) {
           int64_t way = std::numeric_limits<int64_t>::max();
           for (DeviceId target : index.devices)
@@ -95,6 +99,32 @@ private:
             follow(writer, nullptr);
       }
     }
+  }
+
+  /// Earliest ends, each path alone.
+  void measureHeads() {
+    for (OperatorId op : input.topological)
+      for (DeviceId device : index.devices) {
+        int64_t start = 0;
+        auto follow = [&](OperatorId producer, const uint32_t *moved) {
+          int64_t soonest = std::numeric_limits<int64_t>::max();
+          for (DeviceId maker : index.devices)
+            if (allowed(producer, maker))
+              soonest = std::min(soonest, heads[cell(producer, maker)] +
+                                              (moved ? index.moveNs(index.memoryOf[maker.index()],
+                                                                    index.memoryOf[device.index()], *moved)
+                                                     : 0));
+          start = std::max(start, soonest);
+        };
+        for (uint32_t tensor : index.inputs(op))
+          if (OperatorId producer = index.graph.tensor(TensorId(tensor)).producer; producer.valid())
+            follow(producer, &tensor);
+          else
+            start = std::max(start, index.moveNs(0, index.memoryOf[device.index()], tensor));
+        for (uint32_t before : index.predecessors(op))
+          follow(OperatorId(before), nullptr);
+        heads[cell(op, device)] = start + index.timeNs(op, device);
+      }
   }
 
   /// When a tensor can be in a device's memory at the earliest.
@@ -124,35 +154,109 @@ private:
     return memory == 0 ? home : hop(home, 0, memory, device, StreamKind::SwapIn);
   }
 
+  /// No order of what is settled, with whatever devices for the rest, is faster. After
+  /// measureHeads and measureTails.
+  int64_t placementBoundNs() {
+    int64_t bound = 0;
+    for (std::vector<Job> &each : jobs)
+      each.clear();
+    jobs.resize(index.machine.devices.size());
+    struct Share {
+      int64_t startNs, tailNs;
+      double work;
+    };
+    std::vector<Share> shares;
+    for (OperatorId op : input.topological) {
+      constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+      int64_t path = kNever;
+      Share share{kNever, kNever, std::numeric_limits<double>::infinity()};
+      for (size_t d = 0; d < index.devices.size(); ++d) {
+        const DeviceId device = index.devices[d];
+        if (!allowed(op, device))
+          continue;
+        const int64_t start = heads[cell(op, device)] - index.timeNs(op, device), tail = tails[cell(op, device)];
+        path = std::min(path, heads[cell(op, device)] + tail);
+        share = {std::min(share.startNs, start), std::min(share.tailNs, tail),
+                 std::min(share.work, weighted(op, d, weights))};
+        if (units.device[units.unitOf[op.index()]].valid())
+          jobs[device.index()].push_back({start, index.timeNs(op, device), tail});
+      }
+      shares.push_back(share);
+      bound = std::max(bound, path);
+    }
+    for (std::vector<Job> &each : jobs)
+      bound = std::max(bound, preemptiveNs(each));
+    // Operators that start no earlier and end no later than some share a span; a weighted
+    // mean of the devices' work in it is no longer than it.
+    for (const Share &first : shares)
+      for (const Share &last : shares) {
+        double work = 0;
+        for (const Share &each : shares)
+          if (each.startNs >= first.startNs && each.tailNs >= last.tailNs)
+            work += each.work;
+        if (work > 0)
+          bound = std::max(bound, first.startNs + last.tailNs + static_cast<int64_t>(std::ceil(work * (1 - 1e-9))));
+      }
+    return bound;
+  }
+
+  /// One device's work, each job between its earliest start and its tail: the longest
+  /// tail first, interrupted at will, is least (Carlier 1982).
+  static int64_t preemptiveNs(std::vector<Job> &jobs) {
+    int64_t now = 0, bound = 0;
+    for (;;) {
+      Job *next = nullptr;
+      int64_t soonest = std::numeric_limits<int64_t>::max();
+      for (Job &job : jobs)
+        if (job.leftNs > 0) {
+          if (job.startNs > now)
+            soonest = std::min(soonest, job.startNs);
+          else if (!next || job.tailNs > next->tailNs)
+            next = &job;
+        }
+      if (!next && soonest == std::numeric_limits<int64_t>::max())
+        return bound;
+      if (!next) {
+        now = soonest;
+        continue;
+      }
+      const int64_t ran =
+          std::min(next->leftNs, soonest == std::numeric_limits<int64_t>::max() ? next->leftNs : soonest - now);
+      next->leftNs -= ran;
+      now += ran;
+      if (next->leftNs == 0)
+        bound = std::max(bound, now + next->tailNs);
+    }
+  }
+
   /// No completion of the prefix is faster.
-  int64_t boundNs(const StepTimer &timer, uint32_t done, double work) {
+  int64_t boundNs(const StepTimer &timer, uint32_t done) {
     int64_t bound = timer.makespanNs();
+    std::fill(remainingNs.begin(), remainingNs.end(), 0);
+    std::fill(leastTailNs.begin(), leastTailNs.end(), std::numeric_limits<int64_t>::max());
     for (OperatorId op : input.topological) {
       if (isDone(done, op))
         continue;
-      int64_t soonest = std::numeric_limits<int64_t>::max();
-      for (DeviceId device : index.devices) {
-        if (!allowed(op, device))
-          continue;
-        int64_t start = timer.clockNs(device, StreamKind::Compute);
-        for (uint32_t tensor : index.inputs(op))
-          start = std::max(start, arrivalNs(timer, done, tensor, device));
-        for (uint32_t before : index.predecessors(op))
-          if (done >> before & 1)
-            start = std::max(start, timer.operatorEndNs(OperatorId(before)));
-        int64_t &head = heads[cell(op, device)];
-        head = start + index.timeNs(op, device);
-        soonest = std::min(soonest, head + tails[cell(op, device)]);
-      }
-      bound = std::max(bound, soonest);
+      const DeviceId device = placement[op.index()];
+      int64_t start = timer.clockNs(device, StreamKind::Compute);
+      for (uint32_t tensor : index.inputs(op))
+        start = std::max(start, arrivalNs(timer, done, tensor, device));
+      for (uint32_t before : index.predecessors(op))
+        start = std::max(start, isDone(done, OperatorId(before)) ? timer.operatorEndNs(OperatorId(before))
+                                                                 : heads[cell(OperatorId(before), placement[before])]);
+      const int64_t ns = index.timeNs(op, device), tail = tails[cell(op, device)];
+      heads[cell(op, device)] = start + ns;
+      remainingNs[device.index()] += ns;
+      leastTailNs[device.index()] = std::min(leastTailNs[device.index()], tail);
+      bound = std::max(bound, start + ns + tail);
       if (bound >= bestNs)
         return bound;
     }
-    // Devices end no later than the step, so no weighted mean of them does.
-    double mean = work;
-    for (size_t d = 0; d < index.devices.size(); ++d)
-      mean += weights[d] * static_cast<double>(timer.clockNs(index.devices[d], StreamKind::Compute));
-    return std::max(bound, static_cast<int64_t>(std::ceil(mean * (1 - 1e-9))));
+    for (DeviceId device : index.devices)
+      if (remainingNs[device.index()] > 0)
+        bound = std::max(bound, timer.clockNs(device, StreamKind::Compute) + remainingNs[device.index()] +
+                                    leastTailNs[device.index()]);
+    return bound;
   }
 
   /// Weights of devices, by which all work spread over them takes the longest: an
@@ -187,13 +291,6 @@ private:
       for (double &weight : trial)
         weight /= sum;
     }
-    for (OperatorId op : input.topological) {
-      double &fastest = least[op.index()];
-      fastest = std::numeric_limits<double>::infinity();
-      for (size_t d = 0; d < devices; ++d)
-        if (allowed(op, index.devices[d]))
-          fastest = std::min(fastest, weighted(op, d, weights));
-    }
   }
   double weighted(OperatorId op, size_t d, const std::vector<double> &by) const {
     return by[d] * static_cast<double>(index.timeNs(op, index.devices[d]));
@@ -222,18 +319,14 @@ private:
             state.push_back(timer.operatorEndNs(op));
   }
 
-  /// True where the same operators on the same devices were reached before with
-  /// nothing later; remembers this state otherwise. Where links are shared, times
+  /// True where the same operators were reached before with nothing later; remembers this
+  /// state otherwise. Where links are shared, times
   /// are not final and so nothing is dominated.
   bool isDominated(const StepTimer &timer, uint32_t done) {
     if (index.linksShared)
       return false;
-    uint64_t key = done;
-    for (OperatorId op : input.topological)
-      if (isDone(done, op))
-        key |= uint64_t(placement[op.index()].value & 15) << (kExhaustiveOperators + 4 * op.value);
     describe(timer, done, described);
-    std::vector<std::vector<int64_t>> &known = seen[key];
+    std::vector<std::vector<int64_t>> &known = seen[done];
     for (const std::vector<int64_t> &other : known)
       if (std::equal(other.begin(), other.end(), described.begin(), std::less_equal<>()))
         return true;
@@ -275,7 +368,46 @@ private:
     return true;
   }
 
-  void extend(size_t depth, uint32_t done, double work) {
+  /// The devices of the first operator whose unit is open, most promising first.
+  void settle(size_t depth) {
+    const auto open = std::find_if(input.topological.begin(), input.topological.end(),
+                                   [&](OperatorId op) { return !units.device[units.unitOf[op.index()]].valid(); });
+    if (open == input.topological.end()) {
+      measureTails();
+      for (OperatorId op : input.topological)
+        placement[op.index()] = units.device[units.unitOf[op.index()]];
+      seen.clear();
+      remembered = 0;
+      extend(0, 0);
+      return;
+    }
+    const uint32_t unit = units.unitOf[open->index()];
+    std::vector<Choice> choices;
+    for (DeviceId device : index.devices) {
+      if (uses[depth].excessWith(units.members[unit], device) > 0)
+        continue;
+      units.device[unit] = device;
+      measureHeads();
+      measureTails();
+      choices.push_back({placementBoundNs(), device});
+    }
+    std::stable_sort(choices.begin(), choices.end(),
+                     [](const Choice &a, const Choice &b) { return a.boundNs < b.boundNs; });
+    for (const Choice &choice : choices) {
+      if (choice.boundNs >= bestNs || left <= 0 || input.budget.mustStop())
+        break;
+      --left;
+      units.device[unit] = choice.device;
+      uses[depth + 1] = uses[depth];
+      for (OperatorId member : units.members[unit])
+        uses[depth + 1].add(member, choice.device);
+      settle(depth + 1);
+    }
+    units.device[unit] = DeviceId();
+  }
+
+  /// Every ready operator in turn.
+  void extend(size_t depth, uint32_t done) {
     if (depth == count) {
       const int64_t makespan = index.linksShared ? evaluator.makespanNs(placement, prefix) : timers[depth].makespanNs();
       if (makespan < bestNs) {
@@ -289,22 +421,13 @@ private:
     for (OperatorId op : input.topological) {
       if (isDone(done, op) || !isReady(done, op))
         continue;
-      DeviceId &settled = units.device[units.unitOf[op.index()]];
-      const DeviceId before = settled;
-      for (DeviceId device : index.devices) {
-        if (before.valid() ? device != before
-                           : uses[depth].excessWith(units.members[units.unitOf[op.index()]], device) > 0)
-          continue;
-        settled = device;
-        timers[depth + 1] = timers[depth];
-        timers[depth + 1].append(op, device);
-        if (isSwapped(depth, op, streamsOf(depth)))
-          continue;
-        const int64_t bound = boundNs(timers[depth + 1], done | uint32_t(1) << op.value, work - least[op.index()]);
-        if (bound < bestNs)
-          children.push_back({bound, op, device});
-      }
-      settled = before;
+      timers[depth + 1] = timers[depth];
+      timers[depth + 1].append(op, placement[op.index()]);
+      if (isSwapped(depth, op, streamsOf(depth)))
+        continue;
+      const int64_t bound = boundNs(timers[depth + 1], done | uint32_t(1) << op.value);
+      if (bound < bestNs)
+        children.push_back({bound, op});
     }
     std::stable_sort(children.begin(), children.end(),
                      [](const Child &a, const Child &b) { return a.boundNs < b.boundNs; });
@@ -312,26 +435,15 @@ private:
       if (child.boundNs >= bestNs || left <= 0 || input.budget.mustStop())
         break;
       --left;
-      DeviceId &settled = units.device[units.unitOf[child.op.index()]];
-      const DeviceId before = settled;
       const uint32_t next = done | uint32_t(1) << child.op.value;
-      settled = child.device;
-      placement[child.op.index()] = child.device;
       timers[depth + 1] = timers[depth];
-      timers[depth + 1].append(child.op, child.device);
+      timers[depth + 1].append(child.op, placement[child.op.index()]);
       grown[depth] = streamsOf(depth);
-      if (!isDominated(timers[depth + 1], next)) {
-        if (uses[depth].limited()) {
-          uses[depth + 1] = uses[depth];
-          if (!before.valid())
-            for (OperatorId member : units.members[units.unitOf[child.op.index()]])
-              uses[depth + 1].add(member, child.device);
-        }
-        prefix.push_back(child.op);
-        extend(depth + 1, next, work - least[child.op.index()]);
-        prefix.pop_back();
-      }
-      settled = before;
+      if (isDominated(timers[depth + 1], next))
+        continue;
+      prefix.push_back(child.op);
+      extend(depth + 1, next);
+      prefix.pop_back();
     }
   }
 
@@ -346,16 +458,17 @@ private:
   int64_t left;                  ///< Steps.
   std::vector<StepTimer> timers; ///< Per depth.
   Evaluator evaluator;
-  std::vector<MemoryUse> uses; ///< Per depth.
+  std::vector<MemoryUse> uses; ///< Per units settled.
   std::vector<uint64_t> grown; ///< Per depth: streamsOf the operator appended there.
   std::vector<int64_t> tails;  ///< [operator, device]
   std::vector<int64_t> heads;  ///< [operator, device]: earliest end, of the bound at hand.
-  std::vector<double> least;   ///< Per operator: its time by weight where that is least.
   std::vector<double> weights; ///< Of the devices that compute; their sum is 1.
   std::vector<DeviceId> placement;
+  std::vector<int64_t> remainingNs, leastTailNs; ///< Per device, of the bound at hand.
+  std::vector<std::vector<Job>> jobs;            ///< Per device, of the bound at hand.
   std::vector<OperatorId> prefix;
   std::vector<int64_t> described;
-  std::unordered_map<uint64_t, std::vector<std::vector<int64_t>>> seen;
+  std::unordered_map<uint32_t, std::vector<std::vector<int64_t>>> seen;
   size_t remembered = 0;
 };
 

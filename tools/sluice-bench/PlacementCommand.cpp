@@ -35,7 +35,7 @@ struct Options {
   std::string suite = "families", instances, format = "text";
   std::vector<size_t> operators = {50, 200, 1000};
   std::vector<std::string> problems;
-  int64_t count = 0, evaluations = 0, proof = 50'000;
+  int64_t count = 0, evaluations = 0, proof = 1'000'000;
   uint64_t seed = 0;
   int threads = 0;
 

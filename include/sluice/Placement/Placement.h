@@ -98,8 +98,8 @@ struct PlacementParams {
 ///                 (Burke and Bykov 2017), from the best of those above
 ///  htf-mpr        a genetic search over a learned predictor of mappings' times
 ///                 (Albaqsami's thesis, chapters 4 to 6): see HtfMpr.h
-///  exhaustive     an optimum over placements and orders, by branch and bound:
-///                 at most 12 operators
+///  exhaustive     an optimum over placements, then over orders of each, by branch
+///                 and bound: at most 12 operators
 std::vector<std::string> placementSolverNames();
 
 /// Fails on a problem that does not pass check(), an unknown solver, or, for
