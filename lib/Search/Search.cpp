@@ -167,7 +167,7 @@ private:
     result.baselines.push_back(std::move(baseline));
   }
 
-  void report(int64_t soFarNs) const {
+  void report(int64_t soFarNs, const Generation *generation = nullptr) const {
     if (!params.progress)
       return;
     SearchProgress progress;
@@ -177,6 +177,10 @@ private:
     progress.lowerBoundNs = result.lowerBoundNs;
     progress.evaluations = result.evaluations;
     progress.elapsedNs = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+    if (generation && generation->feasible > 0) {
+      progress.meanNs = generation->mean;
+      progress.worstNs = generation->worst;
+    }
     params.progress(progress);
   }
 
@@ -571,9 +575,9 @@ private:
     };
     problem.mutate = [&](Candidate &candidate, Rng &rng) { space->mutate(candidate, kind, rng, vary); };
     const int64_t before = result.evaluations;
-    problem.progress = [&](int64_t objective, int64_t done) {
-      result.evaluations = before + done;
-      report(std::min(bestNs, objective));
+    problem.progress = [&](const Generation &generation) {
+      result.evaluations = before + generation.evaluations;
+      report(std::min(bestNs, generation.best), &generation);
     };
     GeneticParams genetic;
     if (kind == Mutation::Paper) {

@@ -37,7 +37,7 @@ struct Options {
   std::string scripts, machine = "v100-16gb", format = "text";
   int64_t timeNs = 60'000'000'000, rivalTimeNs = 0, evaluations = 0;
   int threads = 0;
-  bool timeGiven = false, table2 = false, unfused = false;
+  bool timeGiven = false, table2 = false, unfused = false, convergence = false;
 
   bool text() const { return format == "text"; }
 };
@@ -47,6 +47,7 @@ struct Run {
   Expected<SearchResult> result = makeError(ErrorCode::Internal, "not run");
   double seconds = 0;
   std::optional<double> secondsToPaper;
+  std::vector<SearchProgress> generations; ///< Of a genetic search.
 
   std::optional<double> fraction() const {
     if (!result)
@@ -71,6 +72,8 @@ Run runSolver(const ProblemFile &file, const Options &options, size_t solver, ui
     if (!run.secondsToPaper && paper && progress.makespanNs &&
         static_cast<double>(progress.idealNs) >= *paper * static_cast<double>(*progress.makespanNs))
       run.secondsToPaper = static_cast<double>(progress.elapsedNs) * 1e-9;
+    if (progress.meanNs)
+      run.generations.push_back(progress);
   };
   const auto begin = std::chrono::steady_clock::now();
   run.result = solveSearch({&file.graph, &file.machine, &file.costs, file.capacities, file.placement}, params);
@@ -84,6 +87,14 @@ double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 double ratio(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+std::string cell(const Json &row, const char *key, const char *format = "%.3f") {
+  if (!row.contains(key) || row[key].is_null())
+    return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, row[key].get<double>());
+  return text;
 }
 
 /// A row of figures 6 to 8. The first solver is ours and counts with its worst
@@ -140,15 +151,38 @@ Json measure(const ProblemFile &file, const TrainingCase &entry, double rate, co
   return row;
 }
 
-std::string cell(const Json &row, const char *key, const char *format = "%.3f") {
-  if (!row.contains(key) || row[key].is_null())
-    return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, row[key].get<double>());
-  return text;
+/// Rows of figure 9: generations of each genetic solver, with the first seed.
+void measureConvergence(const ProblemFile &file, const TrainingCase &entry, const Options &options, Json &rows) {
+  for (size_t solver = 0; solver < options.solvers.size(); ++solver) {
+    const Run run = runSolver(file, options, solver, options.seeds.front(), std::nullopt);
+    if (!run.result && options.text())
+      std::printf("%-16s %s: %s\n", entry.model.c_str(), options.solvers[solver].c_str(),
+                  run.result.error().message.c_str());
+    for (const SearchProgress &generation : run.generations) {
+      Json row{{"model", entry.model}, {"batch", nullptr}, {"solver", options.solvers[solver]}};
+      if (entry.batch > 0)
+        row["batch"] = entry.batch;
+      row["evaluations"] = generation.evaluations;
+      row["search_seconds"] = seconds(generation.elapsedNs);
+      row["best_seconds"] = generation.makespanNs ? Json(seconds(*generation.makespanNs)) : Json(nullptr);
+      row["mean_seconds"] = *generation.meanNs * 1e-9;
+      row["worst_seconds"] = seconds(*generation.worstNs);
+      if (options.text())
+        std::printf("%-16s %5s %-20s %8s %9s %9s %9s %9s\n", entry.model.c_str(), cell(row, "batch", "%.0f").c_str(),
+                    options.solvers[solver].c_str(), cell(row, "evaluations", "%.0f").c_str(),
+                    cell(row, "search_seconds", "%.1f").c_str(), cell(row, "best_seconds").c_str(),
+                    cell(row, "mean_seconds").c_str(), cell(row, "worst_seconds").c_str());
+      rows.push_back(std::move(row));
+    }
+  }
 }
 
 void printHeader(const Options &options) {
+  if (options.convergence) {
+    std::printf("%-16s %5s %-20s %8s %9s %9s %9s %9s\n", "model", "batch", "solver", "plans", "after, s", "best, s",
+                "mean, s", "worst, s");
+    return;
+  }
   std::printf("%-16s %5s %5s %9s %9s %8s %7s %9s %7s %6s %8s", "model", "batch", "rate", "ideal, s", "plan, s",
               "fraction", "bound", "run once", "gap, %", "paper", "reached");
   for (size_t solver = 1; solver < options.solvers.size(); ++solver)
@@ -176,6 +210,10 @@ Status measureTraining(const Options &options, Json &rows) {
       ProblemFile scaled = file;
       if (rate != 1)
         scaleComputeRate(scaled, rate);
+      if (options.convergence) {
+        measureConvergence(scaled, entry, options, rows);
+        continue;
+      }
       rows.push_back(measure(scaled, entry, rate, options));
       if (options.text())
         printRow(options, rows.back());
@@ -353,6 +391,11 @@ void addSwapCommand(CLI::App &app, Action &action) {
           ->excludes(models)
           ->excludes(problems);
   command->add_flag("--unfused", options->unfused, "of the network's own operators")->needs(table2);
+  command
+      ->add_flag("--convergence", options->convergence,
+                 "what the genetic search of each solver has alive after every generation instead")
+      ->excludes(rate)
+      ->excludes(table2);
   command->add_option("--machine", options->machine, "a preset or a machine file")->capture_default_str();
   command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
   command->add_option("--format", options->format, "text for people, json and csv for programs")

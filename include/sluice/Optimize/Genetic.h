@@ -52,6 +52,15 @@ struct GeneticParams {
   int threads = 1;
 };
 
+/// A generation: who was evaluated for it and who survived until it.
+struct Generation {
+  int64_t best = kInfeasibleObjective; ///< Of all so far; kInfeasibleObjective while none.
+  int64_t evaluations = 0;             ///< So far.
+  size_t feasible = 0;                 ///< Alive and feasible.
+  double mean = 0;                     ///< Of those.
+  int64_t worst = 0;
+};
+
 /// The problem's side. All functions are called from several threads at once.
 template <typename Individual>
 struct GeneticProblem {
@@ -60,9 +69,8 @@ struct GeneticProblem {
   /// At least one child.
   std::function<std::vector<Individual>(const Individual &, const Individual &, Rng &)> crossover;
   std::function<void(Individual &, Rng &)> mutate;
-  /// Called on the caller's thread after each generation: best objective so far
-  /// (kInfeasibleObjective while none) and evaluations. May be empty.
-  std::function<void(int64_t, int64_t)> progress;
+  /// Called on the caller's thread after each generation, before selection. May be empty.
+  std::function<void(const Generation &)> progress;
 };
 
 /// A starting individual, and its objective where that is already known.
@@ -127,8 +135,19 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
       }
     }
     ++result.generations;
-    if (problem.progress)
-      problem.progress(result.objective, result.evaluations);
+  };
+  auto report = [&](const std::vector<Member> &alive) {
+    if (!problem.progress)
+      return;
+    Generation generation{result.objective, result.evaluations};
+    for (const Member &member : alive)
+      if (member.objective != kInfeasibleObjective) {
+        ++generation.feasible;
+        generation.mean +=
+            (static_cast<double>(member.objective) - generation.mean) / static_cast<double>(generation.feasible);
+        generation.worst = std::max(generation.worst, member.objective);
+      }
+    problem.progress(generation);
   };
 
   // Elites first, then draws without replacement. Adding Gumbel noise to each
@@ -194,6 +213,7 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
     problem.mutate(members[seeds.size() + i].genes, rng);
   });
   evaluateAll(members);
+  report(members);
   select(members, root.fork(1));
 
   for (uint64_t generation = 1; !finished() && !members.empty(); ++generation) {
@@ -219,6 +239,7 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
     evaluateAll(children);
     for (Member &child : children)
       members.push_back(std::move(child));
+    report(members);
     select(members, root.fork(2 * generation + 1));
   }
   return result;

@@ -42,6 +42,9 @@ struct SearchProgress {
   int64_t lowerBoundNs = 0;
   int64_t evaluations = 0;
   int64_t elapsedNs = 0;
+  /// Of a genetic search's feasible candidates alive; empty outside one.
+  std::optional<double> meanNs;
+  std::optional<int64_t> worstNs;
 };
 
 struct SearchParams {

@@ -70,6 +70,28 @@ GeneticParams params(int64_t evaluations, int threads = 1) {
 
 } // namespace
 
+TEST_CASE("a generation says who is alive", "[genetic]") {
+  GeneticProblem<int> problem;
+  problem.evaluate = [](const int &x) { return x < 0 ? kInfeasibleObjective : int64_t(x); };
+  problem.crossover = [](const int &a, const int &b, Rng &) { return std::vector<int>{a + b}; };
+  problem.mutate = [](int &, Rng &) {};
+  std::vector<Generation> seen;
+  problem.progress = [&](const Generation &generation) { seen.push_back(generation); };
+  GeneticParams params;
+  params.population = 4;
+  params.budget.evaluations = 5;
+  solveGenetic<int>(problem, {{-1}, {4}, {6}, {20}}, params);
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].best == 4);
+  CHECK(seen[0].evaluations == 4);
+  CHECK(seen[0].feasible == 3);
+  CHECK(seen[0].mean == 10);
+  CHECK(seen[0].worst == 20);
+  // The infeasible one is gone, the first child is there.
+  CHECK(seen[1].feasible == 4);
+  CHECK(seen[1].evaluations == 5);
+}
+
 TEST_CASE("one-max is solved under either selection", "[optimize]") {
   GeneticParams p = params(20000);
   p.elites = 4;
