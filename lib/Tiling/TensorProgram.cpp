@@ -78,6 +78,9 @@ Status TensorProgram::check() const {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const ProgramTensor &tensor = tensors[i];
     isWritten[i] = !isMade(tensor.role);
+    if (tensor.shape.size() > kMostTiledDims)
+      return makeError(ErrorCode::Unsupported, "tensor '", tensor.name, "' has rank ", tensor.shape.size(),
+                       ", more than ", kMostTiledDims);
     if (tensor.elementBytes < 0 ||
         std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t extent) { return extent < 0; }))
       return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' has a negative size");
@@ -125,7 +128,7 @@ std::vector<int64_t> Mesh::coordinates(int64_t device) const {
 }
 
 Status Mesh::check() const {
-  constexpr size_t kMostAxes = 64;
+  constexpr size_t kMostAxes = 12;
   constexpr int64_t kMostDevices = 65536;
   if (axes.empty() || axes.size() > kMostAxes)
     return makeError(ErrorCode::InvalidInput, "a mesh has 1 to ", kMostAxes, " axes, not ", axes.size());
@@ -133,6 +136,9 @@ Status Mesh::check() const {
   for (const MeshAxis &axis : axes) {
     if (axis.size < 1)
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name, "' has ", axis.size, " devices, give at least 1");
+    if (!(axis.bytesPerSec > 0) || axis.latencyNs < 0)
+      return makeError(ErrorCode::InvalidInput, "axis '", axis.name,
+                       "' has links without a rate, or of negative latency");
     if (!names.insert(axis.name).second)
       return makeError(ErrorCode::InvalidInput, "two axes are named '", axis.name, "'");
   }

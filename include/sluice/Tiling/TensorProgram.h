@@ -14,6 +14,8 @@
 
 namespace sluice {
 
+inline constexpr size_t kMostTiledDims = 24;
+
 enum class TensorRole : uint8_t {
   Input,        ///< Given at each run.
   Parameter,    ///< Constant.
@@ -56,6 +58,8 @@ struct TensorProgram {
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
+  double bytesPerSec = 1e10;  ///< What a device sends to others along the axis.
+  int64_t latencyNs = 10'000; ///< Of one message.
 };
 
 /// Devices as a grid. The first axis is the outermost: its devices are joined by
@@ -66,7 +70,7 @@ struct Mesh {
   int64_t numDevices() const; ///< Saturating.
   /// The device's position along each axis.
   std::vector<int64_t> coordinates(int64_t device) const;
-  /// 1 to 64 axes of 1 to 65536 devices together; names that differ.
+  /// 1 to 12 axes of 1 to 65536 devices together; names that differ; rates above 0.
   Status check() const;
 };
 

@@ -29,11 +29,11 @@ TensorProgram product() {
                      {"w", {4, 12}, 4, TensorRole::State},
                      {"y", {8, 12}, 4, TensorRole::Output},
                      {"next", {4, 12}, 4, TensorRole::Output, TensorId(1)}};
-  ProgramOperator matmul{"matmul", {TensorId(0), TensorId(1)}, {TensorId(2)}, 768, 704};
+  ProgramOperator matmul{"matmul", {TensorId(0), TensorId(1)}, {TensorId(2)}, 768, 704, {}};
   matmul.rules = {replicatedRule(2, 1), rule("rows", {rows, whole}, rows, 8),
                   rule("columns", {whole, columns}, columns, 12),
                   rule("contraction", {columns, rows}, AxisTiling::partial(PartialKind::Sum), 4)};
-  ProgramOperator update{"update", {TensorId(1)}, {TensorId(3)}, 48, 384};
+  ProgramOperator update{"update", {TensorId(1)}, {TensorId(3)}, 48, 384, {}};
   update.rules = {replicatedRule(1, 1), rule("dim 0", {rows}, rows, 4), rule("dim 1", {columns}, columns, 12)};
   program.operators = {matmul, update};
   return program;

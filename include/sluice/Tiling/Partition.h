@@ -1,0 +1,121 @@
+//===- Partition.h - Splitting a program over devices -----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Data, model and hybrid parallelism as one search (Wang, Huang and Li: "Unifying
+// Data, Model and Hybrid Parallelism in Deep Learning via Tensor Tiling", 2018;
+// SoyBean below): a tiling of every tensor and a rule for every operator, so that
+// conversions between them cost least.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TILING_PARTITION_H
+#define SLUICE_TILING_PARTITION_H
+
+#include "sluice/Machine/Machine.h"
+#include "sluice/Optimize/Budget.h"
+#include "sluice/Tiling/Conversion.h"
+
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace sluice {
+
+/// Equal devices in a mesh.
+struct PartitionMachine {
+  Mesh mesh;
+  double flopsPerSec = 1e12;
+  double memoryBytesPerSec = 1e11;
+  int64_t launchOverheadNs = 10'000;
+  int64_t capacityBytes = std::numeric_limits<int64_t>::max(); ///< Of one device.
+};
+
+/// The first `devices` of a machine's computing devices as a mesh, an axis a prime
+/// factor, each with its slowest link; or, of a machine with one, so many shares of
+/// it. Fails where there are not so many, or they differ.
+Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
+
+/// What a conversion costs.
+enum class PartitionCost : uint8_t {
+  Paper,  ///< paperBytes
+  Ghost,  ///< ghostBytes
+  Volume, ///< Bytes sent, of the collectives.
+  Time,   ///< Nanoseconds of the collectives, and of operators by roofline.
+};
+
+/// A tensor brought from how it is held to how operators want it, or from how one
+/// makes it to how it is held. Operators that want the same share it.
+struct PlannedConversion {
+  TensorId tensor;
+  OperatorId op;         ///< The producer, or the first operator that wants it.
+  bool isResult = false; ///< Of the producer.
+  std::vector<AxisTiling> from, to;
+  std::vector<CollectiveStep> steps; ///< Halos at the end.
+};
+
+/// What a tiling amounts to.
+struct PartitionReport {
+  int64_t paperBytes = 0, ghostBytes = 0;
+  /// delta_k + 2 c_{k-1}: the first axis' ghost bytes, and those of what its parts do, as often as there are parts.
+  int64_t recursiveGhostBytes = 0;
+  int64_t bytes = 0;                          ///< Sent, by all devices.
+  std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
+  int64_t computeNs = 0, communicationNs = 0; ///< One device's, each alone.
+  /// With collectives beside the operators that do not wait for them.
+  int64_t makespanNs = 0;
+  int64_t peakBytes = 0; ///< On one device, at its worst moment.
+  std::vector<PlannedConversion> conversions;
+};
+/// Of a valid tiling. Saturating.
+PartitionReport measurePartition(const TensorProgram &program, const PartitionMachine &machine, const Tiling &tiling);
+
+struct PartitionParams {
+  std::string solver = "best"; ///< One of partitionSolverNames().
+  PartitionCost cost = PartitionCost::Time;
+  /// Of one device; tensors held and converted. By default the machine's.
+  std::optional<int64_t> memoryBytes;
+  /// Extra bytes on one device that `spartan` may spend on tensors held whole.
+  int64_t duplicationBytes = 0;
+  /// Of `best`'s searches.
+  Budget budget = {};
+  uint64_t seed = 1;
+  int threads = 1;
+};
+
+struct PartitionSolution {
+  Tiling tiling;
+  PartitionReport report;
+  /// The sum over operators of their conversions, each paying for its own.
+  int64_t chargedCost = 0;
+  bool proven = false; ///< No tiling has a lower chargedCost.
+  std::string solver;
+};
+
+/// Names solvePartition knows, the default first.
+///  best            every tiling of all axes at once where elimination takes that;
+///                  else, from each of the others' answers and from axes solved one
+///                  by one, one axis after the other given the rest, until nothing
+///                  gets better. Never worse than the others.
+///  soybean         SoyBean's k cuts, each by dynamic programming over levels of the
+///                  graph; recursive ghost bytes, whatever cost is asked for
+///  spartan         Spartan's greedy (Huang's thesis, 3.4): one split over all
+///                  devices, groups of most neighbours first
+///  data-parallel   weights whole, inputs split along their first dimension
+///  model-parallel  weights split, the batch whole
+std::vector<std::string> partitionSolverNames();
+
+/// Fails on an invalid program or mesh, an unknown solver, or where no tiling is found
+/// that keeps within the memory (only `best` looks for one). The result passes
+/// validatePartition.
+Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
+                                           const PartitionParams &params = {});
+
+/// Independent of the solvers: the tiling is valid, every conversion of the report ends
+/// as wanted, step by step, and its bytes add up; the memory suffices.
+Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
+                         const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
+
+} // namespace sluice
+
+#endif // SLUICE_TILING_PARTITION_H

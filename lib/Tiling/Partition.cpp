@@ -1,0 +1,474 @@
+//===- Partition.cpp - Solvers of partitioning ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PartitionModel.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice {
+
+Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices) {
+  std::vector<DeviceId> computing = machine.computeDevices();
+  auto have = static_cast<int64_t>(computing.size());
+  constexpr int64_t kMostShares = 64;
+  if (devices < 1 || devices > (have == 1 ? kMostShares : have))
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has ", have, " computing device",
+                     have == 1 ? "" : "s", ", not ", devices, ", give from 1 to ", have == 1 ? kMostShares : have,
+                     have == 1 ? " shares of it" : "");
+  const Device &first = machine.device(computing[0]);
+  PartitionMachine result;
+  result.flopsPerSec = first.flopsPerSec * first.speed;
+  result.memoryBytesPerSec = first.memoryBytesPerSec;
+  result.launchOverheadNs = first.launchOverheadNs;
+  result.capacityBytes = machine.memory(first.memory).capacityBytes;
+  for (int64_t i = 1; i < std::min(have, devices); ++i) {
+    const Device &other = machine.device(computing[i]);
+    if (other.flopsPerSec != first.flopsPerSec || other.memoryBytesPerSec != first.memoryBytesPerSec ||
+        other.speed != first.speed)
+      return makeError(ErrorCode::Unsupported, "devices '", first.name, "' and '", other.name, "' of machine '",
+                       machine.name, "' differ, a partition needs equal ones");
+    result.capacityBytes = std::min(result.capacityBytes, machine.memory(other.memory).capacityBytes);
+  }
+  // Of one device, shares: each has a part of it, and they meet in its memory.
+  if (have == 1 && devices > 1) {
+    auto shares = static_cast<double>(devices);
+    result.flopsPerSec /= shares;
+    result.memoryBytesPerSec /= shares;
+    if (result.capacityBytes != std::numeric_limits<int64_t>::max())
+      result.capacityBytes /= devices;
+  }
+  int64_t stride = devices;
+  for (int64_t factor = 2, left = devices; left > 1; ++factor) {
+    if (factor * factor > left)
+      factor = left;
+    for (; left % factor == 0; left /= factor) {
+      stride /= factor;
+      MeshAxis axis{concat("axis", result.mesh.axes.size()), factor};
+      axis.bytesPerSec = have == 1 ? result.memoryBytesPerSec : std::numeric_limits<double>::infinity();
+      axis.latencyNs = have == 1 ? result.launchOverheadNs : 0;
+      for (int64_t a = 0; have > 1 && a < devices; ++a)
+        for (int64_t b = a + stride; b < devices && b / (stride * factor) == a / (stride * factor); b += stride) {
+          const Device &from = machine.device(computing[a]), &to = machine.device(computing[b]);
+          LinkId link = machine.findLink(from.memory, to.memory);
+          if (!link.valid())
+            return makeError(ErrorCode::Unsupported, "devices '", from.name, "' and '", to.name, "' of machine '",
+                             machine.name, "' have no link, a partition needs one between any two");
+          axis.bytesPerSec = std::min(axis.bytesPerSec, machine.link(link).bytesPerSec);
+          axis.latencyNs = std::max(axis.latencyNs, machine.link(link).latencyNs);
+        }
+      result.mesh.axes.push_back(axis);
+    }
+  }
+  if (result.mesh.axes.empty())
+    result.mesh.axes.push_back({"axis0", 1});
+  return result;
+}
+
+std::vector<std::string> partitionSolverNames() {
+  return {"best", "soybean", "spartan", "data-parallel", "model-parallel"};
+}
+
+namespace {
+constexpr size_t kMostEntries = 400'000'000;
+
+class Partitioner {
+public:
+  Partitioner(const TensorProgram &program, const PartitionMachine &machine, const PartitionParams &params)
+      : program(program), machine(machine), params(params), model(program, machine, params.cost),
+        memoryBytes(params.memoryBytes ? *params.memoryBytes : machine.capacityBytes) {
+    for (const ProgramTensor &tensor : program.tensors)
+      if (tensor.role == TensorRole::Input && !tensor.shape.empty()) {
+        batch = tensor.shape[0];
+        break;
+      }
+  }
+
+  Expected<PartitionSolution> run() {
+    if (params.solver == "best")
+      return best();
+    Expected<Tiling> tiling = baseline(params.solver);
+    if (!tiling)
+      return propagate(tiling);
+    return finish(std::move(*tiling), params.solver, false);
+  }
+
+private:
+  Expected<Tiling> baseline(const std::string &name) {
+    if (name == "soybean")
+      return soybean();
+    if (name == "spartan")
+      return spartan();
+    return byAxes(model, name == "data-parallel" ? dataParallel() : modelParallel(), false);
+  }
+
+  PartitionSolution finish(Tiling tiling, const std::string &solver, bool proven) {
+    PartitionSolution solution;
+    solution.report = measurePartition(program, machine, tiling);
+    solution.chargedCost = model.charge(tiling);
+    solution.tiling = std::move(tiling);
+    solution.solver = solver;
+    solution.proven = proven;
+    return solution;
+  }
+
+  bool isWeight(TensorId id) const {
+    const ProgramTensor &tensor = program.tensors[id.index()];
+    return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::State || tensor.updates.valid();
+  }
+  bool hasBatch(TensorId id) const {
+    const ProgramTensor &tensor = program.tensors[id.index()];
+    return !isWeight(id) && !tensor.shape.empty() && tensor.shape[0] == batch;
+  }
+
+  PartitionModel::Filter dataParallel() const {
+    PartitionModel::Filter filter;
+    filter.tensor = [this](TensorId id, AxisTiling tiling) {
+      if (isWeight(id))
+        return tiling.isReplicated();
+      return program.tensors[id.index()].role != TensorRole::Input || !hasBatch(id) || tiling == AxisTiling::split(0);
+    };
+    return filter;
+  }
+
+  PartitionModel::Filter modelParallel() const {
+    PartitionModel::Filter filter;
+    filter.tensor = [this](TensorId id, AxisTiling tiling) {
+      if (isWeight(id))
+        return program.tensors[id.index()].shape.size() < 2 || tiling.isSplit();
+      return !hasBatch(id) || tiling != AxisTiling::split(0);
+    };
+    filter.rule = [this](OperatorId id, const TilingRule &rule) {
+      const ProgramOperator &op = program.operators[id.index()];
+      for (size_t i = 0; i < op.operands.size(); ++i)
+        if (rule.operands[i] == AxisTiling::split(0) && hasBatch(op.operands[i]))
+          return false;
+      for (size_t i = 0; i < op.results.size(); ++i)
+        if (rule.results[i] == AxisTiling::split(0) && hasBatch(op.results[i]))
+          return false;
+      return true;
+    };
+    return filter;
+  }
+
+  std::vector<uint32_t> allAxes() const {
+    std::vector<uint32_t> axes(machine.mesh.axes.size());
+    std::iota(axes.begin(), axes.end(), 0U);
+    return axes;
+  }
+
+  Expected<TilingSolution> solve(const TilingProblem &problem) const {
+    TilingParams inner;
+    inner.budget = params.budget;
+    constexpr int64_t kEvaluations = 500;
+    if (inner.budget.evaluations == std::numeric_limits<int64_t>::max())
+      inner.budget.evaluations = kEvaluations;
+    inner.seed = params.seed;
+    inner.threads = params.threads;
+    return solveTiling(problem, inner);
+  }
+
+  Error tooLarge() const {
+    return Error{ErrorCode::Unsupported,
+                 concat("the tilings of '", program.name, "' are too many to weigh, use fewer devices"),
+                 {}};
+  }
+
+  /// The axes one by one, the outermost first, each solved given those before.
+  Expected<Tiling> byAxes(PartitionModel &costs, const PartitionModel::Filter &filter, bool levels) {
+    Tiling tiling = replicatedTiling(program, machine.mesh.axes.size());
+    for (uint32_t axis : allAxes()) {
+      auto instance = costs.build({axis}, tiling, filter, levels, std::nullopt, kMostEntries);
+      if (!instance)
+        return tl::unexpected<Error>(tooLarge());
+      std::vector<uint32_t> choice;
+      if (levels) {
+        constexpr size_t kMostStates = 20'000;
+        std::vector<bool> isOperator(instance->problem.nodes.size());
+        std::fill(isOperator.begin() + static_cast<ptrdiff_t>(instance->tilings.size()), isOperator.end(), true);
+        choice = solveByLevels(instance->problem, isOperator, kMostStates);
+      } else {
+        Expected<TilingSolution> solved = solve(instance->problem);
+        if (!solved)
+          return propagate(solved);
+        choice = std::move(solved->choice);
+      }
+      tiling = costs.decode(*instance, choice);
+    }
+    return tiling;
+  }
+
+  Expected<Tiling> soybean() {
+    PartitionModel ghost(program, machine, PartitionCost::Ghost);
+    return byAxes(ghost, {}, true);
+  }
+
+  /// One split over all devices: one axis, and what holds along it along all.
+  Expected<Tiling> spartan() {
+    PartitionMachine flat = machine;
+    flat.mesh.axes = {
+        {"all", machine.mesh.numDevices(), machine.mesh.axes[0].bytesPerSec, machine.mesh.axes[0].latencyNs}};
+    PartitionModel costs(program, flat, PartitionCost::Volume);
+    auto instance = costs.build({0}, replicatedTiling(program, 1), {}, false, std::nullopt, kMostEntries);
+    if (!instance)
+      return tl::unexpected<Error>(tooLarge());
+    Tiling tiling = costs.decode(*instance, solveSpartan(instance->problem, instance->isView, params.duplicationBytes));
+    for (auto &tensor : tiling.tensors)
+      tensor.resize(machine.mesh.axes.size(), tensor[0]);
+    for (auto &rules : tiling.rules)
+      rules.resize(machine.mesh.axes.size(), rules[0]);
+    return tiling;
+  }
+
+  std::optional<int64_t> limit() const {
+    return memoryBytes == std::numeric_limits<int64_t>::max() ? std::nullopt : std::optional(memoryBytes);
+  }
+
+  int64_t valueOf(const PartitionSolution &solution) const {
+    return params.cost == PartitionCost::Time ? solution.report.makespanNs : solution.chargedCost;
+  }
+  /// Axes along which all devices of an operator do the same.
+  static int64_t redundancy(const Tiling &tiling) {
+    int64_t count = 0;
+    for (const std::vector<uint32_t> &rules : tiling.rules)
+      count += std::count(rules.begin(), rules.end(), 0U);
+    return count;
+  }
+  /// Within the memory first; of what counts bytes alone, without work done twice; then cheapest.
+  bool isBetter(const PartitionSolution &a, const PartitionSolution &b) const {
+    int64_t overA = std::max<int64_t>(0, a.report.peakBytes - memoryBytes);
+    int64_t overB = std::max<int64_t>(0, b.report.peakBytes - memoryBytes);
+    if (overA != overB)
+      return overA < overB;
+    if (params.cost != PartitionCost::Time && redundancy(a.tiling) != redundancy(b.tiling))
+      return redundancy(a.tiling) < redundancy(b.tiling);
+    return valueOf(a) < valueOf(b);
+  }
+
+  /// One subset of axes after the other, given the rest, while that gets cheaper.
+  Expected<Tiling> descend(Tiling tiling, std::optional<int64_t> memory) {
+    std::vector<std::vector<uint32_t>> subsets;
+    for (uint32_t axis : allAxes())
+      subsets.push_back({axis});
+    int64_t cost = model.charge(tiling);
+    constexpr int kMostRounds = 4;
+    for (int round = 0; round < kMostRounds; ++round) {
+      int64_t before = cost;
+      for (const std::vector<uint32_t> &axes : subsets) {
+        if (params.budget.mustStop())
+          return tiling;
+        auto instance = model.build(axes, tiling, {}, false, memory, kMostEntries);
+        if (!instance)
+          return tl::unexpected<Error>(tooLarge());
+        Expected<TilingSolution> solved = solve(instance->problem);
+        // Within the memory there may be nothing along this axis alone.
+        if (!solved && solved.error().code != ErrorCode::Infeasible)
+          return propagate(solved);
+        if (!solved)
+          continue;
+        Tiling next = model.decode(*instance, solved->choice);
+        int64_t nextCost = model.charge(next);
+        if (nextCost < cost || memory) {
+          tiling = std::move(next);
+          cost = nextCost;
+        }
+      }
+      if (cost >= before)
+        break;
+    }
+    return tiling;
+  }
+
+  Expected<PartitionSolution> best() {
+    std::vector<PartitionSolution> candidates;
+    for (const std::string &name : partitionSolverNames())
+      if (name != "best") {
+        Expected<Tiling> tiling = baseline(name);
+        if (!tiling)
+          return propagate(tiling);
+        candidates.push_back(finish(std::move(*tiling), name, false));
+      }
+    Expected<Tiling> greedy = byAxes(model, {}, false);
+    if (!greedy)
+      return propagate(greedy);
+    candidates.push_back(finish(std::move(*greedy), "axes", false));
+
+    std::optional<int64_t> memory = limit();
+    // All axes at once, where that is a matter of small tables.
+    constexpr size_t kFewEntries = 3'000'000;
+    bool proven = false;
+    if (auto instance = model.build(allAxes(), candidates[0].tiling, {}, false, memory, kFewEntries))
+      if (Expected<TilingSolution> solved = solve(instance->problem)) {
+        proven = solved->optimal();
+        candidates.push_back(finish(model.decode(*instance, solved->choice), "exact", proven));
+      }
+    if (!proven || params.cost == PartitionCost::Time) {
+      size_t starts = candidates.size();
+      for (size_t i = 0; i < starts; ++i) {
+        if (params.budget.mustStop())
+          break;
+        Expected<Tiling> tiling = descend(candidates[i].tiling, std::nullopt);
+        if (!tiling)
+          return propagate(tiling);
+        candidates.push_back(finish(std::move(*tiling), "descent", false));
+      }
+    }
+    auto pick = [&] {
+      return std::min_element(candidates.begin(), candidates.end(),
+                              [&](const auto &a, const auto &b) { return isBetter(a, b); });
+    };
+    // Copies take memory that the problem does not know of: its limit falls until they fit.
+    constexpr int kTries = 4;
+    int64_t within = memoryBytes;
+    for (int i = 0; memory && i < kTries && pick()->report.peakBytes > memoryBytes; ++i) {
+      Expected<Tiling> tiling = descend(pick()->tiling, within);
+      if (!tiling)
+        break;
+      candidates.push_back(finish(std::move(*tiling), "memory", false));
+      within = std::max<int64_t>(1, within - std::max<int64_t>(1, candidates.back().report.peakBytes - memoryBytes));
+    }
+    PartitionSolution solution = std::move(*pick());
+    if (solution.report.peakBytes > memoryBytes)
+      return makeError(ErrorCode::Infeasible, "no tiling found of '", program.name, "' on ", machine.mesh.numDevices(),
+                       " devices keeps within ", formatBytes(memoryBytes), " a device, the least found takes ",
+                       formatBytes(solution.report.peakBytes), ", use more devices or a smaller batch");
+    solution.solver = "best";
+    return solution;
+  }
+
+  const TensorProgram &program;
+  const PartitionMachine &machine;
+  const PartitionParams &params;
+  PartitionModel model;
+  int64_t memoryBytes;
+  int64_t batch = -1; ///< The first extent of the first input.
+};
+} // namespace
+
+Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
+                                           const PartitionParams &params) {
+  if (Status status = program.check(); !status)
+    return propagate(status);
+  if (Status status = machine.mesh.check(); !status)
+    return propagate(status);
+  std::vector<std::string> names = partitionSolverNames();
+  if (std::find(names.begin(), names.end(), params.solver) == names.end())
+    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of partitions, use '",
+                     names.front(), "'");
+  if (!(machine.flopsPerSec > 0) || !(machine.memoryBytesPerSec > 0) || machine.launchOverheadNs < 0)
+    return makeError(ErrorCode::InvalidInput, "devices have no rates, or negative times, of a partition's machine");
+  Expected<PartitionSolution> solution = Partitioner(program, machine, params).run();
+  if (!solution)
+    return solution;
+  bool isBest = params.solver == "best";
+  if (Status status =
+          validatePartition(program, machine, *solution,
+                            isBest ? std::optional(params.memoryBytes.value_or(machine.capacityBytes)) : std::nullopt);
+      !status)
+    return propagate(status);
+  return solution;
+}
+
+/// What a step makes of a tiling; nothing where it does not apply to it.
+static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
+  for (uint32_t axis : step.axes) {
+    if (axis >= held.size())
+      return false;
+    AxisTiling &now = held[axis];
+    switch (step.kind) {
+    case CollectiveKind::Slice:
+      if (!now.isReplicated())
+        return false;
+      now = AxisTiling::split(step.dim);
+      break;
+    case CollectiveKind::AllGather:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      now = AxisTiling::replicated();
+      break;
+    case CollectiveKind::ReduceScatter:
+      if (!now.isPartial())
+        return false;
+      now = AxisTiling::split(step.dim);
+      break;
+    case CollectiveKind::AllReduce:
+      if (!now.isPartial())
+        return false;
+      now = AxisTiling::replicated();
+      break;
+    case CollectiveKind::AllToAll:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      now = AxisTiling::split(step.splitDim);
+      break;
+    case CollectiveKind::Halo:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      break;
+    }
+    // A part of a part must lie in it: what this axis splits, no inner one does.
+    if (step.kind != CollectiveKind::Halo && now.isSplit())
+      for (size_t inner = axis + 1; inner < held.size(); ++inner)
+        if (held[inner] == now)
+          return false;
+  }
+  return true;
+}
+
+Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
+                         const PartitionSolution &solution, std::optional<int64_t> memoryBytes) {
+  if (Status status = validateTiling(program, machine.mesh, solution.tiling); !status)
+    return status;
+  int64_t bytes = 0;
+  std::vector<std::vector<std::vector<AxisTiling>>> copies(program.tensors.size());
+  std::vector<std::vector<AxisTiling>> made(program.tensors.size());
+  for (const PlannedConversion &conversion : solution.report.conversions) {
+    const ProgramTensor &tensor = program.tensors[conversion.tensor.index()];
+    auto refuse = [&](const auto &...parts) {
+      return makeError(ErrorCode::Internal, "the conversion of '", tensor.name, "' ", parts...);
+    };
+    std::vector<AxisTiling> held = conversion.from;
+    for (const CollectiveStep &step : conversion.steps) {
+      if (!apply(step, held))
+        return refuse("has a step that does not apply, ", collectiveName(step.kind));
+      if (step.bytes < 0)
+        return refuse("sends ", step.bytes, " bytes");
+      bytes = saturatingAdd(bytes, step.bytes);
+    }
+    if (held != conversion.to)
+      return refuse("does not end as it should");
+    if (conversion.isResult)
+      made[conversion.tensor.index()] = conversion.to;
+    else
+      copies[conversion.tensor.index()].push_back(conversion.to);
+  }
+  if (bytes != solution.report.bytes)
+    return makeError(ErrorCode::Internal, "the conversions send ", bytes, " bytes, not ", solution.report.bytes);
+  for (size_t i = 0; i < program.operators.size(); ++i) {
+    const ProgramOperator &op = program.operators[i];
+    for (size_t slot = 0; slot < op.operands.size(); ++slot) {
+      size_t tensor = op.operands[slot].index();
+      std::vector<AxisTiling> wanted = solution.tiling.operandTilings(program, OperatorId(i), slot);
+      if (wanted != solution.tiling.tensors[tensor] &&
+          std::find(copies[tensor].begin(), copies[tensor].end(), wanted) == copies[tensor].end())
+        return makeError(ErrorCode::Internal, "operator '", op.name, "' does not get '", program.tensors[tensor].name,
+                         "' as it wants it");
+    }
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      size_t tensor = op.results[slot].index();
+      if (solution.tiling.resultTilings(program, OperatorId(i), slot) != solution.tiling.tensors[tensor] &&
+          made[tensor] != solution.tiling.tensors[tensor])
+        return makeError(ErrorCode::Internal, "'", program.tensors[tensor].name, "' does not become as it is held");
+    }
+  }
+  if (memoryBytes && solution.report.peakBytes > *memoryBytes)
+    return makeError(ErrorCode::Internal, "the tiling takes ", solution.report.peakBytes, " bytes a device, not ",
+                     *memoryBytes);
+  return {};
+}
+
+} // namespace sluice

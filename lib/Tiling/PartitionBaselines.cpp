@@ -1,0 +1,277 @@
+//===- PartitionBaselines.cpp - SoyBean's one cut, Spartan's greedy -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PartitionModel.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+namespace sluice {
+
+namespace {
+/// A node's edges, seen from it.
+struct Incident {
+  uint32_t other = 0;
+  const TilingMatrix *matrix = nullptr;
+  bool isRow = false; ///< The node's own strategies are the rows.
+
+  int64_t cost(uint32_t own, uint32_t others) const {
+    return isRow ? matrix->costs[size_t(own) * matrix->columns + others]
+                 : matrix->costs[size_t(others) * matrix->columns + own];
+  }
+};
+
+std::vector<std::vector<Incident>> incidents(const TilingProblem &problem) {
+  std::vector<std::vector<Incident>> result(problem.nodes.size());
+  for (const TilingEdge &edge : problem.edges) {
+    result[edge.from].push_back({edge.to, &problem.matrices[edge.matrix], true});
+    result[edge.to].push_back({edge.from, &problem.matrices[edge.matrix], false});
+  }
+  return result;
+}
+
+/// Operators by their distance from the first; what it does not reach begins anew.
+std::vector<uint32_t> levelOrder(const std::vector<std::vector<Incident>> &edges, const std::vector<bool> &isOperator) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(edges.size());
+  for (uint32_t start = 0; start < edges.size(); ++start) {
+    if (!isOperator[start] || seen[start])
+      continue;
+    seen[start] = true;
+    std::vector<uint32_t> queue{start};
+    for (size_t at = 0; at < queue.size(); ++at) {
+      if (isOperator[queue[at]])
+        order.push_back(queue[at]);
+      for (const Incident &edge : edges[queue[at]])
+        if (!seen[edge.other]) {
+          seen[edge.other] = true;
+          queue.push_back(edge.other);
+        }
+    }
+  }
+  return order;
+}
+
+/// The states between two operators.
+class LevelProgram {
+public:
+  LevelProgram(const TilingProblem &problem, const std::vector<bool> &isOperator, size_t mostStates)
+      : problem(problem), edges(incidents(problem)), mostStates(mostStates) {
+    order = levelOrder(edges, isOperator);
+    left.resize(problem.nodes.size());
+    for (uint32_t op : order)
+      for (const Incident &edge : edges[op])
+        ++left[edge.other];
+  }
+
+  std::vector<uint32_t> solve() {
+    states = {{{}, 0}};
+    for (uint32_t op : order)
+      step(op);
+    std::vector<uint32_t> choice(problem.nodes.size());
+    // Tensors no operator touches.
+    for (uint32_t node = 0; node < problem.nodes.size(); ++node)
+      if (edges[node].empty())
+        choice[node] = cheapest(problem.nodes[node].costs);
+    size_t at = 0;
+    for (size_t s = history.size(); s-- > 0;) {
+      const Trace &trace = history[s][at];
+      for (size_t i = 0; i < trace.added.size(); ++i)
+        choice[introduced[s][i]] = trace.added[i];
+      at = trace.parent;
+    }
+    for (uint32_t op : order)
+      choice[op] = bestRule(op, [&](uint32_t node) { return choice[node]; }).second;
+    return choice;
+  }
+
+private:
+  struct State {
+    std::vector<uint16_t> choices; ///< Of the frontier's nodes.
+    int64_t cost;
+  };
+  struct Trace {
+    size_t parent;
+    std::vector<uint16_t> added; ///< Of the nodes this operator introduced.
+  };
+
+  static uint32_t cheapest(const std::vector<int64_t> &costs) {
+    return static_cast<uint32_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+  }
+
+  template <typename Choice>
+  std::pair<int64_t, uint32_t> bestRule(uint32_t op, Choice choiceOf) const {
+    std::pair<int64_t, uint32_t> best{std::numeric_limits<int64_t>::max(), 0};
+    for (uint32_t r = 0; r < problem.nodes[op].costs.size(); ++r) {
+      int64_t sum = problem.nodes[op].costs[r];
+      for (const Incident &edge : edges[op])
+        sum = saturatingAdd(sum, edge.cost(r, choiceOf(edge.other)));
+      if (sum < best.first)
+        best = {sum, r};
+    }
+    return best;
+  }
+
+  void step(uint32_t op) {
+    std::vector<uint32_t> added;
+    for (const Incident &edge : edges[op])
+      if (std::find(frontier.begin(), frontier.end(), edge.other) == frontier.end() &&
+          std::find(added.begin(), added.end(), edge.other) == added.end())
+        added.push_back(edge.other);
+    std::vector<uint32_t> all = frontier;
+    all.insert(all.end(), added.begin(), added.end());
+    for (const Incident &edge : edges[op])
+      --left[edge.other];
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (left[all[i]] > 0)
+        kept.push_back(i);
+    std::unordered_map<uint32_t, size_t> place;
+    for (size_t i = 0; i < all.size(); ++i)
+      place[all[i]] = i;
+
+    std::unordered_map<std::string, size_t> known;
+    std::vector<State> next;
+    std::vector<Trace> traces;
+    for (size_t s = 0; s < states.size(); ++s) {
+      std::vector<uint16_t> choices = states[s].choices;
+      choices.resize(all.size());
+      for (bool more = true; more;) {
+        int64_t cost = states[s].cost;
+        for (size_t i = frontier.size(); i < all.size(); ++i)
+          cost = saturatingAdd(cost, problem.nodes[all[i]].costs[choices[i]]);
+        cost = saturatingAdd(cost, bestRule(op, [&](uint32_t node) { return choices[place.at(node)]; }).first);
+        std::string key;
+        State state{{}, cost};
+        for (size_t i : kept) {
+          state.choices.push_back(choices[i]);
+          key.append(reinterpret_cast<const char *>(&choices[i]), sizeof choices[i]);
+        }
+        auto [entry, isNew] = known.try_emplace(std::move(key), next.size());
+        if (isNew || cost < next[entry->second].cost) {
+          if (isNew) {
+            next.emplace_back();
+            traces.emplace_back();
+          }
+          next[entry->second] = std::move(state);
+          traces[entry->second] = {s, {choices.begin() + static_cast<ptrdiff_t>(frontier.size()), choices.end()}};
+        }
+        // The next tuple of the added nodes' strategies.
+        more = false;
+        for (size_t i = frontier.size(); i < all.size() && !more; ++i) {
+          more = ++choices[i] < problem.nodes[all[i]].costs.size();
+          if (!more)
+            choices[i] = 0;
+        }
+      }
+    }
+    std::vector<size_t> rank(next.size());
+    std::iota(rank.begin(), rank.end(), size_t(0));
+    std::stable_sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return next[a].cost < next[b].cost; });
+    rank.resize(std::min(rank.size(), mostStates));
+    states.clear();
+    history.emplace_back();
+    for (size_t i : rank) {
+      states.push_back(std::move(next[i]));
+      history.back().push_back(std::move(traces[i]));
+    }
+    introduced.push_back(std::move(added));
+    frontier.clear();
+    for (size_t i : kept)
+      frontier.push_back(all[i]);
+  }
+
+  const TilingProblem &problem;
+  std::vector<std::vector<Incident>> edges;
+  size_t mostStates;
+  std::vector<uint32_t> order, frontier;
+  std::vector<size_t> left; ///< Per node: operators still to come.
+  std::vector<State> states;
+  std::vector<std::vector<Trace>> history;       ///< Per step, per state after it.
+  std::vector<std::vector<uint32_t>> introduced; ///< Per step.
+};
+
+class SpartanGreedy {
+public:
+  SpartanGreedy(const TilingProblem &problem, const std::vector<bool> &isView, int64_t duplicationBytes)
+      : problem(problem), isView(isView), edges(incidents(problem)), budget(duplicationBytes) {
+    for (const TilingNode &node : problem.nodes) {
+      std::vector<uint32_t> all(node.costs.size());
+      std::iota(all.begin(), all.end(), 0U);
+      remaining.push_back(std::move(all));
+    }
+  }
+
+  std::vector<uint32_t> solve() {
+    std::vector<uint32_t> order(problem.nodes.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return edges[a].size() > edges[b].size(); });
+    for (uint32_t node : order)
+      decide(node);
+    std::vector<uint32_t> choice;
+    for (const std::vector<uint32_t> &left : remaining)
+      choice.push_back(left[0]);
+    return choice;
+  }
+
+private:
+  void decide(uint32_t node) {
+    const std::vector<int64_t> &usages = problem.nodes[node].usages;
+    int64_t least = *std::min_element(usages.begin(), usages.end()), bestCost = 0;
+    std::optional<uint32_t> best;
+    for (uint32_t strategy : remaining[node]) {
+      if (usages[strategy] - least > budget)
+        continue;
+      int64_t cost = findCost(node, strategy, node);
+      if (!best || cost < bestCost) {
+        best = strategy;
+        bestCost = cost;
+      }
+    }
+    budget -= usages[*best] - least;
+    remaining[node] = {*best};
+  }
+
+  int64_t findCost(uint32_t node, uint32_t strategy, uint32_t from) const {
+    int64_t sum = problem.nodes[node].costs[strategy];
+    for (const Incident &edge : edges[node]) {
+      if (edge.other == from)
+        continue;
+      uint32_t cheapest = remaining[edge.other][0];
+      for (uint32_t other : remaining[edge.other])
+        if (edge.cost(strategy, other) < edge.cost(strategy, cheapest))
+          cheapest = other;
+      sum = saturatingAdd(sum, edge.cost(strategy, cheapest));
+      // A view is as its source is: what counts lies behind it.
+      if (isView[edge.other])
+        sum = saturatingAdd(sum, findCost(edge.other, cheapest, node));
+    }
+    return sum;
+  }
+
+  const TilingProblem &problem;
+  const std::vector<bool> &isView;
+  std::vector<std::vector<Incident>> edges;
+  std::vector<std::vector<uint32_t>> remaining;
+  int64_t budget;
+};
+} // namespace
+
+std::vector<uint32_t> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator,
+                                    size_t mostStates) {
+  return LevelProgram(problem, isOperator, mostStates).solve();
+}
+
+std::vector<uint32_t> solveSpartan(const TilingProblem &problem, const std::vector<bool> &isView,
+                                   int64_t duplicationBytes) {
+  return SpartanGreedy(problem, isView, duplicationBytes).solve();
+}
+
+} // namespace sluice

@@ -1,0 +1,311 @@
+//===- PartitionModel.cpp -------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PartitionModel.h"
+
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace sluice {
+
+Tiling replicatedTiling(const TensorProgram &program, size_t axes) {
+  Tiling tiling;
+  tiling.tensors.assign(program.tensors.size(), std::vector<AxisTiling>(axes));
+  tiling.rules.assign(program.operators.size(), std::vector<uint32_t>(axes));
+  return tiling;
+}
+
+PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMachine &machine, PartitionCost cost)
+    : program(program), machine(machine), cost(cost) {
+  nodeOf.assign(program.tensors.size(), ~uint32_t(0));
+  for (size_t t = 0; t < program.tensors.size(); ++t)
+    if (!program.tensors[t].updates.valid())
+      nodeOf[t] = numTensorNodes++;
+  for (size_t t = 0; t < program.tensors.size(); ++t)
+    if (program.tensors[t].updates.valid())
+      nodeOf[t] = nodeOf[program.tensors[t].updates.index()];
+  dims.resize(numTensorNodes);
+  auto note = [&](TensorId id, AxisTiling tiling) {
+    std::vector<uint32_t> &list = dims[nodeOf[id.index()]];
+    if (tiling.isSplit() && std::find(list.begin(), list.end(), tiling.dim) == list.end())
+      list.push_back(tiling.dim);
+  };
+  for (const ProgramOperator &op : program.operators)
+    for (const TilingRule &rule : op.rules) {
+      for (size_t i = 0; i < op.operands.size(); ++i)
+        note(op.operands[i], rule.operands[i]);
+      for (size_t i = 0; i < op.results.size(); ++i) {
+        note(op.results[i], rule.results[i]);
+        // Partial results may be scattered along any dimension.
+        if (rule.results[i].isPartial())
+          for (uint32_t d = 0; d < program.tensors[op.results[i].index()].shape.size(); ++d)
+            note(op.results[i], AxisTiling::split(d));
+      }
+    }
+  for (std::vector<uint32_t> &list : dims)
+    std::sort(list.begin(), list.end());
+  std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> shapes;
+  for (const ProgramTensor &tensor : program.tensors)
+    shapeOf.push_back(
+        shapes.try_emplace({tensor.shape, tensor.elementBytes}, static_cast<uint32_t>(shapes.size())).first->second);
+}
+
+/// 5 bits an axis: kMostTiledDims dimensions, three partial kinds and whole.
+static uint64_t codeOf(const std::vector<AxisTiling> &tilings) {
+  uint64_t code = 0;
+  for (AxisTiling t : tilings)
+    code = code << 5 | (t.isReplicated() ? 0
+                        : t.isSplit()    ? 1 + t.dim
+                                         : 1 + kMostTiledDims + static_cast<uint64_t>(t.reduction));
+  return code;
+}
+
+int64_t PartitionModel::convert(TensorId id, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to) {
+  if (from == to)
+    return 0;
+  auto [entry, isNew] = known[codeOf(from)].try_emplace(codeOf(to) * program.tensors.size() + shapeOf[id.index()]);
+  if (isNew)
+    entry->second = conversionCost(cost, program.tensors[id.index()], from, to, machine.mesh);
+  return entry->second;
+}
+
+int64_t PartitionModel::work(const ProgramOperator &op, const std::vector<uint32_t> &rules) const {
+  int64_t sum = cost == PartitionCost::Time ? operatorNs(op, rules, machine) : 0;
+  for (size_t slot = 0; slot < op.operands.size(); ++slot)
+    sum = saturatingAdd(
+        sum, stepsCost(cost, planHalos(op, slot, program.tensors[op.operands[slot].index()], rules, machine.mesh),
+                       machine.mesh));
+  return sum;
+}
+
+int64_t PartitionModel::pays(const ProgramOperator &op, TensorId id, const std::vector<uint32_t> &rules,
+                             const std::vector<AxisTiling> &held, std::optional<uint32_t> recursiveAxis) {
+  const ProgramTensor &tensor = program.tensors[id.index()];
+  int64_t sum = 0;
+  std::vector<std::vector<AxisTiling>> seen;
+  auto pay = [&](std::vector<AxisTiling> form, bool isResult) {
+    if (!isResult) {
+      if (std::find(seen.begin(), seen.end(), form) != seen.end())
+        return;
+      seen.push_back(form);
+    }
+    if (!recursiveAxis) {
+      sum = saturatingAdd(sum, isResult ? convert(id, form, held) : convert(id, held, form));
+      return;
+    }
+    const std::vector<AxisTiling> &from = isResult ? form : held, &to = isResult ? held : form;
+    uint32_t axis = *recursiveAxis;
+    sum = saturatingAdd(sum, ghostBytes(shapeWithin(tensor, from, to, axis, machine.mesh), tensor.elementBytes,
+                                        {from[axis]}, {to[axis]}, Mesh{{machine.mesh.axes[axis]}}));
+  };
+  auto forms = [&](const std::vector<TensorId> &slots, std::vector<AxisTiling> TilingRule::*which, bool areResults) {
+    for (size_t slot = 0; slot < slots.size(); ++slot)
+      if (slots[slot] == id) {
+        std::vector<AxisTiling> form;
+        for (uint32_t rule : rules)
+          form.push_back((op.rules[rule].*which)[slot]);
+        pay(std::move(form), areResults);
+      }
+  };
+  forms(op.operands, &TilingRule::operands, false);
+  forms(op.results, &TilingRule::results, true);
+  return sum;
+}
+
+/// All ways to give each of `axes` one of its options, the others as in `given`, that `isValid` lets be.
+template <typename T, typename Options, typename Valid>
+static std::vector<std::vector<T>> tuples(const std::vector<uint32_t> &axes, const std::vector<T> &given,
+                                          Options options, Valid isValid) {
+  std::vector<std::vector<T>> all{given};
+  for (uint32_t axis : axes) {
+    std::vector<std::vector<T>> more;
+    for (const std::vector<T> &tuple : all)
+      for (const T &option : options(axis)) {
+        more.push_back(tuple);
+        more.back()[axis] = option;
+      }
+    all = std::move(more);
+  }
+  std::vector<std::vector<T>> valid;
+  for (std::vector<T> &tuple : all)
+    if (isValid(tuple))
+      valid.push_back(std::move(tuple));
+  return valid;
+}
+
+std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<uint32_t> &axes, const Tiling &given,
+                                                              const Filter &filter, bool recursive,
+                                                              std::optional<int64_t> memoryBytes, size_t mostEntries) {
+  const Mesh &mesh = machine.mesh;
+  Instance instance;
+  TilingProblem &problem = instance.problem;
+  problem.name = program.name;
+  problem.usageLimit = memoryBytes;
+  std::vector<LiveRange> ranges = liveRanges(program);
+  instance.tilings.resize(numTensorNodes);
+  problem.nodes.resize(numTensorNodes);
+  for (uint32_t t = 0; t < program.tensors.size(); ++t) {
+    const ProgramTensor &tensor = program.tensors[t];
+    uint32_t node = nodeOf[t];
+    if (tensor.updates.valid())
+      continue;
+    auto options = [&](uint32_t) {
+      std::vector<AxisTiling> list{AxisTiling()};
+      for (uint32_t dim : dims[node])
+        list.push_back(AxisTiling::split(dim));
+      return list;
+    };
+    auto divides = [&](const std::vector<AxisTiling> &tuple) {
+      for (uint32_t dim : dims[node]) {
+        int64_t parts = 1;
+        for (size_t axis = 0; axis < tuple.size(); ++axis)
+          if (tuple[axis] == AxisTiling::split(dim))
+            parts *= mesh.axes[axis].size;
+        if (parts > 1 && (tensor.shape[dim] == 0 || tensor.shape[dim] % parts != 0))
+          return false;
+      }
+      return true;
+    };
+    auto isWanted = [&](const std::vector<AxisTiling> &tuple) {
+      return divides(tuple) && std::all_of(axes.begin(), axes.end(),
+                                           [&](uint32_t axis) { return filter.tensor(TensorId(t), tuple[axis]); });
+    };
+    std::vector<std::vector<AxisTiling>> &list = instance.tilings[node];
+    if (filter.tensor)
+      list = tuples(axes, given.tensors[t], options, isWanted);
+    if (list.empty())
+      list = tuples(axes, given.tensors[t], options, divides);
+    TilingNode &entry = problem.nodes[node];
+    entry.name = tensor.name;
+    entry.lower = ranges[t].begin;
+    entry.upper = ranges[t].end;
+    entry.costs.assign(list.size(), 0);
+    for (const std::vector<AxisTiling> &tuple : list)
+      entry.usages.push_back(partBytes(tensor, tuple, mesh));
+  }
+  instance.isView.assign(numTensorNodes, false);
+  size_t entries = 0;
+  for (uint32_t i = 0; i < program.operators.size(); ++i) {
+    const ProgramOperator &op = program.operators[i];
+    auto options = [&](uint32_t axis) {
+      std::vector<uint32_t> list;
+      for (uint32_t r = 0; r < op.rules.size(); ++r)
+        if (op.rules[r].allows(mesh.axes[axis].size))
+          list.push_back(r);
+      return list;
+    };
+    auto isAllowed = [&](const std::vector<uint32_t> &tuple) {
+      for (uint32_t rule : tuple) {
+        int64_t parts = 1;
+        for (size_t axis = 0; axis < tuple.size(); ++axis)
+          if (tuple[axis] == rule)
+            parts *= mesh.axes[axis].size;
+        if (!op.rules[rule].allows(parts))
+          return false;
+      }
+      return true;
+    };
+    std::vector<std::vector<uint32_t>> list;
+    if (filter.rule)
+      list = tuples(axes, given.rules[i], options, [&](const std::vector<uint32_t> &tuple) {
+        return isAllowed(tuple) && std::all_of(axes.begin(), axes.end(), [&](uint32_t axis) {
+                 return filter.rule(OperatorId(i), op.rules[tuple[axis]]);
+               });
+      });
+    if (list.empty())
+      list = tuples(axes, given.rules[i], options, isAllowed);
+    // What counts bytes alone must not save them by having every device do everything.
+    if (cost != PartitionCost::Time || recursive) {
+      auto whole = [&](const std::vector<uint32_t> &tuple) {
+        return std::count_if(axes.begin(), axes.end(), [&](uint32_t axis) { return tuple[axis] == 0; });
+      };
+      ptrdiff_t fewest = std::numeric_limits<ptrdiff_t>::max();
+      for (const std::vector<uint32_t> &tuple : list)
+        fewest = std::min(fewest, whole(tuple));
+      std::erase_if(list, [&](const std::vector<uint32_t> &tuple) { return whole(tuple) > fewest; });
+    }
+    TilingNode entry;
+    entry.name = op.name;
+    for (const std::vector<uint32_t> &tuple : list)
+      entry.costs.push_back(recursive ? 0 : work(op, tuple));
+    entry.usages.assign(list.size(), 0);
+    auto node = static_cast<uint32_t>(problem.nodes.size());
+    problem.nodes.push_back(std::move(entry));
+    instance.isView.push_back(op.flops == 0 && op.operands.size() == 1 && op.results.size() == 1);
+
+    std::map<uint32_t, std::vector<TensorId>> adjacent; // Node, its tensors here.
+    for (const std::vector<TensorId> *slots : {&op.operands, &op.results})
+      for (TensorId id : *slots) {
+        std::vector<TensorId> &ids = adjacent[nodeOf[id.index()]];
+        if (std::find(ids.begin(), ids.end(), id) == ids.end())
+          ids.push_back(id);
+      }
+    for (const auto &[tensorNode, ids] : adjacent) {
+      const auto &held = instance.tilings[tensorNode];
+      TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
+      entries += held.size() * list.size();
+      if (entries > mostEntries)
+        return std::nullopt;
+      matrix.costs.reserve(held.size() * list.size());
+      for (const std::vector<AxisTiling> &tuple : held)
+        for (const std::vector<uint32_t> &rules : list) {
+          int64_t sum = 0;
+          for (TensorId id : ids)
+            sum = saturatingAdd(sum, pays(op, id, rules, tuple, recursive ? std::optional(axes[0]) : std::nullopt));
+          matrix.costs.push_back(std::min(sum, kForbiddenTilingCost - 1));
+        }
+      problem.edges.push_back({tensorNode, node, static_cast<uint32_t>(problem.matrices.size())});
+      problem.matrices.push_back(std::move(matrix));
+    }
+    instance.rules.push_back(std::move(list));
+  }
+  return instance;
+}
+
+Tiling PartitionModel::decode(const Instance &instance, const std::vector<uint32_t> &choice) const {
+  Tiling tiling;
+  for (uint32_t node : nodeOf)
+    tiling.tensors.push_back(instance.tilings[node][choice[node]]);
+  for (size_t i = 0; i < program.operators.size(); ++i)
+    tiling.rules.push_back(instance.rules[i][choice[numTensorNodes + i]]);
+  return tiling;
+}
+
+std::optional<std::vector<uint32_t>> PartitionModel::encode(const Instance &instance, const Tiling &tiling) const {
+  std::vector<uint32_t> choice(numTensorNodes + program.operators.size());
+  auto find = [&](const auto &list, const auto &tuple, uint32_t node) {
+    auto at = std::find(list.begin(), list.end(), tuple);
+    choice[node] = static_cast<uint32_t>(at - list.begin());
+    return at != list.end();
+  };
+  for (size_t t = 0; t < nodeOf.size(); ++t)
+    if (!find(instance.tilings[nodeOf[t]], tiling.tensors[t], nodeOf[t]))
+      return std::nullopt;
+  for (uint32_t i = 0; i < program.operators.size(); ++i)
+    if (!find(instance.rules[i], tiling.rules[i], numTensorNodes + i))
+      return std::nullopt;
+  return choice;
+}
+
+int64_t PartitionModel::charge(const Tiling &tiling) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < program.operators.size(); ++i) {
+    const ProgramOperator &op = program.operators[i];
+    sum = saturatingAdd(sum, work(op, tiling.rules[i]));
+    std::vector<TensorId> ids;
+    for (const std::vector<TensorId> *slots : {&op.operands, &op.results})
+      for (TensorId id : *slots)
+        if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
+          ids.push_back(id);
+          sum = saturatingAdd(sum, pays(op, id, tiling.rules[i], tiling.tensors[id.index()], std::nullopt));
+        }
+  }
+  return sum;
+}
+
+} // namespace sluice
