@@ -260,7 +260,7 @@ def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods
   let hasVerifier = 1;
 }
 
-def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [EvaluateMethods, Cost]> {
+def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [ElementalMethods, EvaluateMethods, Cost]> {
   let summary = "[..., K, N] -> [..., N/block, K, block], zero-filled";
   let arguments = (ins Dataflow_Tensor:$rhs, UnitAttr:$transposed, I64Attr:$block);
   let results = (outs Dataflow_Tensor:$result);

@@ -7,6 +7,7 @@
 
 #include "ImportedProgram.h"
 #include "Parameters.h"
+#include "WeightProgram.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Exec/Exec.h"
@@ -89,7 +90,7 @@ struct Compilation::State {
   CompilerOptions options;
   std::optional<ModelFile> model;
   std::string modelName;
-  std::unique_ptr<MLIRContext> context;
+  std::shared_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
   ImportedProgram imported;
   Machine described; ///< As `--machine` has it: what a throttled link enforces.
@@ -182,7 +183,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
-  state.context = std::make_unique<MLIRContext>(registry);
+  state.context = std::make_shared<MLIRContext>(registry);
   state.context->loadAllAvailableDialects();
   ImportOptions importing;
   importing.dims = state.options.dims;
@@ -621,7 +622,7 @@ Status Compilation::State::runPhase(Phase phase) {
   return {};
 }
 
-Status Compilation::requireData() const { return state->model->requireData(); }
+Status Compilation::requireData() const { return state->model ? state->model->requireData() : Status(); }
 
 Status Compilation::run(Phase last) {
   for (auto phase = static_cast<unsigned>(*state->done) + 1; phase <= static_cast<unsigned>(last); ++phase) {
@@ -659,15 +660,54 @@ Status Compilation::link(const std::string &directory) {
     return propagate(summary);
   if (Status written = writePlanFile(directory + "/plan.json", makePlanFile(state->problem, *state->result)); !written)
     return written;
-  state->imported.decide(state->bridge.operators, graph(), state->machine, result().plan);
-  if (Status written = state->imported.write(directory, state->model->path()); !written)
-    return written;
+  if (state->model) {
+    state->imported.decide(state->bridge.operators, graph(), state->machine, result().plan);
+    if (Status written = state->imported.write(directory, state->model->path()); !written)
+      return written;
+  }
   EmissionParams emission;
   emission.threads = state->options.threads;
   if (Status compiled = compileProgram(*state->program, state->target, *summary, directory, emission); !compiled)
     return compiled;
   state->done = Phase::Link;
   return {};
+}
+
+Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
+  if (Status status = run(Phase::Exec); !status)
+    return propagate(status);
+  std::optional<WeightModule> made = buildWeightModule(state->parameterValues);
+  if (!made)
+    return std::nullopt;
+  WeightProgram program;
+  program.compilation.reset(new Compilation());
+  State &own = *program.compilation->state;
+  own.options.threads = state->options.threads;
+  own.options.searchEvaluations = 1;
+  own.options.searchTimeNs = 0;
+  own.modelName = state->modelName + "_weights";
+  own.context = state->context;
+  own.module = std::move(made->module);
+  own.target = state->target;
+  own.target.architectures.clear();
+  own.target.emulatesGrids = false;
+  Expected<Machine> host = loadMachine(own.options.machine);
+  if (!host)
+    return propagate(host);
+  own.machine = own.described = std::move(*host);
+  own.done = Phase::Differentiate;
+  const std::vector<ModelPort> ports = program.compilation->inputs();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    Expected<ElementType> type = elementTypeFromOnnx(ports[i].elementType);
+    Expected<HostTensor> tensor = type ? makeTensor(ports[i].name, *type, ports[i].shape) : propagate(type);
+    if (!tensor)
+      return propagate(tensor);
+    std::memcpy(tensor->bytes.data(), made->arguments[i].data(), made->arguments[i].size());
+    program.inputs.push_back(std::move(*tensor));
+  }
+  for (size_t weight : made->weights)
+    program.offsets.push_back(state->parameterOffsets[weight]);
+  return program;
 }
 
 Status Compilation::exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan) {

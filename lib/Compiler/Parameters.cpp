@@ -39,10 +39,10 @@ static Expected<Held> load(ElementsAttr value, Location loc) {
   return held;
 }
 
-/// The operators an expression is made of, in program order.
-static std::vector<Operation *> expressionOf(Value value) {
+std::vector<Operation *> expressionOf(ArrayRef<Value> values) {
   llvm::SetVector<Operation *> members;
-  members.insert(value.getDefiningOp());
+  for (Value value : values)
+    members.insert(value.getDefiningOp());
   for (size_t i = 0; i < members.size(); ++i)
     for (Value operand : members[i]->getOperands())
       members.insert(operand.getDefiningOp());

@@ -13,6 +13,9 @@
 
 namespace sluice {
 
+/// The operators that constant expressions are made of, in program order, each once.
+std::vector<mlir::Operation *> expressionOf(llvm::ArrayRef<mlir::Value> values);
+
 /// Evaluates constant expressions one by one and appends them to the file, in
 /// order; returns their offsets. No more than one expression's own
 /// intermediates are in memory at a time. Fails naming the node where data is

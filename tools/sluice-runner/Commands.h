@@ -16,6 +16,7 @@ namespace sluice::runner {
 using Action = std::function<Status()>;
 
 void addRunCommand(CLI::App &app, Action &action);
+void addGenerateCommand(CLI::App &app, Action &action);
 void addSimulateCommand(CLI::App &app, Action &action);
 void addRatesCommand(CLI::App &app, Action &action);
 

@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Action action;
   addRunCommand(app, action);
+  addGenerateCommand(app, action);
   addSimulateCommand(app, action);
   addRatesCommand(app, action);
   try {

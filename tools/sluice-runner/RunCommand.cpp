@@ -9,10 +9,16 @@
 #include "tools/sluice/RunSession.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace sluice::runner {
 
@@ -25,8 +31,14 @@ struct Options {
   int64_t steps = 2, repeat = 0;
 };
 
+/// Bytes of the parameter file that a result is.
+struct Weight {
+  int64_t offset = 0, bytes = 0;
+};
+
 struct KeptRun {
   bool quantized = false;
+  std::vector<Weight> weights;
   std::vector<HostTensor> inputs;
   std::map<size_t, HostTensor> references;
 };
@@ -85,6 +97,12 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
     if (!tensor)
       return propagate(tensor);
     run.references.emplace(output["index"], std::move(*tensor));
+  }
+  for (const Json &weight : json->value("weights", Json::array())) {
+    if (!weight.is_object() || !weight.value("offset", Json()).is_number_unsigned() ||
+        !weight.value("bytes", Json()).is_number_unsigned())
+      return wrong("a weight has no place");
+    run.weights.push_back({weight["offset"], weight["bytes"]});
   }
   return run;
 }
@@ -179,7 +197,72 @@ Status run(const Options &options) {
   return {};
 }
 
+/// A file's bytes, written where they are changed.
+class MappedFile {
+public:
+  static Expected<MappedFile> open(const std::string &path) {
+    MappedFile file;
+    struct stat about {};
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor >= 0 && fstat(descriptor, &about) == 0) {
+      file.bytes = about.st_size;
+      file.data = mmap(nullptr, static_cast<size_t>(file.bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    }
+    const int problem = errno;
+    if (descriptor >= 0)
+      ::close(descriptor);
+    if (file.data == MAP_FAILED)
+      return makeError(ErrorCode::Io, "cannot change '", path, "', ", std::strerror(problem));
+    return file;
+  }
+  MappedFile(MappedFile &&other) noexcept : data(std::exchange(other.data, MAP_FAILED)), bytes(other.bytes) {}
+  MappedFile &operator=(MappedFile &&) = delete;
+  ~MappedFile() {
+    if (data != MAP_FAILED)
+      munmap(data, static_cast<size_t>(bytes));
+  }
+  char *at(int64_t offset) const { return static_cast<char *>(data) + offset; }
+  int64_t size() const { return bytes; }
+
+private:
+  MappedFile() = default;
+  void *data = MAP_FAILED;
+  int64_t bytes = 0;
+};
+
+/// The weights that a copy of a kept run was written without.
+Status generate(const std::string &folder) {
+  const std::string weights = folder + "/weights";
+  Expected<RunSession> session = RunSession::open(weights + "/model", /*threads=*/0, /*trace=*/false);
+  if (!session)
+    return propagate(session);
+  const sluice_model &model = session->model();
+  Expected<KeptRun> kept = readKeptRun(weights, model);
+  if (!kept)
+    return propagate(kept);
+  const std::string path = folder + "/model/parameters.bin";
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return propagate(file);
+  std::vector<void *> outputs;
+  for (uint32_t i = 0; i < model.num_outputs; ++i) {
+    if (i >= kept->weights.size() || kept->weights[i].bytes != model.outputs[i].bytes ||
+        kept->weights[i].offset > file->size() - model.outputs[i].bytes)
+      return makeError(ErrorCode::InvalidInput, "a weight lies outside of '", path, "', '", weights,
+                       "/run.json', write the folder anew");
+    outputs.push_back(file->at(kept->weights[i].offset));
+  }
+  return session->step(kept->inputs, outputs);
+}
+
 } // namespace
+
+void addGenerateCommand(CLI::App &app, Action &action) {
+  auto folder = std::make_shared<std::string>();
+  CLI::App *command = app.add_subcommand("generate", "Compute the weights that a kept run was copied without");
+  command->add_option("FOLDER", *folder, "what `sluice run --keep` wrote")->required();
+  command->callback([folder, &action] { action = [folder] { return generate(*folder); }; });
+}
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();

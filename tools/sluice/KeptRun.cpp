@@ -17,6 +17,8 @@ namespace {
 /// A file's name and what it is to hold.
 using Files = std::vector<std::pair<std::string, std::string>>;
 
+Json emptyRun() { return {{"schema", 1}, {"quantized", false}, {"inputs", Json::array()}, {"outputs", Json::array()}}; }
+
 Status addTensor(Files &files, Json &where, const std::string &name, const HostTensor &tensor) {
   if (tensor.type == ElementType::String)
     return makeError(ErrorCode::Unsupported, "tensor '", tensor.name,
@@ -27,9 +29,46 @@ Status addTensor(Files &files, Json &where, const std::string &name, const HostT
 }
 } // namespace
 
+static Status writeRun(const std::filesystem::path &path, Compilation &compilation, const Files &files,
+                       const Json &run) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return makeError(ErrorCode::Io, "cannot make directory '", path.string(), "', ", error.message());
+  // Last of all: an older one must not vouch for new files.
+  std::filesystem::remove(path / "run.json", error);
+  if (Status status = linkToRun(compilation, (path / "model").string()); !status)
+    return status;
+  for (const auto &[name, text] : files)
+    if (Status status = writeFileAtomically((path / name).string(), text); !status)
+      return status;
+  return writeFileAtomically((path / "run.json").string(), run.dump(1) + "\n");
+}
+
+static Status keepWeights(const std::filesystem::path &path, Compilation &compilation) {
+  Expected<std::optional<WeightProgram>> program = compilation.weightProgram();
+  if (!program)
+    return propagate(program);
+  if (!*program)
+    return {};
+  Json run = emptyRun();
+  Files files;
+  for (const HostTensor &input : (*program)->inputs) {
+    Json entry;
+    if (Status status = addTensor(files, entry, concat("input_", files.size(), ".npy"), input); !status)
+      return status;
+    run["inputs"].push_back(std::move(entry));
+  }
+  const std::vector<ModelPort> outputs = (*program)->compilation->outputs();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    run["weights"].push_back({{"offset", (*program)->offsets[i]}, {"bytes", outputs[i].bytes}});
+  return writeRun(path, *(*program)->compilation, files, run);
+}
+
 Status keepRun(const std::string &folder, Compilation &compilation, std::vector<GivenInput> given,
                const std::string &expect, bool quantized) {
-  Json run = {{"schema", 1}, {"quantized", quantized}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  Json run = emptyRun();
+  run["quantized"] = quantized;
   Files files;
   const std::vector<ModelPort> inputs = compilation.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -60,19 +99,9 @@ Status keepRun(const std::string &folder, Compilation &compilation, std::vector<
       run["outputs"].push_back(std::move(entry));
     }
   }
-  const std::filesystem::path path = folder;
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error)
-    return makeError(ErrorCode::Io, "cannot make directory '", folder, "', ", error.message());
-  // Last of all: an older one must not vouch for new files.
-  std::filesystem::remove(path / "run.json", error);
-  if (Status status = linkToRun(compilation, (path / "model").string()); !status)
+  if (Status status = keepWeights(std::filesystem::path(folder) / "weights", compilation); !status)
     return status;
-  for (const auto &[name, text] : files)
-    if (Status status = writeFileAtomically((path / name).string(), text); !status)
-      return status;
-  return writeFileAtomically((path / "run.json").string(), run.dump(1) + "\n");
+  return writeRun(folder, compilation, files, run);
 }
 
 } // namespace sluice::driver

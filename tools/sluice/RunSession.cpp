@@ -58,19 +58,25 @@ Expected<RunSession> RunSession::open(const std::string &directory, int threads,
 }
 
 Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs) {
+  std::vector<void *> to;
+  for (HostTensor &output : outputs)
+    to.push_back(output.bytes.data());
+  if (Status status = step(inputs, to); !status)
+    return status;
+  // The session's text ends with its next step.
+  for (HostTensor &output : outputs)
+    ownText(output);
+  return {};
+}
+
+Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs) {
   if (interrupted)
     return makeError(ErrorCode::Interrupted, "stopped before the step was over");
   std::vector<const void *> from;
   for (const HostTensor &input : inputs)
     from.push_back(input.bytes.data());
-  std::vector<void *> to;
-  for (HostTensor &output : outputs)
-    to.push_back(output.bytes.data());
-  if (sluice_run(session.get(), from.data(), to.data()) != 0)
+  if (sluice_run(session.get(), from.data(), outputs.data()) != 0)
     return makeError(ErrorCode::InvalidInput, sluice_last_error());
-  // The session's text ends with its next step.
-  for (HostTensor &output : outputs)
-    ownText(output);
   const sluice_stats done = stats();
   if (done.bytes_in != model().planned_bytes_in || done.bytes_out != model().planned_bytes_out)
     return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,

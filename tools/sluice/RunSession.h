@@ -37,6 +37,8 @@ public:
   const sluice_model &model() const { return *sluice_describe(session.get()); }
   /// One step. Fails also where it copied other than the planned bytes.
   Status step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs);
+  /// The same into memory of the caller's, of each output's size.
+  Status step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs);
   /// The model's states, as they are between steps.
   Expected<std::vector<HostTensor>> readStates() const;
   /// Gives this session's states the values that those of the same names have in

@@ -672,6 +672,17 @@ LogicalResult PackConvWeightOp::evaluate(ArrayRef<TensorView> operands, ArrayRef
   return success();
 }
 
+/// What `read` gives, where blocks reach behind the last of `extent` positions zero.
+static Value orZero(KernelEmitter &kernel, Value position, int64_t extent, int64_t block, Type type,
+                    function_ref<Value()> read) {
+  if (extent % block == 0)
+    return read();
+  OpBuilder &b = kernel.builder();
+  Type compute = computeType(getElementTypeOrSelf(type));
+  Value inside = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::ult, position, kernel.index(extent));
+  return kernel.choose(inside, read, [&] { return emitConstant(b, kernel.loc(), compute, 0); });
+}
+
 /// At run time, where the weight is trained.
 Value PackConvWeightOp::emitElement(KernelEmitter &kernel, ValueRange at) {
   ArrayRef<int64_t> weight = shapeOf(getWeight());
@@ -685,12 +696,7 @@ Value PackConvWeightOp::emitElement(KernelEmitter &kernel, ValueRange at) {
     Value filter = kernel.add(kernel.mul(at[0], perGroup), position);
     return kernel.element(getWeight(), {filter, at[4], at[2], at[3]});
   };
-  if (perGroup % block == 0)
-    return read();
-  OpBuilder &b = kernel.builder();
-  Type compute = computeType(getType().getElementType());
-  Value inside = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::ult, position, kernel.index(perGroup));
-  return kernel.choose(inside, read, [&] { return emitConstant(b, kernel.loc(), compute, 0); });
+  return orZero(kernel, position, perGroup, block, getType(), read);
 }
 
 LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
@@ -726,4 +732,19 @@ LogicalResult PackMatmulRhsOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<
                        reinterpret_cast<T *>(results[0].data) + i * packed);
   });
   return success();
+}
+
+/// [..., N/block, K, block].
+Value PackMatmulRhsOp::emitElement(KernelEmitter &kernel, ValueRange at) {
+  const size_t batch = at.size() - 3;
+  const auto block = static_cast<int64_t>(getBlock());
+  ArrayRef<int64_t> rhs = shapeOf(getRhs());
+  const int64_t columns = getTransposed() ? rhs[batch] : rhs[batch + 1];
+  Value column = kernel.add(kernel.mul(at[batch], block), at[batch + 2]);
+  return orZero(kernel, column, columns, block, getType(), [&] {
+    SmallVector<Value> from(at.take_front(batch));
+    from.push_back(getTransposed() ? column : at[batch + 1]);
+    from.push_back(getTransposed() ? at[batch + 1] : column);
+    return kernel.element(getRhs(), from);
+  });
 }

@@ -93,6 +93,15 @@ struct ModelPort {
   int64_t bytes = 0;
 };
 
+class Compilation;
+
+/// A program for the host that computes weights of another, and what to give it.
+struct WeightProgram {
+  std::unique_ptr<Compilation> compilation; ///< To link.
+  std::vector<HostTensor> inputs;
+  std::vector<int64_t> offsets; ///< Per output: where it lies in the other's parameter file.
+};
+
 class Compilation {
 public:
   /// Opens and imports the model, and reads the machine. Fails with a
@@ -113,6 +122,10 @@ public:
   /// Runs what is left and writes the artifact directory: model.so,
   /// parameters.bin, manifest.json, model.h, plan.json. Nothing half-written.
   Status link(const std::string &directory);
+
+  /// Of the weights that constant expressions of little data define, for machines that get the parameter file without
+  /// them; absent where they are less than 1 MiB. Its results are the file's bytes, to the last.
+  Expected<std::optional<WeightProgram>> weightProgram();
 
   /// Writes the program as it was imported as an ONNX model: see Onnx/Export.h. With a plan, which must be of this
   /// model and target, its decisions become the nodes' metadata; fails naming an operator of it that is not here.

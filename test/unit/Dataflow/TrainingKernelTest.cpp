@@ -98,5 +98,16 @@ TEST_CASE("weights packed in each step", "[dataflow]") {
     add({12, 2, 3, 3}, {2, 1, 3, 3, 2, 8}, "groups = 2 : i64, block = 8 : i64", element);
     add({19, 1, 3, 3}, {3, 3, 32}, "groups = 19 : i64, block = 16 : i64, depthwise", element);
   }
+  // [..., K, N], or transposed, in blocks of N that the last is not full of.
+  auto addMatrix = [&](const std::vector<int64_t> &weight, const std::vector<int64_t> &packed, const char *how) {
+    cases.push_back({"%w: " + tensorOf(weight, "f32"), std::string("dataflow.pack_matmul_rhs %w ") + how +
+                                                           " {block = 8 : i64} : " + tensorOf(weight, "f32") + " -> " +
+                                                           tensorOf(packed, "f32")});
+  };
+  addMatrix({5, 16}, {2, 5, 8}, "");
+  addMatrix({5, 19}, {3, 5, 8}, "");
+  addMatrix({19, 5}, {3, 5, 8}, "transposed");
+  addMatrix({2, 3, 5, 9}, {2, 3, 2, 5, 8}, "");
+  addMatrix({2, 9, 5}, {2, 2, 5, 8}, "transposed");
   checkKernels(cases);
 }
