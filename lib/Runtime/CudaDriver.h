@@ -30,6 +30,7 @@ using CuFunction = struct CuFunctionTag *;
 inline constexpr CuResult kCuOutOfMemory = 2;
 /// CUdevice_attribute, CUjit_option, CUevent_flags, CUstream_flags.
 inline constexpr int kCuComputeMajor = 75, kCuComputeMinor = 76;
+inline constexpr int kCuClockKilohertz = 13, kCuMultiprocessors = 16;
 inline constexpr int kCuJitErrorLog = 5, kCuJitErrorLogBytes = 6;
 inline constexpr unsigned kCuEventNoTiming = 2, kCuStreamNonBlocking = 1;
 

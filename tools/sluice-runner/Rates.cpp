@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "lib/Runtime/CudaDriver.h"
 #include "sluice/Support/Json.h"
+#include "tools/sluice/Card.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -22,8 +22,7 @@
 
 namespace sluice::runner {
 
-using runtime::CuContext, runtime::CuDevice, runtime::CudaDriver, runtime::CuEvent, runtime::CuPointer,
-    runtime::CuResult;
+using driver::Card, runtime::CuPointer, runtime::CuResult;
 
 namespace {
 
@@ -31,98 +30,6 @@ struct Options {
   int64_t megabytes = 1024, matmul = 4096;
   std::vector<int> conv = {32, 128, 56, 128, 3};
   int repeat = 10;
-};
-
-/// The first GPU, with a context that is this thread's.
-class Card {
-public:
-  static Expected<std::unique_ptr<Card>> open() {
-    runtime::Result<const CudaDriver *> driver = runtime::cudaDriver();
-    if (!driver)
-      return makeError(ErrorCode::NotFound, driver.error());
-    auto card = std::unique_ptr<Card>(new Card(**driver));
-    const CudaDriver &cu = card->cu;
-    int major = 0, minor = 0;
-    CuResult result = cu.deviceGet(&card->device, 0);
-    if (!result)
-      result = cu.deviceGetName(card->name, sizeof card->name - 1, card->device);
-    if (!result)
-      result = cu.deviceTotalMem(&card->memoryBytes, card->device);
-    if (!result)
-      result = cu.deviceGetAttribute(&major, runtime::kCuComputeMajor, card->device);
-    if (!result)
-      result = cu.deviceGetAttribute(&minor, runtime::kCuComputeMinor, card->device);
-    CuContext context = nullptr;
-    if (!result)
-      result = cu.primaryRetain(&context, card->device);
-    card->isRetained = result == 0;
-    if (!result)
-      result = cu.setCurrent(context);
-    for (CuEvent *event : {&card->begin, &card->end})
-      if (!result)
-        result = cu.eventCreate(event, 0);
-    if (result)
-      return makeError(ErrorCode::InvalidInput, "no GPU can be used: ", cu.explain(result));
-    card->architecture = major * 10 + minor;
-    return card;
-  }
-  ~Card() {
-    for (CuPointer pointer : memory)
-      cu.memFree(pointer);
-    for (CuEvent event : {begin, end})
-      if (event)
-        cu.eventDestroy(event);
-    if (isRetained)
-      cu.primaryRelease(device);
-  }
-  Card(const Card &) = delete;
-
-  Expected<CuPointer> allocate(size_t bytes) {
-    CuPointer pointer = 0;
-    CuResult result = cu.memAlloc(&pointer, bytes);
-    if (!result) {
-      memory.push_back(pointer);
-      // A small number in every type: no NaN, and no zeros, which cards save power on.
-      result = cu.memsetAsync(pointer, 0x3c, bytes, nullptr);
-    }
-    if (result)
-      return makeError(ErrorCode::InvalidInput, "cannot have ", bytes, " bytes of the GPU's: ", cu.explain(result));
-    return pointer;
-  }
-
-  /// The least of `repeat` times of what `enqueue` puts on the default stream, after one to warm up.
-  Expected<double> seconds(int repeat, const std::function<int()> &enqueue) {
-    double least = 0;
-    for (int i = 0; i <= repeat; ++i) {
-      float milliseconds = 0;
-      CuResult result = cu.eventRecord(begin, nullptr);
-      if (!result)
-        result = enqueue();
-      if (!result)
-        result = cu.eventRecord(end, nullptr);
-      if (!result)
-        result = cu.eventSynchronize(end);
-      if (!result)
-        result = cu.eventElapsed(&milliseconds, begin, end);
-      if (result)
-        return makeError(ErrorCode::InvalidInput, "measuring failed: ", cu.explain(result));
-      if (i > 0)
-        least = i == 1 ? milliseconds * 1e-3 : std::min(least, milliseconds * 1e-3);
-    }
-    return std::max(least, 1e-9);
-  }
-
-  const CudaDriver &cu;
-  CuDevice device = 0;
-  char name[256] = {};
-  size_t memoryBytes = 0;
-  int architecture = 0;
-
-private:
-  explicit Card(const CudaDriver &cu) : cu(cu) {}
-  CuEvent begin = nullptr, end = nullptr;
-  std::vector<CuPointer> memory;
-  bool isRetained = false;
 };
 
 /// A library of NVIDIA's, by the first of its names that is there.
@@ -147,14 +54,13 @@ private:
 
 Status measureCopies(Card &card, const Options &options, Json &json) {
   const size_t bytes = std::min<size_t>(static_cast<size_t>(options.megabytes) << 20, card.memoryBytes / 4);
-  Expected<CuPointer> a = card.allocate(bytes), b = card.allocate(bytes);
-  if (!a || !b)
-    return propagate(a ? b : a);
-  Expected<double> within = card.seconds(options.repeat, [&] { return card.cu.copyWithin(*b, *a, bytes, nullptr); });
+  Expected<double> within = card.copyBytesPerSec(bytes, options.repeat);
   if (!within)
     return propagate(within);
-  // Read and written.
-  json["copyBytesPerSec"] = 2 * static_cast<double>(bytes) / *within;
+  json["copyBytesPerSec"] = *within;
+  Expected<CuPointer> a = card.allocate(bytes);
+  if (!a)
+    return propagate(a);
   const size_t part = std::min<size_t>(bytes, size_t(256) << 20);
   void *host = nullptr;
   if (CuResult result = card.cu.hostAlloc(&host, part, 0))
@@ -259,7 +165,7 @@ Status measureConv(Card &card, const Options &options, Json &json) {
 }
 
 Status measureRates(const Options &options) {
-  Expected<std::unique_ptr<Card>> card = Card::open();
+  Expected<std::unique_ptr<Card>> card = Card::open(0);
   if (!card)
     return propagate(card);
   Json json = {{"name", (*card)->name}, {"architecture", (*card)->architecture}, {"memoryBytes", (*card)->memoryBytes}};

@@ -3,11 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "Card.h"
 #include "Commands.h"
+#include "LinkProbe.h"
 #include "Options.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -79,10 +82,50 @@ Status listPresets(const Options &options) {
   return {};
 }
 
+/// This computer, with its GPUs where there is a driver.
+Expected<Machine> detect() {
+  constexpr size_t kCopyBytes = size_t(256) << 20;
+  constexpr int kRepeat = 5;
+  Machine machine = detectHost();
+  const int count = Card::count();
+  for (int i = 0; i < count; ++i) {
+    Expected<std::unique_ptr<Card>> card = Card::open(i);
+    if (!card)
+      return propagate(card);
+    const size_t bytes = std::min(kCopyBytes, (*card)->memoryBytes / 4);
+    Expected<double> rate = (*card)->copyBytesPerSec(bytes, kRepeat);
+    if (!rate)
+      return propagate(rate);
+    Device gpu;
+    gpu.name = concat("gpu", i);
+    gpu.kind = DeviceKind::Cuda;
+    gpu.memory = MemoryId(machine.memories.size());
+    gpu.flopsPerSec = (*card)->flopsPerSec();
+    gpu.memoryBytesPerSec = *rate;
+    // Contexts, code and the driver's buffers lie beside the arena.
+    constexpr double kUsable = 0.9;
+    machine.memories.push_back({gpu.name, static_cast<int64_t>(static_cast<double>((*card)->memoryBytes) * kUsable)});
+    machine.links.push_back({Machine::hostMemory(), gpu.memory});
+    machine.devices.push_back(std::move(gpu));
+  }
+  if (count > 0)
+    machine.name = count > 1 ? concat("host and ", count, " GPUs") : "host and a GPU";
+  for (size_t l = 0; l < machine.links.size(); ++l) {
+    Link &link = machine.links[l];
+    Expected<LinkMeasurement> measured = measureLink(machine, LinkId(l), kRepeat);
+    if (!measured)
+      return propagate(measured);
+    link.bytesPerSec = measured->bytesPerSec;
+    link.duplexBytesPerSec = std::clamp(measured->duplexBytesPerSec, link.bytesPerSec, 2 * link.bytesPerSec);
+    link.latencyNs = measured->latencyNs;
+  }
+  return machine;
+}
+
 Status runMachine(const Options &options) {
   if (!options.detect && options.machine.empty())
     return listPresets(options);
-  Expected<Machine> machine = options.detect ? Expected<Machine>(detectHost()) : loadMachine(options.machine);
+  Expected<Machine> machine = options.detect ? detect() : loadMachine(options.machine);
   if (!machine)
     return propagate(machine);
   if (options.format == "json")

@@ -236,7 +236,12 @@ int cuDeviceTotalMem_v2(size_t *bytes, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute == 75 ? fake().architecture / 10 : attribute == 76 ? fake().architecture % 10 : 0;
+  // Its major and minor number, multiprocessors, and kHz of their clock.
+  *value = attribute == 75   ? fake().architecture / 10
+           : attribute == 76 ? fake().architecture % 10
+           : attribute == 16 ? 10
+           : attribute == 13 ? 1'000'000
+                             : 0;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void **context, int) {
