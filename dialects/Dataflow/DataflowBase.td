@@ -21,7 +21,9 @@ def Dataflow_Dialect : Dialect {
     as such and computed in f32.
 
     The planner's decisions are discardable attributes on operators:
-    `dataflow.device` (string), `dataflow.order` (position in the schedule).
+    `dataflow.device` (string), `dataflow.order` (position in the schedule),
+    `dataflow.tiling` (how devices hold each result), `dataflow.rules` (by which
+    rule they run the operator, along each axis of their mesh).
   }];
   let cppNamespace = "::sluice::dataflow";
   let hasConstantMaterializer = 1;

@@ -187,10 +187,12 @@ private:
         return tl::unexpected<Error>(tooLarge());
       std::vector<uint32_t> choice;
       if (levels) {
-        constexpr size_t kMostStates = 20'000;
+        // As much work on a large program as on a small one.
+        constexpr size_t kWork = 100'000, kFewest = 50, kMost = 20'000;
+        size_t mostStates = std::clamp(kWork / (program.operators.size() + 1), kFewest, kMost);
         std::vector<bool> isOperator(instance->problem.nodes.size());
         std::fill(isOperator.begin() + static_cast<ptrdiff_t>(instance->tilings.size()), isOperator.end(), true);
-        choice = solveByLevels(instance->problem, isOperator, kMostStates);
+        choice = solveByLevels(instance->problem, isOperator, mostStates);
       } else {
         Expected<TilingSolution> solved = solve(instance->problem);
         if (!solved)
@@ -331,7 +333,13 @@ private:
       candidates.push_back(finish(std::move(*tiling), "memory", false));
       within = std::max<int64_t>(1, within - std::max<int64_t>(1, candidates.back().report.peakBytes - memoryBytes));
     }
+    std::vector<PartitionBaseline> baselines;
+    for (size_t i = 0; i + 1 < partitionSolverNames().size(); ++i) {
+      baselines.push_back({candidates[i].solver, candidates[i].chargedCost, candidates[i].report});
+      baselines.back().report.conversions.clear();
+    }
     PartitionSolution solution = std::move(*pick());
+    solution.baselines = std::move(baselines);
     if (solution.report.peakBytes > memoryBytes)
       return makeError(ErrorCode::Infeasible, "no tiling found of '", program.name, "' on ", machine.mesh.numDevices(),
                        " devices keeps within ", formatBytes(memoryBytes), " a device, the least found takes ",

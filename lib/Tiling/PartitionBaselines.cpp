@@ -87,7 +87,7 @@ public:
       at = trace.parent;
     }
     for (uint32_t op : order)
-      choice[op] = bestRule(op, [&](uint32_t node) { return choice[node]; }).second;
+      choice[op] = bestRule(op, [&](size_t i) { return choice[edges[op][i].other]; }).second;
     return choice;
   }
 
@@ -105,13 +105,14 @@ private:
     return static_cast<uint32_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
   }
 
+  /// `choiceOf(i)` is that of the i-th edge's other end.
   template <typename Choice>
   std::pair<int64_t, uint32_t> bestRule(uint32_t op, Choice choiceOf) const {
     std::pair<int64_t, uint32_t> best{std::numeric_limits<int64_t>::max(), 0};
     for (uint32_t r = 0; r < problem.nodes[op].costs.size(); ++r) {
       int64_t sum = problem.nodes[op].costs[r];
-      for (const Incident &edge : edges[op])
-        sum = saturatingAdd(sum, edge.cost(r, choiceOf(edge.other)));
+      for (size_t i = 0; i < edges[op].size() && sum < best.first; ++i)
+        sum = saturatingAdd(sum, edges[op][i].cost(r, choiceOf(i)));
       if (sum < best.first)
         best = {sum, r};
     }
@@ -132,9 +133,9 @@ private:
     for (size_t i = 0; i < all.size(); ++i)
       if (left[all[i]] > 0)
         kept.push_back(i);
-    std::unordered_map<uint32_t, size_t> place;
-    for (size_t i = 0; i < all.size(); ++i)
-      place[all[i]] = i;
+    std::vector<size_t> place; // Per edge.
+    for (const Incident &edge : edges[op])
+      place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
 
     std::unordered_map<std::string, size_t> known;
     std::vector<State> next;
@@ -146,7 +147,7 @@ private:
         int64_t cost = states[s].cost;
         for (size_t i = frontier.size(); i < all.size(); ++i)
           cost = saturatingAdd(cost, problem.nodes[all[i]].costs[choices[i]]);
-        cost = saturatingAdd(cost, bestRule(op, [&](uint32_t node) { return choices[place.at(node)]; }).first);
+        cost = saturatingAdd(cost, bestRule(op, [&](size_t i) { return choices[place[i]]; }).first);
         std::string key;
         State state{{}, cost};
         for (size_t i : kept) {

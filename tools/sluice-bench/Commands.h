@@ -20,6 +20,7 @@ void addOperatorsCommand(CLI::App &app, Action &action);
 void addModelsCommand(CLI::App &app, Action &action);
 void addOnnxTestsCommand(CLI::App &app, Action &action);
 void addServingCommand(CLI::App &app, Action &action);
+void addPartitionCommand(CLI::App &app, Action &action);
 void addPlacementCommand(CLI::App &app, Action &action);
 void addSimulatorCommand(CLI::App &app, Action &action);
 void addSwapCommand(CLI::App &app, Action &action);

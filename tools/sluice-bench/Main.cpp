@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   addModelsCommand(app, action);
   addOnnxTestsCommand(app, action);
   addOperatorsCommand(app, action);
+  addPartitionCommand(app, action);
   addPlacementCommand(app, action);
   try {
     app.parse(argc, argv);

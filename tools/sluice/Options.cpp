@@ -18,7 +18,7 @@
 
 namespace sluice::driver {
 
-static std::string joined(const std::vector<std::string> &names) {
+std::string joined(const std::vector<std::string> &names) {
   std::string text;
   for (const std::string &name : names)
     text += (text.empty() ? "" : ", ") + name;

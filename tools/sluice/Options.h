@@ -34,6 +34,8 @@ private:
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };
 
+/// "a, b, c", for help.
+std::string joined(const std::vector<std::string> &names);
 /// --dim; `dims` outlives the parse.
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
 /// --fix, for readFixedInputs.

@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "Options.h"
+#include "sluice/Compiler/Partitioning.h"
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Support/Units.h"
 
@@ -20,6 +21,8 @@ namespace {
 struct Options {
   std::string model, output, format = "text";
   std::string slowdown; ///< Empty: none is given.
+  int64_t devices = 0;  ///< 0: no partition.
+  std::string partitionSolver = "best", partitionCost = "time", deviceMemory;
   CompileOptions compile;
 };
 
@@ -138,10 +141,101 @@ void printPlan(const PlanFile &file) {
   baselines.print();
 }
 
+/// Of several axes, what each does: "split 0 x split 1".
+std::string tilingText(const std::vector<AxisTiling> &tilings) {
+  std::string text;
+  for (AxisTiling tiling : tilings)
+    text += (text.empty() ? "" : " x ") + tilingName(tiling);
+  return text;
+}
+
+void printPartition(const PlannedPartition &planned) {
+  const auto &[program, machine, solution, singleNs] = planned;
+  const PartitionReport &report = solution.report;
+  std::string mesh;
+  for (const MeshAxis &axis : machine.mesh.axes)
+    mesh += concat(mesh.empty() ? "" : " x ", axis.size);
+  printLine("model", concat(program.name, ", ", program.operators.size(), " operators"));
+  printLine("devices", concat(machine.mesh.numDevices(), ", as ", mesh));
+  printLine("solver", solution.solver);
+  printLine("makespan", concat(formatDuration(report.makespanNs), ", ", ratio(singleNs, report.makespanNs),
+                               " as fast as one device"));
+  printLine("computing", formatDuration(report.computeNs));
+  printLine("communicating", formatDuration(report.communicationNs));
+  printLine("memory", concat(formatBytes(report.peakBytes), " a device"));
+  printLine("sent", concat(formatBytes(report.bytes), " by all devices"));
+
+  std::cout << '\n';
+  Table solvers({"solver", "makespan", "speed-up", "sent", "ghost", "paper", "memory"});
+  auto add = [&](const std::string &name, const PartitionReport &r) {
+    solvers.add({name, formatDuration(r.makespanNs), ratio(singleNs, r.makespanNs), formatBytes(r.bytes),
+                 formatBytes(r.ghostBytes), formatBytes(r.paperBytes), formatBytes(r.peakBytes)});
+  };
+  add(solution.solver, report);
+  for (const PartitionBaseline &baseline : solution.baselines)
+    add(baseline.solver, baseline.report);
+  solvers.print();
+
+  std::cout << '\n';
+  Table collectives({"collective", "sent"});
+  for (size_t kind = 0; kind < report.bytesByCollective.size(); ++kind)
+    if (report.bytesByCollective[kind] > 0)
+      collectives.add({std::string(collectiveName(static_cast<CollectiveKind>(kind))),
+                       formatBytes(report.bytesByCollective[kind])});
+  collectives.print();
+
+  std::cout << '\n';
+  Table tensors({"tensor", "shape", "held"});
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    std::string shape;
+    for (int64_t extent : program.tensors[t].shape)
+      shape += concat(shape.empty() ? "" : "x", extent);
+    tensors.add({program.tensors[t].name, shape.empty() ? "scalar" : shape, tilingText(solution.tiling.tensors[t])});
+  }
+  tensors.print();
+}
+
+Status runPartition(const Options &options, CompilerOptions resolved) {
+  PartitionParams params;
+  params.solver = options.partitionSolver;
+  const std::map<std::string, PartitionCost> costs{{"time", PartitionCost::Time},
+                                                   {"bytes", PartitionCost::Volume},
+                                                   {"ghost", PartitionCost::Ghost},
+                                                   {"paper", PartitionCost::Paper}};
+  params.cost = costs.at(options.partitionCost);
+  if (!options.deviceMemory.empty()) {
+    Expected<int64_t> bytes = parseBytes(options.deviceMemory);
+    if (!bytes)
+      return propagate(bytes);
+    params.memoryBytes = *bytes;
+  }
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(resolved));
+  if (!compilation)
+    return propagate(compilation);
+  Expected<PlannedPartition> planned = planPartition(**compilation, options.devices, params);
+  if (!planned)
+    return propagate(planned);
+  if (!options.output.empty()) {
+    Json json = partitionToJson(planned->program, planned->machine, planned->solution);
+    if (Status status = writeFileAtomically(options.output, json.dump(1) + "\n"); !status)
+      return status;
+  }
+  if (options.format == "json") {
+    Json json = partitionSummaryToJson(planned->machine, planned->solution);
+    json["singleNs"] = planned->singleNs;
+    printJson(json);
+    return {};
+  }
+  printPartition(*planned);
+  return {};
+}
+
 Status runPlan(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
+  if (options.devices > 0)
+    return runPartition(options, std::move(*resolved));
   if (!options.slowdown.empty())
     resolved->slowdown = *parseNumber(options.slowdown);
   Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
@@ -188,6 +282,34 @@ void addPlanCommand(CLI::App &app, Action &action) {
     Expected<double> slowdown = parseNumber(text);
     return slowdown && *slowdown >= 1 ? std::string() : concat("'", text, "' is not a slowdown, write 1.1");
   });
+  constexpr const char *kPartitioning = "Partitioning";
+  CLI::Option *devices =
+      command
+          ->add_option("--devices", options->devices,
+                       "split the model over so many of the machine's devices instead: tilings and collectives")
+          ->check(CLI::PositiveNumber)
+          ->group(kPartitioning)
+          ->excludes(inference);
+  // What a plan of one program is made from is not asked for here, nor followed.
+  for (const char *name :
+       {"--plan", "--device", "--memory", "--solver", "--search-time", "--search-evals", "--profile", "--dump-problem"})
+    devices->excludes(command->get_option(name));
+  command->add_option("--partition-solver", options->partitionSolver, joined(partitionSolverNames()))
+      ->check(CLI::IsMember(partitionSolverNames()))
+      ->capture_default_str()
+      ->needs(devices)
+      ->group(kPartitioning);
+  command
+      ->add_option("--partition-cost", options->partitionCost,
+                   "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")
+      ->check(CLI::IsMember({"time", "bytes", "ghost", "paper"}))
+      ->capture_default_str()
+      ->needs(devices)
+      ->group(kPartitioning);
+  command->add_option("--device-memory", options->deviceMemory, "of one device, instead of what the machine says")
+      ->type_name("SIZE")
+      ->needs(devices)
+      ->group(kPartitioning);
   command->callback([options, &action] { action = [options] { return runPlan(*options); }; });
 }
 

@@ -14,6 +14,7 @@
 
 #include "sluice/Machine/Machine.h"
 #include "sluice/Optimize/Budget.h"
+#include "sluice/Support/Json.h"
 #include "sluice/Tiling/Conversion.h"
 
 #include <array>
@@ -83,6 +84,13 @@ struct PartitionParams {
   int threads = 1;
 };
 
+/// Another solver's answer, beside which one stands.
+struct PartitionBaseline {
+  std::string solver;
+  int64_t chargedCost = 0;
+  PartitionReport report; ///< Without its conversions.
+};
+
 struct PartitionSolution {
   Tiling tiling;
   PartitionReport report;
@@ -90,6 +98,7 @@ struct PartitionSolution {
   int64_t chargedCost = 0;
   bool proven = false; ///< No tiling has a lower chargedCost.
   std::string solver;
+  std::vector<PartitionBaseline> baselines; ///< Of `best`: each of the others.
 };
 
 /// Names solvePartition knows, the default first.
@@ -115,6 +124,16 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
 /// as wanted, step by step, and its bytes add up; the memory suffices.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
+
+/// { schema, program, solver, mesh: [{name, size}], tensors: [{name, shape, tiling}],
+/// operators: [{name, rules}], conversions: [{tensor, operator, from, to, steps:
+/// [{collective, axes, bytes}]}], summary }; a tiling is an entry an axis: "whole",
+/// "split 0", "partial sum".
+Json partitionToJson(const TensorProgram &program, const PartitionMachine &machine, const PartitionSolution &solution);
+/// The summary alone: makespan, times, bytes by collective and count, memory; of the baselines too.
+Json partitionSummaryToJson(const PartitionMachine &machine, const PartitionSolution &solution);
+/// "split 0"
+std::string tilingName(AxisTiling tiling);
 
 } // namespace sluice
 

@@ -1,0 +1,29 @@
+//===- Partitioning.h - A model split over devices --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_PARTITIONING_H
+#define SLUICE_COMPILER_PARTITIONING_H
+
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Tiling/Partition.h"
+
+namespace sluice {
+
+struct PlannedPartition {
+  TensorProgram program;
+  PartitionMachine machine;
+  PartitionSolution solution;
+  int64_t singleNs = 0; ///< The same program on one of the devices, memory not looked at.
+};
+
+/// Runs the phases up to Differentiate and splits the program over so many of the
+/// machine's devices. The decisions become attributes: `dataflow.tiling` of an
+/// operator has an entry a result, `dataflow.rules` the rule along each axis; with
+/// options().dumpPhases, partition.mlir shows them. params.seed and threads are the
+/// compilation's.
+Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, PartitionParams params);
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_PARTITIONING_H
