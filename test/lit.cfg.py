@@ -1,8 +1,8 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %scripts, %shared, %fake_cuda, %runner, %python.
-Features: shared, onnx-testdata, python-onnx, ptxas, cuda-device, fake-cuda, sanitized.
+names. Substitutions: %sluice, %models (test/models), %models_build, %mpirun, %scripts, %shared, %fake_cuda, %runner, %python.
+Features: shared, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -33,6 +33,7 @@ onnx_testdata = "/usr/share/libonnx-testdata/data"
 config.substitutions += [
     ("%sluice", os.path.join(config.tools_dir, "sluice")),
     ("%models_build", os.path.join(config.source_root, "scripts", "models", "build")),
+    ("%mpirun", os.path.join(config.source_root, "scripts", "mpirun")),
     ("%scripts", os.path.join(config.source_root, "scripts")),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%shared", shared),
@@ -57,6 +58,8 @@ if has_python_onnx():
     config.available_features.add("python-onnx")
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
+if shutil.which("mpirun") and os.path.exists(os.path.join(config.tools_dir, "..", "lib", "libsluice_mpi.so")):
+    config.available_features.add("mpi")
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("cuda-device")
 if os.path.exists(os.path.join(fake_cuda, "libcuda.so.1")):

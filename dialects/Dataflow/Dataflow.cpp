@@ -90,6 +90,18 @@ Operation *DataflowDialect::materializeConstant(OpBuilder &builder, Attribute va
   return ConstantOp::create(builder, loc, elements);
 }
 
+Attribute GroupAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> counts, strides;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseAxis = [&] {
+    return failure(parser.parseInteger(counts.emplace_back()) || parser.parseColon() ||
+                   parser.parseInteger(strides.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
+    return {};
+  return GroupAttr::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), counts, strides);
+}
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 namespace sluice::dataflow {

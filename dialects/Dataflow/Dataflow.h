@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_DATAFLOW_H
 
 #include "dialects/Dataflow/TensorView.h"
+#include "sluice/Runtime/abi.h"
 #include "sluice/Tiling/TilingRule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -38,9 +39,10 @@ llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder 
 } // namespace detail
 } // namespace sluice::dataflow
 
-#include "dialects/Dataflow/DataflowInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dataflow/DataflowAttrs.h.inc"
+
+#include "dialects/Dataflow/DataflowInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dataflow/DataflowOps.h.inc"
 
@@ -76,6 +78,14 @@ std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
 
 /// numpy's result shape; fails where extents do not agree.
 llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// The type of one of `parts` equal parts along a dimension; fails where there are none.
+llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
+/// Copies part number `part` along a dimension, of the result's type.
+void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
+/// Bytes that one of `numRanks` ranks sends to others when a collective runs. An
+/// error on the operator, and failure, where its group has ranks that are not there.
+llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);
 
 /// Operands of an operator or group whose memory its result may take: each of
 /// their elements is read just before the result's at the same place is written.

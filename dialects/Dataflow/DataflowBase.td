@@ -106,6 +106,33 @@ def Dataflow_Layout : Dataflow_Enum<"Layout", [
   Case<"channels_first", 0>, Case<"channels_last", 1>]>;
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
 
+def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
+  let mnemonic = "group";
+  let summary = "The ranks that differ along some axes of the mesh alone, in the order of their coordinates";
+  let description = [{
+    An axis is a count of ranks and the stride from one to the next; the first
+    axis is the slowest. `[2:4, 4:1]` are eight ranks, the last four behind the
+    first.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$counts, ArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// How many ranks take part.
+    int64_t size() const;
+    /// The position of `rank` in its group.
+    int64_t positionOf(int64_t rank) const;
+  }];
+}
+
+def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
+  let mnemonic = "cut";
+  let summary = "A dimension whose parts are the ranks of a group";
+  let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group);
+  let assemblyFormat = "`<` $dim `over` $group `>`";
+}
+def Dataflow_CutArrayAttr : TypedArrayAttrBase<Dataflow_CutAttr, "cuts, one after the other">;
+
 defvar Dataflow_Numbers = [
   F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64, I<2>, I<4>, UI<2>, UI<4>,
   F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];

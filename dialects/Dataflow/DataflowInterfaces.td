@@ -44,6 +44,11 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
       "::llvm::LogicalResult", "evaluate",
       (ins "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
            "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
+    InterfaceMethod<"The same on one rank of several; most operators do not depend on it.",
+      "::llvm::LogicalResult", "evaluateOnRank",
+      (ins "int64_t":$rank, "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
+           "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results), "",
+      [{ return $_op.evaluate(operands, results); }]>,
   ];
 }
 
@@ -103,6 +108,20 @@ def StringFunctionOpInterface : OpInterface<"StringFunctionOpInterface"> {
   let methods = [
     InterfaceMethod<"Which of them.", "::sluice::dataflow::StringFunction", "getStringFunction", (ins)>,
     InterfaceMethod<"What abi.h says that the function wants to know.", "::std::string", "getSettings", (ins)>,
+  ];
+}
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Runs on all ranks of a group together; its kernel is one call of the runtime.
+    Every rank issues its collectives in one order, so all run on one stream.
+  }];
+  let methods = [
+    InterfaceMethod<"Which of the runtime's.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
+    InterfaceMethod<"What abi.h says that the runtime wants to know.", "sluice_collective", "getCollective", (ins)>,
+    InterfaceMethod<"Who takes part.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
+      [{ return $_op.getGroup(); }]>,
   ];
 }
 

@@ -51,17 +51,26 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
   let hasVerifier = 1;
 }
 
-def StateOp : Dataflow_Op<"state", [AllTypesMatch<["value", "result"]>]> {
+def StateOp : Dataflow_InferredOp<"state"> {
   let summary = "A tensor that lives across steps, as it is when a step begins";
   let description = [{
     `value` is its content before the first step. The function's result that
     carries `dataflow.updates = "name"` is its content in the next; without one
-    it never changes. `trainable`: an optimizer may update it.
+    it never changes. `trainable`: an optimizer may update it. Of a state that is
+    cut, a rank has its part, and `value` is the whole.
   }];
-  let arguments = (ins StrAttr:$name, ElementsAttr:$value, UnitAttr:$trainable);
+  let arguments = (ins StrAttr:$name, ElementsAttr:$value, UnitAttr:$trainable,
+                       OptionalAttr<Dataflow_CutArrayAttr>:$cuts);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$name (`trainable` $trainable^)? attr-dict $value";
+  let assemblyFormat = "$name (`trainable` $trainable^)? (`cut` $cuts^)? attr-dict $value";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::StringAttr":$name,
+                                 "::mlir::ElementsAttr":$value, "::mlir::UnitAttr":$trainable)>];
+  let extraClassDeclaration = [{
+    /// Where the content of one rank's part, of the result's type, begins. Fails
+    /// where a resource's data is not there.
+    ::llvm::LogicalResult copyInitial(int64_t rank, char *destination);
+  }];
 }
 
 def DropoutMaskOp : Dataflow_Op<"dropout_mask", [ElementalMethods, CostOf<["getFlops"]>]> {
@@ -582,6 +591,7 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["emitKernel", "allowsPro
 
 include "dialects/Dataflow/StringOps.td"
 include "dialects/Dataflow/VisionOps.td"
+include "dialects/Dataflow/CollectiveOps.td"
 
 //===----------------------------------------------------------------------===//
 // Groups

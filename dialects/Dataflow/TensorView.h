@@ -49,6 +49,8 @@ namespace detail {
 int64_t totalElements(mlir::TypeRange types);
 int64_t totalBytes(mlir::TypeRange types);
 void emitStringKernel(mlir::Operation *op, KernelEmitter &kernel);
+void emitCollectiveKernel(mlir::Operation *op, KernelEmitter &kernel);
+int64_t collectiveWorkspace(mlir::Operation *op);
 } // namespace detail
 
 } // namespace sluice::dataflow

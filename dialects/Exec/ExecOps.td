@@ -142,6 +142,8 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     `parameter_bytes` is the parameter file's size, `state_bytes` the state
     store's. Before the first step the store's first bytes are a copy of the
     parameter file's from `state_initial` on, to its end; the others are zero.
+    Where several ranks run it, each on its own parts, `sends` says how many bytes
+    each of them sends to others in a step.
 
     ```mlir
     exec.program @mlp parameters 256 state 64 {
@@ -160,9 +162,12 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes,
-                       OptionalAttr<I64Attr>:$state_initial);
+                       OptionalAttr<I64Attr>:$state_initial, OptionalAttr<DenseI64ArrayAttr>:$sends);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `parameters` $parameter_bytes `state` $state_bytes (`initially` $state_initial^)? attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `parameters` $parameter_bytes `state` $state_bytes (`initially` $state_initial^)? (`sends` $sends^)?
+    attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameterBytes, "int64_t":$stateBytes)>];
@@ -171,6 +176,8 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     StepOp getStep();
     /// Null where nothing stays on devices between steps.
     InitOp getInit();
+    /// How many ranks run it together.
+    int64_t getNumRanks() { return getSends() ? static_cast<int64_t>(getSends()->size()) : 1; }
   }];
 }
 
@@ -214,9 +221,14 @@ def Exec_OutputOp : Exec_PortOp<"output"> { let summary = "a tensor that the cal
 
 def Exec_StateOp : Exec_Op<"state", [InProgram]> {
   let summary = "a tensor that lives across steps, at an offset in the state store";
-  let description = "Numbered in the order declared; the caller may read and write it between steps.";
-  let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type);
-  let assemblyFormat = "$tensor `at` $position `:` $type attr-dict";
+  let description = [{
+    Numbered in the order declared; the caller may read and write it between steps.
+    `cuts`, of a state that each rank has a part of: dimension, count and stride of
+    each cut of the whole, one after the other.
+  }];
+  let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type,
+                       OptionalAttr<DenseI64ArrayAttr>:$cuts);
+  let assemblyFormat = "$tensor `at` $position `:` $type (`cuts` $cuts^)? attr-dict";
 }
 
 class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {

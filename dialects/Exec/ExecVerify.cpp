@@ -508,7 +508,17 @@ LogicalResult ProgramOp::verifyRegions() {
   if (getStateInitial() &&
       (*getStateInitial() > getParameterBytes() || getParameterBytes() - *getStateInitial() > getStateBytes()))
     return emitOpError("C3: the state's first content is not within the parameter file and the state store");
+  if (getSends() && (getSends()->size() < 2 || llvm::any_of(*getSends(), [](int64_t bytes) { return bytes < 0; })))
+    return emitOpError("C3: needs at least two ranks to send, and none a negative number of bytes");
   for (StateOp state : getBody().getOps<StateOp>()) {
+    if (std::optional<ArrayRef<int64_t>> cuts = state.getCuts()) {
+      const int64_t rank =
+          isa<RankedTensorType>(state.getType()) ? cast<RankedTensorType>(state.getType()).getRank() : 0;
+      for (size_t i = 0; i < cuts->size(); i += 3)
+        if (i + 3 > cuts->size() || (*cuts)[i] < 0 || (*cuts)[i] >= rank || (*cuts)[i + 1] < 2 || (*cuts)[i + 2] < 1)
+          return state.emitOpError() << "C3: '" << state.getTensor()
+                                     << "' is not cut along its dimensions, by a count and a stride each";
+    }
     auto type = dyn_cast<RankedTensorType>(state.getType());
     std::optional<int64_t> bytes = type ? denseBytes(type) : std::nullopt;
     if (!bytes || !onnxElementType(type.getElementType()))

@@ -10,6 +10,7 @@
 #include "sluice/Support/Units.h"
 
 #include "llvm/Config/llvm-config.h"
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -32,6 +33,8 @@ struct ParameterFileWriter::Impl {
   int file = -1;
   int64_t bytes = 0;
   runtime::Sha256 hash;
+  std::vector<std::string> pieceHashes; ///< Of those that are over.
+  bool hasPieces = false;
 
   ~Impl() {
     if (file >= 0) {
@@ -74,11 +77,29 @@ Status ParameterFileWriter::write(std::span<const std::byte> data) {
   return {};
 }
 
+Status ParameterFileWriter::padTo(int64_t alignment) {
+  static constexpr std::byte kPadding[kParameterPage] = {};
+  return write({kPadding, static_cast<size_t>((alignment - impl->bytes % alignment) % alignment)});
+}
+
 Expected<int64_t> ParameterFileWriter::beginTensor() {
-  static constexpr std::byte kPadding[kArenaAlignment] = {};
-  int64_t padding = alignUp(impl->bytes) - impl->bytes;
-  if (Status written = write({kPadding, static_cast<size_t>(padding)}); !written)
-    return propagate(written);
+  if (Status padded = padTo(kArenaAlignment); !padded)
+    return propagate(padded);
+  return impl->bytes;
+}
+
+Status ParameterFileWriter::endPiece() {
+  if (Status padded = padTo(kParameterPage); !padded)
+    return padded;
+  if (impl->hasPieces)
+    impl->pieceHashes.push_back(std::exchange(impl->hash, {}).finish());
+  return {};
+}
+
+Expected<int64_t> ParameterFileWriter::beginPiece() {
+  if (Status ended = endPiece(); !ended)
+    return propagate(ended);
+  impl->hasPieces = true;
   return impl->bytes;
 }
 
@@ -93,6 +114,8 @@ Expected<int64_t> ParameterFileWriter::append(std::span<const std::byte> data) {
 
 Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
   Summary summary;
+  if (Status ended = impl->hasPieces ? endPiece() : Status(); !ended)
+    return propagate(ended);
   summary.bytes = impl->bytes;
   if (impl->bytes == 0) {
     // A file of an earlier compilation would no longer belong to the manifest.
@@ -100,7 +123,10 @@ Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
     impl.reset();
     return summary;
   }
+  for (const std::string &piece : impl->pieceHashes)
+    impl->hash.update(piece.data(), piece.size());
   summary.hash = impl->hash.finish();
+  summary.pieceHashes = std::move(impl->pieceHashes);
   int file = std::exchange(impl->file, -1);
   if (close(file) != 0 || rename(impl->temporary.c_str(), impl->path.c_str()) != 0) {
     auto failed = impl->failure();
@@ -108,6 +134,15 @@ Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
     return failed;
   }
   return summary;
+}
+
+uint32_t ParameterSection::numPieces() const { return *std::max_element(pieces.begin(), pieces.end()) + 1; }
+
+int64_t ParameterFileWriter::Summary::rankBytes() const {
+  int64_t total = sections.empty() ? bytes : 0;
+  for (const ParameterSection &section : sections)
+    total += section.bytes;
+  return total;
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +161,13 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info) {
                {"parameters", info.parameters.bytes ? kParameterFile : ""},
                {"parameter_bytes", info.parameters.bytes},
                {"parameter_hash", info.parameters.hash}};
+  if (info.numRanks > 1) {
+    json["ranks"] = info.numRanks;
+    json["piece_hashes"] = info.parameters.pieceHashes;
+    json["sections"] = Json::array();
+    for (const ParameterSection &section : info.parameters.sections)
+      json["sections"].push_back({{"bytes", section.bytes}, {"pieces", section.pieces}});
+  }
   // Names come from models, which need not be UTF-8.
   std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   return writeFileAtomically(directory + "/" + kManifestFile, text);

@@ -39,10 +39,10 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
   if (programs.size() != 1)
     return makeError(ErrorCode::Internal, "a module of ", programs.size(), " programs, compile exactly one");
   exec::ProgramOp program = programs.front();
-  if (static_cast<int64_t>(program.getParameterBytes()) != parameters.bytes)
+  if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),
-                     " bytes of parameters and the file has ", parameters.bytes);
-  ManifestInfo manifest{program.getSymName().str(), target.required, parameters};
+                     " bytes of parameters and the file has ", parameters.rankBytes());
+  ManifestInfo manifest{program.getSymName().str(), target.required, parameters, program.getNumRanks()};
   std::vector<PortInfo> inputs = describePorts<exec::InputOp>(program);
   std::vector<PortInfo> outputs = describePorts<exec::OutputOp>(program);
 

@@ -6,6 +6,7 @@
 #include "sluice/Compiler/Compilation.h"
 
 #include "ImportedProgram.h"
+#include "ModuleFile.h"
 #include "Parameters.h"
 #include "WeightProgram.h"
 #include "dialects/Dataflow/Dataflow.h"
@@ -13,6 +14,7 @@
 #include "dialects/Exec/Exec.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/PlanToExec.h"
+#include "passes/Bridge/TilingAttributes.h"
 #include "passes/Gradients.h"
 #include "passes/Passes.h"
 #include "sluice/Codegen/CompileProgram.h"
@@ -27,6 +29,7 @@
 #include "sluice/Search/ProblemJson.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/ElementType.h"
+#include "sluice/Tiling/Partition.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -42,8 +45,8 @@ using namespace mlir;
 namespace sluice {
 
 const std::vector<std::string> &phaseNames() {
-  static const std::vector<std::string> names{"import",   "simplify", "differentiate", "fuse", "place",
-                                              "schedule", "exec",     "codegen",       "link"};
+  static const std::vector<std::string> names{"import", "simplify", "differentiate", "partition", "fuse",
+                                              "place",  "schedule", "exec",          "codegen",   "link"};
   return names;
 }
 
@@ -71,9 +74,11 @@ Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text)
       known = searchSolverNames();
     else if (step == "place")
       known = placementSolverNames();
+    else if (step == "tile")
+      known = partitionSolverNames();
     else
       return makeError(ErrorCode::InvalidInput, "'", step, "' is not a step with solvers, option '--solver', use ",
-                       "search=NAME or place=NAME");
+                       "search=NAME, place=NAME or tile=NAME");
     if (std::find(known.begin(), known.end(), solver) == known.end()) {
       std::string list;
       for (const std::string &name : known)
@@ -88,7 +93,8 @@ Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text)
 
 struct Compilation::State {
   CompilerOptions options;
-  std::optional<ModelFile> model;
+  std::string modelPath;
+  std::optional<ModelFile> model; ///< Absent: a program in the dialect.
   std::string modelName;
   std::shared_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
@@ -101,8 +107,7 @@ struct Compilation::State {
   SearchProblem problem;
   std::optional<SearchResult> result;
   std::vector<TriedBudget> triedBudgets;
-  std::vector<Value> parameterValues;
-  std::vector<int64_t> parameterOffsets; ///< Per entry of parameterValues.
+  ParameterLayout parameters;
   /// The program and its kernels, from Exec on.
   OwningOpRef<ModuleOp> program;
   std::optional<Phase> done;
@@ -114,6 +119,11 @@ struct Compilation::State {
     auto name = main().getResultAttrOfType<StringAttr>(i, "dataflow.name");
     return name ? name.str() : std::string();
   }
+  /// How many run the program, each on its own parts.
+  int64_t numRanks() {
+    auto ranks = main()->getAttrOfType<IntegerAttr>(kRanksAttribute);
+    return ranks ? ranks.getInt() : 1;
+  }
   emit::VectorTarget vectorTarget() const {
     emit::VectorTarget result;
     result.lanesF32 = target.vectorLanes(32);
@@ -124,6 +134,8 @@ struct Compilation::State {
   Status runPasses(llvm::function_ref<void(OpPassManager &)> add);
   Status simplify();
   Status differentiate();
+  Status chooseTiling();
+  Status partition();
   Status fuse();
   Status buildProblem();
   bool runsGrids(const Device &device) const {
@@ -134,6 +146,7 @@ struct Compilation::State {
   Status pinToDevice();
   Status search();
   void layOutParameters(ExecBinding &binding);
+  Status countBytesSent(ExecBinding &binding);
   Status buildProgram();
   Status lowerKernels();
   Status dump(Phase phase);
@@ -174,10 +187,16 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   state.target = std::move(*target);
   if (Status chosen = state.chooseGpuTargets(); !chosen)
     return propagate(chosen);
-  Expected<ModelFile> model = ModelFile::open(modelPath);
-  if (!model)
-    return propagate(model);
-  state.model = std::move(*model);
+  if (!isModuleFile(modelPath)) {
+    Expected<ModelFile> model = ModelFile::open(modelPath);
+    if (!model)
+      return propagate(model);
+    state.model = std::move(*model);
+  } else if (!state.options.dims.values.empty() || !state.options.fixedInputs.empty()) {
+    return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
+                     "' are as it is written, options '--dim' and '--fix', leave them out");
+  }
+  state.modelPath = modelPath;
   state.modelName = nameOf(modelPath);
 
   DialectRegistry registry;
@@ -197,7 +216,8 @@ Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &mo
   };
   if (const std::optional<TrainingOptions> &training = state.options.training)
     importing.training = TrainingImport{training->trainable, training->seed};
-  Expected<OwningOpRef<ModuleOp>> module = importModel(*state.context, *state.model, importing);
+  Expected<OwningOpRef<ModuleOp>> module =
+      state.model ? importModel(*state.context, *state.model, importing) : readModuleFile(*state.context, modelPath);
   if (!module)
     return propagate(module);
   state.module = std::move(*module);
@@ -271,7 +291,7 @@ Status Compilation::State::differentiate() {
   const TrainingOptions &training = *options.training;
   auto weights = main().getBody().getOps<dataflow::StateOp>();
   if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
-    return makeError(ErrorCode::InvalidInput, "model '", model->path(), "' has no weights to train",
+    return makeError(ErrorCode::InvalidInput, "model '", modelPath, "' has no weights to train",
                      training.trainable.empty() ? "" : concat(", none is called '", training.trainable, "'"),
                      ", give a pattern of initializers' whole names, option '--trainable'");
   TrainPassOptions pass;
@@ -289,6 +309,70 @@ Status Compilation::State::differentiate() {
   pass.weightDecay = training.weightDecay;
   return runPasses([&](OpPassManager &manager) {
     manager.addPass(createTrainPass(pass));
+    manager.addPass(createSimplifyPass());
+  });
+}
+
+/// What a machine is to the rank that runs on its first device.
+static Machine machineOfRank(const Machine &machine) {
+  const DeviceId own = machine.computeDevices().front();
+  Machine result = machine;
+  result.memories.clear(), result.devices.clear(), result.links.clear();
+  std::vector<MemoryId> kept(machine.memories.size());
+  for (size_t i = 0; i < machine.memories.size(); ++i)
+    if (MemoryId(i) == Machine::hostMemory() || MemoryId(i) == machine.device(own).memory) {
+      kept[i] = MemoryId(result.memories.size());
+      result.memories.push_back(machine.memories[i]);
+    }
+  for (size_t i = 0; i < machine.devices.size(); ++i)
+    if (Device device = machine.devices[i]; DeviceId(i) == own || !device.computes)
+      if (device.memory = kept[device.memory.index()]; device.memory.valid())
+        result.devices.push_back(std::move(device));
+  for (Link link : machine.links) {
+    link.a = kept[link.a.index()], link.b = kept[link.b.index()];
+    if (link.a.valid() && link.b.valid())
+      result.links.push_back(link);
+  }
+  return result;
+}
+
+/// How each tensor is held on the devices, and each operator runs there, as attributes.
+Status Compilation::State::chooseTiling() {
+  if (main()->hasAttr(kMeshAttribute) || main()->hasAttr(kRanksAttribute))
+    return makeError(ErrorCode::InvalidInput, "'", modelPath,
+                     "' says itself how it is split, option '--devices', leave it out");
+  Expected<BridgedProgram> bridged = buildTensorProgram(main());
+  if (!bridged)
+    return propagate(bridged);
+  Expected<PartitionMachine> split = partitionMachine(machine, options.devices);
+  if (!split)
+    return propagate(split);
+  PartitionParams params;
+  if (auto it = options.solvers.find("tile"); it != options.solvers.end())
+    params.solver = it->second;
+  params.seed = options.seed;
+  params.threads = options.threads;
+  params.budget.interrupt = options.interrupt;
+  if (options.searchEvaluations > 0)
+    params.budget.evaluations = options.searchEvaluations;
+  else
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.searchTimeNs);
+  Expected<PartitionSolution> solution = solvePartition(bridged->program, *split, params);
+  if (!solution)
+    return propagate(solution);
+  annotateTiling(main(), *bridged, {split->mesh, std::move(solution->tiling)});
+  machine = described = machineOfRank(machine);
+  return {};
+}
+
+/// To the program that each rank runs on its own parts.
+Status Compilation::State::partition() {
+  if (Status chosen = options.devices > 1 ? chooseTiling() : Status(); !chosen)
+    return chosen;
+  if (!main()->hasAttr(kMeshAttribute))
+    return {};
+  return runPasses([&](OpPassManager &manager) {
+    manager.addPass(createPartitionPass());
     manager.addPass(createSimplifyPass());
   });
 }
@@ -330,7 +414,8 @@ Status Compilation::State::chooseGpuTargets() {
   return {};
 }
 
-/// What reads or writes text, or is no grid for a device that runs grids alone, runs where the host's memory is.
+/// What reads or writes text, is no grid for a device that runs grids alone, or exchanges data with other ranks, runs
+/// where the host's memory is.
 Status Compilation::State::pinToHost() {
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto host = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
@@ -339,7 +424,13 @@ Status Compilation::State::pinToHost() {
   for (size_t i = 0; i < bridge.operators.size(); ++i) {
     Operation *op = bridge.operators[i];
     std::string why;
-    if (dataflow::usesStrings(op)) {
+    auto where = host;
+    if (isa<dataflow::CollectiveOpInterface>(op)) {
+      why = "exchanges data with other ranks, from the host's memory";
+      // All on one device: ranks exchange in the order of its stream.
+      if (host == devices.end())
+        where = llvm::find_if(devices, [&](DeviceId id) { return !runsGrids(machine.device(id)); });
+    } else if (dataflow::usesStrings(op)) {
       why = "works on strings, which stay in the host's memory";
     } else if (hasGrids) {
       auto [entry, isNew] = problems.try_emplace(kernelKey(op, bridge.operandSlots[i]));
@@ -349,12 +440,12 @@ Status Compilation::State::pinToHost() {
     }
     if (why.empty())
       continue;
-    if (host == devices.end())
+    if (where == devices.end())
       return makeError(ErrorCode::Unsupported, "operator '", bridge.graph.operators()[i].name, "' ", why,
                        ", and no device of machine '", machine.name,
                        "' computes there, compile for 'host' or let the machine's CPU compute");
     problem.placement.resize(bridge.operators.size());
-    problem.placement[i] = *host;
+    problem.placement[i] = *where;
   }
   return {};
 }
@@ -479,44 +570,70 @@ static std::vector<unsigned> outputIndices(func::FuncOp function) {
   return indices;
 }
 
-/// Parameters follow each other in the file, as ParameterFileWriter lays them;
-/// behind them the first contents of states, as they lie in the state store.
-/// States that begin as zeros come last there and take no file.
+/// Parameters follow each other in a rank's view of the file; behind them the
+/// first contents of states, as they lie in the state store. States that begin as
+/// zeros come last there and take no file. What the same ranks share lies together.
 void Compilation::State::layOutParameters(ExecBinding &binding) {
-  int64_t fileEnd = 0, storeEnd = 0;
+  const int64_t ranks = numRanks();
   binding.homeOffsets.assign(bridge.graph.numTensors(), 0);
-  auto append = [&](Value value, int64_t bytes) {
-    fileEnd = alignUp(fileEnd);
-    parameterValues.push_back(value);
-    parameterOffsets.push_back(fileEnd);
-    fileEnd += bytes;
-    return parameterOffsets.back();
-  };
-  auto begins = [&](size_t i, bool asZeros) {
+  enum class Part { None, Parameter, State, ZeroState };
+  auto partOf = [&](size_t i) {
+    if (bridge.graph.tensors()[i].kind == TensorKind::Parameter)
+      return Part::Parameter;
     auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>();
-    auto splat = held ? dyn_cast<SplatElementsAttr>(held.getValue()) : SplatElementsAttr();
+    if (!held)
+      return Part::None;
+    auto splat = dyn_cast<SplatElementsAttr>(held.getValue());
     bool isZero = splat && splat.getSplatValue<Attribute>() == OpBuilder(held).getZeroAttr(splat.getElementType());
-    return held && isZero == asZeros;
+    return isZero ? Part::ZeroState : Part::State;
   };
-  const auto tensors = bridge.graph.tensors();
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].kind == TensorKind::Parameter)
-      binding.homeOffsets[i] = append(bridge.values[i], tensors[i].bytes);
-  for (bool asZeros : {false, true})
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      if (!begins(i, asZeros))
-        continue;
-      storeEnd = alignUp(storeEnd);
-      binding.homeOffsets[i] = storeEnd;
-      storeEnd += tensors[i].bytes;
-      if (asZeros)
-        continue;
-      int64_t offset = append(bridge.values[i], tensors[i].bytes);
+  std::map<std::vector<uint32_t>, std::vector<size_t>> shared[2];
+  std::vector<size_t> zeros;
+  for (size_t i = 0; i < bridge.values.size(); ++i)
+    if (Part part = partOf(i); part == Part::ZeroState)
+      zeros.push_back(i);
+    else if (part != Part::None)
+      shared[part == Part::State][ranks > 1 ? differentValues(bridge.values[i], ranks) : std::vector<uint32_t>()]
+          .push_back(i);
+  for (const auto &[pieces, tensors] : shared[0])
+    for (size_t i : tensors)
+      binding.homeOffsets[i] = parameters.append(bridge.values[i], pieces);
+  for (const auto &[pieces, tensors] : shared[1])
+    for (size_t i : tensors) {
+      const int64_t offset = parameters.append(bridge.values[i], pieces);
       if (binding.stateInitial < 0)
         binding.stateInitial = offset;
+      binding.homeOffsets[i] = offset - binding.stateInitial;
     }
-  binding.parameterBytes = fileEnd;
-  binding.stateBytes = storeEnd;
+  parameters.finish();
+  binding.parameterBytes = parameters.bytes;
+  binding.stateBytes = binding.stateInitial < 0 ? 0 : parameters.bytes - binding.stateInitial;
+  for (size_t i : zeros) {
+    binding.homeOffsets[i] = alignUp(binding.stateBytes);
+    binding.stateBytes = binding.homeOffsets[i] + bridge.graph.tensors()[i].bytes;
+  }
+}
+
+/// What each rank sends to others in a step.
+Status Compilation::State::countBytesSent(ExecBinding &binding) {
+  const int64_t ranks = numRanks();
+  if (ranks > 1)
+    binding.bytesSent.assign(static_cast<size_t>(ranks), 0);
+  for (const Command &command : result->plan.commands) {
+    Operation *op = command.kind == CommandKind::Launch ? bridge.operators[command.op.index()] : nullptr;
+    if (!op || !isa<dataflow::CollectiveOpInterface>(op))
+      continue;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      FailureOr<int64_t> bytes = dataflow::bytesSent(op, rank, ranks);
+      if (failed(bytes))
+        return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,
+                         "' runs on ranks that are not there, the program has ", ranks, ", attribute '",
+                         kRanksAttribute, "'");
+      if (ranks > 1)
+        binding.bytesSent[static_cast<size_t>(rank)] += *bytes;
+    }
+  }
+  return {};
 }
 
 /// Kernels, one for each distinct operator, and the exec program.
@@ -546,6 +663,8 @@ Status Compilation::State::buildProgram() {
     binding.kernels.push_back(entry->second);
   }
   layOutParameters(binding);
+  if (Status counted = countBytesSent(binding); !counted)
+    return counted;
   auto describe = [&](TensorId id, std::string name, Type type) {
     return ExecBinding::Port{id, std::move(name), cast<RankedTensorType>(type)};
   };
@@ -560,8 +679,13 @@ Status Compilation::State::buildProgram() {
   for (auto [id, index] : llvm::zip(bridge.outputs, outputIndices(main())))
     binding.outputs.push_back(describe(id, outputName(index), main().getResultTypes()[index]));
   for (size_t i = 0; i < bridge.graph.numTensors(); ++i)
-    if (auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>())
+    if (auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>()) {
       binding.states.push_back(describe(TensorId(i), held.getName().str(), held.getType()));
+      if (std::optional<ArrayAttr> cuts = held.getCuts())
+        for (auto cut : cuts->getAsRange<dataflow::CutAttr>())
+          for (auto [count, stride] : llvm::zip(cut.getGroup().getCounts(), cut.getGroup().getStrides()))
+            llvm::append_values(binding.states.back().cuts, cut.getDim(), count, stride);
+    }
   OpBuilder builder = OpBuilder::atBlockEnd(program->getBody());
   Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, described, result->plan, binding);
   if (!built)
@@ -608,6 +732,8 @@ Status Compilation::State::runPhase(Phase phase) {
     return simplify();
   case Phase::Differentiate:
     return differentiate();
+  case Phase::Partition:
+    return partition();
   case Phase::Fuse:
     return fuse();
   case Phase::Place:
@@ -650,19 +776,17 @@ Status Compilation::link(const std::string &directory) {
   Expected<ParameterFileWriter> writer = ParameterFileWriter::create(directory + "/" + kParameterFile);
   if (!writer)
     return propagate(writer);
-  Expected<std::vector<int64_t>> offsets = writeParameters(state->parameterValues, *writer);
-  if (!offsets)
-    return propagate(offsets);
-  if (*offsets != state->parameterOffsets)
-    return makeError(ErrorCode::Internal, "parameters lie elsewhere in the file than the program reads them");
+  if (Status written = writeParameters(state->parameters, *writer); !written)
+    return written;
   Expected<ParameterFileWriter::Summary> summary = writer->finish();
   if (!summary)
     return propagate(summary);
+  summary->sections = state->parameters.sections;
   if (Status written = writePlanFile(directory + "/plan.json", makePlanFile(state->problem, *state->result)); !written)
     return written;
-  if (state->model) {
+  if (!state->modelPath.empty()) {
     state->imported.decide(state->bridge.operators, graph(), state->machine, result().plan);
-    if (Status written = state->imported.write(directory, state->model->path()); !written)
+    if (Status written = state->imported.write(directory, state->modelPath); !written)
       return written;
   }
   EmissionParams emission;
@@ -676,7 +800,10 @@ Status Compilation::link(const std::string &directory) {
 Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
   if (Status status = run(Phase::Exec); !status)
     return propagate(status);
-  std::optional<WeightModule> made = buildWeightModule(state->parameterValues);
+  // Of several ranks each has its own: nobody reads the file whole.
+  std::optional<WeightModule> made;
+  if (state->numRanks() == 1)
+    made = buildWeightModule(state->parameters.values);
   if (!made)
     return std::nullopt;
   WeightProgram program;
@@ -706,7 +833,7 @@ Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
     program.inputs.push_back(std::move(*tensor));
   }
   for (size_t weight : made->weights)
-    program.offsets.push_back(state->parameterOffsets[weight]);
+    program.offsets.push_back(state->parameters.offsets[weight]);
   return program;
 }
 
@@ -722,7 +849,7 @@ Status Compilation::exportModel(const std::string &path, const ExportOptions &op
       planned.push_back(operators.lookup(op.name));
       if (!planned.back())
         return makeError(ErrorCode::InvalidInput, "the plan's operator '", op.name, "' is not in model '",
-                         state->model->path(), "', give the model, the --dim and the --target that the plan is for");
+                         state->modelPath, "', give the model, the --dim and the --target that the plan is for");
     }
     state->imported.decide(planned, plan->problem.graph, plan->problem.machine, plan->plan);
   }

@@ -7,8 +7,12 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "passes/Bridge/GraphBridge.h"
+#include "sluice/Support/Units.h"
 
 #include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+#include <map>
 
 using namespace mlir;
 
@@ -26,15 +30,19 @@ struct Held {
 } // namespace
 
 /// The data of a constant, or of a state before the first step.
-static Expected<Held> load(ElementsAttr value, Location loc) {
+static Expected<Held> load(Operation *op, int64_t rank) {
+  auto state = dyn_cast<StateOp>(op);
+  const bool isCut = state && state.getCuts();
+  ElementsAttr value = state ? state.getValue() : cast<ConstantOp>(op).getValue();
   Held held;
   bool isSplat;
-  if (getConstantBytes(value, held.view, isSplat) && !isSplat)
+  if (!isCut && getConstantBytes(value, held.view, isSplat) && !isSplat)
     return held;
-  held.storage.resize(tensorBytes(value.getType()));
-  held.view = {cast<RankedTensorType>(value.getType()), held.storage.data()};
-  if (failed(copyConstant(value, held.storage.data())))
-    return makeError(ErrorCode::InvalidInput, "the data of weight '", nodeName(loc),
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  held.storage.resize(tensorBytes(type));
+  held.view = {type, held.storage.data()};
+  if (failed(isCut ? state.copyInitial(rank, held.storage.data()) : copyConstant(value, held.storage.data())))
+    return makeError(ErrorCode::InvalidInput, "the data of weight '", nodeName(op->getLoc()),
                      "' is missing, supply the model's external data");
   return held;
 }
@@ -51,7 +59,8 @@ std::vector<Operation *> expressionOf(ArrayRef<Value> values) {
   return order;
 }
 
-static Expected<Held> evaluate(Value value) {
+/// What one rank has.
+static Expected<Held> evaluate(Value value, int64_t rank) {
   llvm::DenseMap<Value, Held> values;
   std::vector<Operation *> members = expressionOf(value);
   llvm::DenseMap<Value, unsigned> uses;
@@ -59,9 +68,8 @@ static Expected<Held> evaluate(Value value) {
     for (Value operand : op->getOperands())
       ++uses[operand];
   for (Operation *op : members) {
-    auto constant = dyn_cast<ConstantOp>(op);
-    if (auto state = dyn_cast<StateOp>(op); state || constant) {
-      Expected<Held> held = load(state ? state.getValue() : constant.getValue(), op->getLoc());
+    if (isa<ConstantOp, StateOp>(op)) {
+      Expected<Held> held = load(op, rank);
       if (!held)
         return held;
       held->usesLeft = uses[op->getResult(0)];
@@ -80,7 +88,7 @@ static Expected<Held> evaluate(Value value) {
       made[i].usesLeft = uses[result];
       results.push_back({type, made[i].storage.data()});
     }
-    if (failed(cast<EvaluateOpInterface>(op).evaluate(operands, results)))
+    if (failed(cast<EvaluateOpInterface>(op).evaluateOnRank(rank, operands, results)))
       return makeError(ErrorCode::InvalidInput, "constant '", nodeName(op->getLoc()), "' (",
                        op->getName().getStringRef().str(), ") cannot be computed, check its operands' values");
     for (auto [result, held] : llvm::zip(op->getResults(), made))
@@ -92,19 +100,89 @@ static Expected<Held> evaluate(Value value) {
   return std::move(values[value]);
 }
 
-Expected<std::vector<int64_t>> writeParameters(ArrayRef<Value> values, ParameterFileWriter &writer) {
-  std::vector<int64_t> offsets;
-  for (Value value : values) {
-    Expected<Held> held = evaluate(value);
-    if (!held)
-      return propagate(held);
-    auto size = static_cast<size_t>(tensorBytes(value.getType()));
-    Expected<int64_t> offset = writer.append(std::as_bytes(std::span<const char>(held->view.data, size)));
-    if (!offset)
-      return propagate(offset);
-    offsets.push_back(*offset);
+std::vector<uint32_t> differentValues(Value value, int64_t numRanks) {
+  llvm::SetVector<GroupAttr> groups;
+  for (Operation *op : expressionOf(value)) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+      groups.insert(collective.getRankGroup());
+    if (auto state = dyn_cast<StateOp>(op); state && state.getCuts())
+      for (auto cut : state.getCuts()->getAsRange<CutAttr>())
+        groups.insert(cut.getGroup());
   }
-  return offsets;
+  std::map<std::vector<int64_t>, uint32_t> known;
+  std::vector<uint32_t> numbers;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    std::vector<int64_t> positions;
+    for (GroupAttr group : groups)
+      positions.push_back(group.positionOf(rank));
+    numbers.push_back(known.emplace(std::move(positions), static_cast<uint32_t>(known.size())).first->second);
+  }
+  return numbers;
+}
+
+int64_t ParameterLayout::append(Value value, const std::vector<uint32_t> &pieces) {
+  if (!pieces.empty()) {
+    if (sections.empty() || sections.back().pieces != pieces) {
+      endSection();
+      sections.push_back({bytes, pieces});
+    }
+    sectionOf.push_back(sections.size() - 1);
+  }
+  bytes = alignUp(bytes);
+  values.push_back(value);
+  offsets.push_back(bytes);
+  bytes += tensorBytes(value.getType());
+  return offsets.back();
+}
+
+/// Until it ends, a section's size is where it began.
+void ParameterLayout::endSection() {
+  if (sections.empty())
+    return;
+  bytes = (bytes + kParameterPage - 1) / kParameterPage * kParameterPage;
+  sections.back().bytes = bytes - sections.back().bytes;
+}
+
+void ParameterLayout::finish() { endSection(); }
+
+static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFileWriter &writer) {
+  Expected<Held> held = evaluate(value, rank);
+  if (!held)
+    return propagate(held);
+  auto size = static_cast<size_t>(tensorBytes(value.getType()));
+  Expected<int64_t> offset = writer.append(std::as_bytes(std::span<const char>(held->view.data, size)));
+  if (!offset)
+    return propagate(offset);
+  if (*offset != wanted)
+    return makeError(ErrorCode::Internal, "a parameter lies elsewhere in the file than the program reads it");
+  return {};
+}
+
+Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer) {
+  if (layout.sections.empty()) {
+    for (auto [value, offset] : llvm::zip(layout.values, layout.offsets))
+      if (Status written = writeValue(value, 0, offset, writer); !written)
+        return written;
+    return {};
+  }
+  size_t begin = 0;
+  for (size_t s = 0; s < layout.sections.size(); ++s) {
+    const ParameterSection &section = layout.sections[s];
+    const size_t end = std::upper_bound(layout.sectionOf.begin(), layout.sectionOf.end(), s) - layout.sectionOf.begin();
+    for (uint32_t piece = 0; piece < section.numPieces(); ++piece) {
+      const int64_t rank = std::find(section.pieces.begin(), section.pieces.end(), piece) - section.pieces.begin();
+      Expected<int64_t> base = writer.beginPiece();
+      if (!base)
+        return propagate(base);
+      for (size_t i = begin; i < end; ++i)
+        if (Status written =
+                writeValue(layout.values[i], rank, *base + layout.offsets[i] - layout.offsets[begin], writer);
+            !written)
+          return written;
+    }
+    begin = end;
+  }
+  return {};
 }
 
 } // namespace sluice

@@ -6,6 +6,7 @@
 #include "CpuFeatures.h"
 #include "Sha256.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -84,6 +85,71 @@ bool isHash(const std::string &text) {
 
 } // namespace
 
+int64_t Manifest::rankBytes() const {
+  int64_t total = sections.empty() ? parameterBytes : 0;
+  for (const ManifestSection &section : sections)
+    total += section.bytes;
+  return total;
+}
+
+Status checkRanks(const std::string &model, uint32_t wanted, const sluice_communicator *given) {
+  const uint32_t numRanks = given ? given->num_ranks : 1;
+  if (wanted != numRanks)
+    return failure("model '", model, "' is for ", wanted, wanted > 1 ? " ranks" : " rank", " and runs on ", numRanks,
+                   ", start as many");
+  return {};
+}
+
+/// What a manifest says of ranks; nothing of one that runs alone.
+static Status parseRanks(const nlohmann::json &json, const std::string &origin, Manifest &manifest) {
+  constexpr int64_t kMostRanks = 1 << 20, kPage = 4096;
+  auto bad = [&](const char *what) { return failure("'", origin, "' has ", what, ", compile the model again"); };
+  auto found = json.find("ranks");
+  if (found == json.end())
+    return {};
+  auto numberIn = [](const nlohmann::json &value, int64_t least, int64_t most) {
+    return value.is_number_integer() && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
+  };
+  if (!numberIn(*found, 2, kMostRanks))
+    return bad("no number of ranks");
+  manifest.numRanks = found->get<uint32_t>();
+  auto sections = json.find("sections"), hashes = json.find("piece_hashes");
+  if (sections == json.end() || !sections->is_array() || hashes == json.end() || !hashes->is_array())
+    return bad("no sections of parameters for its ranks");
+  int64_t bytes = 0, numPieces = 0;
+  for (const nlohmann::json &entry : *sections) {
+    const bool isWhole = entry.is_object() && entry.contains("bytes") && entry.contains("pieces") &&
+                         numberIn(entry["bytes"], 1, manifest.parameterBytes) && entry["pieces"].is_array() &&
+                         entry["pieces"].size() == manifest.numRanks;
+    if (!isWhole)
+      return bad("a section of parameters without its size or its ranks' pieces");
+    ManifestSection &section = manifest.sections.emplace_back();
+    section.bytes = entry["bytes"].get<int64_t>();
+    for (const nlohmann::json &piece : entry["pieces"]) {
+      if (!numberIn(piece, 0, section.numPieces))
+        return bad("a section of parameters whose pieces are not numbered");
+      section.pieces.push_back(piece.get<uint32_t>());
+      section.numPieces = std::max(section.numPieces, section.pieces.back() + 1);
+    }
+    if (section.bytes % kPage != 0 || section.bytes > (manifest.parameterBytes - bytes) / section.numPieces)
+      return bad("sections of parameters that are not its file");
+    bytes += section.bytes * section.numPieces;
+    numPieces += section.numPieces;
+  }
+  if (bytes != manifest.parameterBytes || static_cast<int64_t>(hashes->size()) != numPieces)
+    return bad("sections of parameters that are not its file");
+  Sha256 all;
+  for (const nlohmann::json &hash : *hashes) {
+    if (!hash.is_string() || !isHash(hash.get<std::string>()))
+      return bad("a piece of parameters without its SHA-256");
+    manifest.pieceHashes.push_back(hash.get<std::string>());
+    all.update(manifest.pieceHashes.back().data(), manifest.pieceHashes.back().size());
+  }
+  if (bytes > 0 && all.finish() != manifest.parameterHash)
+    return bad("another parameter hash than its pieces'");
+  return {};
+}
+
 Result<Manifest> parseManifest(const std::string &text, const std::string &origin) {
   auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
@@ -134,6 +200,8 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
   if (manifest.parameterBytes > 0 && !isHash(manifest.parameterHash))
     return failure("'", origin, "' has parameter hash '", manifest.parameterHash,
                    "', which is no SHA-256, compile the model again");
+  if (Status status = parseRanks(json, origin, manifest); !status)
+    return tl::unexpected(status.error());
   return manifest;
 }
 
@@ -148,7 +216,48 @@ Artifact::~Artifact() {
     dlclose(library);
 }
 
-Result<Artifact> Artifact::open(const std::string &directory, bool verify) {
+/// Maps the parameters, a rank's pieces one behind the other, and hashes them.
+Status Artifact::map(const Manifest &manifest, const std::string &path, bool verify, uint32_t rank) {
+  File file(path);
+  int64_t bytes = file.size();
+  if (bytes < 0)
+    return cannotRead(path);
+  if (bytes != manifest.parameterBytes)
+    return failure("'", path, "' has ", bytes, " bytes and its manifest says ", manifest.parameterBytes,
+                   ", compile the model again");
+  const int64_t own = manifest.rankBytes();
+  const bool isPieces = !manifest.sections.empty();
+  auto at = [&](int64_t offset) { return static_cast<char *>(mapping) + offset; };
+  void *whole = mmap(nullptr, static_cast<size_t>(own), isPieces ? PROT_NONE : PROT_READ,
+                     isPieces ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, isPieces ? -1 : file.fd, 0);
+  if (whole == MAP_FAILED)
+    return failure("cannot map '", path, "': ", std::strerror(errno));
+  mapping = whole, mapped = own;
+  verify |= own <= kAlwaysHashedBytes;
+  auto check = [&](const void *data, int64_t size, const std::string &hash) -> Status {
+    if (verify && sha256Hex(data, static_cast<size_t>(size)) != hash)
+      return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
+    return {};
+  };
+  if (!isPieces)
+    return check(mapping, own, manifest.parameterHash);
+  int64_t filled = 0, begin = 0;
+  size_t firstHash = 0;
+  for (const ManifestSection &section : manifest.sections) {
+    const uint32_t piece = section.pieces[rank];
+    if (mmap(at(filled), static_cast<size_t>(section.bytes), PROT_READ, MAP_PRIVATE | MAP_FIXED, file.fd,
+             begin + piece * section.bytes) == MAP_FAILED)
+      return failure("cannot map '", path, "': ", std::strerror(errno));
+    if (Status status = check(at(filled), section.bytes, manifest.pieceHashes[firstHash + piece]); !status)
+      return status;
+    filled += section.bytes;
+    begin += section.bytes * section.numPieces;
+    firstHash += section.numPieces;
+  }
+  return {};
+}
+
+Result<Artifact> Artifact::open(const std::string &directory, bool verify, const sluice_communicator *communicator) {
   std::string manifestPath = directory + "/manifest.json";
   Result<std::string> text = readSmallFile(manifestPath);
   if (!text)
@@ -158,25 +267,15 @@ Result<Artifact> Artifact::open(const std::string &directory, bool verify) {
     return tl::unexpected(manifest.error());
   if (Status status = checkCpuFeatures(manifest->cpuFeatures); !status)
     return tl::unexpected(status.error());
+  if (Status status = checkRanks(manifest->name, manifest->numRanks, communicator); !status)
+    return tl::unexpected(status.error());
 
   Artifact artifact;
-  if (manifest->parameterBytes > 0) {
-    std::string path = directory + "/" + manifest->parameters;
-    File file(path);
-    int64_t bytes = file.size();
-    if (bytes < 0)
-      return cannotRead(path);
-    if (bytes != manifest->parameterBytes)
-      return failure("'", path, "' has ", bytes, " bytes and its manifest says ", manifest->parameterBytes,
-                     ", compile the model again");
-    void *mapping = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_PRIVATE, file.fd, 0);
-    if (mapping == MAP_FAILED)
-      return failure("cannot map '", path, "': ", std::strerror(errno));
-    artifact.mapping = mapping, artifact.mapped = bytes;
-    if ((verify || bytes <= kAlwaysHashedBytes) &&
-        sha256Hex(mapping, static_cast<size_t>(bytes)) != manifest->parameterHash)
-      return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
-  }
+  if (manifest->parameterBytes > 0)
+    if (Status status = artifact.map(*manifest, directory + "/" + manifest->parameters, verify,
+                                     communicator ? communicator->rank : 0);
+        !status)
+      return tl::unexpected(status.error());
 
   // With a slash, so that it is never looked for in the library path.
   std::string path = directory + "/" + manifest->model;
@@ -192,7 +291,8 @@ Result<Artifact> Artifact::open(const std::string &directory, bool verify) {
   artifact.source = get();
   const sluice_model *model = artifact.source;
   if (!model || model->size < sizeof(sluice_model) || model->abi_major != manifest->abiMajor ||
-      !model->parameter_hash || model->parameter_bytes != manifest->parameterBytes ||
+      !model->parameter_hash || model->parameter_bytes != manifest->rankBytes() ||
+      std::max(model->num_ranks, 1u) != manifest->numRanks ||
       (manifest->parameterBytes > 0 && manifest->parameterHash != model->parameter_hash))
     return failure("'", path, "' is not the model its manifest describes, compile the model again");
   return artifact;

@@ -6,15 +6,24 @@
 #define SLUICE_RUNTIME_ARTIFACT_H
 
 #include "Result.h"
-#include "sluice/Runtime/abi.h"
+#include "sluice/Runtime/sluice.h"
 
 #include <string>
+#include <vector>
 
 namespace sluice::runtime {
 
 /// A parameter file up to this size is hashed whenever it is opened (a fraction
 /// of a second); a larger one when asked.
 inline constexpr int64_t kAlwaysHashedBytes = int64_t(64) << 20;
+
+/// A part of a parameter file that several ranks read: pieces of one size, of
+/// which each rank maps its own.
+struct ManifestSection {
+  int64_t bytes = 0;            ///< Of a piece; a multiple of 4096.
+  std::vector<uint32_t> pieces; ///< Per rank.
+  uint32_t numPieces = 0;
+};
 
 /// manifest.json, checked.
 struct Manifest {
@@ -24,7 +33,16 @@ struct Manifest {
   std::string parameters; ///< Likewise; "" where there are none.
   int64_t parameterBytes = 0;
   std::string parameterHash; ///< SHA-256, hex; "" where there are none.
+  uint32_t numRanks = 1;
+  // Of several ranks; parameterHash is then the pieces' hashes'.
+  std::vector<ManifestSection> sections;
+  std::vector<std::string> pieceHashes; ///< Of all sections, one after the other.
+  /// What one rank maps.
+  int64_t rankBytes() const;
 };
+
+/// Fails where a model is for another number of ranks than there are.
+Status checkRanks(const std::string &model, uint32_t wanted, const sluice_communicator *given);
 
 /// `origin` names the text in errors.
 Result<Manifest> parseManifest(const std::string &text, const std::string &origin);
@@ -33,8 +51,9 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
 class Artifact {
 public:
   /// `verify`: hash the parameters whatever their size. Everything that can be
-  /// checked is checked before the model's code is loaded.
-  static Result<Artifact> open(const std::string &directory, bool verify);
+  /// checked is checked before the model's code is loaded. Of a parameter file
+  /// for several ranks only this one's pieces are mapped, and hashed.
+  static Result<Artifact> open(const std::string &directory, bool verify, const sluice_communicator *communicator);
   Artifact(Artifact &&other) noexcept;
   Artifact &operator=(Artifact &&) = delete;
   ~Artifact();
@@ -44,6 +63,7 @@ public:
 
 private:
   Artifact() = default;
+  Status map(const Manifest &manifest, const std::string &path, bool verify, uint32_t rank);
 
   void *library = nullptr;
   void *mapping = nullptr;

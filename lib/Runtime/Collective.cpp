@@ -182,9 +182,9 @@ public:
     if (Status status = exchange.run(sent); !status)
       return status;
     if (isFirst)
-      std::fill_n(fromPrevious, outer * lowBytes, '\0');
+      fill(fromPrevious, outer * lowBytes);
     if (isLast)
-      std::fill_n(fromNext, outer * highBytes, '\0');
+      fill(fromNext, outer * highBytes);
     copyPart(result, whole, fromPrevious, lowBytes, {outer, lowBytes});
     copyPart(result + lowBytes, whole, operand, own, {outer, own});
     copyPart(result + lowBytes + own, whole, fromNext, highBytes, {outer, highBytes});
@@ -210,6 +210,14 @@ private:
   int64_t &sent;
   Parts split, join;
   size_t size;
+
+  void fill(char *target, int64_t bytes) const {
+    if (what.fill_bytes == 0)
+      std::fill_n(target, bytes, '\0');
+    else
+      for (int64_t at = 0; at < bytes; at += what.fill_bytes)
+        std::memcpy(target + at, &what.fill, static_cast<size_t>(what.fill_bytes));
+  }
 
   /// Returns what is left of the workspace.
   char *putSplit(Exchange &exchange, char *space) {
@@ -330,7 +338,8 @@ static Status check(uint32_t kind, const sluice_collective &what, int64_t member
            what.bytes % elementBytes(type) == 0 && what.reduction >= 0 && what.reduction <= SLUICE_REDUCTION_MIN);
   fits &= kind != SLUICE_COLLECTIVE_HALO ||
           (what.low >= 0 && what.high >= 0 && what.low <= what.extent && what.high <= what.extent &&
-           what.split_outer * what.extent * what.split_inner == what.bytes);
+           what.split_outer * what.extent * what.split_inner == what.bytes && what.fill_bytes >= 0 &&
+           what.fill_bytes <= 8 && (what.fill_bytes == 0 || what.split_inner % what.fill_bytes == 0));
   if (!fits)
     return failure("a collective's sizes contradict each other, compile the model again");
   return {};

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
+#include "Artifact.h"
 #include "CpuFeatures.h"
 #include "Wait.h"
 
@@ -67,11 +68,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
 
 Status Executor::prepare(uint32_t threads) {
   const sluice_model &model = *tables.source;
-  const uint32_t wanted = std::max(model.num_ranks, 1u);
-  const uint32_t given = options.communicator ? options.communicator->num_ranks : 1;
-  if (wanted != given)
-    return failure("model '", model.name, "' is for ", wanted, wanted > 1 ? " ranks" : " rank", " and runs on ", given,
-                   ", start as many");
+  if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
+    return status;
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
   auto keep = [](auto &where, auto &&made) -> Status {
@@ -194,6 +192,7 @@ void Executor::stats(sluice_stats &out) const {
   out.bytes_in = bytesIn, out.bytes_out = bytesOut;
   out.init_bytes_in = initBytesIn;
   out.bytes_sent = ranks.bytesSent();
+  out.parameter_bytes = tables.source->parameter_bytes;
   out.arena_peak_bytes = peaks.data();
 }
 

@@ -37,6 +37,13 @@ Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *
 
 Status checkStates(const Model &model) {
   const sluice_model &source = *model.source;
+  for (const sluice_tensor_desc &state : model.states)
+    for (uint32_t i = 0; i < state.num_cuts; ++i)
+      if (!state.cuts || state.cuts[i].dimension < 0 || state.cuts[i].dimension >= state.rank ||
+          state.cuts[i].count < 1 || state.cuts[i].stride < 1)
+        return failure("state '", state.name, "' is cut along no dimension of its own, compile it again");
+  if (source.num_ranks > 1 && !source.planned_bytes_sent)
+    return failure("model is for ", source.num_ranks, " ranks and does not say what they send, compile it again");
   if (!model.states.empty() && !source.state_offsets)
     return failure("model has ", model.states.size(), " states and says not where, compile it again");
   for (size_t i = 0; i < model.states.size(); ++i)

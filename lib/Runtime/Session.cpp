@@ -83,7 +83,7 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
     if (!directory || !*directory)
       return failure("no directory given, give one that sluice compile wrote");
     sluice_options read = readOptions(options);
-    Result<Artifact> artifact = Artifact::open(directory, read.verify != 0);
+    Result<Artifact> artifact = Artifact::open(directory, read.verify != 0, read.communicator);
     if (!artifact)
       return tl::unexpected(artifact.error());
     session.artifact.emplace(std::move(*artifact));

@@ -177,7 +177,8 @@ void Builder::declareMachine() {
   for (const ExecBinding::Port &port : binding.outputs)
     exec::OutputOp::create(builder, loc, port.name, port.type);
   for (const ExecBinding::Port &port : binding.states)
-    exec::StateOp::create(builder, loc, port.name, binding.homeOffsets[port.tensor.index()], port.type);
+    exec::StateOp::create(builder, loc, port.name, binding.homeOffsets[port.tensor.index()], port.type,
+                          port.cuts.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cuts));
 }
 
 Value Builder::addHome(TensorId tensor) {
@@ -344,6 +345,8 @@ Expected<exec::ProgramOp> Builder::build() {
   program = exec::ProgramOp::create(builder, loc, binding.name, binding.parameterBytes, binding.stateBytes);
   if (binding.stateInitial >= 0)
     program.setStateInitial(binding.stateInitial);
+  if (!binding.bytesSent.empty())
+    program.setSends(binding.bytesSent);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&program.getBody().front());
   declareMachine();

@@ -31,12 +31,16 @@ struct ExecBinding {
     mlir::RankedTensorType type;
     /// Of an input that has one value only: its bytes. Else empty.
     std::vector<int8_t> fixed = {};
+    /// Of a state that each rank has a part of: dimension, count and stride of each cut. Else empty.
+    std::vector<int64_t> cuts = {};
   };
   /// In the model's order. An output is a tensor that an operator writes, and
   /// no other output is the same one.
   std::vector<Port> inputs, outputs;
   /// States that callers may read and write between steps.
   std::vector<Port> states;
+  /// Per rank: bytes a step sends to others. Empty: the program runs alone.
+  std::vector<int64_t> bytesSent;
 };
 
 /// Builds the program at the builder's position. State tensors get homes in the

@@ -28,7 +28,11 @@ namespace sluice {
 static_assert(static_cast<int>(dataflow::StringFunction::split) == SLUICE_STRING_SPLIT &&
                   static_cast<int>(dataflow::StringFunction::find) == SLUICE_STRING_FIND,
               "functions on text are numbered alike");
-static_assert(offsetof(sluice_kernel_env, string_function) == 32 && sizeof(sluice_string) == 16,
+static_assert(static_cast<int>(dataflow::CollectiveKind::halo) == SLUICE_COLLECTIVE_HALO &&
+                  static_cast<int>(dataflow::CombineKind::min) == SLUICE_REDUCTION_MIN,
+              "collectives are numbered alike");
+static_assert(offsetof(sluice_kernel_env, string_function) == 32 && offsetof(sluice_kernel_env, collective) == 64 &&
+                  sizeof(sluice_string) == 16,
               "kernels read the environment by these offsets");
 static_assert(sizeof(sluice_slot) == 32 && offsetof(sluice_slot, offset) == 16, "slots are packed as four words");
 
@@ -36,7 +40,7 @@ namespace {
 
 /// Commands a function: keeps LLVM's passes linear in the program's length.
 constexpr size_t kCommandsPerFunction = 256;
-constexpr size_t kWordsPerSlot = 4;
+constexpr size_t kWordsPerSlot = 4, kWordsPerCut = sizeof(sluice_cut) / sizeof(int64_t);
 
 class ProgramLowering {
 public:
@@ -261,8 +265,11 @@ LLVM::LLVMFuncOp ProgramLowering::addBody(StringRef name, ArrayRef<Call> calls) 
 
 LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   std::vector<decltype(*ports.begin())> list(ports.begin(), ports.end());
-  std::vector<int64_t> dims, starts, fixed, fixedStarts;
+  std::vector<int64_t> dims, starts, fixed, fixedStarts, cuts, cutStarts;
   for (auto port : list) {
+    cutStarts.push_back(cuts.size());
+    if constexpr (requires { port.getCuts(); })
+      llvm::append_range(cuts, port.getCuts().value_or(ArrayRef<int64_t>()));
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
     auto value = port->template getAttrOfType<DenseI8ArrayAttr>("exec.fixed");
@@ -275,15 +282,19 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   }
   LLVM::GlobalOp shapes = tables.addIntegers((name + ".shapes").str(), dims);
   LLVM::GlobalOp values = tables.addIntegers((name + ".fixed").str(), fixed);
+  LLVM::GlobalOp cutTable = tables.addIntegers((name + ".cuts").str(), cuts);
+  cutStarts.push_back(cuts.size());
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr});
+  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr, ptr, i32});
   return tables.addTable(name, type, list.size(), [&](size_t i) {
     auto tensor = cast<RankedTensorType>(list[i].getType());
     return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_tensor_desc)), tables.string(list[i].getTensor()),
                                    tables.integer(i32, *onnxElementType(tensor.getElementType())),
                                    tables.integer(i32, tensor.getRank()), tables.address(shapes, i64, starts[i]),
                                    tables.integer(i64, *denseBytes(tensor)),
-                                   fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i])});
+                                   fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i]),
+                                   tables.address(cutTable, i64, cutStarts[i]),
+                                   tables.integer(i32, (cutStarts[i + 1] - cutStarts[i]) / kWordsPerCut)});
   });
 }
 
@@ -353,6 +364,7 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   for (StateOp state : body.getOps<StateOp>())
     positions.push_back(state.getPosition());
   LLVM::GlobalOp stateOffsets = tables.addIntegers("sluice.state_offsets", positions);
+  LLVM::GlobalOp sent = program.getSends() ? tables.addIntegers("sluice.bytes_sent", *program.getSends()) : nullptr;
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
@@ -396,7 +408,8 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   pointer(states);
   pointer(stateOffsets);
   number(i64, program.getStateInitial() ? static_cast<int64_t>(*program.getStateInitial()) : -1);
-  number(i32, 1); // Rank: programs of several are not compiled yet.
+  number(i32, program.getNumRanks());
+  field(ptr, [=, this] { return sent ? tables.address(sent) : tables.null(); });
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

@@ -86,6 +86,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->type_name("PHASE")
       ->capture_default_str();
   options->compile.addTo(*command);
+  options->compile.addDevicesTo(*command);
   command->callback([options, &action] {
     if (options->output.empty() && options->compileTo == phaseNames().back())
       throw CLI::RequiredError("--output");

@@ -8,6 +8,7 @@
 #include "RunInputs.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
+#include "sluice/Tiling/Partition.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -77,7 +78,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->capture_default_str()
       ->group(kPlanning);
   app.add_option("--solver", solvers,
-                 "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()))
+                 "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()) +
+                     "; tile=" + joined(partitionSolverNames()))
       ->group(kPlanning);
   CLI::Option *plan =
       app.add_option("--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
@@ -114,6 +116,13 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--dump-phases", options.dumpPhases, "write each phase's IR there")
       ->type_name("DIR")
       ->group(kGeneration);
+}
+
+void CompileOptions::addDevicesTo(CLI::App &app) {
+  app.add_option("--devices", options.devices, "split the model over so many of the machine's devices")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str()
+      ->group(kPlanning);
 }
 
 /// One line on a terminal, rewritten.

@@ -118,7 +118,7 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, Compil
     open.given = std::move(*given);
     return {};
   };
-  if (resolved.training) {
+  if (resolved.training || isModuleFile(options.model)) {
     // A step has inputs that the model has not, and data comes in batches.
     Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(resolved));
     Status status = compilation ? (*compilation)->run(Phase::Differentiate) : propagate(compilation);
@@ -155,6 +155,9 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, OpenMo
 }
 
 Expected<OpenModel> compileAndOpen(const Options &options) {
+  if (isMpiProcess())
+    return makeError(ErrorCode::InvalidInput, "ranks that mpirun starts run one compiled model together, '",
+                     options.model, "' is not compiled, run 'sluice compile' on it first");
   OpenModel open;
   Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
   if (!compilation)
@@ -211,14 +214,17 @@ Status writeOutputs(const std::string &directory, const std::vector<HostTensor> 
   return {};
 }
 
-/// The last step's outputs, and below "states" what it leaves to the next.
+/// The last step's outputs, and below "states" what it leaves to the next. All
+/// ranks' processes call it.
 Status writeResults(const std::string &directory, const std::vector<HostTensor> &outputs, const RunSession &session) {
-  Status status = writeOutputs(directory, outputs);
-  if (!status || session.model().num_states == 0)
-    return status;
   Expected<std::vector<HostTensor>> states = session.readStates();
   if (!states)
     return propagate(states);
+  if (!session.isFirst())
+    return {};
+  Status status = writeOutputs(directory, outputs);
+  if (!status || states->empty())
+    return status;
   return writeOutputs((std::filesystem::path(directory) / "states").string(), *states);
 }
 
@@ -282,6 +288,7 @@ struct Outcome {
   std::vector<int64_t> inOrderNs; ///< They as they came.
   std::vector<Replan> replans;
   sluice_stats stats;
+  std::vector<RunSession::RankTraffic> traffic;
 
   int64_t medianNs() const { return repeatNs[repeatNs.size() / 2]; }
 };
@@ -332,6 +339,9 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   for (uint32_t m = 0; m < model.num_memories; ++m)
     printLine("arena", concat(model.memories[m].name, ": ", outcome.stats.arena_peak_bytes[m],
                               " bytes touched, planned ", model.memories[m].arena_bytes));
+  for (const RunSession::RankTraffic &rank : outcome.traffic)
+    printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
+                                                 rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
   if (!outcome.checked.empty())
     std::cout << (outcome.passes ? "PASS" : "FAIL") << '\n';
 }
@@ -360,6 +370,11 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][model.memories[m].name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
                                               {"plannedBytes", model.memories[m].arena_bytes}};
+  for (const RunSession::RankTraffic &rank : outcome.traffic)
+    json["ranks"].push_back({{"rank", rank.rank},
+                             {"bytesSent", rank.bytesSent},
+                             {"plannedBytesSent", rank.plannedBytesSent},
+                             {"parameterBytes", rank.parameterBytes}});
   json["fixedInputs"] = outcome.fixed;
   for (const Series &one : outcome.series)
     json["series"][one.name] = one.values;
@@ -394,6 +409,9 @@ Status runRun(const Options &options) {
   if (!open)
     return propagate(open);
   RunSession &session = *open->session;
+  if (session.model().num_ranks > 1 && (options.adaptive || slow))
+    return makeError(ErrorCode::Unsupported, "the model runs on ", session.model().num_ranks, " ranks, option '",
+                     slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
   // Before an hour of steps that it would end.
   if (slow)
     if (Status status = Disturbance{slow->device, 1, 0}.apply(session); !status)
@@ -476,6 +494,10 @@ Status runRun(const Options &options) {
     outcome.replans = open->adaptive->replans();
   std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
   outcome.stats = session.stats();
+  outcome.traffic = session.traffic();
+  // One process speaks for all.
+  if (!session.isFirst())
+    return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
   if (!options.trace.empty()) {
     const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
     if (Status status = writeFileAtomically(options.trace, text + "\n"); !status)
@@ -541,7 +563,14 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->type_name("DIR");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
-  command->callback([options, &action] { action = [options] { return runRun(*options); }; });
+  options->compile.addDevicesTo(*command);
+  command->callback([options, &action] {
+    action = [options] {
+      Status status = runRun(*options);
+      finishRanks(status);
+      return status;
+    };
+  });
 }
 
 } // namespace sluice::driver

@@ -5,12 +5,15 @@
 
 #include "RunSession.h"
 #include "Commands.h"
+#include "sluice/Codegen/Artifact.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
+#include <thread>
 
 namespace sluice::driver {
 
@@ -46,15 +49,81 @@ TemporaryDirectory::~TemporaryDirectory() {
     std::filesystem::remove_all(path, ignored);
 }
 
+static sluice_stats statsOf(const sluice_session *session) {
+  sluice_stats stats = {};
+  stats.size = sizeof stats;
+  sluice_get_stats(session, &stats);
+  return stats;
+}
+
+/// What a compiled model's manifest says; the runtime checks it all.
+static uint32_t ranksOf(const std::string &directory) {
+  Expected<Json> manifest = readJsonFile((std::filesystem::path(directory) / kManifestFile).string());
+  if (!manifest || !manifest->is_object() || !manifest->contains("ranks"))
+    return 1;
+  const Json &ranks = (*manifest)["ranks"];
+  return ranks.is_number_unsigned() && ranks.get<uint64_t>() <= UINT32_MAX ? ranks.get<uint32_t>() : 1;
+}
+
+/// Runs `body(i)` for all i at once, each on a thread; the first failure of one
+/// that failed by itself.
+template <typename Body>
+static Status asRanks(const RankGroup &ranks, const Body &body) {
+  if (ranks.size() == 1)
+    return body(0);
+  std::vector<Status> results(ranks.size());
+  std::atomic<size_t> first{ranks.size()};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    threads.emplace_back([&, i] {
+      results[i] = body(i);
+      size_t none = ranks.size();
+      if (results[i])
+        return;
+      first.compare_exchange_strong(none, i);
+      ranks.leave(i, results[i].error().message);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return first == ranks.size() ? Status() : results[first];
+}
+
 Expected<RunSession> RunSession::open(const std::string &directory, int threads, bool trace) {
-  sluice_options options = {};
-  options.size = sizeof options;
-  options.threads = static_cast<uint32_t>(threads);
-  options.trace = trace;
-  sluice_session *session = sluice_open(directory.c_str(), &options);
-  if (!session)
+  Expected<RankGroup> ranks = RankGroup::create(ranksOf(directory));
+  if (!ranks)
+    return propagate(ranks);
+  // Ranks here share the cores.
+  if (threads == 0 && ranks->size() > 1)
+    threads = static_cast<int>(std::max<size_t>(std::thread::hardware_concurrency() / ranks->size(), 1));
+  std::vector<Session> sessions;
+  for (size_t i = 0; i < ranks->size(); ++i) {
+    sluice_options options = {};
+    options.size = sizeof options;
+    options.threads = static_cast<uint32_t>(threads);
+    options.trace = trace;
+    options.communicator = ranks->member(i);
+    sessions.emplace_back(sluice_open(directory.c_str(), &options));
+    if (!sessions.back())
+      return makeError(ErrorCode::InvalidInput, sluice_last_error());
+  }
+  return RunSession(std::move(*ranks), std::move(sessions));
+}
+
+Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
+                        const std::vector<void *> &outputs) const {
+  sluice_session *session = sessions[rank].get();
+  if (sluice_run(session, inputs.data(), outputs.data()) != 0)
     return makeError(ErrorCode::InvalidInput, sluice_last_error());
-  return RunSession(session);
+  const sluice_stats done = statsOf(session);
+  if (done.bytes_in != model().planned_bytes_in || done.bytes_out != model().planned_bytes_out)
+    return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,
+                     " out, the plan says ", model().planned_bytes_in, " and ", model().planned_bytes_out,
+                     ", report this as a bug of sluice");
+  const sluice_communicator *member = ranks.member(rank);
+  if (const int64_t planned = member ? model().planned_bytes_sent[member->rank] : 0; done.bytes_sent != planned)
+    return makeError(ErrorCode::Internal, "a step sent ", done.bytes_sent, " bytes, the plan says ", planned,
+                     ", report this as a bug of sluice");
+  return {};
 }
 
 Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs) {
@@ -75,14 +144,79 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
   std::vector<const void *> from;
   for (const HostTensor &input : inputs)
     from.push_back(input.bytes.data());
-  if (sluice_run(session.get(), from.data(), outputs.data()) != 0)
-    return makeError(ErrorCode::InvalidInput, sluice_last_error());
-  const sluice_stats done = stats();
-  if (done.bytes_in != model().planned_bytes_in || done.bytes_out != model().planned_bytes_out)
-    return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,
-                     " out, the plan says ", model().planned_bytes_in, " and ", model().planned_bytes_out,
-                     ", report this as a bug of sluice");
-  return {};
+  // All ranks give the same outputs: the first's are taken.
+  return asRanks(ranks, [&](size_t rank) {
+    if (rank == 0)
+      return step(0, from, outputs);
+    std::vector<std::vector<std::byte>> own;
+    std::vector<void *> to;
+    for (uint32_t i = 0; i < model().num_outputs; ++i)
+      to.push_back(own.emplace_back(static_cast<size_t>(model().outputs[i].bytes)).data());
+    return step(rank, from, to);
+  });
+}
+
+/// Where each of its elements is in the whole: the part's strides, and its begin.
+static void placePart(const sluice_tensor_desc &state, int64_t rank, const std::byte *part, HostTensor &whole) {
+  int64_t elements = 1;
+  for (uint32_t d = 0; d < state.rank; ++d)
+    elements *= state.shape[d];
+  const int64_t width = state.bytes / std::max<int64_t>(1, elements);
+  std::vector<int64_t> begin(state.rank, 0), extent(state.shape, state.shape + state.rank);
+  // The last cut is the finest.
+  for (uint32_t i = state.num_cuts; i-- > 0;) {
+    const sluice_cut &cut = state.cuts[i];
+    begin[cut.dimension] += rank / cut.stride % cut.count * extent[cut.dimension];
+    extent[cut.dimension] *= cut.count;
+  }
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t left = i, at = 0, stride = 1;
+    for (uint32_t d = state.rank; d-- > 0; stride *= whole.shape[d]) {
+      at += (begin[d] + left % state.shape[d]) * stride;
+      left /= state.shape[d];
+    }
+    std::copy_n(part + i * width, width, whole.bytes.data() + at * width);
+  }
+}
+
+/// Every rank's part comes to the first, and there to its place.
+Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const {
+  const sluice_tensor_desc &state = model().states[index];
+  const auto bytes = static_cast<int64_t>(own.bytes.size());
+  const uint32_t numRanks = model().num_ranks;
+  std::vector<std::vector<std::byte>> parts(numRanks);
+  if (ranks.isWhole()) {
+    for (uint32_t rank = 0; rank < numRanks; ++rank) {
+      parts[rank].resize(own.bytes.size());
+      if (sluice_read_state(sessions[rank].get(), index, parts[rank].data(), bytes) != 0)
+        return makeError(ErrorCode::Internal, sluice_last_error());
+    }
+  } else {
+    const sluice_communicator &communicator = *ranks.member(0);
+    std::vector<uint32_t> members(numRanks);
+    std::vector<const void *> send(numRanks, own.bytes.data());
+    std::vector<void *> receive(numRanks);
+    std::vector<int64_t> sendBytes(numRanks, 0), receiveBytes(numRanks, 0);
+    sendBytes[0] = bytes;
+    for (uint32_t rank = 0; rank < numRanks; ++rank) {
+      members[rank] = rank;
+      parts[rank].resize(isFirst() ? own.bytes.size() : 0);
+      receive[rank] = parts[rank].data();
+      receiveBytes[rank] = isFirst() ? bytes : 0;
+    }
+    if (communicator.exchange(communicator.self, members.data(), numRanks, send.data(), sendBytes.data(),
+                              receive.data(), receiveBytes.data()) != 0)
+      return makeError(ErrorCode::Io, communicator.error(communicator.self));
+    if (!isFirst())
+      return own;
+  }
+  for (uint32_t i = 0; i < state.num_cuts; ++i)
+    own.shape[state.cuts[i].dimension] *= state.cuts[i].count;
+  Expected<HostTensor> whole = makeTensor(own.name, own.type, own.shape);
+  if (whole)
+    for (uint32_t rank = 0; rank < numRanks; ++rank)
+      placePart(state, rank, parts[rank].data(), *whole);
+  return whole;
 }
 
 Expected<std::vector<HostTensor>> RunSession::readStates() const {
@@ -91,8 +225,14 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
     return states;
   for (uint32_t i = 0; i < model().num_states; ++i) {
     std::vector<std::byte> &bytes = (*states)[i].bytes;
-    if (sluice_read_state(session.get(), i, bytes.data(), static_cast<int64_t>(bytes.size())) != 0)
+    if (sluice_read_state(sessions.front().get(), i, bytes.data(), static_cast<int64_t>(bytes.size())) != 0)
       return makeError(ErrorCode::Internal, sluice_last_error());
+    if (model().states[i].num_cuts == 0)
+      continue;
+    Expected<HostTensor> whole = joinState(i, std::move((*states)[i]));
+    if (!whole)
+      return propagate(whole);
+    (*states)[i] = std::move(*whole);
   }
   return states;
 }
@@ -107,28 +247,34 @@ Status RunSession::takeStates(const RunSession &from) {
     if (found == states->end())
       return makeError(ErrorCode::Internal, "state '", model().states[i].name,
                        "' is not in the plan before, report this as a bug of sluice");
-    if (sluice_write_state(session.get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) != 0)
+    if (sluice_write_state(sessions.front().get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) !=
+        0)
       return makeError(ErrorCode::Internal, sluice_last_error());
   }
   return {};
 }
 
 Status RunSession::slowDevice(uint32_t index, double factor) const {
-  if (sluice_slow_device(session.get(), index, factor) != 0)
+  if (sluice_slow_device(sessions.front().get(), index, factor) != 0)
     return makeError(ErrorCode::InvalidInput, sluice_last_error());
   return {};
 }
 
-sluice_stats RunSession::stats() const {
-  sluice_stats stats = {};
-  stats.size = sizeof stats;
-  sluice_get_stats(session.get(), &stats);
-  return stats;
+sluice_stats RunSession::stats() const { return statsOf(sessions.front().get()); }
+
+std::vector<RunSession::RankTraffic> RunSession::traffic() const {
+  std::vector<RankTraffic> list;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    if (const sluice_communicator *member = ranks.member(i)) {
+      const sluice_stats stats = statsOf(sessions[i].get());
+      list.push_back({member->rank, stats.bytes_sent, model().planned_bytes_sent[member->rank], stats.parameter_bytes});
+    }
+  return list;
 }
 
 std::vector<sluice_command_time> RunSession::commandTimes() const {
   size_t count = 0;
-  const sluice_command_time *times = sluice_trace(session.get(), &count);
+  const sluice_command_time *times = sluice_trace(sessions.front().get(), &count);
   return std::vector<sluice_command_time>(times, times + count);
 }
 

@@ -5,7 +5,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUNSESSION_H
 #define SLUICE_TOOLS_SLUICE_RUNSESSION_H
 
-#include "sluice/Runtime/sluice.h"
+#include "RankGroup.h"
 #include "sluice/Support/Json.h"
 #include "sluice/TensorIO/HostTensor.h"
 
@@ -29,17 +29,22 @@ private:
   std::filesystem::path path;
 };
 
-/// The C API with our errors.
+/// The C API with our errors. Of a model of several ranks it is those that are in
+/// this process; what is said of one is then the first's.
 class RunSession {
 public:
   static Expected<RunSession> open(const std::string &directory, int threads, bool trace);
 
-  const sluice_model &model() const { return *sluice_describe(session.get()); }
-  /// One step. Fails also where it copied other than the planned bytes.
+  const sluice_model &model() const { return *sluice_describe(sessions.front().get()); }
+  /// Whether this process is the one that reads and writes for all.
+  bool isFirst() const { return ranks.isFirst(); }
+  /// One step, of all ranks here, which get the same inputs and give the same
+  /// outputs. Fails also where it copied, or sent, other than the planned bytes.
   Status step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs);
   /// The same into memory of the caller's, of each output's size.
   Status step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs);
-  /// The model's states, as they are between steps.
+  /// The model's states, as they are between steps, ranks' parts joined where
+  /// isFirst(); others get tensors of no meaning. All processes call it together.
   Expected<std::vector<HostTensor>> readStates() const;
   /// Gives this session's states the values that those of the same names have in
   /// another; both have the same ones.
@@ -47,6 +52,14 @@ public:
   /// An emulated device takes so many times as long from now on.
   Status slowDevice(uint32_t index, double factor) const;
   sluice_stats stats() const;
+  /// What a rank has of the weights, and sends.
+  struct RankTraffic {
+    uint32_t rank = 0;
+    int64_t bytesSent = 0, plannedBytesSent = 0; ///< In the last step.
+    int64_t parameterBytes = 0;
+  };
+  /// Of the ranks in this process; none of a model that runs alone.
+  std::vector<RankTraffic> traffic() const;
   /// The last step's commands, in issue order.
   std::vector<sluice_command_time> commandTimes() const;
   /// They as a Chrome/Perfetto trace.
@@ -56,8 +69,13 @@ private:
   struct Close {
     void operator()(sluice_session *session) const { sluice_close(session); }
   };
-  explicit RunSession(sluice_session *session) : session(session) {}
-  std::unique_ptr<sluice_session, Close> session;
+  using Session = std::unique_ptr<sluice_session, Close>;
+  RunSession(RankGroup ranks, std::vector<Session> sessions) : ranks(std::move(ranks)), sessions(std::move(sessions)) {}
+  Status step(size_t rank, const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const;
+  Expected<HostTensor> joinState(uint32_t index, HostTensor own) const;
+
+  RankGroup ranks; ///< Outlives the sessions.
+  std::vector<Session> sessions;
 };
 
 /// A zeroed tensor for each of the model's inputs.

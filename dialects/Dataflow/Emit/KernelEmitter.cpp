@@ -26,7 +26,7 @@ constexpr int64_t kGrainElements = 16384;
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
 /// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function; ... }.
-constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvStringFunction = 32;
+constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvRanks = 56;
 
 Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
@@ -298,7 +298,7 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
   });
 }
 
-void KernelEmitter::callStringFunction(uint32_t function, StringRef settings) {
+void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef settings) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
@@ -307,24 +307,28 @@ void KernelEmitter::callStringFunction(uint32_t function, StringRef settings) {
   LLVM::GlobalOp::create(moduleBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), settings.size()),
                          /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(settings),
                          /*alignment=*/8);
-  // Operands that share memory share a slot; the function has one address each.
+  // Operands that share memory share a slot; the runtime gets one address each.
   Value env = kernel.getBody().front().getArgument(0), args = kernel.getBody().front().getArgument(1);
-  auto count = static_cast<int64_t>(argumentElement.size());
+  const auto tensors = static_cast<int64_t>(argumentElement.size()), count = tensors + 1;
+  const bool hasWorkspace = cast<CostOpInterface>(kernelOp).getWorkspaceBytes() > 0;
   Value addresses =
       LLVM::AllocaOp::create(eb, location, ptr, ptr, arith::ConstantIntOp::create(eb, location, count, 64));
   for (int64_t i = 0; i < count; ++i) {
     auto at = [&](Value base, int64_t index) -> Value {
       return LLVM::GEPOp::create(eb, location, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{int32_t(index)});
     };
-    Value address = LLVM::LoadOp::create(eb, location, ptr, at(args, argumentSlots[i]));
+    Value address = i < tensors || hasWorkspace
+                        ? LLVM::LoadOp::create(eb, location, ptr, at(args, argumentSlots[i])).getResult()
+                        : LLVM::ZeroOp::create(eb, location, ptr).getResult();
     LLVM::StoreOp::create(eb, location, address, at(addresses, i));
   }
-  Value strings = envField(eb, location, env, kEnvStrings);
-  Value callee = envField(eb, location, env, kEnvStringFunction);
+  // A service's function lies behind what it takes first.
+  const int64_t field = service == Service::Strings ? kEnvStrings : kEnvRanks;
+  Value self = envField(eb, location, env, field), callee = envField(eb, location, env, field + 8);
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
   status = LLVM::CallOp::create(
                eb, location, type,
-               ValueRange{callee, strings, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
+               ValueRange{callee, self, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
                           LLVM::AddressOfOp::create(eb, location, ptr, name),
                           arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
                .getResult();

@@ -164,9 +164,11 @@ public:
   /// What one thread of a team does for all.
   void once(llvm::function_ref<void()> body);
 
-  /// The kernel is this call: `function` of abi.h's sluice_string_function with the operands' and results' addresses
-  /// and `settings`. What it returns, the kernel does.
-  void callStringFunction(uint32_t function, llvm::StringRef settings);
+  /// What the runtime does for kernels, each a function of sluice_kernel_env.
+  enum class Service : uint8_t { Strings, Ranks };
+  /// The kernel is this call: number `function` of the service's, with the addresses of operands, results and workspace
+  /// (null where there is none) and `settings`, as abi.h says. What it returns, the kernel does.
+  void callRuntime(Service service, uint32_t function, llvm::StringRef settings);
 
   //===--- Values ----------------------------------------------------------===//
 

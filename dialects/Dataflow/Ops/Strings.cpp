@@ -25,7 +25,8 @@ bool usesStrings(Operation *op) {
 
 void detail::emitStringKernel(Operation *op, KernelEmitter &kernel) {
   auto function = cast<StringFunctionOpInterface>(op);
-  kernel.callStringFunction(static_cast<uint32_t>(function.getStringFunction()), function.getSettings());
+  kernel.callRuntime(KernelEmitter::Service::Strings, static_cast<uint32_t>(function.getStringFunction()),
+                     function.getSettings());
 }
 
 } // namespace sluice::dataflow

@@ -18,6 +18,56 @@ using namespace sluice::dataflow;
 // state
 //===----------------------------------------------------------------------===//
 
+void StateOp::build(OpBuilder &, OperationState &state, Type type, StringAttr name, ElementsAttr value,
+                    UnitAttr trainable) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.name = name, properties.value = value, properties.trainable = trainable;
+  state.addTypes(type);
+}
+
+LogicalResult StateOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
+  auto type = dyn_cast<RankedTensorType>(adaptor.getValue().getType());
+  if (!type)
+    return emitOptionalError(loc, "holds no tensor");
+  if (std::optional<ArrayAttr> cuts = adaptor.getCuts())
+    for (auto cut : cuts->getAsRange<CutAttr>()) {
+      FailureOr<RankedTensorType> part = partType(type, cut.getDim(), cut.getGroup().size());
+      if (failed(part))
+        return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts along dimension ", cut.getDim(),
+                                 " of ", type);
+      type = *part;
+    }
+  results.push_back(type);
+  return success();
+}
+
+LogicalResult StateOp::copyInitial(int64_t rank, char *destination) {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (!getCuts())
+    return copyConstant(getValue(), destination);
+  std::vector<char> whole;
+  TensorView view{type, nullptr};
+  bool isSplat;
+  if (!getConstantBytes(getValue(), view, isSplat) || isSplat) {
+    whole.resize(tensorBytes(type));
+    if (failed(copyConstant(getValue(), whole.data())))
+      return failure();
+    view.data = whole.data();
+  }
+  // What is cut stays until the part of it is there.
+  std::vector<char> part;
+  for (auto cut : getCuts()->getAsRange<CutAttr>()) {
+    RankedTensorType partOf = *partType(view.type, cut.getDim(), cut.getGroup().size());
+    std::vector<char> next(tensorBytes(partOf));
+    copyPart(view, cut.getDim(), cut.getGroup().positionOf(rank), {partOf, next.data()});
+    part = std::move(next);
+    view = {partOf, part.data()};
+  }
+  std::copy_n(view.data, tensorBytes(view.type), destination);
+  return success();
+}
+
 LogicalResult StateOp::verify() {
   if (getName().empty())
     return emitOpError("has no name");

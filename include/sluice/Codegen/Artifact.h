@@ -29,6 +29,17 @@ inline constexpr const char *kHeaderFile = "model.h";
 /// "sluice 0.1.0 (LLVM 22.1.8)"
 std::string compilerVersion();
 
+/// What several ranks read of a parameter file: a section is as many pieces of
+/// one size as ranks have different parts, and each rank maps one of them. A
+/// rank's parameters are its pieces of all sections, one behind the other.
+struct ParameterSection {
+  int64_t bytes = 0;            ///< Of a piece; a multiple of kParameterPage.
+  std::vector<uint32_t> pieces; ///< Per rank: which one is its own.
+  uint32_t numPieces() const;
+};
+/// Pieces are mapped, each by itself.
+inline constexpr int64_t kParameterPage = 4096;
+
 /// Writes a parameter file front to back: nothing is kept in memory. It gets its
 /// name only when finish() succeeds; otherwise nothing stays behind.
 class ParameterFileWriter {
@@ -45,14 +56,26 @@ public:
   /// beginTensor and write in one.
   Expected<int64_t> append(std::span<const std::byte> data);
 
+  /// Begins the next piece of a section, at a multiple of kParameterPage; its offset.
+  Expected<int64_t> beginPiece();
+
   struct Summary {
     int64_t bytes = 0;
-    std::string hash; ///< SHA-256 in hex; "" for an empty file, which is not kept.
+    /// SHA-256 in hex; "" for an empty file, which is not kept. Of a file of pieces
+    /// it is the hash of theirs, so that no rank needs to read others'.
+    std::string hash;
+    std::vector<std::string> pieceHashes = {};
+    std::vector<ParameterSection> sections = {}; ///< Of a model of several ranks: the caller's to say.
+    /// What one rank has of them.
+    int64_t rankBytes() const;
   };
   /// Call once, last.
   Expected<Summary> finish();
 
 private:
+  Status padTo(int64_t alignment);
+  Status endPiece();
+
   struct Impl;
   explicit ParameterFileWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
@@ -62,6 +85,7 @@ struct ManifestInfo {
   std::string name;
   std::string cpuFeatures; ///< TargetSpec::required.
   ParameterFileWriter::Summary parameters;
+  int64_t numRanks = 1;
 };
 /// Writes DIR/manifest.json.
 Status writeManifest(const std::string &directory, const ManifestInfo &info);

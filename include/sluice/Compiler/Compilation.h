@@ -30,7 +30,7 @@ struct ExportOptions;
 struct PlanFile;
 
 /// The phases of `--compile-to` and `--dump-phases`, in order.
-enum class Phase { Import, Simplify, Differentiate, Fuse, Place, Schedule, Exec, Codegen, Link };
+enum class Phase { Import, Simplify, Differentiate, Partition, Fuse, Place, Schedule, Exec, Codegen, Link };
 const std::vector<std::string> &phaseNames();
 Expected<Phase> parsePhase(std::string_view name);
 
@@ -41,6 +41,9 @@ struct CompilerOptions {
   /// The device that runs every operator, but for those on strings, which stay on
   /// the host; empty: placement decides.
   std::string device;
+  /// Split the model over so many of the machine's devices, each running its own parts: the program from Partition on,
+  /// its plan and the memory limits are one device's.
+  int64_t devices = 1;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
   int64_t searchTimeNs = 5'000'000'000;
@@ -49,7 +52,7 @@ struct CompilerOptions {
   uint64_t seed = 0;
   /// Of the search and of code generation; 0: one a core. Never changes a result.
   int threads = 0;
-  /// Solver by step: "place", "search". Absent: the default.
+  /// Solver by step: "place", "search", "tile". Absent: the default.
   std::map<std::string, std::string> solvers;
   /// "native", "x86-64-v3"... with or without "cpu:".
   std::string target = "native";
@@ -84,6 +87,10 @@ Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text)
 /// True where an input of this value may say shapes, axes, counts, switches or
 /// scales: small integers and booleans, and short lists of numbers.
 bool mayDecideShapes(const HostTensor &tensor);
+
+/// Whether a model's path is of a program in the dataflow dialect ('.mlir'), which
+/// compiles as an ONNX file does.
+bool isModuleFile(const std::string &path);
 
 /// A model's input or output.
 struct ModelPort {

@@ -73,7 +73,7 @@ enum sluice_collective_kind {
   SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* the operand is split, part i goes to rank i, what comes is joined */
   SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand, split; nothing is sent */
   /* The operand, [outer][extent][inner], with `low` of the extent before it from
-   * the rank before, and `high` behind from the next; zeros at the ends. */
+   * the rank before, and `high` behind from the next; the fill at the ends. */
   SLUICE_COLLECTIVE_HALO = 5
 };
 enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
@@ -87,6 +87,7 @@ typedef struct sluice_collective {
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
   int64_t extent, low, high; /* halo: split_inner bytes each */
+  int64_t fill, fill_bytes;  /* an element's bits and bytes: 1, 2, 4 or 8; 0: zeros */
   int64_t num_axes;
   struct {
     int64_t count, stride;
@@ -177,6 +178,12 @@ typedef struct sluice_api {
                   const uint32_t *waits, uint32_t num_waits);
 } sluice_api;
 
+/* A cut of a tensor along a dimension among ranks: rank r has part
+ * r / stride % count of `count` equal ones. */
+typedef struct sluice_cut {
+  int64_t dimension, count, stride;
+} sluice_cut;
+
 /* Element types, with ONNX's TensorProto.DataType numbers. */
 typedef struct sluice_tensor_desc {
   size_t size;
@@ -188,6 +195,10 @@ typedef struct sluice_tensor_desc {
   /* Of an input whose value the model was compiled for: that value, and a step
    * with another one fails. Else null. */
   const void *fixed;
+  /* Of a state that each rank has a part of: how the whole was cut, one cut after
+   * the other. Since minor version 3. */
+  const sluice_cut *cuts;
+  uint32_t num_cuts;
 } sluice_tensor_desc;
 
 enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };
@@ -259,6 +270,8 @@ typedef struct sluice_model {
   /* How many ranks run this program together; 0 and 1: it runs alone. Since minor
    * version 3. */
   uint32_t num_ranks;
+  /* Per rank: bytes that one step sends to others. Null where it runs alone. */
+  const int64_t *planned_bytes_sent;
 } sluice_model;
 
 /* The one exported symbol; but for models for GPUs compiled with host code of

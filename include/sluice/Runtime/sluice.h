@@ -93,6 +93,7 @@ typedef struct sluice_stats {
   int64_t init_bytes_in;           /* copied into device memories before the first step */
   const int64_t *arena_peak_bytes; /* per memory: highest arena address touched since opening; until the next call */
   int64_t bytes_sent;              /* to other ranks, by the last step */
+  int64_t parameter_bytes;         /* of the parameter file, mapped by this session */
 } sluice_stats;
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);

@@ -68,12 +68,12 @@ def check(arguments, name, ptxas, assembled):
         took = time.monotonic() - begin
         if done.returncode != 0 and "no CUDA driver" not in done.stderr:
             return f"exit {done.returncode}: {done.stderr.strip()[-300:]}", ""
-        with open(os.path.join(out, "phases", "6-exec.mlir"), encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(out, "phases", "7-exec.mlir"), encoding="utf-8", errors="replace") as file:
             device = file.read().partition("gpu.module")[2]
         launched = set(re.findall(r"func\.func @(\w+_grid\d+)\(", device))
         figures = [f"{len(launched)} functions", f"{took:.1f} s"]
         for number in arguments.architectures:
-            path = os.path.join(out, "phases", f"7-codegen.sm_{number}.ptx")
+            path = os.path.join(out, "phases", f"8-codegen.sm_{number}.ptx")
             with open(path, encoding="utf-8") as file:
                 wrong = check_text(file.read(), number, launched)
             if wrong:

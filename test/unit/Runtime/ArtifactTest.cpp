@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Artifact.h"
 #include "CpuFeatures.h"
+#include "Sha256.h"
 #include "TestModel.h"
 
 #include <filesystem>
@@ -150,4 +151,42 @@ TEST_CASE("CPU features are checked by name", "[runtime]") {
   CHECK(checkCpuFeatures("+sse4a").has_value() == bool(__builtin_cpu_supports("sse4a")));
   CHECK(checkCpuFeatures("+gfni").has_value() == bool(__builtin_cpu_supports("gfni")));
 #endif
+}
+
+TEST_CASE("what a manifest says of ranks is checked", "[runtime]") {
+  const std::string piece(64, 'a');
+  const std::string hash = sha256Hex((piece + piece + piece).data(), 192);
+  auto parse = [&](const std::string &bytes, const std::string &ranks) {
+    return parseManifest(R"({"schema": 1, "name": "m", "abi_major": 1, "cpu_features": "", "compiler": "by hand",
+      "model": "model.so", "parameters": "parameters.bin", "parameter_bytes": )" +
+                             bytes + R"(, "parameter_hash": ")" + hash + "\", " + ranks + "}",
+                         "manifest.json");
+  };
+  const std::string hashes = R"("piece_hashes": [")" + piece + R"(", ")" + piece + R"(", ")" + piece + R"("])";
+  const std::string sections = R"("sections": [{"bytes": 4096, "pieces": [0, 0]}, {"bytes": 8192, "pieces": [0, 1]}])";
+  auto good = parse("20480", R"("ranks": 2, )" + sections + ", " + hashes);
+  INFO((good ? "" : good.error()));
+  REQUIRE(good);
+  CHECK(good->numRanks == 2);
+  CHECK(good->rankBytes() == 12288);
+  CHECK(good->sections[1].numPieces == 2);
+  auto has = [&](const std::string &bytes, const std::string &ranks, const char *part) {
+    auto parsed = parse(bytes, ranks);
+    INFO(ranks);
+    REQUIRE_FALSE(parsed);
+    CHECK_THAT(parsed.error(), Catch::Contains(part));
+  };
+  has("20480", R"("ranks": 1, )" + sections + ", " + hashes, "no number of ranks");
+  has("20480", R"("ranks": 18446744073709551615, )" + sections + ", " + hashes, "no number of ranks");
+  has("20480", R"("ranks": 2)", "no sections of parameters");
+  has("20480", R"("ranks": 3, )" + sections + ", " + hashes, "without its size or its ranks' pieces");
+  has("20481", R"("ranks": 2, )" + sections + ", " + hashes, "that are not its file");
+  has("20480", R"("ranks": 2, "sections": [{"bytes": 20480, "pieces": [0, 2]}], )" + hashes, "not numbered");
+  has("20480", R"("ranks": 2, "sections": [{"bytes": 20480, "pieces": [0, 1]}], )" + hashes, "that are not its file");
+  has("20480", R"("ranks": 2, "sections": [{"bytes": -4096, "pieces": [0, 1]}], )" + hashes, "without its size");
+  has("20480", R"("ranks": 2, "sections": 5, )" + hashes, "no sections of parameters");
+  has("20480", R"("ranks": 2, )" + sections + R"(, "piece_hashes": ["x", "y", "z"])", "without its SHA-256");
+  std::string other = hashes;
+  other.replace(other.find('a', 20), 1, "b");
+  has("20480", R"("ranks": 2, )" + sections + ", " + other, "another parameter hash than its pieces'");
 }

@@ -63,6 +63,7 @@ struct RandomCollective {
       break;
     case SLUICE_COLLECTIVE_HALO:
       what.split_inner = c;
+      what.fill = 0x0102030405060708, what.fill_bytes = draw(0, 1) * element;
       what.bytes = chunk, resultBytes = a * (what.low + b + what.high) * c;
       break;
     default:
@@ -133,7 +134,7 @@ inline std::vector<char> expectedOf(const RandomCollective &each, const std::vec
       const int64_t inner = what.split_inner, whole = what.low + what.extent + what.high;
       const int64_t outer = at / (whole * inner), row = at / inner % whole - what.low + p * what.extent;
       byte = row < 0 || row >= size * what.extent
-                 ? 0
+                 ? (what.fill_bytes == 0 ? 0 : reinterpret_cast<const char *>(&what.fill)[at % what.fill_bytes])
                  : operands[static_cast<size_t>(row / what.extent)]
                            [static_cast<size_t>((outer * what.extent + row % what.extent) * inner + at % inner)];
     }

@@ -37,6 +37,7 @@ sluice_collective sumOf(int64_t floats, int64_t ranks) {
 
 constexpr int64_t kFloats = 64;
 constexpr uint32_t kRanks = 3;
+constexpr int64_t kPlanned[kRanks] = {};
 
 /// y = the sum of all ranks' x.
 int32_t sumKernel(const sluice_kernel_env *env, void **args) {
@@ -94,7 +95,7 @@ TEST_CASE("sessions of one model sum across ranks", "[runtime]") {
   GroupPtr group(sluice_local_group_create(kRanks));
   asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
     TestModel model(sumProgram, kFloats);
-    model.model.num_ranks = kRanks;
+    model.model.num_ranks = kRanks, model.model.planned_bytes_sent = kPlanned;
     sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator};
     SessionPtr session(sluice_open_model(model.get(), nullptr, 0, &options));
     std::vector<float> x(kFloats, static_cast<float>(1 << communicator.rank)), y(kFloats);
@@ -113,6 +114,9 @@ TEST_CASE("sessions of one model sum across ranks", "[runtime]") {
 TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
   TestModel model(sumProgram, kFloats);
   model.model.num_ranks = kRanks;
+  CHECK(!model.open());
+  CHECK(sluice_last_error() == std::string("model is for 3 ranks and does not say what they send, compile it again"));
+  model.model.planned_bytes_sent = kPlanned;
   CHECK(!model.open());
   CHECK(sluice_last_error() == std::string("model 'test' is for 3 ranks and runs on 1, start as many"));
   GroupPtr group(sluice_local_group_create(2));

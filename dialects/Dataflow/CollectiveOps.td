@@ -1,0 +1,102 @@
+//===- CollectiveOps.td - What ranks do together -----------*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A partitioned program is one that every rank runs on its own parts (SPMD).
+// Tensors are a rank's own; these operators are where ranks exchange them.
+// Kernels here call the runtime (abi.h's sluice_collective).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_COLLECTIVEOPS
+#define SLUICE_DATAFLOW_COLLECTIVEOPS
+
+// Numbered as abi.h's sluice_collective_kind and sluice_reduction.
+def Dataflow_CollectiveKind : Dataflow_Enum<"CollectiveKind", [
+  Case<"all_reduce", 0>, Case<"all_gather", 1>, Case<"reduce_scatter", 2>, Case<"all_to_all", 3>, Case<"shard", 4>,
+  Case<"halo", 5>]>;
+def Dataflow_CombineKind : Dataflow_Enum<"CombineKind", [Case<"sum", 0>, Case<"max", 1>, Case<"min", 2>]>;
+def Dataflow_CombineKindAttr : Dataflow_EnumAttr<Dataflow_CombineKind, "combine_kind">;
+
+// What the runtime adds up; smaller types are cast around.
+def Dataflow_CombinedTensor : RankedTensorOf<[F32, F64, I32, I64]>;
+
+def CollectiveMethods : DeclareOpInterfaceMethods<CollectiveOpInterface>;
+
+class Dataflow_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Dataflow_InferredOp<mnemonic, !listconcat([
+        CollectiveMethods, Kernel<["emitKernel", "allowsEpilogue"]>,
+        CostOf<["getFlops", "getBytesMoved", "getWorkspaceBytes", "getCostClass"]>], traits)> {
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::sluice::dataflow::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::sluice::dataflow::CollectiveKind::}] # mnemonic # [{;
+    }
+    void $cppClass::emitKernel(::sluice::dataflow::KernelEmitter &kernel) {
+      ::sluice::dataflow::detail::emitCollectiveKernel(*this, kernel);
+    }
+    bool $cppClass::allowsEpilogue() { return false; }
+    int64_t $cppClass::getFlops() { return 0; }
+    int64_t $cppClass::getBytesMoved() {
+      return ::sluice::dataflow::detail::totalBytes((*this)->getOperandTypes()) +
+             ::sluice::dataflow::detail::totalBytes((*this)->getResultTypes()) + getWorkspaceBytes();
+    }
+    int64_t $cppClass::getWorkspaceBytes() { return ::sluice::dataflow::detail::collectiveWorkspace(*this); }
+    ::llvm::StringRef $cppClass::getCostClass() { return "collective"; }
+  }];
+}
+
+def AllReduceOp : Dataflow_CollectiveOp<"all_reduce"> {
+  let summary = "The sum (or maximum, or minimum) of the group's tensors, element by element, on each of its ranks";
+  let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_CombinedTensor:$result);
+  let assemblyFormat = "$reduction $input `over` $group attr-dict `:` type($input)";
+}
+
+def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
+  let summary = "The sum (or maximum, or minimum) of the group's tensors; rank i keeps part i along a dimension";
+  let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, I64Attr:$dim,
+                       Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_CombinedTensor:$result);
+  let assemblyFormat = "$reduction $input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
+}
+
+def AllGatherOp : Dataflow_CollectiveOp<"all_gather"> {
+  let summary = "The group's tensors behind each other along a dimension, on each of its ranks";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
+}
+
+def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
+  let summary = "Part i along `split` goes to rank i; what comes from the ranks lies behind each other along `join`";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat =
+    "$input `split` $split `join` $join `over` $group attr-dict `:` type($input) `->` type($result)";
+}
+
+def ShardOp : Dataflow_CollectiveOp<"shard", [DeclareOpInterfaceMethods<EvaluateOpInterface, ["evaluateOnRank"]>]> {
+  let summary = "This rank's part, along a dimension, of a tensor that the whole group has";
+  let description = "Nothing is sent. Of a constant it is evaluated when parameters are written, for each rank.";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
+}
+
+def HaloOp : Dataflow_CollectiveOp<"halo"> {
+  let summary = "A part with the neighbours' nearest elements around it";
+  let description = [{
+    `low` elements along the dimension from the end of the rank before, `high`
+    from the begin of the next; zeros where there is none, with `lowest` the
+    type's least value (-infinity where it has one).
+  }];
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, I64Attr:$low, I64Attr:$high, UnitAttr:$lowest,
+                       Dataflow_GroupAttr:$group);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim `low` $low `high` $high (`lowest` $lowest^)? `over` $group attr-dict `:` type($input) `->` type($result)
+  }];
+}
+
+#endif // SLUICE_DATAFLOW_COLLECTIVEOPS

@@ -1,0 +1,35 @@
+//===- TilingAttributes.h - A tiling on the IR ------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_BRIDGE_TILINGATTRIBUTES_H
+#define SLUICE_PASSES_BRIDGE_TILINGATTRIBUTES_H
+
+#include "passes/Bridge/ProgramBridge.h"
+
+namespace sluice {
+
+/// Of a function: the sizes of the mesh's axes, the outermost first. Of an
+/// operator: per result, how it is held along each axis, "S0 R" (split along
+/// dimension 0, replicated); and, per axis, the name of the rule it runs by. Of an
+/// argument: how it is held. What says nothing is replicated.
+inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingsAttribute = "dataflow.tilings",
+                            *kRulesAttribute = "dataflow.rules", *kTilingAttribute = "dataflow.tiling";
+/// Of a function that several ranks run, each on its own parts: how many, an integer.
+inline constexpr const char *kRanksAttribute = "dataflow.ranks";
+
+/// A mesh and what it does with a program.
+struct MeshTiling {
+  Mesh mesh;
+  Tiling tiling;
+};
+
+/// Makes a tiling attributes of the function that the program was made of.
+void annotateTiling(mlir::func::FuncOp function, const BridgedProgram &bridged, const MeshTiling &tiling);
+/// Reads them back; the function has a mesh. Fails naming the operator, where a
+/// rule is none of its own or a tiling is not one, and where validateTiling does.
+Expected<MeshTiling> readTiling(mlir::func::FuncOp function, const BridgedProgram &bridged);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_BRIDGE_TILINGATTRIBUTES_H

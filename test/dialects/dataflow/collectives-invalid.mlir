@@ -1,0 +1,100 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+
+func.func @one(%x: tensor<8xf32>) {
+  // expected-error @+1 {{an axis has at least two ranks and a stride of at least one, got 1:1}}
+  %y = dataflow.all_reduce sum %x over [1:1] : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @stride(%x: tensor<8xf32>) {
+  // expected-error @+1 {{an axis has at least two ranks and a stride of at least one, got 2:0}}
+  %y = dataflow.all_reduce sum %x over [2:0] : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @none(%x: tensor<8xf32>) {
+  // expected-error @+1 {{a group has 1 to 8 axes}}
+  %y = dataflow.all_reduce sum %x over [] : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @mesh(%x: tensor<8xf32>) {
+  // expected-error @+1 {{axes 4:1 and 2:2 are not of one mesh}}
+  %y = dataflow.all_reduce sum %x over [4:1, 2:2] : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @many(%x: tensor<8xf32>) {
+  // expected-error @+1 {{runs on 2147483647 ranks, 1048576 are the most}}
+  %y = dataflow.all_reduce sum %x over [2147483647:1] : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @half(%x: tensor<8xf16>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of 32-bit float or 64-bit float or 32-bit signless integer or 64-bit signless integer values}}
+  %y = dataflow.all_reduce sum %x over [2:1] : tensor<8xf16>
+  return
+}
+
+// -----
+
+func.func @uneven(%x: tensor<6xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{extent 6 of dimension 0 has no 4 equal parts}}
+  %y = dataflow.reduce_scatter sum %x dim 0 over [4:1] : tensor<6xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @dim(%x: tensor<6xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{axis 1 is outside rank 1}}
+  %y = dataflow.all_gather %x dim 1 over [2:1] : tensor<6xf32> -> tensor<12xf32>
+  return
+}
+
+// -----
+
+func.func @large(%x: tensor<4611686018427387904x0xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{dimension 0 of 4 parts is too large}}
+  %y = dataflow.all_gather %x dim 0 over [4:1] : tensor<4611686018427387904x0xf32> -> tensor<0x0xf32>
+  return
+}
+
+// -----
+
+func.func @result(%x: tensor<8xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<4xf32>' are incompatible with return type(s) of operation 'tensor<2xf32>'}}
+  %y = dataflow.shard %x dim 0 over [2:1] : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @far(%x: tensor<4xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{takes 5 and 0 elements of neighbours that have 4}}
+  %y = dataflow.halo %x dim 0 low 5 high 0 over [2:1] : tensor<4xf32> -> tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @cut() {
+  // expected-error @+1 {{has no 4 equal parts along dimension 0 of 'tensor<6xf32>'}}
+  %w = dataflow.state "w" cut [#dataflow.cut<0 over [4:1]>] dense<1.0> : tensor<6xf32>
+  return
+}

@@ -1,0 +1,145 @@
+"""A perceptron, a convolutional network and a transformer on four devices, inference and training, as on one.
+
+  run_partitioned.py SLUICE MPIRUN FOLDER     MPIRUN: a command, or "none"
+
+Ranks are processes or, without MPIRUN, threads with the host's processor or an emulated accelerator each. Outputs, losses
+of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says.
+"""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SLUICE, MPIRUN, FOLDER = sys.argv[1:]
+BATCH, STEPS, TOLERANCE = 16, 20, 1e-4
+# Kept rules of the data: the same in each run.
+random = numpy.random.default_rng(5)
+
+
+def uniform(*shape, fan):
+    return (random.uniform(-1, 1, shape) * numpy.sqrt(3 / fan)).astype(numpy.float32)
+
+
+def save(name, nodes, weights, shape, kind, result):
+    path = os.path.join(FOLDER, name + ".onnx")
+    graph = helper.make_graph(
+        [helper.make_node(op, inputs.split(), [output], name=output, **attributes)
+         for op, inputs, output, attributes in nodes], name,
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
+        [numpy_helper.from_array(value, key) for key, value in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def perceptron():
+    weights = {"W1": uniform(24, 64, fan=24), "b1": uniform(64, fan=300), "W2": uniform(64, 8, fan=64),
+               "b2": uniform(8, fan=300)}
+    nodes = [("Gemm", "x W1 b1", "h", {}), ("Relu", "h", "r", {}), ("Gemm", "r W2 b2", "y", {})]
+    x = random.uniform(-1, 1, (BATCH, 24)).astype(numpy.float32)
+    return save("mlp", nodes, weights, [BATCH, 24], TensorProto.FLOAT, [BATCH, 8]), x, (BATCH,), "sgd,lr=0.1"
+
+
+def convolutional():
+    weights = {"C1": uniform(8, 2, 3, 3, fan=18), "s1": numpy.ones(8, numpy.float32), "B1": uniform(8, fan=300),
+               "m1": numpy.zeros(8, numpy.float32), "v1": numpy.ones(8, numpy.float32),
+               "C2": uniform(12, 8, 3, 3, fan=72), "W": uniform(12 * 16, 8, fan=192), "b": uniform(8, fan=300)}
+    pads = {"pads": [1, 1, 1, 1]}
+    nodes = [("Conv", "x C1", "a", pads), ("BatchNormalization", "a s1 B1 m1 v1", "n", {}), ("Relu", "n", "r", {}),
+             ("MaxPool", "r", "p", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 0, 0]}),
+             ("Conv", "p C2", "d", pads), ("Relu", "d", "e", {}), ("Flatten", "e", "g", {}),
+             ("Gemm", "g W b", "y", {})]
+    x = random.uniform(-1, 1, (BATCH, 2, 8, 8)).astype(numpy.float32)
+    return save("cnn", nodes, weights, [BATCH, 2, 8, 8], TensorProto.FLOAT, [BATCH, 8]), x, (BATCH,), "momentum,lr=0.02"
+
+
+def transformer():
+    """One block of four heads behind an embedding."""
+    words, length, width = 32, 8, 16
+    weights = {"E": uniform(words, width, fan=3), "g": numpy.ones(width, numpy.float32), "h": uniform(width, fan=300),
+               "Wq": uniform(width, width, fan=width), "Wk": uniform(width, width, fan=width),
+               "Wv": uniform(width, width, fan=width), "Wo": uniform(width, width, fan=width),
+               "U": uniform(width, 4 * width, fan=width), "D": uniform(4 * width, width, fan=4 * width),
+               "L": uniform(width, 8, fan=width), "heads": numpy.array([0, 0, 4, 4]), "whole": numpy.array([0, 0, width]),
+               "scale": numpy.float32(0.5)}
+    nodes = [("Gather", "E x", "e", {}), ("LayerNormalization", "e g h", "n", {})]
+    for name in "qkv":
+        nodes += [("MatMul", f"n W{name}", f"{name}0", {}), ("Reshape", f"{name}0 heads", f"{name}1", {}),
+                  ("Transpose", f"{name}1", name, {"perm": [0, 2, 3, 1] if name == "k" else [0, 2, 1, 3]})]
+    nodes += [("MatMul", "q k", "s0", {}), ("Mul", "s0 scale", "s1", {}), ("Softmax", "s1", "s", {}),
+              ("MatMul", "s v", "o0", {}), ("Transpose", "o0", "o1", {"perm": [0, 2, 1, 3]}),
+              ("Reshape", "o1 whole", "o2", {}), ("MatMul", "o2 Wo", "o3", {}), ("Add", "e o3", "r", {}),
+              ("MatMul", "r U", "u", {}), ("Tanh", "u", "t", {}), ("MatMul", "t D", "d", {}), ("Add", "r d", "z", {}),
+              ("MatMul", "z L", "y", {})]
+    x = random.integers(0, words, (BATCH, length))
+    path = save("transformer", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, 8])
+    return path, x, (BATCH, length), "adam,lr=0.01"
+
+
+def call(*arguments):
+    result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if result.returncode:
+        sys.exit(f"{' '.join(arguments)}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def run(inputs, command):
+    """Outputs and states by file, and what the run says."""
+    out = os.path.join(FOLDER, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    said = json.loads(call(*command, "--format", "json", "--output-dir", out, *inputs))
+    files = {path[len(out):]: numpy.load(path) for path in glob.glob(out + "/**/*.npy", recursive=True)}
+    return files, numpy.array(said.get("series", {}).get("loss", [])), said
+
+
+def differ(a, b):
+    return float(numpy.abs(a.astype("f8") - b).max(initial=0)) / max(float(numpy.abs(a).max(initial=0)), 1e-30)
+
+
+def check(name, how, alone, ranks, sends):
+    files, losses, _ = alone
+    others, curve, said = ranks
+    if files.keys() != others.keys() or losses.shape != curve.shape:
+        sys.exit(f"{name} on {how}: {sorted(files)} and {sorted(others)}, {losses.shape} and {curve.shape}")
+    worst = max(differ(value, others[file]) for file, value in files.items())
+    if losses.size:
+        worst = max(worst, float(numpy.abs(losses - curve).max() / numpy.abs(losses).max()))
+    if not worst <= TOLERANCE:
+        sys.exit(f"{name} on {how}: differs by {worst} of the scale")
+    sent = [rank["bytesSent"] for rank in said["ranks"]]
+    planned = [rank["plannedBytesSent"] for rank in said["ranks"]]
+    if sent != planned or (sends and not any(sent)):
+        sys.exit(f"{name} on {how}: sent {sent} bytes, planned {planned}")
+    print(f"{name} on {how}: {len(files)} tensors and {losses.size} losses agree, {sent[0]} bytes sent")
+
+
+quick = ["--search-evals", "2"]
+for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", convolutional()),
+                                                 ("transformer", transformer())):
+    x_file, labels_file = os.path.join(FOLDER, name + ".x.npy"), os.path.join(FOLDER, name + ".labels.npy")
+    numpy.save(x_file, x)
+    numpy.save(labels_file, random.integers(0, 8, label_shape))
+    inputs = ["--input", f"x={x_file}"]
+    training = ["--train", "loss=softmax-cross-entropy", "--optimizer", optimizer]
+    for task, given, steps, options in (("inference", inputs, ["--steps", "1"], []),
+                                        ("training", [*inputs, "--input", f"labels={labels_file}"],
+                                         ["--steps", str(STEPS)], training)):
+        alone = run(given, [SLUICE, "run", model, *quick, *steps, *options])
+        if MPIRUN == "none":
+            # Each computing all of it may be best: what is to be sent is then asked for.
+            for machine, solver in (("host", "best"), ("emulated:4", "data-parallel"), ("host", "model-parallel")):
+                command = [SLUICE, "run", model, *quick, *steps, *options, "--devices", "4", "--machine", machine,
+                           "--solver", f"tile={solver}"]
+                check(f"{name} {task}", f"'{machine}', {solver}", alone, run(given, command), solver != "best")
+            continue
+        compiled = os.path.join(FOLDER, f"{name}-{task}")
+        call(SLUICE, "compile", model, *quick, *options, "--devices", "4", "--solver", "tile=model-parallel", "-o", compiled)
+        command = [*MPIRUN.split(), "-n", "4", SLUICE, "run", compiled, *steps]
+        check(f"{name} {task}", "4 processes", alone, run(given, command), True)
