@@ -142,6 +142,9 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     if (!parsed)
       return propagate(parsed);
     resolved.solvers = std::move(*parsed);
+    if (resolved.solvers.contains("tile") && resolved.devices == 1)
+      return makeError(ErrorCode::InvalidInput,
+                       "one device has nothing to split, option '--solver tile', give --devices or leave it out");
   }
   if (trainOption->count() > 0) {
     Expected<TrainingOptions> parsed = parseTraining(train, optimizer);
