@@ -36,7 +36,8 @@ struct RowReducer {
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
     if (kernel.teamThreads() > 1)
-      return order == Order::Plain && lanes > 1 && kernel.teamThreads() > lanes
+      // Teams of a warp share a block, and with it its memory and its barriers.
+      return order == Order::Plain && lanes > 1 && kernel.teamThreads() > kWarpThreads
                  ? runTeamPlain(scalar, initial(scalar), element, join)
                  : runTeam(initial(scalar), element, join);
     mlir::Value acc;
