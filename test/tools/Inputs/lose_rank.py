@@ -42,5 +42,18 @@ except subprocess.TimeoutExpired:
     sys.exit("the other ranks hang")
 print(output)
 print("status", "zero" if process.returncode == 0 else "not zero")
-left = [rank for rank in ranks if os.path.exists(f"/proc/{rank}/stat")]
-print("left", len([rank for rank in left if " Z " not in open(f"/proc/{rank}/stat", encoding="utf-8").read()]))
+
+
+def is_left(rank):
+    try:
+        with open(f"/proc/{rank}/stat", encoding="utf-8") as file:
+            return " Z " not in file.read()
+    except OSError:
+        return False
+
+
+# mpirun may end before what it has killed.
+deadline = time.monotonic() + 10
+while any(map(is_left, ranks)) and time.monotonic() < deadline:
+    time.sleep(0.1)
+print("left", sum(map(is_left, ranks)))
