@@ -330,7 +330,7 @@ struct Partition : sluice::impl::PartitionPassBase<Partition> {
       return signalPassFailure();
     // What was decided is what is there now.
     function.walk([](Operation *op) {
-      for (const char *name : {kMeshAttribute, kTilingsAttribute, kRulesAttribute})
+      for (const char *name : {kMeshAttribute, kTilingAttribute, kRulesAttribute})
         op->removeDiscardableAttr(name);
     });
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

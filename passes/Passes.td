@@ -46,9 +46,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
 def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
   let summary = "From a tiling to the program that every rank runs on its own parts";
   let description = [{
-    The tiling is attributes: `dataflow.mesh` of the function, `dataflow.tilings`
-    and `dataflow.rules` of operators, `dataflow.tiling` of arguments; without a
-    mesh nothing changes. Operators run on parts (TilingRulesOpInterface), and
+    The tiling is attributes: `dataflow.mesh` of the function, `dataflow.tiling` of
+    operators and arguments, `dataflow.rules` of operators; without a mesh nothing
+    changes. Operators run on parts (TilingRulesOpInterface), and
     collectives bring tensors from one tiling to another, each once to each.
     Arguments and results stay whole: a rank cuts its parts out of the ones, and
     gathers the others. States are cut. `dataflow.ranks` says how many there are.

@@ -8,6 +8,7 @@
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
 #include "Parameters.h"
+#include "SplitProgram.h"
 #include "WeightProgram.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
@@ -20,6 +21,7 @@
 #include "sluice/Codegen/CompileProgram.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Compiler/Partitioning.h"
 #include "sluice/Compiler/PlanFile.h"
 #include "sluice/Cost/LearnedCostModel.h"
 #include "sluice/Onnx/Export.h"
@@ -29,7 +31,6 @@
 #include "sluice/Search/ProblemJson.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/ElementType.h"
-#include "sluice/Tiling/Partition.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -341,26 +342,9 @@ Status Compilation::State::chooseTiling() {
   if (main()->hasAttr(kMeshAttribute) || main()->hasAttr(kRanksAttribute))
     return makeError(ErrorCode::InvalidInput, "'", modelPath,
                      "' says itself how it is split, option '--devices', leave it out");
-  Expected<BridgedProgram> bridged = buildTensorProgram(main());
-  if (!bridged)
-    return propagate(bridged);
-  Expected<PartitionMachine> split = partitionMachine(machine, options.devices);
+  Expected<SplitProgram> split = splitProgram(main(), modelName, machine, options.devices, partitionParams(options));
   if (!split)
     return propagate(split);
-  PartitionParams params;
-  if (auto it = options.solvers.find("tile"); it != options.solvers.end())
-    params.solver = it->second;
-  params.seed = options.seed;
-  params.threads = options.threads;
-  params.budget.interrupt = options.interrupt;
-  if (options.searchEvaluations > 0)
-    params.budget.evaluations = options.searchEvaluations;
-  else
-    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.searchTimeNs);
-  Expected<PartitionSolution> solution = solvePartition(bridged->program, *split, params);
-  if (!solution)
-    return propagate(solution);
-  annotateTiling(main(), *bridged, {split->mesh, std::move(solution->tiling)});
   machine = described = machineOfRank(machine);
   return {};
 }

@@ -5,40 +5,18 @@
 
 #include "sluice/Compiler/Partitioning.h"
 
-#include "passes/Bridge/ProgramBridge.h"
+#include "SplitProgram.h"
+#include "passes/Bridge/TilingAttributes.h"
+#include "sluice/Optimize/Parallel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <filesystem>
-#include <thread>
 
 using namespace mlir;
 
 namespace sluice {
-
-/// "axis0: split 0, axis1: whole"
-static std::string describe(const std::vector<AxisTiling> &tilings, const Mesh &mesh) {
-  std::string text;
-  for (size_t axis = 0; axis < tilings.size(); ++axis)
-    text += concat(axis ? ", " : "", mesh.axes[axis].name, ": ", tilingName(tilings[axis]));
-  return text;
-}
-
-static void annotate(const BridgedProgram &bridged, const PlannedPartition &planned) {
-  const Tiling &tiling = planned.solution.tiling;
-  for (size_t i = 0; i < bridged.operators.size(); ++i) {
-    const ProgramOperator &op = bridged.program.operators[i];
-    Builder builder(bridged.operators[i]->getContext());
-    SmallVector<Attribute> results, rules;
-    for (TensorId id : op.results)
-      results.push_back(builder.getStringAttr(describe(tiling.tensors[id.index()], planned.machine.mesh)));
-    for (uint32_t rule : tiling.rules[i])
-      rules.push_back(builder.getStringAttr(op.rules[rule].name));
-    bridged.operators[i]->setAttr("dataflow.tiling", builder.getArrayAttr(results));
-    bridged.operators[i]->setAttr("dataflow.rules", builder.getArrayAttr(rules));
-  }
-}
 
 static Status dump(ModuleOp module, const std::string &directory) {
   std::error_code failed;
@@ -53,40 +31,54 @@ static Status dump(ModuleOp module, const std::string &directory) {
   return writeFileAtomically((std::filesystem::path(directory) / "partition.mlir").string(), text);
 }
 
-Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, PartitionParams params) {
-  PlannedPartition planned;
-  Expected<PartitionMachine> machine = partitionMachine(compilation.machine(), devices);
-  if (!machine)
-    return propagate(machine);
-  planned.machine = std::move(*machine);
+PartitionParams partitionParams(const CompilerOptions &options) {
+  PartitionParams params;
+  if (auto found = options.solvers.find("tile"); found != options.solvers.end())
+    params.solver = found->second;
+  params.seed = options.seed;
+  params.threads = usableThreads(options.threads);
+  params.budget.interrupt = options.interrupt;
+  if (options.searchEvaluations > 0)
+    params.budget.evaluations = options.searchEvaluations;
+  if (options.searchTimeNs > 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.searchTimeNs);
+  return params;
+}
+
+Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name, const Machine &machine,
+                                    int64_t devices, const PartitionParams &params) {
+  Expected<BridgedProgram> bridged = buildTensorProgram(function);
+  if (!bridged)
+    return propagate(bridged);
+  bridged->program.name = name;
+  Expected<PartitionMachine> mesh = partitionMachine(machine, devices);
+  if (!mesh)
+    return propagate(mesh);
+  Expected<PartitionSolution> solution = solvePartition(bridged->program, *mesh, params);
+  if (!solution)
+    return propagate(solution);
+  annotateTiling(function, *bridged, {mesh->mesh, solution->tiling});
+  return SplitProgram{std::move(bridged->program), std::move(*mesh), std::move(*solution)};
+}
+
+Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, const PartitionParams &params) {
   if (Status status = compilation.run(Phase::Differentiate); !status)
     return propagate(status);
   auto main = *compilation.module().getOps<func::FuncOp>().begin();
-  Expected<BridgedProgram> bridged = buildTensorProgram(main);
-  if (!bridged)
-    return propagate(bridged);
-  bridged->program.name = compilation.name();
-  params.seed = compilation.options().seed;
-  params.threads = compilation.options().threads;
-  if (params.threads == 0)
-    params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Expected<PartitionSolution> solution = solvePartition(bridged->program, planned.machine, params);
-  if (!solution)
-    return propagate(solution);
-  planned.solution = std::move(*solution);
+  Expected<SplitProgram> split = splitProgram(main, compilation.name(), compilation.machine(), devices, params);
+  if (!split)
+    return propagate(split);
   Expected<PartitionMachine> one = partitionMachine(compilation.machine(), 1);
   if (!one)
     return propagate(one);
   Tiling whole;
-  whole.tensors.assign(bridged->program.tensors.size(), std::vector<AxisTiling>(1));
-  whole.rules.assign(bridged->program.operators.size(), std::vector<uint32_t>(1));
-  planned.singleNs = measurePartition(bridged->program, *one, whole).makespanNs;
-  annotate(*bridged, planned);
+  whole.tensors.assign(split->program.tensors.size(), std::vector<AxisTiling>(1));
+  whole.rules.assign(split->program.operators.size(), std::vector<uint32_t>(1));
+  const int64_t singleNs = measurePartition(split->program, *one, whole).makespanNs;
   if (const std::string &directory = compilation.options().dumpPhases; !directory.empty())
     if (Status status = dump(compilation.module(), directory); !status)
       return propagate(status);
-  planned.program = std::move(bridged->program);
-  return planned;
+  return PlannedPartition{std::move(split->program), std::move(split->machine), std::move(split->solution), singleNs};
 }
 
 } // namespace sluice

@@ -13,6 +13,10 @@
 
 namespace sluice {
 
+int usableThreads(int asked) {
+  return asked > 0 ? asked : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 void parallelFor(int threads, size_t count, const std::function<void(size_t)> &body) {
   std::atomic<size_t> next{0};
   auto work = [&] {

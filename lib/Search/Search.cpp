@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Search/Search.h"
+#include "sluice/Optimize/Parallel.h"
 
 #include "Candidate.h"
 #include "sluice/Optimize/Genetic.h"
@@ -16,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace sluice {
 namespace {
@@ -69,7 +69,7 @@ public:
       capacity = std::min(capacity, problem.capacityBytes[m]);
       capacities.push_back(capacity);
     }
-    threads = params.threads > 0 ? params.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    threads = usableThreads(params.threads);
     limit = params.evaluations > 0 ? params.evaluations : std::numeric_limits<int64_t>::max();
     if (params.evaluations <= 0 && params.timeNs <= 0)
       limit = kDefaultEvaluations;

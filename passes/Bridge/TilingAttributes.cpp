@@ -56,7 +56,7 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
     list[result.getResultNumber()] = text;
   }
   for (auto &[op, list] : held)
-    op->setAttr(kTilingsAttribute, builder.getArrayAttr(list));
+    op->setAttr(kTilingAttribute, builder.getArrayAttr(list));
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
     SmallVector<Attribute> names;
     for (uint32_t rule : decided.tiling.rules[i])
@@ -102,7 +102,7 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
       text = function.getArgAttr(argument.getArgNumber(), kTilingAttribute);
     } else {
       auto result = cast<OpResult>(bridged.values[i]);
-      auto list = result.getOwner()->getAttrOfType<ArrayAttr>(kTilingsAttribute);
+      auto list = result.getOwner()->getAttrOfType<ArrayAttr>(kTilingAttribute);
       if (list && list.size() == result.getOwner()->getNumResults())
         text = list[result.getResultNumber()];
     }

@@ -13,8 +13,8 @@ namespace sluice {
 /// operator: per result, how it is held along each axis, "S0 R" (split along
 /// dimension 0, replicated); and, per axis, the name of the rule it runs by. Of an
 /// argument: how it is held. What says nothing is replicated.
-inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingsAttribute = "dataflow.tilings",
-                            *kRulesAttribute = "dataflow.rules", *kTilingAttribute = "dataflow.tiling";
+inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingAttribute = "dataflow.tiling",
+                            *kRulesAttribute = "dataflow.rules";
 /// Of a function that several ranks run, each on its own parts: how many, an integer.
 inline constexpr const char *kRanksAttribute = "dataflow.ranks";
 

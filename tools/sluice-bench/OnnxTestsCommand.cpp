@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "OnnxTests.h"
 #include "TestPool.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 
@@ -20,7 +21,6 @@
 #include <optional>
 #include <regex>
 #include <sstream>
-#include <thread>
 #include <unistd.h>
 
 namespace sluice::bench {
@@ -209,7 +209,7 @@ Status runTests(const Options &options) {
     return propagate(work);
 
   PoolParams params;
-  params.processes = options.processes ? options.processes : static_cast<int>(std::thread::hardware_concurrency());
+  params.processes = usableThreads(options.processes);
   params.timeoutNs = int64_t(options.timeoutSec) * 1'000'000'000;
   Report report(*tests, *expected);
   size_t ended = 0;

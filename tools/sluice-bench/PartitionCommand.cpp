@@ -76,6 +76,7 @@ Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCa
   CompilerOptions compiler;
   compiler.machine = options.machine;
   compiler.threads = options.threads;
+  compiler.searchTimeNs = 0;
   if (!options.inference) {
     Expected<TrainingOptions> training = parseTraining("loss=softmax-cross-entropy", options.optimizer);
     if (!training)
@@ -88,7 +89,7 @@ Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCa
   if (Status status = (*compilation)->run(Phase::Differentiate); !status)
     return propagate(status);
   auto start = std::chrono::steady_clock::now();
-  PartitionParams params;
+  PartitionParams params = partitionParams((*compilation)->options());
   // Speed is compared: what does not fit a device is shown by its memory.
   params.memoryBytes = std::numeric_limits<int64_t>::max();
   Expected<PlannedPartition> planned = planPartition(**compilation, devices, params);

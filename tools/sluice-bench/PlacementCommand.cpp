@@ -26,7 +26,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 namespace sluice::bench {
 namespace {
@@ -58,8 +57,7 @@ template <typename Body>
 Status forEachInstance(const Options &options, size_t count, Body body) {
   std::mutex mutex;
   std::optional<Error> first;
-  const int threads =
-      options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int threads = usableThreads(options.threads);
   parallelFor(threads, count, [&](size_t i) {
     if (Status status = body(i); !status) {
       std::lock_guard<std::mutex> lock(mutex);
@@ -363,11 +361,7 @@ Status runInstances(const Options &options, Json &rows) {
     std::vector<std::optional<double>> latencies;
     double seconds = 0, bound = 0;
     for (const std::string &solver : solvers) {
-      OffloadParams params{solver,
-                           {},
-                           options.seed,
-                           options.threads > 0 ? options.threads
-                                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
+      OffloadParams params{solver, {}, options.seed, usableThreads(options.threads)};
       if (options.evaluations > 0)
         params.budget.evaluations = options.evaluations;
       const auto begin = std::chrono::steady_clock::now();

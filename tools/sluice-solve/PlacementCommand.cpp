@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Placement/Offload.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace sluice::solve {
 namespace {
@@ -43,8 +43,7 @@ Status runOffload(const Options &options, const Json &json) {
   if (const int64_t timeNs = options.params.timeNs > 0 ? options.params.timeNs : kTimeNs;
       options.params.timeNs > 0 || options.params.evaluations == 0)
     params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeNs);
-  if (params.threads == 0)
-    params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  params.threads = usableThreads(params.threads);
   Stopwatch watch;
   Expected<OffloadSolution> solution = solveOffload(*problem, params);
   if (!solution)

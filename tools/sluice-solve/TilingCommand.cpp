@@ -4,13 +4,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Gzip.h"
 #include "sluice/Tiling/Tiling.h"
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace sluice::solve {
 namespace {
@@ -45,8 +45,7 @@ Status runTiling(const Options &options) {
     params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.timeNs);
   if (options.evaluations > 0)
     params.budget.evaluations = options.evaluations;
-  if (params.threads == 0)
-    params.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  params.threads = usableThreads(params.threads);
   Expected<TilingProblem> problem = readInstance(options.file);
   if (!problem)
     return propagate(problem);

@@ -118,8 +118,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->group(kGeneration);
 }
 
-void CompileOptions::addDevicesTo(CLI::App &app) {
-  app.add_option("--devices", options.devices, "split the model over so many of the machine's devices")
+CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
+  return app.add_option("--devices", options.devices, "split the model over so many of the machine's devices")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
       ->group(kPlanning);

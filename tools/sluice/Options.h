@@ -18,8 +18,8 @@ namespace sluice::driver {
 class CompileOptions {
 public:
   void addTo(CLI::App &app);
-  /// --devices, of the commands that make a program of it.
-  void addDevicesTo(CLI::App &app);
+  /// --devices, of the commands that split the model.
+  CLI::Option *addDevicesTo(CLI::App &app);
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
   /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;

@@ -21,8 +21,7 @@ namespace {
 struct Options {
   std::string model, output, format = "text";
   std::string slowdown; ///< Empty: none is given.
-  int64_t devices = 0;  ///< 0: no partition.
-  std::string partitionSolver = "best", partitionCost = "time", deviceMemory;
+  std::string partitionCost = "time", deviceMemory;
   CompileOptions compile;
 };
 
@@ -196,8 +195,12 @@ void printPartition(const PlannedPartition &planned) {
 }
 
 Status runPartition(const Options &options, CompilerOptions resolved) {
-  PartitionParams params;
-  params.solver = options.partitionSolver;
+  for (const auto &[step, name] : resolved.solvers)
+    if (step != "tile")
+      return makeError(ErrorCode::InvalidInput, "a partition's plan has no step '", step,
+                       "', option '--solver', leave it out or give tile=NAME");
+  const int64_t devices = resolved.devices;
+  PartitionParams params = partitionParams(resolved);
   const std::map<std::string, PartitionCost> costs{{"time", PartitionCost::Time},
                                                    {"bytes", PartitionCost::Volume},
                                                    {"ghost", PartitionCost::Ghost},
@@ -212,7 +215,7 @@ Status runPartition(const Options &options, CompilerOptions resolved) {
   Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(resolved));
   if (!compilation)
     return propagate(compilation);
-  Expected<PlannedPartition> planned = planPartition(**compilation, options.devices, params);
+  Expected<PlannedPartition> planned = planPartition(**compilation, devices, params);
   if (!planned)
     return propagate(planned);
   if (!options.output.empty()) {
@@ -234,7 +237,7 @@ Status runPlan(const Options &options) {
   Expected<CompilerOptions> resolved = options.compile.resolve();
   if (!resolved)
     return propagate(resolved);
-  if (options.devices > 0)
+  if (resolved->devices > 1)
     return runPartition(options, std::move(*resolved));
   if (!options.slowdown.empty())
     resolved->slowdown = *parseNumber(options.slowdown);
@@ -283,22 +286,10 @@ void addPlanCommand(CLI::App &app, Action &action) {
     return slowdown && *slowdown >= 1 ? std::string() : concat("'", text, "' is not a slowdown, write 1.1");
   });
   constexpr const char *kPartitioning = "Partitioning";
-  CLI::Option *devices =
-      command
-          ->add_option("--devices", options->devices,
-                       "split the model over so many of the machine's devices instead: tilings and collectives")
-          ->check(CLI::PositiveNumber)
-          ->group(kPartitioning)
-          ->excludes(inference);
+  CLI::Option *devices = options->compile.addDevicesTo(*command)->excludes(inference);
   // What a plan of one program is made from is not asked for here, nor followed.
-  for (const char *name :
-       {"--plan", "--device", "--memory", "--solver", "--search-time", "--search-evals", "--profile", "--dump-problem"})
+  for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem"})
     devices->excludes(command->get_option(name));
-  command->add_option("--partition-solver", options->partitionSolver, joined(partitionSolverNames()))
-      ->check(CLI::IsMember(partitionSolverNames()))
-      ->capture_default_str()
-      ->needs(devices)
-      ->group(kPartitioning);
   command
       ->add_option("--partition-cost", options->partitionCost,
                    "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")

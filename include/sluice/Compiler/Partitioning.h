@@ -10,6 +10,10 @@
 
 namespace sluice {
 
+/// A partition's solver ("tile"), seed, threads and limits, as the compiler's options
+/// have them; the clock starts here.
+PartitionParams partitionParams(const CompilerOptions &options);
+
 struct PlannedPartition {
   TensorProgram program;
   PartitionMachine machine;
@@ -18,11 +22,9 @@ struct PlannedPartition {
 };
 
 /// Runs the phases up to Differentiate and splits the program over so many of the
-/// machine's devices. The decisions become attributes: `dataflow.tiling` of an
-/// operator has an entry a result, `dataflow.rules` the rule along each axis; with
-/// options().dumpPhases, partition.mlir shows them. params.seed and threads are the
-/// compilation's.
-Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, PartitionParams params);
+/// machine's devices. The decisions become attributes, from which the program of each
+/// device can be made; with options().dumpPhases, partition.mlir shows them.
+Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, const PartitionParams &params);
 
 } // namespace sluice
 

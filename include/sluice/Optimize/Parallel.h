@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+/// The number asked for; 0: one a core.
+int usableThreads(int asked);
+
 /// Calls body(i) once for each i in [0, count), on at most `threads` threads
 /// (this one included), in any order; returns when all are done. Where the
 /// system gives no thread, the others do the work.

@@ -1,0 +1,26 @@
+//===- SplitProgram.h - A program's tiling, decided -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_SPLITPROGRAM_H
+#define SLUICE_COMPILER_SPLITPROGRAM_H
+
+#include "passes/Bridge/ProgramBridge.h"
+#include "sluice/Tiling/Partition.h"
+
+namespace sluice {
+
+struct SplitProgram {
+  TensorProgram program;
+  PartitionMachine machine;
+  PartitionSolution solution;
+};
+
+/// Splits a function's program over so many of the machine's devices; what is decided
+/// becomes attributes (passes/Bridge/TilingAttributes.h).
+Expected<SplitProgram> splitProgram(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
+                                    int64_t devices, const PartitionParams &params);
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_SPLITPROGRAM_H
