@@ -5,15 +5,12 @@
 #ifndef SLUICE_TOOLS_SLUICEBENCH_COMMANDS_H
 #define SLUICE_TOOLS_SLUICEBENCH_COMMANDS_H
 
-#include "sluice/Support/Error.h"
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "tools/common/Driver.h"
 #include <string>
 
 namespace sluice::bench {
 
-/// What a chosen subcommand does; set by its parse.
-using Action = std::function<Status()>;
+using driver::Action;
 
 void addKernelsCommand(CLI::App &app, Action &action);
 void addOperatorsCommand(CLI::App &app, Action &action);

@@ -4,7 +4,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include <iostream>
 
 namespace sluice::bench {
 
@@ -33,14 +32,5 @@ int main(int argc, char **argv) {
   addOperatorsCommand(app, action);
   addPartitionCommand(app, action);
   addPlacementCommand(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (sluice::Status status = action(); !status) {
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  return sluice::driver::runTool(app, action, argc, argv);
 }

@@ -5,15 +5,11 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUNNER_COMMANDS_H
 #define SLUICE_TOOLS_SLUICE_RUNNER_COMMANDS_H
 
-#include "sluice/Support/Error.h"
-
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "tools/common/Driver.h"
 
 namespace sluice::runner {
 
-/// What a chosen subcommand does; set by its parse.
-using Action = std::function<Status()>;
+using driver::Action;
 
 void addRunCommand(CLI::App &app, Action &action);
 void addGenerateCommand(CLI::App &app, Action &action);

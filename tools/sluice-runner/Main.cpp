@@ -9,11 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "tools/sluice/Commands.h"
-
-#include <iostream>
-
-std::atomic<bool> sluice::driver::interrupted{false};
 
 int main(int argc, char **argv) {
   using namespace sluice::runner;
@@ -24,14 +19,5 @@ int main(int argc, char **argv) {
   addGenerateCommand(app, action);
   addSimulateCommand(app, action);
   addRatesCommand(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (sluice::Status status = action(); !status) {
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  return sluice::driver::runTool(app, action, argc, argv);
 }

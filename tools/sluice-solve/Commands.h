@@ -6,17 +6,14 @@
 #define SLUICE_TOOLS_SLUICE_SOLVE_COMMANDS_H
 
 #include "sluice/Search/ProblemJson.h"
-#include "sluice/Support/Error.h"
+#include "tools/common/Driver.h"
 
-#include <CLI/CLI.hpp>
 #include <atomic>
-#include <functional>
 #include <string>
 
 namespace sluice::solve {
 
-/// What a chosen subcommand does; set by its parse.
-using Action = std::function<Status()>;
+using driver::Action, driver::addFormatOption, driver::joined, driver::printJson, driver::printLine;
 
 /// `interrupt` is raised by SIGINT.
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
@@ -24,19 +21,11 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 
-/// --format of every subcommand.
-void addFormatOption(CLI::App &command, std::string &format);
 /// Options that take "5s" or "8GiB".
 CLI::Option *addDurationOption(CLI::App &command, const std::string &name, int64_t &ns, const std::string &help);
 CLI::Option *addBytesOption(CLI::App &command, const std::string &name, int64_t &bytes, const std::string &help);
 
 Expected<ProblemFile> readProblemFile(const std::string &path);
-/// "heft, cpop, ...": for help texts.
-std::string joined(const std::vector<std::string> &names);
-
-/// Prints "label   value" lines, values aligned.
-void printLine(const std::string &label, const std::string &value);
-void printJson(const Json &json);
 
 /// Seconds since it was made.
 class Stopwatch {

@@ -6,18 +6,9 @@
 #include "Commands.h"
 #include "sluice/Support/Units.h"
 
-#include <csignal>
-#include <iomanip>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace sluice::solve {
-
-void addFormatOption(CLI::App &command, std::string &format) {
-  command.add_option("--format", format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-}
 
 /// An option whose text `parse` turns into a number.
 static CLI::Option *addParsedOption(CLI::App &command, const std::string &name, int64_t &value, const std::string &help,
@@ -46,47 +37,18 @@ Expected<ProblemFile> readProblemFile(const std::string &path) {
   return problemFromJson(JsonReader(*json, path));
 }
 
-std::string joined(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-void printLine(const std::string &label, const std::string &value) {
-  std::cout << std::left << std::setw(16) << label << value << '\n';
-}
-
-void printJson(const Json &json) { std::cout << json.dump(2) << '\n'; }
-
 } // namespace sluice::solve
-
-static std::atomic<bool> interrupted{false};
-
-static void onInterrupt(int) {
-  // A second Ctrl-C ends the program at once.
-  std::signal(SIGINT, SIG_DFL);
-  interrupted = true;
-}
 
 int main(int argc, char **argv) {
   using namespace sluice::solve;
   CLI::App app("Solves one planning problem from a file; no model is needed.", "sluice-solve");
   app.require_subcommand(1);
   Action action;
+  using sluice::driver::interrupted;
   addMemoryCommand(app, action, interrupted);
   addPlacementCommand(app, action, interrupted);
   addSwapCommand(app, action, interrupted);
   addTilingCommand(app, action, interrupted);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  std::signal(SIGINT, onInterrupt);
-  if (sluice::Status status = action(); !status) {
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  sluice::driver::hearInterrupts();
+  return sluice::driver::runTool(app, action, argc, argv);
 }

@@ -5,21 +5,9 @@
 #ifndef SLUICE_TOOLS_SLUICE_COMMANDS_H
 #define SLUICE_TOOLS_SLUICE_COMMANDS_H
 
-#include "sluice/Support/Error.h"
-
-#include <CLI/CLI.hpp>
-#include <atomic>
-#include <functional>
+#include "tools/common/Driver.h"
 
 namespace sluice::driver {
-
-/// What a chosen subcommand does; set by its parse.
-using Action = std::function<Status()>;
-
-/// Raised by the first Ctrl-C; a second one ends the program.
-extern std::atomic<bool> interrupted;
-/// Lowers `interrupted` and hears the next Ctrl-C as the first.
-void hearInterrupts();
 
 void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);

@@ -4,23 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Options.h"
 #include "sluice/Codegen/Artifact.h"
-
-#include <csignal>
-#include <iostream>
-
-std::atomic<bool> sluice::driver::interrupted{false};
-
-static void onInterrupt(int) {
-  std::signal(SIGINT, SIG_DFL);
-  sluice::driver::interrupted = true;
-}
-
-void sluice::driver::hearInterrupts() {
-  interrupted = false;
-  std::signal(SIGINT, onInterrupt);
-}
 
 int main(int argc, char **argv) {
   using namespace sluice::driver;
@@ -36,16 +20,6 @@ int main(int argc, char **argv) {
   addExportCommand(app, action);
   addInfoCommand(app, action);
   addMachineCommand(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
   hearInterrupts();
-  if (sluice::Status status = action(); !status) {
-    clearProgress();
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  return sluice::driver::runTool(app, action, argc, argv);
 }

@@ -19,13 +19,6 @@
 
 namespace sluice::driver {
 
-std::string joined(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 static const char *const kPlanning = "Planning", *const kTraining = "Training", *const kGeneration = "Code generation";
 
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
@@ -187,23 +180,6 @@ Status linkToRun(Compilation &compilation, const std::string &directory) {
   hearInterrupts();
   return compilation.link(directory);
 }
-
-void clearProgress() {
-  if (isatty(STDERR_FILENO))
-    std::cerr << "\r\033[K" << std::flush;
-}
-
-void addFormatOption(CLI::App &command, std::string &format) {
-  command.add_option("--format", format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-}
-
-void printLine(const std::string &label, const std::string &value) {
-  std::cout << std::left << std::setw(14) << label << value << '\n';
-}
-
-void printJson(const Json &json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
 
 void Table::print() const {
   std::vector<size_t> widths;

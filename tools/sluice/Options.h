@@ -6,9 +6,8 @@
 #define SLUICE_TOOLS_SLUICE_OPTIONS_H
 
 #include "sluice/Compiler/Compilation.h"
-#include "sluice/Support/Json.h"
+#include "tools/common/Driver.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -36,8 +35,6 @@ private:
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };
 
-/// "a, b, c", for help.
-std::string joined(const std::vector<std::string> &names);
 /// --dim; `dims` outlives the parse.
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
 /// --fix, for readFixedInputs.
@@ -46,16 +43,6 @@ CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts);
 /// Compiles a model to run it at once. A Ctrl-C that ends the search does not
 /// end the run that follows.
 Status linkToRun(Compilation &compilation, const std::string &directory);
-
-/// Wipes the line of progress, before anything else is printed.
-void clearProgress();
-
-/// --format of subcommands that print.
-void addFormatOption(CLI::App &command, std::string &format);
-
-/// "label   value", values aligned.
-void printLine(const std::string &label, const std::string &value);
-void printJson(const Json &json);
 
 /// Columns as wide as their widest cell; the first row is the header.
 class Table {

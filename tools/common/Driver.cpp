@@ -1,0 +1,67 @@
+//===- Driver.cpp ---------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Driver.h"
+
+#include <csignal>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace sluice::driver {
+
+std::atomic<bool> interrupted{false};
+
+static void onInterrupt(int) {
+  std::signal(SIGINT, SIG_DFL);
+  interrupted = true;
+}
+
+void hearInterrupts() {
+  interrupted = false;
+  std::signal(SIGINT, onInterrupt);
+}
+
+int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (Status status = action(); !status) {
+    clearProgress();
+    std::cerr << "error: " << status.error().message << '\n';
+    return 1;
+  }
+  return 0;
+}
+
+void clearProgress() {
+  if (isatty(STDERR_FILENO))
+    std::cerr << "\r\033[K" << std::flush;
+}
+
+void addFormatOption(CLI::App &command, std::string &format) {
+  command.add_option("--format", format, "text for people, json for programs")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+std::string joined(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void printLine(const std::string &label, const std::string &value) {
+  constexpr int kLabelWidth = 14;
+  std::cout << std::left << std::setw(kLabelWidth) << label << value << '\n';
+}
+
+void printJson(const Json &json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+
+} // namespace sluice::driver
