@@ -5,7 +5,10 @@
 #include "Arena.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,29 +33,73 @@ private:
   int64_t mapped;
 };
 
+/// A file that is gone with its last mapping; -1 and errno.
+int openUnnamed(const char *directory) {
+  int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+    return fd;
+  // Some file systems have names only.
+  std::string path = std::string(directory) + "/sluice-XXXXXX";
+  fd = mkostemp(path.data(), O_CLOEXEC);
+  if (fd >= 0)
+    unlink(path.c_str());
+  return fd;
+}
+
+/// Blocks for all of it: a full disk is met here, not by a store.
+int takeBlocks(int fd, int64_t bytes) {
+  int error = EINTR;
+  while (error == EINTR)
+    error = bytes > 0 ? posix_fallocate(fd, 0, bytes) : 0;
+  return error;
+}
+
+/// Between guard pages: `bytes` of memory, or of a file.
+Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, const char *directory) {
+  if (bytes < 0 || bytes > kMaxBytes)
+    return failure("arena of ", bytes, " bytes, in memory '", memoryName, "', is larger than any machine's");
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t usable = roundUp(bytes, page), mapped = usable + 2 * page;
+  void *mapping = mmap(nullptr, static_cast<size_t>(mapped), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
+    return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+                   "': ", std::strerror(errno), ", compile for less memory");
+  char *inside = static_cast<char *>(mapping) + page;
+  char *start = inside + usable - roundUp(bytes, kAlignment);
+  auto arena = std::make_unique<HostArena>(static_cast<char *>(mapping), mapped, start, bytes);
+  if (usable == 0)
+    return arena;
+  if (!directory) {
+    if (mprotect(inside, static_cast<size_t>(usable), PROT_READ | PROT_WRITE))
+      return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+                     "': ", std::strerror(errno), ", compile for less memory");
+#ifdef MADV_HUGEPAGE
+    // Only advice: fewer address translations for large arenas.
+    (void)madvise(inside, static_cast<size_t>(usable), MADV_HUGEPAGE);
+#endif
+    return arena;
+  }
+  const int fd = openUnnamed(directory);
+  int error = fd < 0 ? errno : takeBlocks(fd, usable);
+  if (!error &&
+      mmap(inside, static_cast<size_t>(usable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+    error = errno;
+  if (fd >= 0)
+    close(fd);
+  if (error)
+    return failure("cannot have an arena of ", bytes, " bytes, of memory '", memoryName, "', in a file in '", directory,
+                   "': ", std::strerror(error), ", give a directory of a disk with room");
+  return arena;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Arena>> allocateHostArena(int64_t bytes, const char *memoryName) {
-  if (bytes < 0 || bytes > kMaxBytes)
-    return failure("arena of ", bytes, " bytes, in memory '", memoryName, "', is larger than any machine's");
-  int64_t page = sysconf(_SC_PAGESIZE);
-  int64_t usable = roundUp(bytes, page), mapped = usable + 2 * page;
-  void *mapping = mmap(nullptr, static_cast<size_t>(mapped), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  char *inside = static_cast<char *>(mapping) + page;
-  if (mapping == MAP_FAILED || (usable > 0 && mprotect(inside, static_cast<size_t>(usable), PROT_READ | PROT_WRITE))) {
-    int error = errno;
-    if (mapping != MAP_FAILED)
-      munmap(mapping, static_cast<size_t>(mapped));
-    return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
-                   "': ", std::strerror(error), ", compile for less memory");
-  }
-#ifdef MADV_HUGEPAGE
-  // Only advice: fewer address translations for large arenas.
-  if (usable > 0)
-    (void)madvise(inside, static_cast<size_t>(usable), MADV_HUGEPAGE);
-#endif
-  char *start = inside + usable - roundUp(bytes, kAlignment);
-  return std::make_unique<HostArena>(static_cast<char *>(mapping), mapped, start, bytes);
+  return mapArena(bytes, memoryName, nullptr);
+}
+
+Result<std::unique_ptr<Arena>> allocateFileArena(int64_t bytes, const char *memoryName, const char *directory) {
+  return mapArena(bytes, memoryName, directory);
 }
 
 } // namespace sluice::runtime

@@ -31,6 +31,9 @@ protected:
 /// the end stops there. The base is a multiple of 64; the end touches the guard
 /// (where `bytes` is a multiple of 64; else within 63 bytes of it).
 Result<std::unique_ptr<Arena>> allocateHostArena(int64_t bytes, const char *memoryName);
+/// The same in a file without a name in `directory`, its blocks taken at once: the
+/// system may write it out and take the memory back.
+Result<std::unique_ptr<Arena>> allocateFileArena(int64_t bytes, const char *memoryName, const char *directory);
 
 } // namespace sluice::runtime
 

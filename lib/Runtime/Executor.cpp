@@ -72,6 +72,10 @@ Status Executor::prepare(uint32_t threads) {
     return status;
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
+  auto allocateHome = [&](int64_t bytes, const char *name) {
+    const char *directory = options.spill_directory;
+    return directory ? allocateFileArena(bytes, name, directory) : allocateHostArena(bytes, name);
+  };
   auto keep = [](auto &where, auto &&made) -> Status {
     if (!made)
       return tl::unexpected(made.error());
@@ -94,12 +98,12 @@ Status Executor::prepare(uint32_t threads) {
       ++d;
     if (m != 0 && d == devices.size())
       return failure("memory '", memory.name, "' belongs to no device, compile it again");
-    Status status = keep(arenas[m], m == 0 ? allocateHostArena(memory.arena_bytes, memory.name)
+    Status status = keep(arenas[m], m == 0 ? allocateHome(memory.arena_bytes, memory.name)
                                            : devices[d]->allocate(memory.arena_bytes, memory.name));
     if (!status)
       return status;
   }
-  if (Status status = keep(state, allocateHostArena(model.state_bytes, "state store")); !status)
+  if (Status status = keep(state, allocateHome(model.state_bytes, "state store")); !status)
     return status;
   if (model.state_initial >= 0)
     std::memcpy(state->base(), parameters + model.state_initial,

@@ -145,7 +145,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   ends = {static_cast<uint32_t>((far == link.a ? link.b : link.a).index()), static_cast<uint32_t>(far.index()),
           static_cast<uint32_t>(device - machine.devices.begin()), static_cast<uint32_t>(id.index())};
 
-  sluice_options options{sizeof(sluice_options), 1, /*trace=*/1, 0, nullptr};
+  sluice_options options{sizeof(sluice_options), 1, /*trace=*/1, 0, nullptr, nullptr};
   std::unique_ptr<sluice_session, decltype(&sluice_close)> session(
       sluice_open_model(&probe.model, nullptr, 0, &options), sluice_close);
   if (!session)

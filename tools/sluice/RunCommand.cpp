@@ -34,7 +34,7 @@ struct Options {
   int64_t steps = 1, repeat = 0;
   bool adaptive = false;
   DriftParams drift;
-  std::string slow;
+  std::string slow, spill;
 
   bool traces() const { return adaptive || !trace.empty(); }
   CompileOptions compile;
@@ -95,7 +95,8 @@ Expected<OpenModel> openCompiled(const Options &options) {
     return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
                      "' is compiled, give the model's file or leave the option out");
   OpenModel open;
-  Expected<RunSession> session = RunSession::open(options.model, options.compile.threads(), options.traces());
+  Expected<RunSession> session =
+      RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill);
   if (!session)
     return propagate(session);
   const sluice_model &model = session->model();
@@ -171,7 +172,8 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   const std::string directory = open.made->file("model");
   if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);
-  Expected<RunSession> session = RunSession::open(directory, options.compile.threads(), options.traces());
+  Expected<RunSession> session =
+      RunSession::open(directory, options.compile.threads(), options.traces(), options.spill);
   if (!session)
     return propagate(session);
   open.session = std::move(*session);
@@ -541,9 +543,16 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   command->add_option("--repeat", options->repeat, "then time so many steps and print the median")
       ->check(CLI::NonNegativeNumber);
+  CLI::Option *spill =
+      command
+          ->add_option("--spill", options->spill,
+                       "keep what is swapped out, and states, in unnamed files there instead of in memory")
+          ->type_name("DIR");
   CLI::Option *adaptive =
-      command->add_flag("--adaptive", options->adaptive,
-                        "watch the steps' times and plan anew, between two steps, once a device's speed changes");
+      command
+          ->add_flag("--adaptive", options->adaptive,
+                     "watch the steps' times and plan anew, between two steps, once a device's speed changes")
+          ->excludes(spill);
   command->add_option("--window", options->drift.window, "steps that --adaptive learns from and looks back on")
       ->check(CLI::Range(4, 100'000))
       ->needs(adaptive)

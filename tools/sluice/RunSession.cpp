@@ -88,7 +88,7 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
   return first == ranks.size() ? Status() : results[first];
 }
 
-Expected<RunSession> RunSession::open(const std::string &directory, int threads, bool trace) {
+Expected<RunSession> RunSession::open(const std::string &directory, int threads, bool trace, const std::string &spill) {
   Expected<RankGroup> ranks = RankGroup::create(ranksOf(directory));
   if (!ranks)
     return propagate(ranks);
@@ -102,6 +102,7 @@ Expected<RunSession> RunSession::open(const std::string &directory, int threads,
     options.threads = static_cast<uint32_t>(threads);
     options.trace = trace;
     options.communicator = ranks->member(i);
+    options.spill_directory = spill.empty() ? nullptr : spill.c_str();
     sessions.emplace_back(sluice_open(directory.c_str(), &options));
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());

@@ -33,7 +33,8 @@ private:
 /// this process; what is said of one is then the first's.
 class RunSession {
 public:
-  static Expected<RunSession> open(const std::string &directory, int threads, bool trace);
+  static Expected<RunSession> open(const std::string &directory, int threads, bool trace,
+                                   const std::string &spill = {});
 
   const sluice_model &model() const { return *sluice_describe(sessions.front().get()); }
   /// Whether this process is the one that reads and writes for all.

@@ -53,6 +53,9 @@ typedef struct sluice_options {
   uint32_t verify;  /* non-zero: hash the parameter file even where it is large */
   /* Must outlive the session; NULL for a model that runs alone. */
   const sluice_communicator *communicator;
+  /* What the plan keeps in host memory, and the states, are in files without names
+   * in this directory, so that the system may write them out; NULL: in memory. */
+  const char *spill_directory;
 } sluice_options;
 
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and

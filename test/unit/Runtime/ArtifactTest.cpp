@@ -62,7 +62,7 @@ public:
 
 TEST_CASE("an artifact is opened and run", "[runtime]") {
   TestArtifact artifact;
-  sluice_options options{sizeof options, 1, 0, 1, nullptr};
+  sluice_options options{sizeof options, 1, 0, 1, nullptr, nullptr};
   SessionPtr session(sluice_open(artifact.path.c_str(), &options));
   INFO(sluice_last_error());
   REQUIRE(session);
@@ -125,7 +125,7 @@ TEST_CASE("a large parameter file is hashed when asked", "[runtime]") {
   artifact.manifest.replace(artifact.manifest.find(": 64,"), 5, ": " + std::to_string(bytes) + ",");
   artifact.write();
   fs::resize_file(artifact.path / "parameters.bin", static_cast<uintmax_t>(bytes)); // Sparse.
-  sluice_options options{sizeof options, 1, 0, 1, nullptr};
+  sluice_options options{sizeof options, 1, 0, 1, nullptr, nullptr};
   CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
   CHECK(std::string(sluice_last_error()).find("does not have the hash") != std::string::npos);
   options.verify = 0;

@@ -96,7 +96,7 @@ TEST_CASE("sessions of one model sum across ranks", "[runtime]") {
   asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
     TestModel model(sumProgram, kFloats);
     model.model.num_ranks = kRanks, model.model.planned_bytes_sent = kPlanned;
-    sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator};
+    sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator, nullptr};
     SessionPtr session(sluice_open_model(model.get(), nullptr, 0, &options));
     std::vector<float> x(kFloats, static_cast<float>(1 << communicator.rank)), y(kFloats);
     const bool opened = session != nullptr;
@@ -120,7 +120,7 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
   CHECK(!model.open());
   CHECK(sluice_last_error() == std::string("model 'test' is for 3 ranks and runs on 1, start as many"));
   GroupPtr group(sluice_local_group_create(2));
-  sluice_options options{sizeof(sluice_options), 1, 0, 0, sluice_local_group_member(group.get(), 0)};
+  sluice_options options{sizeof(sluice_options), 1, 0, 0, sluice_local_group_member(group.get(), 0), nullptr};
   CHECK(!sluice_open_model(model.get(), nullptr, 0, &options));
   model.model.num_ranks = 0;
   SessionPtr alone = model.open();

@@ -43,7 +43,7 @@ public:
 
   explicit TestModel(Program step, int64_t floats = 256, uint32_t accelerators = 0, int64_t arenaBytes = 4096)
       : shape{floats} {
-    sluice_tensor_desc tensor{sizeof(sluice_tensor_desc), "x", 1, 1, shape.data(), floats * 4, nullptr};
+    sluice_tensor_desc tensor{sizeof(sluice_tensor_desc), "x", 1, 1, shape.data(), floats * 4, nullptr, nullptr, 0};
     inputs = {tensor};
     tensor.name = "y";
     outputs = {tensor};
@@ -82,7 +82,7 @@ public:
   }
 
   SessionPtr open(const void *parameters = nullptr, bool trace = false, uint32_t threads = 2) {
-    sluice_options options{sizeof(sluice_options), threads, trace, 0, nullptr};
+    sluice_options options{sizeof(sluice_options), threads, trace, 0, nullptr, nullptr};
     return SessionPtr(sluice_open_model(get(), parameters, model.parameter_bytes, &options));
   }
 
