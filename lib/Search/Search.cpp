@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kDefaultEvaluations = 10'000;
 /// SwapAdvisor breeds 144; a few seconds of planning allow fewer.
 constexpr size_t kPaperPopulation = 144;
-constexpr size_t kPopulation = 32;
+constexpr size_t kIslands = 4, kPopulation = 8;
 /// Seeds of a genetic search, so that mutants of the best fill the rest.
 constexpr size_t kMaxSeeds = 16;
 /// Neighbours tried at once by the local search: fixed, so that the result does
@@ -583,6 +583,7 @@ private:
     if (kind == Mutation::Paper) {
       genetic.population = kPaperPopulation;
     } else {
+      genetic.islands = kIslands;
       genetic.population = kPopulation;
       genetic.elites = kPopulation / 4;
       genetic.stallEvaluations = kStallEvaluations;

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -38,8 +39,12 @@ enum class Selection : uint8_t {
 };
 
 struct GeneticParams {
-  size_t population = 16;
-  /// Best individuals that survive whatever selection draws; at least 1.
+  /// Populations apart, in a ring: every migrationGenerations generations each takes a
+  /// copy of the best of the one before it. Seeds are dealt out in turns.
+  size_t islands = 1;
+  int64_t migrationGenerations = 8;
+  size_t population = 16; ///< Of an island.
+  /// Best individuals of an island that survive whatever selection draws; at least 1.
   size_t elites = 1;
   Selection selection = Selection::Softmax;
   size_t tournamentSize = 3;
@@ -56,7 +61,7 @@ struct GeneticParams {
 struct Generation {
   int64_t best = kInfeasibleObjective; ///< Of all so far; kInfeasibleObjective while none.
   int64_t evaluations = 0;             ///< So far.
-  size_t feasible = 0;                 ///< Alive and feasible.
+  size_t feasible = 0;                 ///< Alive and feasible, on all islands.
   double mean = 0;                     ///< Of those.
   int64_t worst = 0;
 };
@@ -91,7 +96,7 @@ struct GeneticResult {
 };
 
 /// Minimizes from `seeds`, of which there is at least one; mutants of them fill
-/// the first population. `best` is the first of the seeds and objective is
+/// the first populations. `best` is the first of the seeds and objective is
 /// kInfeasibleObjective where no individual was feasible.
 template <typename Individual>
 GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem,
@@ -101,6 +106,7 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
     int64_t objective = kInfeasibleObjective;
     bool known = false; ///< Evaluated already.
   };
+  using Island = std::vector<Member>;
   GeneticResult<Individual> result;
   result.best = seeds.front().genes;
   const Rng root(params.seed);
@@ -108,51 +114,55 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
   int64_t lastImprovement = 0;
 
   // Evaluates what the budget allows and drops the rest.
-  auto evaluateAll = [&](std::vector<Member> &members) {
-    std::vector<size_t> open;
-    for (size_t i = 0; i < members.size(); ++i)
-      if (!members[i].known)
-        open.push_back(i);
+  auto evaluateAll = [&](std::vector<Island> &islands) {
+    std::vector<Member *> open;
+    for (Island &island : islands)
+      for (Member &member : island)
+        if (!member.known)
+          open.push_back(&member);
     if (int64_t left = std::max<int64_t>(budget.evaluations - result.evaluations, 0);
         static_cast<int64_t>(open.size()) > left)
       open.resize(static_cast<size_t>(left));
     parallelFor(params.threads, open.size(), [&](size_t i) {
       if (budget.mustStop())
         return;
-      members[open[i]].objective = problem.evaluate(members[open[i]].genes);
-      members[open[i]].known = true;
+      open[i]->objective = problem.evaluate(open[i]->genes);
+      open[i]->known = true;
     });
-    for (size_t i : open) {
-      result.evaluations += members[i].known;
-      result.stoppedByClock |= !members[i].known;
+    for (const Member *member : open) {
+      result.evaluations += member->known;
+      result.stoppedByClock |= !member->known;
     }
-    std::erase_if(members, [](const Member &m) { return !m.known; });
-    for (size_t i = 0; i < members.size(); ++i) {
-      if (members[i].objective < result.objective) {
-        result.objective = members[i].objective;
-        result.best = members[i].genes;
-        lastImprovement = result.evaluations;
+    for (Island &island : islands) {
+      std::erase_if(island, [](const Member &m) { return !m.known; });
+      for (const Member &member : island) {
+        if (member.objective < result.objective) {
+          result.objective = member.objective;
+          result.best = member.genes;
+          lastImprovement = result.evaluations;
+        }
       }
     }
     ++result.generations;
   };
-  auto report = [&](const std::vector<Member> &alive) {
+  auto report = [&](const std::vector<Island> &alive) {
     if (!problem.progress)
       return;
     Generation generation{result.objective, result.evaluations};
-    for (const Member &member : alive)
-      if (member.objective != kInfeasibleObjective) {
-        ++generation.feasible;
-        generation.mean +=
-            (static_cast<double>(member.objective) - generation.mean) / static_cast<double>(generation.feasible);
-        generation.worst = std::max(generation.worst, member.objective);
-      }
+    for (const Island &island : alive)
+      for (const Member &member : island)
+        if (member.objective != kInfeasibleObjective) {
+          ++generation.feasible;
+          generation.mean +=
+              (static_cast<double>(member.objective) - generation.mean) / static_cast<double>(generation.feasible);
+          generation.worst = std::max(generation.worst, member.objective);
+        }
     problem.progress(generation);
   };
 
   // Elites first, then draws without replacement. Adding Gumbel noise to each
   // logit and taking the largest draws from their softmax.
-  auto select = [&](std::vector<Member> &members, Rng rng) {
+  auto select = [&](Island &members, Rng rng) {
     std::erase_if(members, [](const Member &m) { return m.objective == kInfeasibleObjective; });
     std::stable_sort(members.begin(), members.end(),
                      [](const Member &a, const Member &b) { return a.objective < b.objective; });
@@ -184,7 +194,7 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
       }
     }
     order.resize(params.population - kept);
-    std::vector<Member> next;
+    Island next;
     for (size_t i = 0; i < kept; ++i)
       next.push_back(std::move(members[i]));
     for (size_t i : order)
@@ -199,48 +209,89 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
            result.evaluations - lastImprovement >= params.stallEvaluations;
   };
 
-  std::vector<Member> members(std::max(params.population, seeds.size()));
-  for (size_t i = 0; i < members.size(); ++i) {
-    const GeneticSeed<Individual> &seed = seeds[i % seeds.size()];
-    members[i].genes = seed.genes;
-    if (i < seeds.size() && seed.objective) {
-      members[i].objective = *seed.objective;
-      members[i].known = true;
-    }
-  }
-  parallelFor(params.threads, members.size() - seeds.size(), [&](size_t i) {
-    Rng rng = root.fork(0).fork(i);
-    problem.mutate(members[seeds.size() + i].genes, rng);
-  });
-  evaluateAll(members);
-  report(members);
-  select(members, root.fork(1));
+  // A lone island draws as if there were none.
+  const size_t count = std::max<size_t>(params.islands, 1);
+  auto rngOf = [&](const Rng &rng, size_t island) { return count == 1 ? rng : rng.fork(island); };
+  auto selectAll = [&](std::vector<Island> &islands, const Rng &rng) {
+    for (size_t k = 0; k < count; ++k)
+      select(islands[k], rngOf(rng, k));
+  };
 
-  for (uint64_t generation = 1; !finished() && !members.empty(); ++generation) {
-    Rng rng = root.fork(2 * generation);
-    std::vector<size_t> mates(members.size());
-    std::iota(mates.begin(), mates.end(), size_t(0));
-    rng.shuffle(mates);
-    // An odd one out mates with the first; a lone survivor with itself.
-    size_t pairs = (mates.size() + 1) / 2;
-    std::vector<std::vector<Individual>> litters(pairs);
-    parallelFor(params.threads, pairs, [&](size_t i) {
-      Rng own = rng.fork(i);
-      const Individual &mother = members[mates[2 * i]].genes;
-      const Individual &father = members[mates[(2 * i + 1) % mates.size()]].genes;
-      litters[i] = problem.crossover(mother, father, own);
+  std::vector<Island> islands(count);
+  const size_t first = std::max(params.population * count, seeds.size());
+  for (size_t i = 0; i < first; ++i) {
+    const GeneticSeed<Individual> &seed = seeds[i % seeds.size()];
+    Member member{seed.genes};
+    if (i < seeds.size() && seed.objective) {
+      member.objective = *seed.objective;
+      member.known = true;
+    }
+    islands[i % count].push_back(std::move(member));
+  }
+  parallelFor(params.threads, first - seeds.size(), [&](size_t i) {
+    Rng rng = root.fork(0).fork(i);
+    const size_t at = seeds.size() + i;
+    problem.mutate(islands[at % count][at / count].genes, rng);
+  });
+  evaluateAll(islands);
+  report(islands);
+  selectAll(islands, root.fork(1));
+
+  // Before selection, so that an immigrant has to hold its own.
+  auto migrate = [&] {
+    std::vector<const Member *> best;
+    for (const Island &island : islands)
+      best.push_back(island.empty()
+                         ? nullptr
+                         : &*std::min_element(island.begin(), island.end(), [](const Member &a, const Member &b) {
+                             return a.objective < b.objective;
+                           }));
+    std::vector<Island> arriving(count);
+    for (size_t k = 0; k < count; ++k)
+      if (const Member *guest = best[(k + count - 1) % count])
+        arriving[k].push_back(*guest);
+    for (size_t k = 0; k < count; ++k)
+      std::move(arriving[k].begin(), arriving[k].end(), std::back_inserter(islands[k]));
+  };
+
+  auto anyAlive = [&] {
+    return std::any_of(islands.begin(), islands.end(), [](const Island &island) { return !island.empty(); });
+  };
+  for (int64_t generation = 1; !finished() && anyAlive(); ++generation) {
+    const Rng rng = root.fork(2 * static_cast<uint64_t>(generation));
+    struct Pair {
+      size_t island, mother, father;
+      Rng rng;
+    };
+    std::vector<Pair> pairs;
+    for (size_t k = 0; k < count; ++k) {
+      Rng own = rngOf(rng, k);
+      std::vector<size_t> mates(islands[k].size());
+      std::iota(mates.begin(), mates.end(), size_t(0));
+      own.shuffle(mates);
+      // An odd one out mates with the first; a lone survivor with itself.
+      for (size_t i = 0; 2 * i < mates.size(); ++i)
+        pairs.push_back({k, mates[2 * i], mates[(2 * i + 1) % mates.size()], own.fork(i)});
+    }
+    std::vector<std::vector<Individual>> litters(pairs.size());
+    parallelFor(params.threads, pairs.size(), [&](size_t i) {
+      Pair &pair = pairs[i];
+      const Island &island = islands[pair.island];
+      litters[i] = problem.crossover(island[pair.mother].genes, island[pair.father].genes, pair.rng);
       for (Individual &child : litters[i])
-        problem.mutate(child, own);
+        problem.mutate(child, pair.rng);
     });
-    std::vector<Member> children;
-    for (std::vector<Individual> &litter : litters)
-      for (Individual &child : litter)
-        children.push_back({std::move(child), kInfeasibleObjective, false});
+    std::vector<Island> children(count);
+    for (size_t i = 0; i < pairs.size(); ++i)
+      for (Individual &child : litters[i])
+        children[pairs[i].island].push_back({std::move(child), kInfeasibleObjective, false});
     evaluateAll(children);
-    for (Member &child : children)
-      members.push_back(std::move(child));
-    report(members);
-    select(members, root.fork(2 * generation + 1));
+    for (size_t k = 0; k < count; ++k)
+      std::move(children[k].begin(), children[k].end(), std::back_inserter(islands[k]));
+    report(islands);
+    if (count > 1 && generation % std::max<int64_t>(params.migrationGenerations, 1) == 0)
+      migrate();
+    selectAll(islands, root.fork(2 * static_cast<uint64_t>(generation) + 1));
   }
   return result;
 }

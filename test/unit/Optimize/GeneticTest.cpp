@@ -118,9 +118,13 @@ TEST_CASE("the result does not depend on the number of threads", "[optimize]") {
   Order start(30);
   std::iota(start.begin(), start.end(), 0);
   Rng(5).shuffle(start);
-  auto one = solveGenetic(line(), {{start}}, params(1234, 1));
-  auto two = solveGenetic(line(), {{start}}, params(1234, 2));
-  auto many = solveGenetic(line(), {{start}}, params(1234, 9));
+  const size_t islands = GENERATE(1, 3);
+  auto solve = [&](int threads) {
+    GeneticParams p = params(1234, threads);
+    p.islands = islands;
+    return solveGenetic(line(), {{start}}, p);
+  };
+  auto one = solve(1), two = solve(2), many = solve(9);
   CHECK(one.best == two.best);
   CHECK(one.best == many.best);
   CHECK(one.evaluations == 1234);
@@ -129,6 +133,30 @@ TEST_CASE("the result does not depend on the number of threads", "[optimize]") {
   GeneticParams other = params(1234);
   other.seed = 8;
   CHECK(solveGenetic(line(), {{start}}, other).best != one.best);
+}
+
+TEST_CASE("an island knows of the others by who arrives", "[genetic]") {
+  GeneticProblem<int> problem;
+  problem.evaluate = [](const int &x) { return int64_t(x); };
+  problem.crossover = [](const int &a, const int &, Rng &) { return std::vector<int>{a}; };
+  problem.mutate = [](int &, Rng &) {};
+  std::vector<int64_t> worst;
+  problem.progress = [&](const Generation &generation) { worst.push_back(generation.worst); };
+  GeneticParams p;
+  p.islands = 3;
+  p.population = 1;
+  p.budget.evaluations = 18;
+  SECTION("never") {
+    p.migrationGenerations = 100;
+    solveGenetic<int>(problem, {{4}, {20}, {7}}, p);
+    CHECK(worst == std::vector<int64_t>{20, 20, 20, 20, 20, 20});
+  }
+  SECTION("every second generation, along the ring") {
+    p.migrationGenerations = 2;
+    solveGenetic<int>(problem, {{4}, {20}, {7}}, p);
+    // 4 comes to the second island after two generations, to the third after four.
+    CHECK(worst == std::vector<int64_t>{20, 20, 20, 7, 7, 4});
+  }
 }
 
 TEST_CASE("the best seed is never lost", "[optimize]") {
