@@ -46,10 +46,18 @@ private:
       return primary != other.primary ? primary < other.primary : secondary < other.secondary;
     }
   };
+  void findIdle(const StepPlanner &state, const PlaceRequest &request);
+  /// The tightest window whose occupants cost nothing and are gone in time, which
+  /// beats all others; narrows `overhang`. Nothing else need be weighed then.
+  void searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want, int64_t &overhang,
+                  int64_t &bestOffset) const;
   void weighExtents(const StepPlanner &state, const PlaceRequest &request);
   Score score(double sum, double worst, int64_t overhang, const Want &want) const;
   void searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want, Score &best,
                  int64_t &bestOffset);
+  /// Where in a window of extents [first, last) from an address on, so that what is left over joins free memory.
+  int64_t alignIn(const StepPlanner &state, const PlaceRequest &request, Gap gap, size_t first, size_t last,
+                  int64_t from, int64_t overhang) const;
   bool placeByWindows(const StepPlanner &state, PlaceRequest &request);
   bool placeByFirstFit(const StepPlanner &state, PlaceRequest &request);
   std::vector<Gap> gapsBetween(const StepPlanner &state, const PlaceRequest &request) const;
@@ -60,6 +68,8 @@ private:
   // prefix sums of that.
   std::vector<double> key, costs, sums;
   std::vector<size_t> falling;        ///< Of searchGap.
+  std::vector<double> idleUntil;      ///< Per extent: when it is free at no cost; infinite where never.
+  bool weighed = false;               ///< Of the request at hand.
   std::vector<double> weightAt;       ///< Of a copy so many operators ahead.
   double computeNs = 0, swapInNs = 0; ///< Until when these streams are busy.
   double copyNs = 0;                  ///< Copying in the tensor in question.

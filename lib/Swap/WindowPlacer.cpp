@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::swap;
@@ -56,8 +58,56 @@ void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &re
     costs[i] = cost;
     sums[i + 1] = sums[i] + cost;
   }
-  computeNs = static_cast<double>(state.computeClockNs(request.position));
-  swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
+}
+
+void WindowPlacer::findIdle(const StepPlanner &state, const PlaceRequest &request) {
+  const std::vector<Extent> &extents = state.arena(request.memory).extents();
+  idleUntil.resize(extents.size());
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const uint32_t occupant = extents[i].occupant;
+    if (occupant == kNobody)
+      idleUntil[i] = 0;
+    else if (state.live(occupant) && (state.nextUse(occupant) != kNever || state.mustSave(occupant)))
+      idleUntil[i] = std::numeric_limits<double>::infinity();
+    else
+      idleUntil[i] = static_cast<double>(state.lastTouchNs(occupant));
+  }
+}
+
+int64_t WindowPlacer::alignIn(const StepPlanner &state, const PlaceRequest &request, Gap gap, size_t first, size_t last,
+                              int64_t from, int64_t overhang) const {
+  const std::vector<Extent> &extents = state.arena(request.memory).extents();
+  const bool leftFree = extents[first].offset > gap.begin && !state.live(extents[first - 1].occupant);
+  const bool rightFree = extents[last - 1].end < gap.end && !state.live(extents[last].occupant);
+  return leftFree && !rightFree ? from + overhang : from;
+}
+
+void WindowPlacer::searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want,
+                              int64_t &overhang, int64_t &bestOffset) const {
+  if (gap.end - gap.begin < want.bytes)
+    return;
+  const Arena &arena = state.arena(request.memory);
+  const std::vector<Extent> &extents = arena.extents();
+  const size_t end = arena.find(gap.end - 1) + 1;
+  const double soon = want.fetch ? swapInNs : computeNs;
+  size_t last = 0; // Of the run, one past what the window from `first` needs.
+  for (size_t first = arena.find(gap.begin); first < end; ++first) {
+    const int64_t from = std::max(gap.begin, extents[first].offset);
+    if (from + want.bytes > gap.end)
+      return;
+    for (last = std::max(last, first); last < end && extents[last].offset < from + want.bytes; ++last)
+      if (idleUntil[last] > soon)
+        break;
+    if (last < end && extents[last].offset < from + want.bytes) {
+      first = last++; // No window reaches over it.
+      continue;
+    }
+    const int64_t over = std::min(gap.end, extents[last - 1].end) - from - want.bytes;
+    if (bestOffset >= 0 && over >= overhang)
+      continue;
+    overhang = over;
+    bestOffset = alignIn(state, request, gap, first, last, from, over);
+  }
 }
 
 WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overhang, const Want &want) const {
@@ -103,10 +153,7 @@ void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &reque
     if (bestOffset >= 0 && !(candidate < best))
       continue;
     best = candidate;
-    // What is left over should join free memory.
-    bool leftFree = first > begin && !state.live(extents[first - 1].occupant);
-    bool rightFree = last < end && !state.live(extents[last].occupant);
-    bestOffset = leftFree && !rightFree ? from + overhang : from;
+    bestOffset = alignIn(state, request, gap, first, last, from, overhang);
   }
 }
 
@@ -132,15 +179,27 @@ std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const Place
 
 bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
   std::vector<Gap> gaps = gapsBetween(state, request);
+  // Whatever the weights, nothing costs less than nothing.
+  const bool idleIsBest =
+      params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0;
   for (Want &want : request.wants) {
     want.takes = want.bytes;
     if (want.bytes == 0)
       continue;
     copyNs = want.fetch ? static_cast<double>(state.copyInNs(want.tensor, request.memory)) : 0.0;
-    Score best{0, 0};
     want.offset = -1;
-    for (Gap gap : gaps)
-      searchGap(state, request, gap, want, best, want.offset);
+    if (idleIsBest) {
+      int64_t overhang = 0;
+      for (Gap gap : gaps)
+        searchIdle(state, request, gap, want, overhang, want.offset);
+    }
+    if (want.offset < 0) {
+      if (!std::exchange(weighed, true))
+        weighExtents(state, request);
+      Score best{0, 0};
+      for (Gap gap : gaps)
+        searchGap(state, request, gap, want, best, want.offset);
+    }
     if (want.offset < 0)
       return false;
     for (size_t g = 0; g < gaps.size(); ++g) {
@@ -171,7 +230,10 @@ bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &reque
 }
 
 Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
-  weighExtents(state, request);
+  weighed = false;
+  computeNs = static_cast<double>(state.computeClockNs(request.position));
+  swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
+  findIdle(state, request);
   auto largestFirst = [&] {
     for (Want &want : request.wants)
       want.offset = 0;
