@@ -23,7 +23,7 @@ public:
   int64_t makespanNs(std::span<const DeviceId> placement, std::span<const OperatorId> order,
                      int64_t limitNs = std::numeric_limits<int64_t>::max()) {
     const int64_t least = timer.time(placement, order, limitNs);
-    if (least > limitNs || !index.linksShared)
+    if (least > limitNs || !index.timesAreBounds)
       return least;
     return simulate(index.graph, index.machine, *index.problem.costs, planOfPlacement(index, placement, order))
         .makespanNs;

@@ -33,10 +33,10 @@ public:
     weighDevices();
   }
 
-  /// False where the steps ran out.
+  /// False where the steps or the time ran out.
   bool run() {
     settle(0);
-    return left > 0;
+    return !stopped;
   }
   int64_t makespanNs() const { return bestNs; }
   ListSchedule &schedule() { return best; }
@@ -54,6 +54,7 @@ private:
     int64_t startNs, leftNs, tailNs; ///< Not before; to work; from its end to the step's.
   };
 
+  bool mustStop() { return stopped = stopped || left <= 0 || input.budget.mustStop(); }
   bool isDone(uint32_t done, OperatorId op) const { return done >> op.value & 1; }
   bool isReady(uint32_t done, OperatorId op) const {
     for (uint32_t before : index.predecessors(op))
@@ -143,15 +144,20 @@ private:
     }
     const DeviceId maker = producer.valid() ? timer.deviceOf(producer) : DeviceId();
     const uint32_t from = maker.valid() ? index.memoryOf[maker.index()] : 0;
-    auto hop = [&](int64_t readyNs, uint32_t a, uint32_t b, DeviceId owner, StreamKind kind) {
-      return std::max(readyNs, timer.clockNs(owner, kind)) + index.copyNs(index.link(a, b), tensor);
+    auto hop = [&](int64_t readyNs, uint32_t a, uint32_t b, int64_t freeNs) {
+      return std::max(readyNs, freeNs) + index.copyNs(index.link(a, b), tensor);
     };
+    // Whichever device of the memory wants it first brings it in.
+    int64_t freeNs = std::numeric_limits<int64_t>::max();
+    for (DeviceId other : index.devices)
+      if (index.memoryOf[other.index()] == memory)
+        freeNs = std::min(freeNs, timer.clockNs(other, StreamKind::SwapIn));
     int64_t home = timer.arrivalNs(tensor, 0);
     if (memory != 0 && from != 0 && index.link(from, memory).valid())
-      return hop(timer.arrivalNs(tensor, from), from, memory, device, StreamKind::SwapIn);
+      return hop(timer.arrivalNs(tensor, from), from, memory, freeNs);
     if (home < 0)
-      home = hop(timer.arrivalNs(tensor, from), from, 0, maker, StreamKind::SwapOut);
-    return memory == 0 ? home : hop(home, 0, memory, device, StreamKind::SwapIn);
+      home = hop(timer.arrivalNs(tensor, from), from, 0, timer.clockNs(maker, StreamKind::SwapOut));
+    return memory == 0 ? home : hop(home, 0, memory, freeNs);
   }
 
   /// No order of what is settled, with whatever devices for the rest, is faster. After
@@ -323,7 +329,7 @@ private:
   /// state otherwise. Where links are shared, times
   /// are not final and so nothing is dominated.
   bool isDominated(const StepTimer &timer, uint32_t done) {
-    if (index.linksShared)
+    if (index.timesAreBounds)
       return false;
     describe(timer, done, described);
     std::vector<std::vector<int64_t>> &known = seen[done];
@@ -394,7 +400,7 @@ private:
     std::stable_sort(choices.begin(), choices.end(),
                      [](const Choice &a, const Choice &b) { return a.boundNs < b.boundNs; });
     for (const Choice &choice : choices) {
-      if (choice.boundNs >= bestNs || left <= 0 || input.budget.mustStop())
+      if (choice.boundNs >= bestNs || mustStop())
         break;
       --left;
       units.device[unit] = choice.device;
@@ -409,7 +415,8 @@ private:
   /// Every ready operator in turn.
   void extend(size_t depth, uint32_t done) {
     if (depth == count) {
-      const int64_t makespan = index.linksShared ? evaluator.makespanNs(placement, prefix) : timers[depth].makespanNs();
+      const int64_t makespan =
+          index.timesAreBounds ? evaluator.makespanNs(placement, prefix) : timers[depth].makespanNs();
       if (makespan < bestNs) {
         bestNs = makespan;
         best.placement = placement;
@@ -432,7 +439,7 @@ private:
     std::stable_sort(children.begin(), children.end(),
                      [](const Child &a, const Child &b) { return a.boundNs < b.boundNs; });
     for (const Child &child : children) {
-      if (child.boundNs >= bestNs || left <= 0 || input.budget.mustStop())
+      if (child.boundNs >= bestNs || mustStop())
         break;
       --left;
       const uint32_t next = done | uint32_t(1) << child.op.value;
@@ -455,7 +462,8 @@ private:
   Units units;
   ListSchedule best;
   int64_t bestNs;
-  int64_t left;                  ///< Steps.
+  int64_t left; ///< Steps.
+  bool stopped = false;
   std::vector<StepTimer> timers; ///< Per depth.
   Evaluator evaluator;
   std::vector<MemoryUse> uses; ///< Per units settled.
@@ -504,7 +512,9 @@ Expected<ListSchedule> placeExhaustively(const SolverInput &input) {
     bestNs = Evaluator(input.index).makespanNs(start->placement, start->order);
     best = std::move(*start);
   }
-  if (!searchExhaustively(input, best, bestNs))
+  const bool complete = searchExhaustively(input, best, bestNs);
+  best.stoppedByClock = !complete && input.budget.mustStop();
+  if (!complete && !(best.stoppedByClock && bestNs != std::numeric_limits<int64_t>::max()))
     return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' gave up after ",
                      input.budget.evaluations * kStepsPerEvaluation, " steps, graph '", name,
                      "' is too large for so few, allow more evaluations or use 'best'");

@@ -101,7 +101,7 @@ static PlacementSolver findSolver(const std::string &name) {
 /// order must be simulated.
 static int64_t defaultEvaluations(const StepIndex &index) {
   constexpr int64_t kWork = 4'000'000, kMost = 20'000, kLeast = 20;
-  const int64_t slower = index.linksShared ? 10 : 1;
+  const int64_t slower = index.timesAreBounds ? 10 : 1;
   const int64_t numOps = std::max<int64_t>(static_cast<int64_t>(index.graph.numOperators()), 1);
   return std::clamp(kWork / slower / numOps, kLeast, kMost / slower);
 }

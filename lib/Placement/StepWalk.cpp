@@ -21,12 +21,12 @@ StepIndex::StepIndex(const PlacementProblem &problem)
   firstDeviceOf.resize(numMemories);
   for (DeviceId device : devices) {
     DeviceId &first = firstDeviceOf[memoryOf[device.index()]];
-    linksShared |= first.valid() && memoryOf[device.index()] != 0;
+    timesAreBounds |= first.valid() && memoryOf[device.index()] != 0;
     if (!first.valid())
       first = device;
   }
   for (const Link &link : machine.links)
-    linksShared |= link.duplexBytesPerSec < 2 * link.bytesPerSec;
+    timesAreBounds |= link.duplexBytesPerSec < 2 * link.bytesPerSec || link.eventLatencyNs > 0;
 
   auto addRow = [](std::vector<uint32_t> &start, std::vector<uint32_t> &list, const auto &ids) {
     if (start.empty())

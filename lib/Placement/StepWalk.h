@@ -29,8 +29,9 @@ struct StepIndex {
   std::vector<uint32_t> memoryOf;      ///< Per device.
   std::vector<LinkId> links;           ///< [from * numMemories + to]; invalid: none.
   std::vector<DeviceId> firstDeviceOf; ///< Per memory: the first that computes; or invalid.
-  /// Two copies may share a link: then a timer's times are only lower bounds.
-  bool linksShared = false;
+  /// A timer's times are only lower bounds: two copies may share a link, or streams
+  /// wait for each other's events.
+  bool timesAreBounds = false;
 
   LinkId link(uint32_t from, uint32_t to) const { return links[from * numMemories + to]; }
   int64_t copyNs(LinkId id, uint32_t tensor) const {
@@ -103,8 +104,8 @@ void walkOperator(const StepIndex &index, OperatorId op, DeviceId device, Sink &
   }
 }
 
-/// When each command of the walk ends, links unshared: exact unless
-/// StepIndex::linksShared. Copies are cheap to make for small graphs.
+/// When each command of the walk ends, links unshared and without event
+/// latencies: exact unless StepIndex::timesAreBounds. Copies are cheap to make for small graphs.
 class StepTimer {
 public:
   explicit StepTimer(const StepIndex &index);

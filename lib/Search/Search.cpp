@@ -235,7 +235,7 @@ private:
     // To a placement a transfer is one step, with a wait on either side.
     Machine waiting = machine;
     for (Link &link : waiting.links)
-      link.latencyNs = saturatingAdd(link.latencyNs, saturatingMul(2, link.eventLatencyNs));
+      link.latencyNs = saturatingAdd(link.latencyNs, saturatingMul(2, std::exchange(link.eventLatencyNs, 0)));
     for (const std::string &name : names) {
       Expected<PlacementSolution> solution = solvePlacement({&graph, &waiting, &costs, given}, {name});
       if (!solution)
