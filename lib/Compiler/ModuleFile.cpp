@@ -36,8 +36,8 @@ public:
     Attribute ranks = function->getAttr(kRanksAttribute);
     constexpr int64_t kMostRanks = 1 << 20;
     auto number = dyn_cast_if_present<IntegerAttr>(ranks);
-    if (ranks && (!number || number.getType().getIntOrFloatBitWidth() > 64 || number.getInt() < 1 ||
-                  number.getInt() > kMostRanks))
+    if (ranks && (!number || !number.getType().isSignlessInteger() || number.getValue().getBitWidth() > 64 ||
+                  number.getInt() < 1 || number.getInt() > kMostRanks))
       return bad("attribute '", kRanksAttribute, "' is no number of ranks");
     return {};
   }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace sluice::runtime {
 
@@ -368,6 +369,30 @@ Status runCollective(const sluice_communicator &communicator, uint32_t kind, con
   default:
     return run.halo();
   }
+}
+
+Status Ranks::meet(const std::string &digest) {
+  if (!communicator || met)
+    return {};
+  const uint32_t count = communicator->num_ranks;
+  const auto bytes = static_cast<int64_t>(digest.size());
+  std::vector<uint32_t> members(count);
+  std::iota(members.begin(), members.end(), 0U);
+  std::string all(digest.size() * count, '\0');
+  const std::vector<const void *> send(count, digest.data());
+  const std::vector<int64_t> sizes(count, bytes);
+  std::vector<void *> receive;
+  for (uint32_t i = 0; i < count; ++i)
+    receive.push_back(all.data() + digest.size() * i);
+  if (communicator->exchange(communicator->self, members.data(), count, send.data(), sizes.data(), receive.data(),
+                             sizes.data()) != 0)
+    return failure(communicator->error(communicator->self));
+  for (uint32_t i = 0; i < count; ++i)
+    if (all.compare(digest.size() * i, digest.size(), digest) != 0)
+      return failure("rank ", i, " runs another program than rank ", communicator->rank,
+                     ", give all ranks the same compiled model");
+  met = true;
+  return {};
 }
 
 int32_t Ranks::run(uint32_t kind, void *const *args, const void *settings, int64_t bytes) {

@@ -42,6 +42,9 @@ class Ranks {
 public:
   explicit Ranks(const sluice_communicator *communicator) : communicator(communicator) {}
 
+  /// All ranks meet before their first step. Fails where one's program, of which
+  /// `digest` tells as many characters everywhere, is another.
+  Status meet(const std::string &digest);
   /// sluice_kernel_env's `collective`. Returns 0, or 1 where error() says why.
   int32_t run(uint32_t kind, void *const *args, const void *settings, int64_t bytes);
   std::string error() const;
@@ -53,6 +56,7 @@ private:
   mutable std::mutex mutex;
   const sluice_communicator *communicator;
   int64_t sent = 0;
+  bool met = false;
   std::string text;
 };
 

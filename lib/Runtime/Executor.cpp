@@ -5,6 +5,7 @@
 #include "Executor.h"
 #include "Artifact.h"
 #include "CpuFeatures.h"
+#include "Sha256.h"
 #include "Wait.h"
 
 #include <algorithm>
@@ -115,6 +116,22 @@ Status Executor::prepare(uint32_t threads) {
   return {};
 }
 
+std::string Executor::digest() const {
+  const sluice_model &model = *tables.source;
+  Sha256 hash;
+  for (const char *text : {model.name, model.compiler, model.parameter_hash})
+    hash.update(text, std::strlen(text) + 1);
+  auto add = [&](int64_t number) { hash.update(&number, sizeof number); };
+  for (int64_t number : {model.planned_bytes_in, model.planned_bytes_out, int64_t(model.num_commands),
+                         int64_t(model.num_ops), model.parameter_bytes, model.state_bytes})
+    add(number);
+  for (const sluice_memory_desc &memory : tables.memories)
+    add(memory.arena_bytes);
+  for (uint32_t rank = 0; rank < model.num_ranks && model.planned_bytes_sent; ++rank)
+    add(model.planned_bytes_sent[rank]);
+  return hash.finish();
+}
+
 static Status checkText(const sluice_tensor_desc &input, const sluice_string *elements) {
   const int64_t count = input.bytes / static_cast<int64_t>(sizeof(sluice_string));
   for (int64_t i = 0; i < count; ++i)
@@ -145,6 +162,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     if (tables.inputs[i].element_type == kStringType)
       if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
         return status;
+  if (Status status = ranks.meet(digest()); !status)
+    return status;
   inputs = stepInputs, outputs = stepOutputs;
   Status status = run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;

@@ -78,6 +78,8 @@ private:
   Status prepare(uint32_t threads);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
   void collectTrace();
+  /// What all ranks' models must have in common.
+  std::string digest() const;
 
   int32_t launch(uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op, const sluice_slot *slots,
                  uint32_t numSlots, const uint32_t *waits, uint32_t numWaits);

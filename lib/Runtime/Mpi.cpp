@@ -24,6 +24,7 @@ struct World {
   sluice_communicator communicator{};
   std::string error;
   std::vector<MPI_Request> requests;
+  std::vector<MPI_Status> statuses;
 
   bool succeeded(int code) {
     if (code == MPI_SUCCESS)
@@ -55,10 +56,37 @@ struct World {
         }
       }
     for (uint32_t i = 0; i < count; ++i)
-      if (members[i] == communicator.rank && sendBytes[i] > 0)
-        std::memcpy(receive[i], send[i], static_cast<size_t>(sendBytes[i]));
-    const int code = MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    return succeeded(code) ? 0 : 1;
+      if (members[i] == communicator.rank) {
+        if (sendBytes[i] != receiveBytes[i])
+          return disagree(members[i]);
+        if (sendBytes[i] > 0)
+          std::memcpy(receive[i], send[i], static_cast<size_t>(sendBytes[i]));
+      }
+    statuses.resize(requests.size());
+    const int code = MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+    for (const MPI_Status &status : statuses)
+      if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_TRUNCATE)
+        return disagree(static_cast<uint32_t>(status.MPI_SOURCE));
+      else if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING && !succeeded(status.MPI_ERROR))
+        return 1;
+    if (!succeeded(code))
+      return 1;
+    // Receives were asked for first, in this order.
+    size_t next = 0;
+    for (uint32_t i = 0; i < count; ++i)
+      for (int64_t done = 0; members[i] != communicator.rank && done < receiveBytes[i]; done += kPiece) {
+        int got = 0;
+        MPI_Get_count(&statuses[next++], MPI_BYTE, &got);
+        if (got != std::min(kPiece, receiveBytes[i] - done))
+          return disagree(members[i]);
+      }
+    return 0;
+  }
+
+  int32_t disagree(uint32_t other) {
+    error = "rank " + std::to_string(other) + " sends other sizes than rank " + std::to_string(communicator.rank) +
+            " waits for, the ranks run different programs";
+    return 1;
   }
 };
 

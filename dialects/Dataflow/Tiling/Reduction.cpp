@@ -13,6 +13,9 @@ static constexpr int64_t kWhole = RuleList::kWhole;
 
 /// How the reductions of parts become that of the whole, where they do.
 static std::optional<PartialKind> joinParts(ReduceKind kind, Type element) {
+  // Ranks compare 64 bits as signed ones.
+  if (element.isUnsignedInteger(64) && (kind == ReduceKind::max || kind == ReduceKind::min))
+    return std::nullopt;
   switch (kind) {
   case ReduceKind::mean: // Each part is divided by the number of parts.
     return isa<FloatType>(element) ? std::optional(PartialKind::Sum) : std::nullopt;

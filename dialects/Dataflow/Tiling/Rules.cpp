@@ -122,6 +122,16 @@ std::vector<TilingRule> tilingRules(Operation *op) {
     list.aligned([](int64_t) { return true; });
     rules = list.take();
   }
+  // Text is addresses, which mean nothing elsewhere.
+  auto splitsText = [&](const TilingRule &rule) {
+    auto any = [](ValueRange values, const std::vector<AxisTiling> &tilings) {
+      return llvm::any_of(llvm::zip(values, tilings), [](auto pair) {
+        return !(std::get<1>(pair) == AxisTiling::replicated()) && isString(typeOf(std::get<0>(pair)).getElementType());
+      });
+    };
+    return any(op->getOperands(), rule.operands) || any(op->getResults(), rule.results);
+  };
+  std::erase_if(rules, splitsText);
   rules.insert(rules.begin(), replicatedRule(op->getNumOperands(), op->getNumResults()));
   return rules;
 }

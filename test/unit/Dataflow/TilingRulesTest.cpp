@@ -390,6 +390,7 @@ void checkReductions() {
     checkRules(
         one({f32({4, 6, 2})}, std::string("reduce ") + kind, "axes [1]", f32({4, 2}), "dim 0; dim 2", {{0.5, 2}}));
   // Means of whole numbers are rounded, and so are those of parts.
+  checkRules(one({tensorOf({4, 6}, "ui64")}, "reduce max", "axes [1]", tensorOf({4}, "ui64"), "dim 0", {{0, 9}}));
   checkRules(one({i64({4, 6})}, "reduce mean", "axes [1]", i64({4}), "dim 0", {{-9, 9}}));
   checkRules(one({f32({4, 6, 2})}, "arg_reduce", "{axis = 1 : i64}", i64({4, 1, 2}), "dim 0; dim 2"));
   checkRules(one({f32({4, 6, 2})}, "arg_reduce", "{axis = 1 : i64, keep_dims = false}", i64({4, 2}), "dim 0; dim 2"));

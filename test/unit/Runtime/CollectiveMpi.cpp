@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // mpirun starts this. `--lose N`: rank N ends while the others wait for it.
+// `--differ N`: rank N sends less than the others wait for.
 //
 //===----------------------------------------------------------------------===//
 #include "CollectiveCheck.h"
@@ -11,6 +12,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
 
 int main(int argc, char **argv) {
   const char *error = nullptr;
@@ -21,6 +25,24 @@ int main(int argc, char **argv) {
   }
   if (argc == 3 && std::strcmp(argv[1], "--lose") == 0 && communicator->rank == std::strtoul(argv[2], nullptr, 10))
     sluice_mpi_stop("it was told to end");
+  if (argc == 3 && std::strcmp(argv[1], "--differ") == 0) {
+    const bool isShort = communicator->rank == std::strtoul(argv[2], nullptr, 10);
+    std::vector<uint32_t> members(communicator->num_ranks);
+    std::iota(members.begin(), members.end(), 0U);
+    const double sent = 0;
+    std::vector<double> got(members.size());
+    std::vector<const void *> send(members.size(), &sent);
+    std::vector<void *> receive;
+    for (double &each : got)
+      receive.push_back(&each);
+    const std::vector<int64_t> whole(members.size(), 8);
+    std::vector<int64_t> sizes(members.size(), isShort ? 4 : 8);
+    sizes[communicator->rank] = 8;
+    const int32_t failed = communicator->exchange(communicator->self, members.data(), communicator->num_ranks,
+                                                  send.data(), sizes.data(), receive.data(), whole.data());
+    sluice_mpi_stop(failed ? communicator->error(communicator->self) : nullptr);
+    return 0;
+  }
   const std::string wrong = sluice::test::checkCollectives(*communicator, communicator->num_ranks, 200);
   sluice_mpi_stop(wrong.empty() ? nullptr : wrong.c_str());
   if (communicator->rank == 0)

@@ -149,6 +149,23 @@ TEST_CASE("a rank that leaves ends the others' waiting", "[runtime]") {
   });
 }
 
+TEST_CASE("ranks of other programs are told before the first step", "[runtime]") {
+  GroupPtr group(sluice_local_group_create(kRanks));
+  asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
+    TestModel model(sumProgram, kFloats);
+    model.model.num_ranks = kRanks, model.model.planned_bytes_sent = kPlanned;
+    if (communicator.rank == 1)
+      model.model.planned_bytes_in = 1;
+    sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator, nullptr};
+    SessionPtr session(sluice_open_model(model.get(), nullptr, 0, &options));
+    std::vector<float> x(kFloats), y(kFloats);
+    CHECK(runOnce(session.get(), x, y) != 0);
+    const std::string other = communicator.rank == 1 ? "0" : "1";
+    CHECK(sluice_last_error() == "rank " + other + " runs another program than rank " +
+                                     std::to_string(communicator.rank) + ", give all ranks the same compiled model");
+  });
+}
+
 TEST_CASE("ranks that disagree are told", "[runtime]") {
   GroupPtr group(sluice_local_group_create(2));
   asRanks(group.get(), 2, [&](const sluice_communicator &communicator) {
