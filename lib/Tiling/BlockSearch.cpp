@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 
@@ -51,8 +52,7 @@ void BlockWorker::grow(uint32_t seed, size_t size, Rng &rng) {
     std::swap(frontier[rng.below(frontier.size())], frontier.back());
     const uint32_t node = frontier.back();
     frontier.pop_back();
-    if (model.strategies(node) > 1) // Else there is nothing to choose, yet a table to widen.
-      block.push_back(node);
+    block.push_back(node);
     for (const TilingModel::Neighbour &other : model.neighbours(node))
       if (mark[other.node] != stamp) {
         mark[other.node] = stamp;
@@ -64,9 +64,9 @@ void BlockWorker::grow(uint32_t seed, size_t size, Rng &rng) {
 void BlockWorker::usageOf(const std::vector<uint32_t> &of, uint32_t from, uint32_t to, std::vector<double> &usage) {
   usage.assign(to - from + 1, 0);
   for (uint32_t node : eliminator.nodes())
-    if (model.momentBegin(node) < model.momentEnd(node)) {
-      usage[model.momentBegin(node) - from] += model.usages(node)[of[node]];
-      usage[model.momentEnd(node) - from] -= model.usages(node)[of[node]];
+    for (const TilingModel::Life &life : model.lives(node)) {
+      usage[life.begin - from] += life.usages[of[node]];
+      usage[life.end - from] -= life.usages[of[node]];
     }
   for (uint32_t m = 1; m < to - from; ++m)
     usage[m] += usage[m - 1];
@@ -80,20 +80,21 @@ Proposal BlockWorker::improve(const TilingState &state, const std::vector<double
   // Small tables leave out more nodes and take less time; none of them serves always.
   constexpr size_t kSmall = 1000;
   constexpr std::array kTables{0x1p9, 0x1p12, 0x1p16, 0x1p19};
-  eliminator.plan(block, {kTables[rng.below(block.size() > kSmall ? 2 : kTables.size())], 4e6, false}, rng);
+  eliminator.plan(block, {kTables[rng.below(block.size() > kSmall ? 2 : kTables.size())], 4e6, false}, state.choice,
+                  TilingModel::prefixSums(multipliers), rng);
   uint32_t from = model.moments, to = 0;
   for (uint32_t node : eliminator.nodes())
-    if (model.momentBegin(node) < model.momentEnd(node)) {
-      from = std::min(from, model.momentBegin(node));
-      to = std::max(to, model.momentEnd(node));
+    for (const TilingModel::Life &life : model.lives(node)) {
+      from = std::min(from, life.begin);
+      to = std::max(to, life.end);
     }
   from = std::min(from, to);
   std::vector<double> before, after, local(multipliers), room(to - from), slope(to - from);
   usageOf(state.choice, from, to, before);
   double oldExcess = 0;
   for (uint32_t m = from; m < to; ++m) {
-    room[m - from] = model.limit - (state.usage[m] - before[m - from]);
-    oldExcess += std::max(0.0, state.usage[m] - model.limit);
+    room[m - from] = model.room[m] - (state.usage[m] - before[m - from]);
+    oldExcess += std::max(0.0, state.usage[m] - model.room[m]);
   }
   // A byte too much costs `price`: no multiplier is greater where the least merit is sought.
   double best = eliminator.costOf(state.choice) + price * oldExcess;
@@ -150,15 +151,14 @@ void apply(const TilingModel &model, TilingState &state, const Proposal &proposa
       const double *row = other.transposed + size_t(choice[other.node]) * own;
       cost += row[strategy] - row[old];
     }
-    const double more = model.usages(node)[strategy] - model.usages(node)[old];
-    difference[model.momentBegin(node)] += more;
-    difference[model.momentEnd(node)] -= more;
+    model.use(node, old, -1, difference);
+    model.use(node, strategy, 1, difference);
     choice[node] = strategy;
   }
   double excess = 0, change = 0;
   for (uint32_t m = 0; m < model.moments; ++m) {
     change += difference[m];
-    excess += std::max(0.0, state.usage[m] + change - model.limit);
+    excess += std::max(0.0, state.usage[m] + change - model.room[m]);
   }
   if (cost + price * excess > state.cost + price * state.excess)
     return;
@@ -205,6 +205,55 @@ private:
   int64_t sweeps = 0;
 };
 
+/// Where walks begin.
+class Starts {
+public:
+  /// Sweeps until the messages settle; counts them, and takes the best choice they say into `result`.
+  Starts(const TilingModel &model, BoundSearch &bounds, int64_t evaluations, const Budget &budget,
+         TilingSearchResult &result)
+      : model(model), bounds(bounds) {
+    constexpr int kSweeps = 300;
+    const size_t most = std::clamp<size_t>((size_t(1) << 26) / (model.count + 1), 1, kSweeps);
+    std::deque<std::vector<uint32_t>> read;
+    for (int i = 0; i < kSweeps && result.evaluations < evaluations && !budget.mustStop(); ++i) {
+      bounds.sweep();
+      ++result.evaluations;
+      read.push_back(bounds.rounded());
+      if (read.size() > most)
+        read.pop_front();
+    }
+    multipliers = bounds.multipliers();
+    multipliers.resize(model.moments);
+    for (double multiplier : multipliers)
+      price = std::max(price, multiplier);
+    for (std::vector<uint32_t> &choice : read) {
+      TilingState state(model, std::move(choice));
+      first.emplace_back(state.cost + price * state.excess, state.choice);
+      if (state.betterThan(result.best))
+        result.best = std::move(state);
+    }
+    std::sort(first.begin(), first.end());
+    first.erase(
+        std::unique(first.begin(), first.end(), [](const auto &a, const auto &b) { return a.first == b.first; }),
+        first.end());
+  }
+
+  std::vector<double> multipliers; ///< Of the best bound there was then.
+  double price = 1e-6;             ///< Of a byte too much at one moment: the greatest of them.
+
+  /// The best of the first, then others of them and what the messages say by now in turns.
+  TilingState next() {
+    const size_t turn = turns++;
+    return TilingState(model, turn % 2 == 0 && turn / 2 < first.size() ? first[turn / 2].second : bounds.rounded());
+  }
+
+private:
+  const TilingModel &model;
+  BoundSearch &bounds;
+  std::vector<std::pair<double, std::vector<uint32_t>>> first; ///< By merit, each of another one.
+  size_t turns = 0;
+};
+
 } // namespace
 
 TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingParams &params) {
@@ -216,46 +265,36 @@ TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingPara
     evaluations = std::clamp<int64_t>(kWork / static_cast<int64_t>(model.edgeEntries() + 1), kLeast, kMost);
   }
   result.best = solveTilingGreedily(model);
-  // Read off the messages: the cheapest but for what multipliers charge twice for.
   BoundSearch bounds(model);
-  TilingState state = result.best;
-  double leastCharged = std::numeric_limits<double>::infinity();
-  constexpr int kFirstSweeps = 300;
-  for (int i = 0; i < kFirstSweeps && result.evaluations < evaluations && !budget.mustStop(); ++i) {
-    bounds.sweep();
-    ++result.evaluations;
-    TilingState rounded(model, bounds.rounded());
-    double charged = rounded.cost;
-    for (uint32_t m = 0; m < model.moments; ++m)
-      charged += 2 * bounds.multipliers()[m] * std::max(0.0, rounded.usage[m] - model.limit);
-    if (rounded.betterThan(result.best))
-      result.best = rounded;
-    if (charged < leastCharged) {
-      leastCharged = charged;
-      state = std::move(rounded);
-    }
-  }
+  Starts starts(model, bounds, evaluations, budget, result);
 
   // Rounds of independent blocks, taken in their order: the same on any number of threads.
   constexpr size_t kWidth = 8;
   // Seldom all: what must change together may reach everywhere.
-  constexpr size_t kSizes[] = {50, 200, 1000, 4000, 50, 200, 1000, 4000, 50, 200, 1000, 4000, 50, 200, 1000, 1'000'000};
+  constexpr size_t kSizes[] = {20, 60, 200, 600, 20, 60, 200, 2000, 20, 60, 200, 600, 20, 60, 200, 1'000'000};
   std::vector<std::unique_ptr<BlockWorker>> workers(kWidth);
   for (std::unique_ptr<BlockWorker> &worker : workers)
     worker = std::make_unique<BlockWorker>(model);
   std::vector<Proposal> proposals(kWidth);
-  std::vector<double> multipliers = bounds.multipliers();
-  multipliers.resize(model.moments);
-  int stale = 0; // Rounds within the limit since the best got better.
   const Rng rng(params.seed);
-  // What a byte too much costs at one moment: at first what multipliers say.
-  double price = 1e-6;
-  for (double multiplier : multipliers)
-    price = std::max(price, multiplier);
+  // A walk goes from a start until it finds nothing better for long; then there is another.
+  TilingState state = starts.next(), found = state;
+  std::vector<double> multipliers = starts.multipliers;
+  double price = starts.price;
+  uint64_t begun = 0, improved = 0; // Rounds.
   for (uint64_t round = 0;; ++round) {
-    if (state.betterThan(result.best)) {
+    if (state.betterThan(found)) {
+      found = state;
+      improved = round;
+    }
+    if (state.betterThan(result.best))
       result.best = state;
-      stale = 0;
+    constexpr uint64_t kGiveUp = 150;
+    if (round - improved > std::max(kGiveUp, (improved - begun) / 2)) {
+      state = found = starts.next();
+      multipliers = starts.multipliers;
+      price = starts.price;
+      begun = improved = round;
     }
     result.bound = bounds.bound;
     if (result.best.excess == 0 && result.bound >= result.best.cost - 0.5) {
@@ -283,12 +322,12 @@ TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingPara
         multipliers[moment] += 0.1 * (value - multipliers[moment]);
     }
     // Within the limit and out of it in turns: ways lead through what is not allowed.
-    constexpr int kPatience = 32;
-    // What is forbidden goes first, and while excess falls by itself the price is right.
+    constexpr uint64_t kPatience = 32;
+    // While excess falls by itself the price is right.
     if (state.excess > 0)
-      price *= state.cost < model.forbidden && state.excess > 0.97 * excess ? 1.04 : 1;
-    else if (++stale > kPatience)
-      price *= 0.96;
+      price *= state.excess > 0.97 * excess ? 1.08 : 1;
+    else if (round - improved > kPatience)
+      price *= 0.95;
   }
   return result;
 }

@@ -26,15 +26,9 @@ public:
   bool run(int64_t most) {
     visits = most;
     choice = best.choice;
-    double bound = eliminator.solve(choice, prices);
+    double bound = model.offset + eliminator.solve(choice, prices);
     for (uint32_t m = 0; m < model.moments; ++m)
-      bound -= (prices[m + 1] - prices[m]) * model.limit;
-    // What remains takes at least its least.
-    least.resize(model.count);
-    for (uint32_t i = 0; i < model.count; ++i) {
-      least[i] = *std::min_element(model.usages(i), model.usages(i) + model.strategies(i));
-      use(i, least[i]);
-    }
+      bound -= (prices[m + 1] - prices[m]) * model.room[m];
     descend(model.count, bound);
     return visits > 0;
   }
@@ -45,18 +39,20 @@ private:
   const std::vector<double> prices;
   const Budget &stop;
   TilingState &best;
-  std::vector<double> usage, least;
+  std::vector<double> usage; ///< Of what is chosen; the rest uses its least.
   std::vector<uint32_t> choice;
   int64_t visits = 0;
 
-  void use(uint32_t node, double bytes) {
-    for (uint32_t m = model.momentBegin(node); m < model.momentEnd(node); ++m)
-      usage[m] += bytes;
+  void use(uint32_t node, uint32_t strategy, double factor) {
+    for (const TilingModel::Life &life : model.lives(node))
+      for (uint32_t m = life.begin; m < life.end; ++m)
+        usage[m] += factor * life.usages[strategy];
   }
   bool fits(uint32_t node) const {
-    for (uint32_t m = model.momentBegin(node); m < model.momentEnd(node); ++m)
-      if (usage[m] > model.limit)
-        return false;
+    for (const TilingModel::Life &life : model.lives(node))
+      for (uint32_t m = life.begin; m < life.end; ++m)
+        if (usage[m] > model.room[m])
+          return false;
     return true;
   }
 
@@ -83,12 +79,11 @@ private:
       const double child = bound + (values[k] - optimum);
       if (best.excess == 0 && child >= best.cost - kHalf)
         break;
-      const double more = model.usages(node)[k] - least[node];
-      use(node, more);
+      use(node, k, 1);
       choice[node] = k;
       if (fits(node))
         descend(s, child);
-      use(node, -more);
+      use(node, k, -1);
     }
   }
 };
@@ -100,13 +95,13 @@ std::optional<TilingSearchResult> solveTilingExactly(const TilingModel &model, c
   std::iota(all.begin(), all.end(), 0);
   Eliminator eliminator(model);
   Rng rng(params.seed);
-  eliminator.plan(all, {0x1p22, 0x1p25, true}, rng);
+  eliminator.plan(all, {0x1p22, 0x1p25, true}, std::vector<uint32_t>(model.count), {}, rng);
   if (eliminator.nodes().size() < model.count)
     return std::nullopt;
 
   std::vector<uint32_t> choice(model.count);
   std::vector<double> multipliers(model.moments), best;
-  double bound = eliminator.solve(choice, {});
+  double bound = model.offset + eliminator.solve(choice, {});
   TilingState state(model, choice);
   if (state.excess == 0)
     return TilingSearchResult{std::move(state), bound, 1, false, true};
@@ -118,7 +113,7 @@ std::optional<TilingSearchResult> solveTilingExactly(const TilingModel &model, c
     std::vector<double> slope = model.usageOf(choice);
     double square = 0;
     for (uint32_t m = 0; m < model.moments; ++m) {
-      slope[m] -= model.limit;
+      slope[m] -= model.room[m];
       if (slope[m] > 0 || multipliers[m] > 0)
         square += slope[m] * slope[m];
     }
@@ -128,10 +123,10 @@ std::optional<TilingSearchResult> solveTilingExactly(const TilingModel &model, c
     for (uint32_t m = 0; m < model.moments; ++m)
       if (slope[m] > 0 || multipliers[m] > 0)
         multipliers[m] = std::max(0.0, multipliers[m] + (target - bound) / square * slope[m]);
-    double value = eliminator.solve(choice, TilingModel::prefixSums(multipliers));
+    double value = model.offset + eliminator.solve(choice, TilingModel::prefixSums(multipliers));
     ++result.evaluations;
-    for (double multiplier : multipliers)
-      value -= multiplier * model.limit;
+    for (uint32_t m = 0; m < model.moments; ++m)
+      value -= multipliers[m] * model.room[m];
     if (value > bound) {
       bound = value;
       best = multipliers;

@@ -12,8 +12,8 @@ namespace sluice {
 
 static double excessOf(const TilingModel &model, const std::vector<double> &usage) {
   double sum = 0;
-  for (double bytes : usage)
-    sum += std::max(0.0, bytes - model.limit);
+  for (uint32_t m = 0; m < model.moments; ++m)
+    sum += std::max(0.0, usage[m] - model.room[m]);
   return sum;
 }
 
@@ -39,16 +39,30 @@ TilingState solveTilingGreedily(const TilingModel &model) {
   // Whatever is live where the memory is exceeded takes less of it, the cheapest a byte first.
   std::vector<double> usage = model.usageOf(choice);
   for (uint32_t moment = 0; moment < model.moments; ++moment) {
-    if (usage[moment] <= model.limit)
+    if (usage[moment] <= model.room[moment])
       continue;
-    const std::vector<uint32_t> live = model.liveAt(moment);
-    while (usage[moment] > model.limit) {
+    // What each strategy of a node uses at this moment; nothing where it is not live.
+    auto usagesOf = [&](uint32_t node) {
+      std::vector<double> usages;
+      for (const TilingModel::Life &life : model.lives(node))
+        if (life.begin <= moment && moment < life.end) {
+          usages.resize(model.strategies(node));
+          for (size_t k = 0; k < usages.size(); ++k)
+            usages[k] += life.usages[k];
+        }
+      return usages;
+    };
+    std::vector<std::pair<uint32_t, std::vector<double>>> live;
+    for (uint32_t i = 0; i < model.count; ++i)
+      if (std::vector<double> usages = usagesOf(i); !usages.empty())
+        live.emplace_back(i, std::move(usages));
+    while (usage[moment] > model.room[moment]) {
       double best = std::numeric_limits<double>::infinity();
       uint32_t node = 0, strategy = 0;
-      for (uint32_t i : live) {
+      for (const auto &[i, usages] : live) {
         costsOf(i, false);
         for (uint32_t k = 0; k < model.strategies(i); ++k) {
-          const double saved = model.usages(i)[choice[i]] - model.usages(i)[k];
+          const double saved = usages[choice[i]] - usages[k];
           const double price = (sum[k] - sum[choice[i]]) / saved;
           if (saved > 0 && price < best) {
             best = price;
@@ -59,9 +73,9 @@ TilingState solveTilingGreedily(const TilingModel &model) {
       }
       if (best == std::numeric_limits<double>::infinity())
         break;
-      const double saved = model.usages(node)[choice[node]] - model.usages(node)[strategy];
-      for (uint32_t m = model.momentBegin(node); m < model.momentEnd(node); ++m)
-        usage[m] -= saved;
+      for (const TilingModel::Life &life : model.lives(node))
+        for (uint32_t m = life.begin; m < life.end; ++m)
+          usage[m] += life.usages[strategy] - life.usages[choice[node]];
       choice[node] = strategy;
     }
   }

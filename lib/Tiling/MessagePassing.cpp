@@ -32,10 +32,8 @@ MessagePassing::MessagePassing(const TilingModel &model)
 
 void MessagePassing::gather(uint32_t node) {
   const uint32_t own = model.strategies(node);
-  const double price = prices[model.momentEnd(node)] - prices[model.momentBegin(node)];
-  belief.resize(own);
-  for (uint32_t k = 0; k < own; ++k)
-    belief[k] = model.costs(node)[k] + price * model.usages(node)[k];
+  belief.assign(model.costs(node), model.costs(node) + own);
+  model.charge(node, prices, belief);
   const size_t entries = model.neighbours(node).size();
   for (size_t e = entryFirst[node]; e < entryFirst[node] + entries; ++e)
     for (uint32_t k = 0; k < own; ++k)
@@ -84,7 +82,7 @@ void MessagePassing::sweep() {
       if (others[e].node > i)
         tell(i, entryFirst[i] + e, others[e]);
   }
-  double sum = 0;
+  double sum = model.offset;
   for (uint32_t i = model.count; i-- > 0;) {
     gather(i);
     const double least = *std::min_element(belief.begin(), belief.end());
@@ -96,8 +94,8 @@ void MessagePassing::sweep() {
       if (others[e].node < i)
         sum += tell(i, entryFirst[i] + e, others[e]);
   }
-  for (double multiplier : multipliers)
-    sum -= multiplier * model.limit;
+  for (uint32_t m = 0; m < model.moments; ++m)
+    sum -= multipliers[m] * model.room[m];
   lowerBound = sum;
 }
 
@@ -105,7 +103,7 @@ void MessagePassing::moveMultipliers(double target) {
   std::vector<double> slope = model.usageOf(choice);
   double square = 0;
   for (uint32_t m = 0; m < model.moments; ++m) {
-    slope[m] -= model.limit;
+    slope[m] -= model.room[m];
     if (slope[m] > 0 || multipliers[m] > 0)
       square += slope[m] * slope[m];
   }

@@ -34,7 +34,7 @@ struct TilingSearchResult {
   bool proven = false; ///< Nothing is better: within the limit, or at all.
 };
 
-/// Large neighbourhoods from what the greedy and message passing find.
+/// Walks through large neighbourhoods, from what message passing finds.
 TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingParams &params);
 
 /// Where elimination takes the whole problem at once: its optimum where that keeps

@@ -102,13 +102,18 @@ Status validateTiling(const TilingProblem &problem, const TilingSolution &soluti
   return {};
 }
 
-/// Fails where not even the least of every node's usages fit, or what was found does not.
+/// Fails where `usage`, per moment, has no room: the least there is, or what was found.
 static Status checkLimit(const TilingModel &model, const std::vector<double> &usage, bool least) {
-  const auto worst = std::max_element(usage.begin(), usage.end());
-  if (worst == usage.end() || *worst <= model.limit)
+  double worst = 0;
+  int64_t time = 0;
+  for (uint32_t m = 0; m < model.moments; ++m)
+    if (usage[m] - model.room[m] > worst) {
+      worst = usage[m] - model.room[m];
+      time = model.timeOf(m);
+    }
+  if (worst == 0)
     return {};
-  const int64_t time = model.timeOf(static_cast<uint32_t>(worst - usage.begin()));
-  const int64_t over = static_cast<int64_t>(std::min(std::ceil(*worst - model.limit), 0x1p62));
+  const int64_t over = static_cast<int64_t>(std::min(std::ceil(worst), 0x1p62));
   if (least)
     return makeError(ErrorCode::Infeasible, "no choice keeps within the usage limit of ", *model.problem.usageLimit,
                      ", at time ", time, " of '", model.problem.name, "', raise the limit by ", over);
@@ -127,11 +132,10 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of tilings, use '", names.front(),
                      "'");
   const TilingModel model(problem);
-  std::vector<uint32_t> least(model.count);
-  for (uint32_t i = 0; i < model.count; ++i)
-    least[i] = static_cast<uint32_t>(std::min_element(model.usages(i), model.usages(i) + model.strategies(i)) -
-                                     model.usages(i));
-  if (Status status = checkLimit(model, model.usageOf(least), true); !status)
+  if (model.contradictory)
+    return makeError(ErrorCode::Infeasible, "every choice is forbidden, of '", problem.name,
+                     "', allow more pairs of strategies");
+  if (Status status = checkLimit(model, std::vector<double>(model.moments), true); !status)
     return propagate(status);
 
   TilingSearchResult result;
@@ -145,7 +149,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
     return propagate(status);
 
   TilingSolution solution;
-  solution.choice = std::move(result.best.choice);
+  solution.choice = model.expand(result.best.choice);
   solution.cost = problem.cost(solution.choice);
   if (solution.cost >= kForbiddenTilingCost) {
     if (result.proven)

@@ -83,10 +83,11 @@ struct TilingParams {
 /// Names solveTiling knows, the default first.
 ///  best    exact by variable elimination (Dechter 1999) where tables of 2^22
 ///          entries do and the memory does not bind, and by branch and bound from
-///          there where it does and little is open; otherwise large neighbourhoods
-///          solved by elimination under the memory's multipliers (Polyak's
-///          subgradient step), with bounds by sequential tree-reweighted message
-///          passing (Kolmogorov, PAMI 2006)
+///          there where it does and little is open; otherwise walks from several
+///          starts through large neighbourhoods, solved by elimination under the
+///          memory's multipliers (Polyak's subgradient step), with bounds by
+///          sequential tree-reweighted message passing (Kolmogorov, PAMI 2006).
+///          First, nodes whose strategies an edge allows only one to one become one
 ///  greedy  each node's cheapest strategy given those before it, then less memory
 ///          where it is exceeded, the cheapest a byte first: the baseline
 std::vector<std::string> tilingSolverNames();

@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 using namespace sluice;
 
@@ -84,6 +85,19 @@ int64_t enumerate(const TilingProblem &problem) {
   }
 }
 
+void checkOptimum(const TilingProblem &problem, int64_t least) {
+  Expected<TilingSolution> solution = solveTiling(problem);
+  if (least == kForbiddenTilingCost) {
+    REQUIRE(!solution);
+    CHECK(solution.error().code == ErrorCode::Infeasible);
+    return;
+  }
+  REQUIRE(solution);
+  CHECK(validateTiling(problem, *solution));
+  CHECK(solution->cost == least);
+  CHECK(solution->optimal());
+}
+
 /// true = row, false = column: each clause gives six expressions map(swapaxis(Li), Lj),
 /// i != j, that cost 1 where literal i's tiling, swapped, is not literal j's.
 TilingProblem notAllEqual(uint32_t variables, const std::vector<std::array<int32_t, 3>> &clauses) {
@@ -136,18 +150,75 @@ TEST_CASE("equal to enumeration on random problems", "[tiling]") {
     const TilingProblem problem =
         randomProblem(seed, 4 + static_cast<uint32_t>(seed % 5), 4, 1.0 + static_cast<double>(seed % 4), seed % 3 != 0);
     INFO(problem.name);
-    const int64_t least = enumerate(problem);
-    Expected<TilingSolution> solution = solveTiling(problem);
-    if (least == kForbiddenTilingCost) {
-      REQUIRE(!solution);
-      CHECK(solution.error().code == ErrorCode::Infeasible);
-      continue;
-    }
-    REQUIRE(solution);
-    CHECK(validateTiling(problem, *solution));
-    CHECK(solution->cost == least);
-    CHECK(solution->optimal());
+    checkOptimum(problem, enumerate(problem));
   }
+}
+
+TEST_CASE("edges that allow strategies one to one join what they connect", "[tiling]") {
+  // Each node is a copy of a node of a small problem, its strategies in another order.
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    TilingProblem problem = randomProblem(seed, 5, 4, 2, seed % 2 == 0);
+    const int64_t least = enumerate(problem);
+    Rng rng(seed);
+    const uint32_t originals = 5, copies = 40;
+    std::vector<std::vector<uint32_t>> orders(originals); // Per node: the original's strategies.
+    std::vector<uint32_t> of(originals);
+    for (uint32_t i = 0; i < originals; ++i) {
+      orders[i].resize(problem.nodes[i].costs.size());
+      std::iota(orders[i].begin(), orders[i].end(), 0);
+      of[i] = i;
+    }
+    for (uint32_t c = 0; c < copies; ++c) {
+      const auto from = static_cast<uint32_t>(rng.below(problem.nodes.size())), to = originals + c;
+      const uint32_t own = static_cast<uint32_t>(orders[from].size());
+      of.push_back(of[from]);
+      orders.push_back(orders[from]);
+      rng.shuffle(orders.back());
+      problem.nodes.push_back({"copy", 0, 0, std::vector<int64_t>(own), std::vector<int64_t>(own)});
+      TilingMatrix matrix{own, own, std::vector<int64_t>(size_t(own) * own, kForbiddenTilingCost)};
+      for (uint32_t k = 0; k < own; ++k)
+        for (uint32_t t = 0; t < own; ++t)
+          if (orders[from][k] == orders[to][t])
+            matrix.costs[size_t(k) * own + t] = 0;
+      problem.edges.push_back({from, to, static_cast<uint32_t>(problem.matrices.size())});
+      problem.matrices.push_back(std::move(matrix));
+    }
+    // The memory moves from the originals to their last copies, and so do an original's costs.
+    for (uint32_t i = 0; i < originals; ++i) {
+      uint32_t last = i;
+      for (uint32_t c = originals; c < problem.nodes.size(); ++c)
+        if (of[c] == i)
+          last = c;
+      if (last == i)
+        continue;
+      TilingNode &from = problem.nodes[i], &to = problem.nodes[last];
+      for (size_t k = 0; k < to.costs.size(); ++k) {
+        to.costs[k] = from.costs[orders[last][k]];
+        to.usages[k] = from.usages[orders[last][k]];
+      }
+      to.lower = from.lower;
+      to.upper = from.upper;
+      std::fill(from.costs.begin(), from.costs.end(), 0);
+      std::fill(from.usages.begin(), from.usages.end(), 0);
+    }
+    INFO(problem.name);
+    checkOptimum(problem, least);
+  }
+}
+
+TEST_CASE("a ring of edges that turns strategies round has no choice", "[tiling]") {
+  TilingProblem problem;
+  problem.name = "ring";
+  problem.nodes.assign(3, {"n", 0, 1, {0, 0}, {1, 1}});
+  const int64_t never = kForbiddenTilingCost;
+  problem.matrices = {{2, 2, {0, never, never, 0}}, {2, 2, {never, 0, 0, never}}};
+  problem.edges = {{0, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+  Expected<TilingSolution> solution = solveTiling(problem);
+  REQUIRE(!solution);
+  CHECK(solution.error().code == ErrorCode::Infeasible);
+  CHECK(solution.error().message == "every choice is forbidden, of 'ring', allow more pairs of strategies");
+  problem.edges[2].matrix = 0;
+  CHECK(solveTiling(problem));
 }
 
 TEST_CASE("better than the greedy, bounded, and the same on any number of threads", "[tiling]") {
