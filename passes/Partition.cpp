@@ -100,6 +100,12 @@ private:
 GroupAttr Partitioner::groupOf(const Axes &axes) const {
   SmallVector<int64_t> counts, steps;
   for (uint32_t axis : axes) {
+    // Neighbouring axes are one, that groups of many axes stay short.
+    if (!steps.empty() && steps.back() == strides[axis] * mesh.axes[axis].size) {
+      counts.back() *= mesh.axes[axis].size;
+      steps.back() = strides[axis];
+      continue;
+    }
     counts.push_back(mesh.axes[axis].size);
     steps.push_back(strides[axis]);
   }

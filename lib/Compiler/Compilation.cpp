@@ -314,23 +314,34 @@ Status Compilation::State::differentiate() {
   });
 }
 
-/// What a machine is to the rank that runs on its first device.
-static Machine machineOfRank(const Machine &machine) {
+/// What a machine is to the rank that runs on its first device, or on one of so many
+/// shares of its only one.
+static Machine machineOfRank(const Machine &machine, int64_t ranks) {
   const DeviceId own = machine.computeDevices().front();
+  const auto shares = machine.computeDevices().size() == 1 ? static_cast<double>(ranks) : 1.0;
   Machine result = machine;
+  result.name = concat("a rank's part of ", machine.name);
   result.memories.clear(), result.devices.clear(), result.links.clear();
   std::vector<MemoryId> kept(machine.memories.size());
   for (size_t i = 0; i < machine.memories.size(); ++i)
     if (MemoryId(i) == Machine::hostMemory() || MemoryId(i) == machine.device(own).memory) {
       kept[i] = MemoryId(result.memories.size());
       result.memories.push_back(machine.memories[i]);
+      if (int64_t &bytes = result.memories.back().capacityBytes; bytes != std::numeric_limits<int64_t>::max())
+        bytes = static_cast<int64_t>(static_cast<double>(bytes) / shares);
     }
   for (size_t i = 0; i < machine.devices.size(); ++i)
     if (Device device = machine.devices[i]; DeviceId(i) == own || !device.computes)
-      if (device.memory = kept[device.memory.index()]; device.memory.valid())
+      if (device.memory = kept[device.memory.index()]; device.memory.valid()) {
+        if (device.computes) {
+          device.flopsPerSec /= shares, device.memoryBytesPerSec /= shares;
+          device.threads = std::max(1, static_cast<int>(device.threads / shares));
+        }
         result.devices.push_back(std::move(device));
+      }
   for (Link link : machine.links) {
     link.a = kept[link.a.index()], link.b = kept[link.b.index()];
+    link.bytesPerSec /= shares, link.duplexBytesPerSec /= shares;
     if (link.a.valid() && link.b.valid())
       result.links.push_back(link);
   }
@@ -339,13 +350,10 @@ static Machine machineOfRank(const Machine &machine) {
 
 /// How each tensor is held on the devices, and each operator runs there, as attributes.
 Status Compilation::State::chooseTiling() {
-  if (main()->hasAttr(kMeshAttribute) || main()->hasAttr(kRanksAttribute))
-    return makeError(ErrorCode::InvalidInput, "'", modelPath,
-                     "' says itself how it is split, option '--devices', leave it out");
   Expected<SplitProgram> split = splitProgram(main(), modelName, machine, options.devices, partitionParams(options));
   if (!split)
     return propagate(split);
-  machine = described = machineOfRank(machine);
+  machine = described = machineOfRank(machine, options.devices);
   return {};
 }
 

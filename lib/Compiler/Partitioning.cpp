@@ -47,6 +47,9 @@ PartitionParams partitionParams(const CompilerOptions &options) {
 
 Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params) {
+  if (function->hasAttr(kMeshAttribute) || function->hasAttr(kRanksAttribute))
+    return makeError(ErrorCode::InvalidInput, "model '", name,
+                     "' says itself how it is split, option '--devices', leave it out");
   Expected<BridgedProgram> bridged = buildTensorProgram(function);
   if (!bridged)
     return propagate(bridged);

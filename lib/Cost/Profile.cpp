@@ -264,6 +264,13 @@ LinkMeasurement fitLink(const std::vector<CopySample> &samples) {
 // Use
 //===----------------------------------------------------------------------===//
 
+void setMeasured(Link &link, const LinkMeasurement &measured) {
+  link.latencyNs = measured.latencyNs;
+  link.eventLatencyNs = measured.eventLatencyNs;
+  link.bytesPerSec = measured.bytesPerSec;
+  link.duplexBytesPerSec = std::clamp(measured.duplexBytesPerSec, measured.bytesPerSec, 2 * measured.bytesPerSec);
+}
+
 Machine withMeasuredLinks(Machine machine, const Profile &profile) {
   for (Link &link : machine.links) {
     auto found = profile.links.find({machine.memory(link.a).name, machine.memory(link.b).name});
@@ -271,12 +278,7 @@ Machine withMeasuredLinks(Machine machine, const Profile &profile) {
       found = profile.links.find({machine.memory(link.b).name, machine.memory(link.a).name});
     if (found == profile.links.end())
       continue;
-    const LinkMeasurement &measured = found->second;
-    link.latencyNs = measured.latencyNs;
-    link.eventLatencyNs = measured.eventLatencyNs;
-    link.bytesPerSec = measured.bytesPerSec;
-    // Noise may put the measured pair just outside what a link can mean.
-    link.duplexBytesPerSec = std::clamp(measured.duplexBytesPerSec, measured.bytesPerSec, 2 * measured.bytesPerSec);
+    setMeasured(link, found->second);
   }
   return machine;
 }

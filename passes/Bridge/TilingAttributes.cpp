@@ -102,8 +102,13 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
       text = function.getArgAttr(argument.getArgNumber(), kTilingAttribute);
     } else {
       auto result = cast<OpResult>(bridged.values[i]);
-      auto list = result.getOwner()->getAttrOfType<ArrayAttr>(kTilingAttribute);
-      if (list && list.size() == result.getOwner()->getNumResults())
+      Attribute given = result.getOwner()->getAttr(kTilingAttribute);
+      auto list = dyn_cast_if_present<ArrayAttr>(given);
+      if (given && (!list || list.size() != result.getOwner()->getNumResults()))
+        return makeError(ErrorCode::InvalidInput, "tensor '", bridged.program.tensors[i].name,
+                         "' is made by an operator whose attribute '", kTilingAttribute,
+                         "' is no list with an entry a result, write [\"S0 R\"]");
+      if (list)
         text = list[result.getResultNumber()];
     }
     read.tiling.tensors.emplace_back(numAxes);

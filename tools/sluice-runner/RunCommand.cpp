@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "lib/Runtime/Sha256.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/Npy.h"
 #include "tools/sluice/RunSession.h"
@@ -12,10 +13,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,8 +103,11 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
     run.references.emplace(output["index"], std::move(*tensor));
   }
   for (const Json &weight : json->value("weights", Json::array())) {
-    if (!weight.is_object() || !weight.value("offset", Json()).is_number_unsigned() ||
-        !weight.value("bytes", Json()).is_number_unsigned())
+    auto isSize = [&](const char *key) {
+      const Json value = weight.value(key, Json());
+      return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t(INT64_MAX);
+    };
+    if (!weight.is_object() || !isSize("offset") || !isSize("bytes"))
       return wrong("a weight has no place");
     run.weights.push_back({weight["offset"], weight["bytes"]});
   }
@@ -134,9 +141,11 @@ Expected<bool> check(const KeptRun &run, std::vector<HostTensor> outputs, Json &
 
 Status run(const Options &options) {
   // Times of commands are asked of the device only where they are wanted.
-  Expected<RunSession> session = RunSession::open(options.folder + "/model", /*threads=*/0, /*trace=*/false);
-  if (!session)
-    return propagate(session);
+  std::optional<RunSession> session;
+  if (Expected<RunSession> untraced = RunSession::open(options.folder + "/model", /*threads=*/0, /*trace=*/false))
+    session.emplace(std::move(*untraced));
+  else
+    return propagate(untraced);
   const sluice_model &model = session->model();
   Expected<KeptRun> kept = readKeptRun(options.folder, model);
   if (!kept)
@@ -168,11 +177,15 @@ Status run(const Options &options) {
   json["bytesOut"] = stats.bytes_out;
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][model.memories[m].name] = model.memories[m].arena_bytes;
+  // `model` ends with its session.
   if (!options.trace.empty() || options.repeat > 0) {
     // Apart, since keeping times takes some.
-    session = RunSession::open(options.folder + "/model", 0, /*trace=*/true);
-    if (!session)
-      return propagate(session);
+    // The device may not hold both.
+    session.reset();
+    if (Expected<RunSession> tracing = RunSession::open(options.folder + "/model", 0, /*trace=*/true))
+      session.emplace(std::move(*tracing));
+    else
+      return propagate(tracing);
     const sluice_model &traced = session->model();
     std::map<std::string, std::vector<int64_t>> operatorNs;
     for (int64_t i = 0; i <= std::max<int64_t>(options.repeat, 1); ++i) {
@@ -230,6 +243,24 @@ private:
   int64_t bytes = 0;
 };
 
+/// A file that is gone in the end, unless it got another name.
+struct Scratch {
+  explicit Scratch(std::string path) : path(std::move(path)) {}
+  ~Scratch() { ::unlink(path.c_str()); }
+  const std::string path;
+};
+
+/// SHA-256 of the whole parameters.
+Expected<std::string> parameterHash(const std::string &directory) {
+  Expected<Json> manifest = readJsonFile(directory + "/manifest.json");
+  if (!manifest)
+    return propagate(manifest);
+  if (!manifest->is_object() || !manifest->value("parameter_hash", Json()).is_string())
+    return makeError(ErrorCode::InvalidInput, "'", directory,
+                     "/manifest.json' has no hash of the parameters, write the folder anew");
+  return (*manifest)["parameter_hash"].get<std::string>();
+}
+
 /// The weights that a copy of a kept run was written without.
 Status generate(const std::string &folder) {
   const std::string weights = folder + "/weights";
@@ -241,18 +272,46 @@ Status generate(const std::string &folder) {
   if (!kept)
     return propagate(kept);
   const std::string path = folder + "/model/parameters.bin";
-  Expected<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return propagate(file);
-  std::vector<void *> outputs;
-  for (uint32_t i = 0; i < model.num_outputs; ++i) {
-    if (i >= kept->weights.size() || kept->weights[i].bytes != model.outputs[i].bytes ||
-        kept->weights[i].offset > file->size() - model.outputs[i].bytes)
-      return makeError(ErrorCode::InvalidInput, "a weight lies outside of '", path, "', '", weights,
-                       "/run.json', write the folder anew");
-    outputs.push_back(file->at(kept->weights[i].offset));
+  auto wrong = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", '", weights, "/run.json', write the folder anew");
+  };
+  Expected<std::string> hash = parameterHash(folder + "/model");
+  if (!hash)
+    return propagate(hash);
+  // Beside the file, which stays as it is until all is there.
+  Scratch scratch(path + ".new");
+  std::error_code problem;
+  std::filesystem::copy_file(path, scratch.path, std::filesystem::copy_options::overwrite_existing, problem);
+  if (problem)
+    return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path, "', ", problem.message());
+  {
+    Expected<MappedFile> file = MappedFile::open(scratch.path);
+    if (!file)
+      return propagate(file);
+    if (kept->weights.size() != model.num_outputs)
+      return wrong(kept->weights.size(), " weights have a place and ", model.num_outputs, " are computed");
+    std::vector<void *> outputs;
+    std::map<int64_t, int64_t> ends;
+    for (uint32_t i = 0; i < model.num_outputs; ++i) {
+      const auto [offset, bytes] = kept->weights[i];
+      if (bytes != model.outputs[i].bytes || bytes > file->size() || offset > file->size() - bytes)
+        return wrong("a weight lies outside of '", path, "'");
+      const auto next = ends.upper_bound(offset);
+      if ((next != ends.end() && next->first < offset + bytes) ||
+          (next != ends.begin() && std::prev(next)->second > offset))
+        return wrong("two weights overlap");
+      ends[offset] = offset + bytes;
+      outputs.push_back(file->at(offset));
+    }
+    if (Status status = session->step(kept->inputs, outputs); !status)
+      return status;
+    if (runtime::sha256Hex(file->at(0), static_cast<size_t>(file->size())) != *hash)
+      return wrong("the weights computed are not those of '", path, "'");
   }
-  return session->step(kept->inputs, outputs);
+  std::filesystem::rename(scratch.path, path, problem);
+  if (problem)
+    return makeError(ErrorCode::Io, "cannot replace '", path, "', ", problem.message());
+  return {};
 }
 
 } // namespace

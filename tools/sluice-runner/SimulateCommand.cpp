@@ -61,11 +61,10 @@ Status simulatePlans(const Options &options) {
         links[key] = *measurement;
         json["links"][key] = {{"bytesPerSec", measurement->bytesPerSec},
                               {"duplexBytesPerSec", measurement->duplexBytesPerSec},
-                              {"latencyNs", measurement->latencyNs}};
+                              {"latencyNs", measurement->latencyNs},
+                              {"eventLatencyNs", measurement->eventLatencyNs}};
       }
-      link.bytesPerSec = links[key].bytesPerSec;
-      link.duplexBytesPerSec = links[key].duplexBytesPerSec;
-      link.latencyNs = links[key].latencyNs;
+      setMeasured(link, links[key]);
     }
     const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, plan->plan);
     json["simulatedNs"][folder] = timeline.makespanNs;

@@ -49,8 +49,14 @@ static Status keepWeights(const std::filesystem::path &path, Compilation &compil
   Expected<std::optional<WeightProgram>> program = compilation.weightProgram();
   if (!program)
     return propagate(program);
-  if (!*program)
+  if (!*program) {
+    // An older run's would be taken for this one's.
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error)
+      return makeError(ErrorCode::Io, "cannot remove '", path.string(), "', ", error.message());
     return {};
+  }
   Json run = emptyRun();
   Files files;
   for (const HostTensor &input : (*program)->inputs) {

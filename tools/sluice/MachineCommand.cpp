@@ -115,9 +115,7 @@ Expected<Machine> detect() {
     Expected<LinkMeasurement> measured = measureLink(machine, LinkId(l), kRepeat);
     if (!measured)
       return propagate(measured);
-    link.bytesPerSec = measured->bytesPerSec;
-    link.duplexBytesPerSec = std::clamp(measured->duplexBytesPerSec, link.bytesPerSec, 2 * link.bytesPerSec);
-    link.latencyNs = measured->latencyNs;
+    setMeasured(link, *measured);
   }
   return machine;
 }

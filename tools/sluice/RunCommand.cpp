@@ -156,9 +156,6 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, OpenMo
 }
 
 Expected<OpenModel> compileAndOpen(const Options &options) {
-  if (isMpiProcess())
-    return makeError(ErrorCode::InvalidInput, "ranks that mpirun starts run one compiled model together, '",
-                     options.model, "' is not compiled, run 'sluice compile' on it first");
   OpenModel open;
   Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
   if (!compilation)
@@ -396,6 +393,9 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
 Status runRun(const Options &options) {
   std::error_code ignored;
   const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
+  if (!isCompiled && isMpiProcess())
+    return makeError(ErrorCode::InvalidInput, "ranks that mpirun starts run one compiled model together, '",
+                     options.model, "' is not compiled, run 'sluice compile' on it first");
   if (!options.keep.empty())
     return isCompiled ? makeError(ErrorCode::InvalidInput, "option '--keep' compiles, '", options.model,
                                   "' is compiled, give the model's file")
@@ -566,10 +566,14 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->type_name("NAME=X@STEP");
   command->add_option("--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
       ->type_name("FILE");
-  command
-      ->add_option("--keep", options->keep,
-                   "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
-      ->type_name("DIR");
+  CLI::Option *keep =
+      command
+          ->add_option("--keep", options->keep,
+                       "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
+          ->type_name("DIR");
+  for (const char *name :
+       {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace"})
+    keep->excludes(command->get_option(name));
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);

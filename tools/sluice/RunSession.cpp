@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
 #include <thread>
@@ -73,16 +74,33 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
     return body(0);
   std::vector<Status> results(ranks.size());
   std::atomic<size_t> first{ranks.size()};
+  // The others wait for a rank that fails unless it leaves.
+  auto end = [&](size_t i, Status status) {
+    results[i] = std::move(status);
+    size_t none = ranks.size();
+    if (results[i])
+      return;
+    first.compare_exchange_strong(none, i);
+    ranks.leave(i, results[i].error().message);
+  };
+  auto refused = [](const std::exception &error) {
+    return makeError(ErrorCode::Io, "the system gives a rank no more memory or threads: ", error.what());
+  };
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < ranks.size(); ++i)
-    threads.emplace_back([&, i] {
-      results[i] = body(i);
-      size_t none = ranks.size();
-      if (results[i])
-        return;
-      first.compare_exchange_strong(none, i);
-      ranks.leave(i, results[i].error().message);
-    });
+  threads.reserve(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    try {
+      threads.emplace_back([&, i] {
+        try {
+          end(i, body(i));
+        } catch (const std::exception &error) {
+          end(i, refused(error));
+        }
+      });
+    } catch (const std::exception &error) {
+      end(i, refused(error));
+    }
+  }
   for (std::thread &thread : threads)
     thread.join();
   return first == ranks.size() ? Status() : results[first];
@@ -107,7 +125,17 @@ Expected<RunSession> RunSession::open(const std::string &directory, int threads,
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());
   }
-  return RunSession(std::move(*ranks), std::move(sessions));
+  RunSession session(std::move(*ranks), std::move(sessions));
+  session.unread.resize(session.sessions.size());
+  for (size_t rank = 1; rank < session.sessions.size(); ++rank)
+    for (uint32_t i = 0; i < session.model().num_outputs; ++i) {
+      const auto bytes = static_cast<size_t>(session.model().outputs[i].bytes);
+      session.unread[rank].emplace_back(new (std::nothrow) std::byte[std::max<size_t>(bytes, 1)]);
+      if (!session.unread[rank].back())
+        return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for what rank ", rank,
+                         " leaves, use fewer devices or a smaller model");
+    }
+  return session;
 }
 
 Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
@@ -149,10 +177,9 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
   return asRanks(ranks, [&](size_t rank) {
     if (rank == 0)
       return step(0, from, outputs);
-    std::vector<std::vector<std::byte>> own;
     std::vector<void *> to;
-    for (uint32_t i = 0; i < model().num_outputs; ++i)
-      to.push_back(own.emplace_back(static_cast<size_t>(model().outputs[i].bytes)).data());
+    for (const std::unique_ptr<std::byte[]> &output : unread[rank])
+      to.push_back(output.get());
     return step(rank, from, to);
   });
 }

@@ -9,6 +9,7 @@
 #include "sluice/Support/Json.h"
 #include "sluice/TensorIO/HostTensor.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -77,6 +78,8 @@ private:
 
   RankGroup ranks; ///< Outlives the sessions.
   std::vector<Session> sessions;
+  /// Per rank but the first, per output: all ranks give the same, and one is read.
+  std::vector<std::vector<std::unique_ptr<std::byte[]>>> unread;
 };
 
 /// A zeroed tensor for each of the model's inputs.

@@ -41,6 +41,9 @@ struct LinkMeasurement {
   std::string setting = {};     ///< linkKey when it was measured; empty: not known.
 };
 
+/// Gives a link what was measured of it, noise cut off at what a link can mean.
+void setMeasured(Link &link, const LinkMeasurement &measured);
+
 /// What a machine's description enforces of a link: "free", or of a throttled one
 /// its rates and latency.
 std::string linkKey(const Link &link);

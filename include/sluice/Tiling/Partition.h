@@ -96,7 +96,9 @@ struct PartitionSolution {
   PartitionReport report;
   /// The sum over operators of their conversions, each paying for its own.
   int64_t chargedCost = 0;
-  bool proven = false; ///< No tiling has a lower chargedCost.
+  /// Of the rules looked at (a byte cost leaves those out that never send less), and where the
+  /// memory allows it, no tiling has a lower chargedCost.
+  bool proven = false;
   std::string solver;
   std::vector<PartitionBaseline> baselines; ///< Of `best`: each of the others.
 };
@@ -120,8 +122,9 @@ std::vector<std::string> partitionSolverNames();
 Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
                                            const PartitionParams &params = {});
 
-/// Independent of the solvers: the tiling is valid, every conversion of the report ends
-/// as wanted, step by step, and its bytes add up; the memory suffices.
+/// Independent of the solvers: the tiling is valid, every conversion of the report begins with
+/// what there is and ends as wanted, step by step and halos included, its bytes are those of
+/// its steps and add up; the report's peak, which is not computed again, is within the memory.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
 

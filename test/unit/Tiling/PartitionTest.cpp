@@ -470,6 +470,9 @@ TEST_CASE("hostile partitions are refused, and wrong answers seen", "[tiling][pa
   CHECK(!solvePartition(broken, machine));
 
   params.solver = "model-parallel";
+  params.duplicationBytes = -1;
+  CHECK(!solvePartition(mlp.maker.program, machine, params));
+  params.duplicationBytes = 0;
   auto solution = solvePartition(mlp.maker.program, machine, params);
   REQUIRE(solution);
   auto refused = [&](const std::string &part, const std::function<void(PartitionSolution &)> &spoil) {
@@ -482,6 +485,13 @@ TEST_CASE("hostile partitions are refused, and wrong answers seen", "[tiling][pa
   };
   REQUIRE(!solution->report.conversions.empty());
   refused("bytes, not", [](PartitionSolution &s) { ++s.report.bytes; });
+  refused("does not begin with what there is",
+          [](PartitionSolution &s) { s.report.conversions[0].from = s.report.conversions[0].to; });
+  refused("a step of other sizes", [](PartitionSolution &s) { ++s.report.conversions[0].steps[0].ownBytes; });
+  refused("a step of other sizes", [](PartitionSolution &s) {
+    ++s.report.conversions[0].steps[0].bytes;
+    ++s.report.bytes;
+  });
   refused("does not end as it should", [](PartitionSolution &s) { s.report.conversions[0].steps.clear(); });
   refused("a step that does not apply", [](PartitionSolution &s) {
     s.report.conversions[0].steps.insert(s.report.conversions[0].steps.begin(), s.report.conversions[0].steps[0]);
@@ -511,6 +521,11 @@ TEST_CASE("machines become meshes, the farthest devices on the first axis", "[ti
   REQUIRE(halves);
   CHECK(halves->mesh.axes[0].bytesPerSec == 1e9);
   CHECK(halves->mesh.axes[1].bytesPerSec == 2e10);
+  // Devices in one memory need no link.
+  Machine together = *machinePreset("host");
+  together.devices.push_back(together.devices[0]);
+  together.devices.back().name = "cpu1";
+  CHECK(partitionMachine(together, 2)->mesh.axes[0].bytesPerSec == together.devices[0].memoryBytesPerSec);
   // Shares of one device.
   CHECK(partitionMachine(*machinePreset("h200"), 4)->flopsPerSec == Approx(67e12 / 4));
 }
