@@ -119,6 +119,55 @@ private:
     return best;
   }
 
+  /// Strategies of the tensors that an operator introduces, all tuples or, where there are too
+  /// many beside the states, those that cost least with it.
+  std::vector<std::vector<uint16_t>> choicesOf(uint32_t op, const std::vector<uint32_t> &added) const {
+    const size_t most = std::max<size_t>(1, kMostPairs / states.size());
+    std::vector<std::vector<uint16_t>> tuples{{}};
+    for (size_t first = added.size(); first-- > 0;) {
+      std::vector<std::vector<uint16_t>> longer;
+      for (const std::vector<uint16_t> &tuple : tuples)
+        for (size_t c = 0; c < problem.nodes[added[first]].costs.size(); ++c) {
+          longer.push_back({static_cast<uint16_t>(c)});
+          longer.back().insert(longer.back().end(), tuple.begin(), tuple.end());
+        }
+      tuples = std::move(longer);
+      if (tuples.size() <= most)
+        continue;
+      std::vector<std::pair<int64_t, size_t>> rank;
+      for (size_t t = 0; t < tuples.size(); ++t) {
+        int64_t cost = 0;
+        for (size_t i = 0; i < tuples[t].size(); ++i)
+          cost = saturatingAdd(cost, problem.nodes[added[first + i]].costs[tuples[t][i]]);
+        rank.emplace_back(saturatingAdd(cost, leastWith(op, added, first, tuples[t])), t);
+      }
+      std::nth_element(rank.begin(), rank.begin() + static_cast<ptrdiff_t>(most), rank.end());
+      rank.resize(most);
+      std::sort(rank.begin(), rank.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+      longer.clear();
+      for (const auto &[cost, t] : rank)
+        longer.push_back(std::move(tuples[t]));
+      tuples = std::move(longer);
+    }
+    return tuples;
+  }
+
+  /// What the operator's best rule costs along the edges to added[first] and later ones.
+  int64_t leastWith(uint32_t op, const std::vector<uint32_t> &added, size_t first,
+                    const std::vector<uint16_t> &tuple) const {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (uint32_t r = 0; r < problem.nodes[op].costs.size(); ++r) {
+      int64_t sum = problem.nodes[op].costs[r];
+      for (const Incident &edge : edges[op]) {
+        const auto at = std::find(added.begin() + static_cast<ptrdiff_t>(first), added.end(), edge.other);
+        if (at != added.end())
+          sum = saturatingAdd(sum, edge.cost(r, tuple[static_cast<size_t>(at - added.begin()) - first]));
+      }
+      least = std::min(least, sum);
+    }
+    return least;
+  }
+
   void step(uint32_t op) {
     std::vector<uint32_t> added;
     for (const Incident &edge : edges[op])
@@ -137,13 +186,15 @@ private:
     for (const Incident &edge : edges[op])
       place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
 
+    const std::vector<std::vector<uint16_t>> tuples = choicesOf(op, added);
     std::unordered_map<std::string, size_t> known;
     std::vector<State> next;
     std::vector<Trace> traces;
     for (size_t s = 0; s < states.size(); ++s) {
       std::vector<uint16_t> choices = states[s].choices;
       choices.resize(all.size());
-      for (bool more = true; more;) {
+      for (const std::vector<uint16_t> &tuple : tuples) {
+        std::copy(tuple.begin(), tuple.end(), choices.begin() + static_cast<ptrdiff_t>(frontier.size()));
         int64_t cost = states[s].cost;
         for (size_t i = frontier.size(); i < all.size(); ++i)
           cost = saturatingAdd(cost, problem.nodes[all[i]].costs[choices[i]]);
@@ -161,14 +212,7 @@ private:
             traces.emplace_back();
           }
           next[entry->second] = std::move(state);
-          traces[entry->second] = {s, {choices.begin() + static_cast<ptrdiff_t>(frontier.size()), choices.end()}};
-        }
-        // The next tuple of the added nodes' strategies.
-        more = false;
-        for (size_t i = frontier.size(); i < all.size() && !more; ++i) {
-          more = ++choices[i] < problem.nodes[all[i]].costs.size();
-          if (!more)
-            choices[i] = 0;
+          traces[entry->second] = {s, tuple};
         }
       }
     }
@@ -187,6 +231,9 @@ private:
     for (size_t i : kept)
       frontier.push_back(all[i]);
   }
+
+  /// States times tuples looked at for one operator.
+  static constexpr size_t kMostPairs = size_t(1) << 16;
 
   const TilingProblem &problem;
   std::vector<std::vector<Incident>> edges;
