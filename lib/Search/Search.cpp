@@ -35,6 +35,8 @@ constexpr size_t kNeighbours = 16;
 /// Greedy plans tried before those that compute again.
 constexpr size_t kFirstSeeds = 4;
 constexpr int64_t kStallEvaluations = 3000;
+/// Starts in a row that find nothing better.
+constexpr int kFruitlessRounds = 3;
 /// Of what is left after the greedy plans, the genetic search's share.
 constexpr double kGeneticShare = 0.6;
 /// Of the whole budget, what moving operators between devices may take.
@@ -468,10 +470,21 @@ private:
     planSeeds(seeds);
     if (params.solver == "greedy" || scored.empty())
       return;
+    // Both stop where nothing gets better; what is left of the budget starts them anew.
+    int fruitless = 0;
+    for (round = 0; round == 0 || (mayContinue() && fruitless < kFruitlessRounds); ++round) {
+      const int64_t before = bestNs;
+      breedAndClimb();
+      fruitless = bestNs < before ? 0 : fruitless + 1;
+    }
+  }
+
+  void breedAndClimb() {
     std::optional<Clock::time_point> pause = budget.deadline;
     if (pause)
       pause = Clock::now() + std::chrono::duration_cast<Clock::duration>((*pause - Clock::now()) * kGeneticShare);
     int64_t left = limit - result.evaluations;
+    champion = {};
     breed(Mutation::Mixed,
           limit == std::numeric_limits<int64_t>::max()
               ? limit
@@ -593,6 +606,12 @@ private:
     genetic.seed = params.seed;
     genetic.threads = threads;
     std::vector<GeneticSeed<Candidate>> seeds = scored;
+    if (round > 0) {
+      // From elsewhere.
+      Rng rng = Rng(params.seed).fork(4).fork(round);
+      rng.shuffle(seeds);
+      genetic.seed = rng.next();
+    }
     if (seeds.size() > kMaxSeeds)
       seeds.resize(kMaxSeeds);
     GeneticResult<Candidate> bred = solveGenetic(problem, seeds, genetic);
@@ -609,7 +628,7 @@ private:
   void climb() {
     if (champion.genes.order.empty())
       champion = scored.front();
-    const Rng root = Rng(params.seed).fork(1);
+    const Rng base = Rng(params.seed).fork(1), root = round > 0 ? base.fork(round) : base;
     int64_t sinceBetter = 0;
     for (uint64_t batch = 0; mayContinue() && sinceBetter < kStallEvaluations; ++batch) {
       const int64_t size = std::min<int64_t>(kNeighbours, limit - result.evaluations);
@@ -668,6 +687,7 @@ private:
   std::unique_ptr<CandidateSpace> space;
   std::vector<GeneticSeed<Candidate>> scored;
   GeneticSeed<Candidate> champion;
+  uint64_t round = 0; ///< Of breeding and climbing.
   int64_t bestNs = kInfeasibleObjective;
   std::optional<Error> firstError;
   bool stopped = false;

@@ -57,6 +57,8 @@ class Builder {
 public:
   explicit Builder(func::FuncOp function) : block(function.getBody().front()), constants(block) {
     result.graph.name = function.getSymName().str();
+    for (StateOp state : block.getOps<StateOp>())
+      declaredStates.try_emplace(state.getName(), state);
   }
 
   Expected<BridgedGraph> run() {
@@ -116,10 +118,8 @@ private:
   }
 
   Status update(TensorId newValue, StringRef name) {
-    if (!states.contains(name))
-      for (StateOp state : block.getOps<StateOp>())
-        if (state.getName() == name)
-          tensorOf(state);
+    if (auto declared = declaredStates.find(name); declared != declaredStates.end() && !states.contains(name))
+      tensorOf(declared->second);
     auto state = states.find(name);
     if (state == states.end())
       return makeError(ErrorCode::InvalidInput, "there is no state '", name.str(), "' to update");
@@ -163,6 +163,7 @@ private:
   ConstantExpressions constants;
   BridgedGraph result;
   llvm::DenseMap<Value, TensorId> ids;
+  llvm::StringMap<StateOp> declaredStates;
   llvm::StringMap<TensorId> states;
   UniqueNames operatorNames, tensorNames;
 };

@@ -95,6 +95,16 @@ TEST_CASE("the search improves on its greedy start", "[search]") {
   CHECK(improved >= 3);
 }
 
+TEST_CASE("what is left of a budget starts the search anew, a few times", "[search]") {
+  Instance instance = randomInstance(31, 14);
+  const SearchProblem problem = instance.problem(0.2);
+  const SearchResult once = solve(problem, evaluations(7'000)), again = solve(problem, evaluations(1'000'000));
+  REQUIRE(again.makespanNs > again.lowerBoundNs);
+  CHECK(again.makespanNs <= once.makespanNs);
+  CHECK(again.evaluations > 12'000);
+  CHECK(again.evaluations < 200'000);
+}
+
 TEST_CASE("unlimited memory gives the ideal plan at once", "[search]") {
   Instance instance = randomInstance(5, 25);
   SearchProblem problem = instance.problem(0);
