@@ -15,9 +15,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
+using sluice::dataflow::kGridArchitecture;
 using sluice::dataflow::kGridBlocks;
 using sluice::dataflow::kGridOperator;
 using sluice::dataflow::kGridShared;
@@ -88,6 +92,119 @@ void toIntrinsics(func::FuncOp function) {
   });
 }
 
+/// A thread's part of products and copies, as a sluice_thread's functions; `field` reads one of those.
+void toHostProducts(func::FuncOp function, function_ref<Value(OpBuilder &, Type, size_t)> field) {
+  MLIRContext *context = function.getContext();
+  Location loc = function.getLoc();
+  auto ptr = LLVM::LLVMPointerType::get(context);
+  auto call = [&](OpBuilder &b, size_t offset, ValueRange args) {
+    SmallVector<Value> all{field(b, ptr, offset), function.getBody().front().getArgument(0)};
+    llvm::append_range(all, args);
+    SmallVector<Type> types(ValueRange(all).drop_front().getTypes());
+    LLVM::CallOp::create(b, loc, LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types), all);
+  };
+  OpBuilder start = OpBuilder::atBlockBegin(&function.getBody().front());
+  Value slots[3];
+  auto keep = [&](OpBuilder &b, Value &slot, ValueRange values) {
+    if (!slot) {
+      Value count = LLVM::ConstantOp::create(start, loc, start.getI64IntegerAttr(static_cast<int64_t>(values.size())));
+      slot = LLVM::AllocaOp::create(start, loc, ptr, start.getI32Type(), count);
+    }
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Value at = LLVM::GEPOp::create(b, loc, ptr, b.getI32Type(), slot, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+      LLVM::StoreOp::create(b, loc, value, at);
+    }
+  };
+  forEach<NVVM::MmaOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    auto product = cast<NVVM::MmaOp>(op);
+    NVVM::MMATypes type = *product.getMultiplicandAPtxType();
+    keep(b, slots[0], product.getOperandA());
+    keep(b, slots[1], product.getOperandB());
+    keep(b, slots[2], product.getOperandC());
+    Value number = constantI32(b, loc,
+                               type == NVVM::MMATypes::tf32   ? SLUICE_MULTIPLY_TF32
+                               : type == NVVM::MMATypes::bf16 ? SLUICE_MULTIPLY_BF16
+                                                              : SLUICE_MULTIPLY_F16);
+    call(b, offsetof(sluice_thread, multiply), {number, slots[0], slots[1], slots[2]});
+    return LLVM::LoadOp::create(b, loc, product.getType(), slots[2], /*alignment=*/4);
+  });
+  forEach<NVVM::CpAsyncOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    auto copy = cast<NVVM::CpAsyncOp>(op);
+    Value bytes = constantI32(b, loc, copy.getSize());
+    auto generic = [](Value pointer) { return pointer.getDefiningOp<LLVM::AddrSpaceCastOp>().getArg(); };
+    call(b, offsetof(sluice_thread, copy_later),
+         {generic(copy.getDst()), generic(copy.getSrc()), bytes, copy.getCpSize()});
+    return {};
+  });
+  forEach<NVVM::CpAsyncCommitGroupOp>(function, [](OpBuilder &, Operation *) -> Value { return {}; });
+  forEach<NVVM::CpAsyncWaitGroupOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    assert(cast<NVVM::CpAsyncWaitGroupOp>(op).getN() == 0 && "all copies are waited for together");
+    call(b, offsetof(sluice_thread, finish_copies), {});
+    return {};
+  });
+  // To nearest, ties away from zero; NaN and infinity stay.
+  forEach<NVVM::ConvertFloatToTF32Op>(function, [&](OpBuilder &b, Operation *op) -> Value {
+    constexpr int64_t kHalf = 0x1000, kKept = ~int64_t(0x1fff), kInfinity = 0x7f800000;
+    Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), op->getOperand(0));
+    Value rounded = arith::AddIOp::create(b, loc, bits, constantI32(b, loc, kHalf));
+    rounded = arith::AndIOp::create(b, loc, rounded, constantI32(b, loc, kKept));
+    Value magnitude = arith::AndIOp::create(b, loc, bits, constantI32(b, loc, 0x7fffffff));
+    Value finite = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, magnitude, constantI32(b, loc, kInfinity));
+    return arith::SelectOp::create(b, loc, finite, rounded, bits);
+  });
+  forEach<NVVM::ConvertF32x2ToF16x2Op, NVVM::ConvertF32x2ToBF16x2Op>(
+      function, [&](OpBuilder &b, Operation *op) -> Value {
+        // The first operand is the upper half.
+        Value pair = vector::FromElementsOp::create(b, loc, VectorType::get(2, b.getF32Type()),
+                                                    ValueRange{op->getOperand(1), op->getOperand(0)});
+        return arith::TruncFOp::create(b, loc, op->getResult(0).getType(), pair);
+      });
+  // The copies' addresses in memories of their own.
+  SmallVector<Operation *> unused;
+  function.walk([&](LLVM::AddrSpaceCastOp op) {
+    if (op.use_empty())
+      unused.push_back(op);
+  });
+  for (Operation *op : unused)
+    op->erase();
+}
+
+/// Whether the architecture is one or newer: known where PTX is made of the module.
+void compareArchitecture(ModuleOp module) {
+  LLVM::GlobalOp global;
+  module.walk([&](scf::IfOp op) {
+    auto least = op->getAttrOfType<IntegerAttr>(kGridArchitecture);
+    if (!least)
+      return;
+    if (!global) {
+      OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+      global = LLVM::GlobalOp::create(b, op.getLoc(), b.getI32Type(), /*isConstant=*/true, LLVM::Linkage::External,
+                                      kArchitectureGlobal, Attribute());
+    }
+    OpBuilder b(op);
+    Value own = LLVM::LoadOp::create(b, op.getLoc(), b.getI32Type(), LLVM::AddressOfOp::create(b, op.getLoc(), global));
+    Value bound = constantI32(b, op.getLoc(), least.getInt());
+    op.getConditionMutable().assign(arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::uge, own, bound));
+    op->removeAttr(kGridArchitecture);
+  });
+}
+
+/// Leaves the code of one architecture.
+void chooseArchitecture(func::FuncOp function, unsigned architecture) {
+  SmallVector<scf::IfOp> found;
+  function.walk([&](scf::IfOp op) {
+    if (op->hasAttr(kGridArchitecture))
+      found.push_back(op);
+  });
+  for (scf::IfOp op : found) {
+    Block *chosen =
+        op->getAttrOfType<IntegerAttr>(kGridArchitecture).getInt() <= architecture ? op.thenBlock() : op.elseBlock();
+    chosen->getTerminator()->erase();
+    op->getBlock()->getOperations().splice(Block::iterator(op), chosen->getOperations());
+    op.erase();
+  }
+}
+
 /// The same as reads and calls of a sluice_thread, the function's first
 /// argument; the second has the tensors' addresses.
 void toHost(func::FuncOp function) {
@@ -131,6 +248,7 @@ void toHost(func::FuncOp function) {
         LLVM::CallOp::create(b, loc, type, ValueRange{exchange, self, value, shuffle.getOffset()}).getResult();
     return own == i64 ? result : Value(arith::TruncIOp::create(b, loc, own, result));
   });
+  toHostProducts(function, field);
   forEach<LLVM::AddrSpaceCastOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
     auto offset = op->getOperand(0).getDefiningOp()->getAttrOfType<IntegerAttr>(kGridShared);
     Value shared = field(b, ptr, offsetof(sluice_thread, shared));
@@ -152,8 +270,8 @@ void forgetGrid(func::FuncOp function) {
 
 std::string hostName(func::FuncOp function) { return (function.getSymName() + "_thread").str(); }
 
-/// sluice_grid and sluice_image constants. With code of both kinds, drivers that
-/// stand for a GPU find the host's by a table of all grids, null-terminated.
+/// sluice_grid and sluice_image constants. Loaders of models for GPUs find all
+/// grids by a null-terminated table.
 void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vector<DeviceCode> &codes, bool hostCode) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
@@ -195,7 +313,7 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
     descriptor.setLinkage(LLVM::Linkage::External);
     descriptors.push_back(descriptor);
   }
-  if (hostCode && !codes.empty()) {
+  if (!codes.empty()) {
     LLVM::GlobalOp all = tables.addTable(SLUICE_GRID_TABLE, ptr, descriptors.size() + 1, [&](size_t i) {
       return i < descriptors.size() ? tables.address(descriptors[i]) : tables.null();
     });
@@ -230,6 +348,7 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
     OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
     for (Operation &op : device.getBody()->getOperations())
       builder.clone(op);
+    compareArchitecture(*code);
     for (auto function : code->getOps<func::FuncOp>()) {
       toIntrinsics(function);
       grids.push_back({function.getSymName().str(), function->getAttrOfType<StringAttr>(kGridOperator).str(),
@@ -250,6 +369,7 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
     for (auto function : device.getOps<func::FuncOp>()) {
       auto host = cast<func::FuncOp>(builder.clone(*function));
       host.setSymName(hostName(function));
+      chooseArchitecture(host, targets.hostArchitecture);
       toHost(host);
       forgetGrid(host);
     }

@@ -10,6 +10,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/ConstantRange.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -176,6 +177,10 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp source, std::span<const
     std::unique_ptr<llvm::Module> own = llvm::CloneModule(*module);
     own->setDataLayout((*machine)->createDataLayout());
     markGrids(*own, grids);
+    if (llvm::GlobalVariable *global = own->getGlobalVariable(kArchitectureGlobal)) {
+      global->setInitializer(llvm::ConstantInt::get(global->getValueType(), number));
+      global->setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
     if (Status resolved = checkResolved(*own, grids); !resolved)
       return propagate(resolved);
     Expected<std::string> text = optimizeAndEmit(*own, **machine, 3, llvm::CodeGenFileType::AssemblyFile);

@@ -9,6 +9,10 @@
 
 namespace sluice {
 
+/// An i32 constant of the module to be compiled, where it is declared: the
+/// architecture's number.
+inline constexpr const char *kArchitectureGlobal = "sluice.architecture";
+
 /// A function that is launched, and how.
 struct GridFunction {
   std::string name;

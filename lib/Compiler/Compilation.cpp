@@ -51,14 +51,24 @@ const std::vector<std::string> &phaseNames() {
   return names;
 }
 
+static std::string listed(const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 Expected<Phase> parsePhase(std::string_view name) {
   for (size_t i = 0; i < phaseNames().size(); ++i)
     if (phaseNames()[i] == name)
       return static_cast<Phase>(i);
-  std::string known;
-  for (const std::string &phase : phaseNames())
-    known += (known.empty() ? "" : ", ") + phase;
-  return makeError(ErrorCode::InvalidInput, "'", name, "' is not a phase, use one of ", known);
+  return makeError(ErrorCode::InvalidInput, "'", name, "' is not a phase, use one of ", listed(phaseNames()));
+}
+
+const std::vector<std::string> &matmulPrecisionNames() {
+  // In the order of dataflow::MatmulPrecision.
+  static const std::vector<std::string> names = {"f32", "tf32", "bf16", "f16"};
+  return names;
 }
 
 Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text) {
@@ -81,11 +91,8 @@ Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text)
       return makeError(ErrorCode::InvalidInput, "'", step, "' is not a step with solvers, option '--solver', use ",
                        "search=NAME, place=NAME or tile=NAME");
     if (std::find(known.begin(), known.end(), solver) == known.end()) {
-      std::string list;
-      for (const std::string &name : known)
-        list += (list.empty() ? "" : ", ") + name;
       return makeError(ErrorCode::InvalidInput, "'", solver, "' is not a solver of step '", step, "', use one of ",
-                       list);
+                       listed(known));
     }
     result[step] = solver;
   }
@@ -103,6 +110,7 @@ struct Compilation::State {
   Machine described; ///< As `--machine` has it: what a throttled link enforces.
   Machine machine;   ///< With the links that a profile measured.
   TargetSpec target;
+  dataflow::MatmulPrecision matmulPrecision = dataflow::MatmulPrecision::F32;
   BridgedGraph bridge;
   CostTable costs;
   SearchProblem problem;
@@ -403,6 +411,21 @@ Status Compilation::State::chooseGpuTargets() {
                      "' has no device for target 'cuda:emulated', give --machine emulated");
   if (target.architectures.empty() && has(DeviceKind::Cuda))
     target.architectures = {70, 80, 90};
+  const std::vector<std::string> &names = matmulPrecisionNames();
+  auto precision = std::find(names.begin(), names.end(), options.matmulPrecision);
+  auto fail = [&](auto... what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", option '--matmul-precision ", options.matmulPrecision, "'");
+  };
+  if (precision == names.end())
+    return fail("no such precision, give one of ", listed(names));
+  matmulPrecision = static_cast<dataflow::MatmulPrecision>(precision - names.begin());
+  constexpr unsigned kTensorCores = 80;
+  if (matmulPrecision == dataflow::MatmulPrecision::F32)
+    return {};
+  if (target.architectures.empty() && !target.emulatesGrids)
+    return fail("machine '", machine.name, "' has no GPU to round for, give one with a GPU or leave it out");
+  if (!target.architectures.empty() && target.architectures.back() < kTensorCores)
+    return fail("no target has tensor cores of this precision, give one from cuda:sm_", kTensorCores, " on");
   return {};
 }
 
@@ -648,8 +671,8 @@ Status Compilation::State::buildProgram() {
     auto [entry, isNew] = symbols.try_emplace(form == dataflow::KernelForm::Grids ? key + "|grids" : key);
     if (isNew) {
       entry->second = concat("kernel", symbols.size() - 1);
-      if (failed(
-              dataflow::KernelEmitter::emit(op, entry->second, *program, vectorTarget(), bridge.operandSlots[i], form)))
+      if (failed(dataflow::KernelEmitter::emit(op, entry->second, *program, vectorTarget(), bridge.operandSlots[i],
+                                               form, matmulPrecision)))
         return makeError(ErrorCode::Internal, problemText, ", operator '", bridge.graph.operators()[i].name, "'");
     }
     binding.kernels.push_back(entry->second);

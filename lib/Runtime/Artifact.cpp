@@ -289,6 +289,7 @@ Result<Artifact> Artifact::open(const std::string &directory, bool verify, const
   if (!get)
     return failure("'", path, "' exports no sluice_model_get, compile the model again");
   artifact.source = get();
+  artifact.gridTable = static_cast<const sluice_grid *const *>(dlsym(artifact.library, SLUICE_GRID_TABLE));
   const sluice_model *model = artifact.source;
   if (!model || model->size < sizeof(sluice_model) || model->abi_major != manifest->abiMajor ||
       !model->parameter_hash || model->parameter_bytes != manifest->rankBytes() ||

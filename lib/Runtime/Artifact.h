@@ -60,6 +60,8 @@ public:
 
   const sluice_model *model() const { return source; }
   const void *parameters() const { return mapping; }
+  /// SLUICE_GRID_TABLE: null where the model has no code for GPUs.
+  const sluice_grid *const *grids() const { return gridTable; }
 
 private:
   Artifact() = default;
@@ -69,6 +71,7 @@ private:
   void *mapping = nullptr;
   int64_t mapped = 0;
   const sluice_model *source = nullptr;
+  const sluice_grid *const *gridTable = nullptr;
 };
 
 } // namespace sluice::runtime

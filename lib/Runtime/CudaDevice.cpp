@@ -112,6 +112,12 @@ public:
     return std::make_unique<CudaArena>(*this, 0, 0);
   }
 
+  Status load(const sluice_grid &grid) override {
+    if (check(cu.setCurrent(context), "choosing the GPU") || !functionOf(grid))
+      return failure(failureText());
+    return {};
+  }
+
   int32_t launch(sluice_kernel_fn kernel, void **args) override {
     Queue *queue = queueOfThread();
     if (!queue)

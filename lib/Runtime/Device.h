@@ -25,6 +25,9 @@ class Ranks;
 class Device {
 public:
   virtual ~Device() = default;
+  /// Prepares a grid that kernels may launch here: fails where this device cannot
+  /// run it. What is not loaded is when it is first launched.
+  virtual Status load(const sluice_grid &) { return {}; }
   /// An arena in this device's memory.
   virtual Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) = 0;
   /// Runs a kernel whose arguments are in this device's memory; returns what it

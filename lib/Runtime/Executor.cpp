@@ -48,15 +48,15 @@ Executor::Executor(Model model, const void *parameters, const sluice_options &op
 
 Executor::~Executor() = default;
 
-Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, const void *parameters,
-                                                   const sluice_options &options) {
+Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, const sluice_grid *const *grids,
+                                                   const void *parameters, const sluice_options &options) {
   Result<Model> model = readModel(source);
   if (!model)
     return tl::unexpected(model.error());
   if (Status status = checkCpuFeatures(source->cpu_features); !status)
     return tl::unexpected(status.error());
   std::unique_ptr<Executor> executor(new Executor(std::move(*model), parameters, options));
-  Status status = executor->prepare(options.threads);
+  Status status = executor->prepare(options.threads, grids);
   if (status && source->init)
     status = executor->run(source->init, "init");
   if (!status)
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
   return executor;
 }
 
-Status Executor::prepare(uint32_t threads) {
+Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   const sluice_model &model = *tables.source;
   if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
     return status;
@@ -90,6 +90,9 @@ Status Executor::prepare(uint32_t threads) {
     if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, static_cast<int>(ordinal), ranks));
         !status)
       return status;
+    for (const sluice_grid *const *grid = grids; grid && *grid; ++grid)
+      if (Status status = devices.back()->load(**grid); !status)
+        return status;
   }
   arenas.resize(tables.memories.size());
   for (size_t m = 0; m < arenas.size(); ++m) {

@@ -54,10 +54,11 @@ private:
 
 class Executor {
 public:
-  /// Allocates the arenas and runs the model's init. `parameters` are
-  /// `source->parameter_bytes` bytes that outlive this object.
-  static Result<std::unique_ptr<Executor>> create(const sluice_model *source, const void *parameters,
-                                                  const sluice_options &options);
+  /// Loads the code of `grids` (null, or null-terminated) on GPUs, allocates the
+  /// arenas and runs the model's init. `parameters` are `source->parameter_bytes`
+  /// bytes that outlive this object.
+  static Result<std::unique_ptr<Executor>> create(const sluice_model *source, const sluice_grid *const *grids,
+                                                  const void *parameters, const sluice_options &options);
   ~Executor();
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
@@ -75,7 +76,7 @@ public:
 
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
-  Status prepare(uint32_t threads);
+  Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
   void collectTrace();
   /// What all ranks' models must have in common.

@@ -42,6 +42,11 @@ public:
   int32_t run(const sluice_grid &grid, int64_t block, void **args);
 
 private:
+  struct Copy {
+    void *to;
+    const void *from;
+    uint32_t bytes, valid;
+  };
   struct Fiber {
     sluice_thread self; ///< First: what a thread passes back leads here.
     BlockRunner *runner;
@@ -49,12 +54,18 @@ private:
     std::jmp_buf jump;
     uint32_t number;
     bool started, ended;
-    uint64_t barriers, exchanges; ///< Come to.
+    uint64_t barriers, exchanges, products; ///< Come to.
+    std::vector<Copy> copies;               ///< Begun.
   };
   /// The threads that exchange values. Two sets: one is read while the next fills.
   struct Warp {
     uint64_t values[2][kWarp];
     uint64_t arrived;
+    /// The fragments that threads multiply, likewise.
+    struct {
+      uint32_t a[kWarp][4], b[kWarp][2];
+    } fragments[2];
+    uint64_t brought;
   };
 
   static Fiber &fiberOf(const sluice_thread *self) {
@@ -78,6 +89,17 @@ private:
     while (warp.arrived < fiber.exchanges * kWarp)
       runner.yield(fiber);
     return values[(fiber.number ^ distance) % kWarp];
+  }
+  static void multiply(const sluice_thread *self, uint32_t type, const uint32_t *a, const uint32_t *b, float *sums);
+  static void copyLater(const sluice_thread *self, void *to, const void *from, uint32_t bytes, uint32_t valid) {
+    fiberOf(self).copies.push_back({to, from, bytes, valid});
+  }
+  static void finishCopies(const sluice_thread *self) {
+    for (const Copy &copy : fiberOf(self).copies) {
+      std::memcpy(copy.to, copy.from, copy.valid);
+      std::memset(static_cast<char *>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
+    }
+    fiberOf(self).copies.clear();
   }
   static void enter(uint32_t high, uint32_t low) {
     Fiber &fiber = *reinterpret_cast<Fiber *>(static_cast<uintptr_t>(high) << 32 | low);
@@ -127,7 +149,8 @@ int32_t BlockRunner::run(const sluice_grid &next, int64_t block, void **nextArgs
   std::memset(base, 0xff, room);
   std::align(kAlignment, next.shared_bytes, base, room);
   if (!next.waits) {
-    sluice_thread self{sizeof self, 0, block, base, nullptr, nullptr};
+    sluice_thread self{};
+    self.size = sizeof self, self.block = block, self.shared = base;
     for (self.thread = 0; self.thread < next.threads; ++self.thread)
       next.thread(&self, args);
     return 0;
@@ -144,11 +167,12 @@ int32_t BlockRunner::run(const sluice_grid &next, int64_t block, void **nextArgs
   atBarriers = 0;
   for (uint32_t i = 0; i < next.threads; ++i) {
     Fiber &fiber = fibers[i];
-    fiber.self = {sizeof fiber.self, i, block, base, atBarrier, exchange};
+    fiber.self = {sizeof fiber.self, i, block, base, atBarrier, exchange, multiply, copyLater, finishCopies};
     fiber.runner = this;
     fiber.number = i;
     fiber.started = fiber.ended = false;
-    fiber.barriers = fiber.exchanges = 0;
+    fiber.barriers = fiber.exchanges = fiber.products = 0;
+    fiber.copies.clear();
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = stacks + i * kStackBytes;
     fiber.context.uc_stack.ss_size = kStackBytes;
@@ -160,13 +184,55 @@ int32_t BlockRunner::run(const sluice_grid &next, int64_t block, void **nextArgs
   return runFibers();
 }
 
+/// Element `i` (0 or 1) of a word.
+float elementOf(uint32_t type, uint32_t word, uint32_t i) {
+  constexpr uint32_t kTf32 = 0xffffe000; // What a multiplier sees.
+  float value;
+  uint32_t bits = type == SLUICE_MULTIPLY_TF32 ? word & kTf32 : (word >> 16 * i & 0xffff) << 16;
+  if (type == SLUICE_MULTIPLY_F16) {
+    // Exponents are 112 apart; what is infinite or no number stays so.
+    uint32_t magnitude = bits >> 16 & 0x7fff, sign = bits & 0x80000000;
+    bits = magnitude << 13;
+    std::memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits |= sign | (magnitude >= 0x7c00 ? 0x7f800000 : 0);
+  }
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+void BlockRunner::multiply(const sluice_thread *self, uint32_t type, const uint32_t *a, const uint32_t *b,
+                           float *sums) {
+  // PTX ISA, "Matrix Fragments for mma.m16n8k8" and "m16n8k16": four threads have
+  // a row of A, and of C; word w of A is in row half w % 2, words w / 2 * 4 on.
+  Fiber &fiber = fiberOf(self);
+  BlockRunner &runner = *fiber.runner;
+  Warp &warp = runner.warps[fiber.number / kWarp];
+  auto &fragments = warp.fragments[fiber.products++ % 2];
+  uint32_t lane = fiber.number % kWarp;
+  std::copy_n(a, 4, fragments.a[lane]);
+  std::copy_n(b, 2, fragments.b[lane]);
+  ++warp.brought;
+  while (warp.brought < fiber.products * kWarp)
+    runner.yield(fiber);
+  uint32_t perWord = type == SLUICE_MULTIPLY_TF32 ? 1 : 2;
+  for (uint32_t sum = 0; sum < 4; ++sum)
+    for (uint32_t word = 0; word < 8; ++word)
+      for (uint32_t i = 0; i < perWord; ++i) {
+        uint32_t row = lane / 4 * 4 + word % 4, column = (lane % 4 * 2 + sum % 2) * 4 + word % 4;
+        sums[sum] += elementOf(type, fragments.a[row][sum / 2 + word / 4 * 2], i) *
+                     elementOf(type, fragments.b[column][word / 4], i);
+      }
+}
+
 int32_t BlockRunner::runFibers() {
   auto count = static_cast<uint32_t>(fibers.size());
   for (uint32_t pass = 0, left = count; left > 0; ++pass) {
     auto progress = [&] {
       uint64_t sum = atBarriers + count - left;
       for (const Warp &warp : warps)
-        sum += warp.arrived;
+        sum += warp.arrived + warp.brought;
       return sum;
     };
     uint64_t before = progress();

@@ -103,6 +103,11 @@ void CompileOptions::addTo(CLI::App &app) {
                  "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
+  app.add_option("--matmul-precision", options.matmulPrecision,
+                 "of f32 products and convolutions on GPUs, rounded for their tensor cores")
+      ->check(CLI::IsMember(matmulPrecisionNames()))
+      ->capture_default_str()
+      ->group(kGeneration);
   app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -159,6 +159,8 @@ Expected<Profile> readEarlier(const Options &options, const CompilerOptions &res
     return propagate(target);
   Profile fresh;
   fresh.origin = concat(compilerVersion(), ", ", target->tune, ", ", target->cpu, " ", target->required);
+  if (resolved.matmulPrecision != "f32")
+    fresh.origin += ", " + resolved.matmulPrecision;
   std::error_code ignored;
   if (options.again || !std::filesystem::exists(options.output, ignored))
     return fresh;

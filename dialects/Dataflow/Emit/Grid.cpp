@@ -177,6 +177,18 @@ void KernelEmitter::barrier() {
   memo.clear();
 }
 
+void KernelEmitter::forArchitecture(unsigned least, function_ref<void()> newer, function_ref<void()> older) {
+  auto chosen =
+      scf::IfOp::create(b, location, arith::ConstantIntOp::create(b, location, 1, 1), /*withElseRegion=*/true);
+  chosen->setAttr(kGridArchitecture, b.getI32IntegerAttr(static_cast<int32_t>(least)));
+  for (auto [region, body] : {std::pair(&chosen.getThenRegion(), newer), std::pair(&chosen.getElseRegion(), older)}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&region->front());
+    memo.clear();
+    body();
+  }
+}
+
 Value KernelEmitter::sharedBuffer(Type type, int64_t count) {
   constexpr int64_t kAlignment = 32;
   constexpr unsigned kSharedSpace = 3;

@@ -35,20 +35,20 @@ Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
 }
 } // namespace
 
-KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, ModuleOp module,
-                             StringRef symbol)
-    : kernelOp(op), vectorTarget(target), form(form), module(module), symbol(symbol), b(op->getContext()),
-      location(op->getLoc()), entryBuilder(op->getContext()) {
+KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
+                             ModuleOp module, StringRef symbol)
+    : kernelOp(op), vectorTarget(target), form(form), precision(precision), module(module), symbol(symbol),
+      b(op->getContext()), location(op->getLoc()), entryBuilder(op->getContext()) {
   if (inGrids())
     vectorTarget.lanesF32 = 1;
 }
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
-                                  ArrayRef<unsigned> slots, KernelForm form) {
+                                  ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  KernelEmitter emitter(op, target, form, module, symbol);
+  KernelEmitter emitter(op, target, form, precision, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);

@@ -42,6 +42,10 @@ enum class KernelForm : uint8_t {
   Grids,  ///< Functions of one thread of a block of a grid.
 };
 
+/// What operands of f32 matrix products and convolutions are rounded to in grids,
+/// where the GPU has tensor cores; sums are f32.
+enum class MatmulPrecision : uint8_t { F32, TF32, BF16, F16 };
+
 /// The gpu.module that holds grids' functions, and what is known of each: how
 /// many blocks of how many threads, the bytes the block shares, and whether its
 /// threads wait for each other.
@@ -49,6 +53,8 @@ inline constexpr llvm::StringLiteral kDeviceModule = "device";
 inline constexpr llvm::StringLiteral kGridBlocks = "dataflow.blocks", kGridThreads = "dataflow.threads",
                                      kGridShared = "dataflow.shared", kGridWaits = "dataflow.waits",
                                      kGridOperator = "dataflow.operator";
+/// On an scf.if: its condition is "the architecture is this one (80: sm_80) or newer".
+inline constexpr llvm::StringLiteral kGridArchitecture = "dataflow.architecture";
 /// Threads that exchange values without shared memory.
 inline constexpr int64_t kWarpThreads = 32;
 
@@ -65,13 +71,15 @@ public:
   /// empty: each its own.
   static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
                                   const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {},
-                                  KernelForm form = KernelForm::Chunks);
+                                  KernelForm form = KernelForm::Chunks,
+                                  MatmulPrecision precision = MatmulPrecision::F32);
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location loc() const { return location; }
   /// Of a grid's threads: scalars, one lane.
   const VectorTarget &target() const { return vectorTarget; }
   bool inGrids() const { return form == KernelForm::Grids; }
+  MatmulPrecision matmulPrecision() const { return precision; }
 
   //===--- Reading ---------------------------------------------------------===//
 
@@ -154,6 +162,8 @@ public:
   mlir::Value blockIndex();
   /// Memory of the block: `count` elements of a compute type, aligned to 32 bytes.
   mlir::Value sharedBuffer(mlir::Type type, int64_t count);
+  /// The code of architectures from `least` (80: sm_80) on, and of older ones.
+  void forArchitecture(unsigned least, llvm::function_ref<void()> newer, llvm::function_ref<void()> older);
   /// All threads of a block must come here.
   void barrier();
   /// Threads that share the current item: 1 but in parallelRows of a grid.
@@ -207,8 +217,8 @@ private:
     mlir::Value value;
   };
 
-  KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, mlir::ModuleOp module,
-                llvm::StringRef symbol);
+  KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
+                mlir::ModuleOp module, llvm::StringRef symbol);
   void emitBody();
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
@@ -219,6 +229,7 @@ private:
   mlir::Operation *kernelOp;
   VectorTarget vectorTarget;
   KernelForm form;
+  MatmulPrecision precision;
   mlir::ModuleOp module;
   std::string symbol;
   mlir::OpBuilder b;

@@ -182,8 +182,13 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
   tiles.n = shape.n;
   tiles.k = shape.k;
   tiles.type = computeType(op.getType().getElementType());
-  tiles.lhsAlongK = !op.getTransposeLhs();
-  tiles.rhsAlongK = op.getTransposeRhs();
+  Type element = op.getType().getElementType();
+  tiles.lhs.tensor = op.getLhs();
+  tiles.rhs.tensor = op.getRhs();
+  tiles.lhs.alongK = !op.getTransposeLhs();
+  tiles.rhs.alongK = op.getTransposeRhs();
+  tiles.lhs.run = longestRun(element, shapeOf(op.getLhs()).back());
+  tiles.rhs.run = longestRun(element, shapeOf(op.getRhs()).back());
   // Indices of a matrix of an operand, whose batch dimensions broadcast.
   auto indices = [&](Value operand, Value batch, int64_t matrixRank) {
     ArrayRef<int64_t> own = shapeOf(operand).drop_back(matrixRank);
@@ -192,7 +197,7 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
       at.push_back(own[i] == 1 ? kernel.index(0) : all[all.size() - own.size() + i]);
     return at;
   };
-  auto readLhs = [&](Value batch, Value m, Value k) {
+  auto locateLhs = [&](Value batch, Value m, Value k) {
     SmallVector<Value> at;
     if (isFlat) {
       at = kernel.delinearize(m, rows);
@@ -201,9 +206,9 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
       at = indices(op.getLhs(), batch, 2);
       at.append(op.getTransposeLhs() ? std::initializer_list<Value>{k, m} : std::initializer_list<Value>{m, k});
     }
-    return kernel.element(op.getLhs(), at);
+    return ProductOperand::Place{at, Value()};
   };
-  auto readRhs = [&](Value batch, Value k, Value n) {
+  auto locateRhs = [&](Value batch, Value n, Value k) {
     SmallVector<Value> at = indices(op.getRhs(), isFlat ? kernel.index(0) : batch, isPacked ? 3 : 2);
     if (isPacked) {
       SmallVector<Value> panel = kernel.delinearize(n, {tiles.n, shapeOf(op.getRhs()).back()});
@@ -211,7 +216,7 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
     } else {
       at.append(op.getTransposeRhs() ? std::initializer_list<Value>{n, k} : std::initializer_list<Value>{k, n});
     }
-    return kernel.element(op.getRhs(), at);
+    return ProductOperand::Place{at, Value()};
   };
   auto sink = [&](Value batch, Value m, Value n, Value sum) {
     SmallVector<Value> at;
@@ -224,8 +229,8 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
     at.push_back(n);
     kernel.store(sum, at);
   };
-  tiles.lhs = readLhs;
-  tiles.rhs = readRhs;
+  tiles.lhs.locate = locateLhs;
+  tiles.rhs.locate = locateRhs;
   tiles.sink = sink;
   emitGridProduct(kernel, tiles);
 }
@@ -473,8 +478,8 @@ struct ConvElements {
     return at;
   }
 
-  /// What a tap of a window reads; zero in the padding.
-  Value input(Value image, Value group, Value channel, ValueRange window, ValueRange tap) {
+  /// Where a tap of a window reads; zero in the padding.
+  ProductOperand::Place inputAt(Value image, Value group, Value channel, ValueRange window, ValueRange tap) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     SmallVector<Value> position;
@@ -495,22 +500,33 @@ struct ConvElements {
       }
       position.push_back(i);
     }
-    Value value = kernel.element(op.getInput(), at(image, kernel.add(kernel.mul(group, inputs), channel), position));
-    return inside ? arith::SelectOp::create(b, loc, inside, value, emitConstant(b, loc, value.getType(), 0)) : value;
+    return {at(image, kernel.add(kernel.mul(group, inputs), channel), position), inside};
+  }
+  Value input(Value image, Value group, Value channel, ValueRange window, ValueRange tap) {
+    ProductOperand::Place place = inputAt(image, group, channel, window, tap);
+    Value value = kernel.element(op.getInput(), place.at);
+    if (!place.inside)
+      return value;
+    OpBuilder &b = kernel.builder();
+    Value zero = emitConstant(b, kernel.loc(), value.getType(), 0);
+    return arith::SelectOp::create(b, kernel.loc(), place.inside, value, zero);
   }
 
-  Value weight(Value group, Value output, Value channel, ValueRange tap) {
+  SmallVector<Value> weightAt(Value group, Value output, Value channel, ValueRange tap) {
     Value filter = kernel.add(kernel.mul(group, outputs), output);
     if (!op.getPackedChannels()) {
       SmallVector<Value> at{filter, channel};
       llvm::append_range(at, tap);
-      return kernel.element(op.getWeight(), at);
+      return at;
     }
     ArrayRef<int64_t> shape = shapeOf(op.getWeight());
     if (shape.size() == 3)
-      return kernel.element(op.getWeight(), {tap[0], tap[1], filter});
+      return {tap[0], tap[1], filter};
     SmallVector<Value> panel = kernel.delinearize(output, {outputs, shape.back()});
-    return kernel.element(op.getWeight(), {group, panel[0], tap[0], tap[1], channel, panel[1]});
+    return {group, panel[0], tap[0], tap[1], channel, panel[1]};
+  }
+  Value weight(Value group, Value output, Value channel, ValueRange tap) {
+    return kernel.element(op.getWeight(), weightAt(group, output, channel, tap));
   }
 };
 } // namespace
@@ -532,8 +548,18 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   tiles.n = elements.outputs;
   tiles.k = product(sum);
   tiles.type = computeType(op.getType().getElementType());
-  tiles.lhsAlongK = elements.last;
-  tiles.rhsAlongK = !isPacked;
+  Type element = op.getType().getElementType();
+  tiles.lhs.tensor = op.getInput();
+  tiles.rhs.tensor = op.getWeight();
+  tiles.lhs.alongK = elements.last;
+  tiles.rhs.alongK = !isPacked;
+  // Channels of a pixel lie together; so do filters of a panel, or a whole filter.
+  if (elements.last && isPacked)
+    tiles.lhs.run = longestRun(element, elements.inputs);
+  bool hasPanels = isPacked && shapeOf(op.getWeight()).size() > 3;
+  tiles.rhs.run = longestRun(element, hasPanels  ? shapeOf(op.getWeight()).back()
+                                      : isPacked ? elements.outputs
+                                                 : tiles.k);
   struct Term {
     Value channel;
     SmallVector<Value> tap;
@@ -544,22 +570,22 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
     digits.erase(isPacked ? digits.end() - 1 : digits.begin());
     return Term{channel, digits};
   };
-  auto readInput = [&](Value group, Value m, Value k) {
+  auto locateInput = [&](Value group, Value m, Value k) {
     SmallVector<Value> pixel = kernel.delinearize(m, pixels);
     Term term = split(k);
-    return elements.input(pixel[0], group, term.channel, ValueRange(pixel).drop_front(), term.tap);
+    return elements.inputAt(pixel[0], group, term.channel, ValueRange(pixel).drop_front(), term.tap);
   };
-  auto readWeight = [&](Value group, Value k, Value n) {
+  auto locateWeight = [&](Value group, Value n, Value k) {
     Term term = split(k);
-    return elements.weight(group, n, term.channel, term.tap);
+    return ProductOperand::Place{elements.weightAt(group, n, term.channel, term.tap), Value()};
   };
   auto sink = [&](Value group, Value m, Value n, Value value) {
     SmallVector<Value> pixel = kernel.delinearize(m, pixels);
     kernel.store(value, elements.at(pixel[0], kernel.add(kernel.mul(group, elements.outputs), n),
                                     ValueRange(pixel).drop_front()));
   };
-  tiles.lhs = readInput;
-  tiles.rhs = readWeight;
+  tiles.lhs.locate = locateInput;
+  tiles.rhs.locate = locateWeight;
   tiles.sink = sink;
   emitGridProduct(kernel, tiles);
 }

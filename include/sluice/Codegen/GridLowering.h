@@ -20,6 +20,8 @@ namespace sluice {
 struct GridTargets {
   std::vector<unsigned> architectures;
   bool hostCode = false;
+  /// The architecture whose code the host's is the equal of, where architectures differ.
+  unsigned hostArchitecture = 90;
 };
 
 /// PTX of one architecture.

@@ -56,6 +56,9 @@ struct CompilerOptions {
   std::map<std::string, std::string> solvers;
   /// "native", "x86-64-v3"... with or without "cpu:".
   std::string target = "native";
+  /// What f32 operands of matrix products and convolutions are rounded to on GPUs,
+  /// from sm_80 on: one of matmulPrecisionNames().
+  std::string matmulPrecision = "f32";
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
@@ -79,6 +82,9 @@ struct CompilerOptions {
   const std::atomic<bool> *interrupt = nullptr;
   std::function<void(const SearchProgress &)> progress;
 };
+
+/// "f32" (exact), "tf32", "bf16" and "f16".
+const std::vector<std::string> &matmulPrecisionNames();
 
 /// "place=heft,search=odswap" -> the options' map. Fails naming an unknown step
 /// or solver and listing what there is.

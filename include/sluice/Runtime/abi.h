@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 3
+#define SLUICE_ABI_MINOR 4
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -107,7 +107,16 @@ typedef struct sluice_thread {
   /* The value that thread `thread` ^ `distance`, of the same 32, comes with;
    * returns when all of those have. */
   uint64_t (*exchange)(const struct sluice_thread *self, uint64_t value, uint32_t distance);
+  /* sums += A * B, the 32 threads' fragments together, as PTX's mma.sync.m16n8k8
+   * (tf32, one a word) and m16n8k16 (two of 16 bits a word) with f32 sums have
+   * them: 4 words of A, 2 of B and 4 sums are this thread's. Since minor version 4. */
+  void (*multiply)(const struct sluice_thread *self, uint32_t type, const uint32_t *a, const uint32_t *b, float *sums);
+  /* Copies to the block's memory, and zeros from `valid` to `bytes`, no later than
+   * in finish_copies. Since minor version 4. */
+  void (*copy_later)(const struct sluice_thread *self, void *to, const void *from, uint32_t bytes, uint32_t valid);
+  void (*finish_copies)(const struct sluice_thread *self);
 } sluice_thread;
+enum sluice_multiply_type { SLUICE_MULTIPLY_TF32 = 0, SLUICE_MULTIPLY_BF16 = 1, SLUICE_MULTIPLY_F16 = 2 };
 typedef void (*sluice_thread_fn)(const sluice_thread *self, void **args);
 
 /* A part of a kernel that runs as `blocks` blocks of `threads` threads, a
@@ -274,9 +283,10 @@ typedef struct sluice_model {
   const int64_t *planned_bytes_sent;
 } sluice_model;
 
-/* The one exported symbol; but for models for GPUs compiled with host code of
- * their grids too, which also export, by this name and for drivers that stand for
- * a GPU in tests, addresses of all their grids' descriptors, null behind the last. */
+/* The one exported symbol; but models for GPUs also export, by this name,
+ * addresses of all their grids' descriptors, null behind the last: loaders see
+ * whether the GPU can run them, and drivers that stand for one in tests find the
+ * grids' host code. */
 const sluice_model *sluice_model_get(void);
 #define SLUICE_GRID_TABLE "sluice_model_grids"
 

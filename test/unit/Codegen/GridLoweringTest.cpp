@@ -22,7 +22,8 @@ namespace {
 
 /// One operator's kernel, as grids.
 struct Kernel {
-  Kernel(const std::string &arguments, const std::string &body)
+  Kernel(const std::string &arguments, const std::string &body,
+         dataflow::MatmulPrecision precision = dataflow::MatmulPrecision::F32)
       : context(registry(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
     source = parseSourceString<ModuleOp>("func.func @main(" + arguments + ") {\n" + body + "\nreturn\n}", &context);
@@ -30,7 +31,8 @@ struct Kernel {
     auto main = *source->getOps<func::FuncOp>().begin();
     op = main.getBody().front().getTerminator()->getPrevNode();
     module = ModuleOp::create(UnknownLoc::get(&context));
-    REQUIRE(succeeded(dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, dataflow::KernelForm::Grids)));
+    REQUIRE(succeeded(
+        dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, dataflow::KernelForm::Grids, precision)));
   }
   static DialectRegistry registry() {
     DialectRegistry registry;
@@ -59,6 +61,8 @@ size_t countOf(const std::string &text, const std::string &what) {
 }
 
 constexpr const char *kAdd = "dataflow.binary add %x, %y : tensor<64x128xf32>, tensor<64x128xf32>";
+constexpr const char *kFactors = "%x: tensor<2048x512xf32>, %y: tensor<512x2048xf32>";
+constexpr const char *kProduct = "dataflow.matmul %x, %y : tensor<2048x512xf32>, tensor<512x2048xf32>";
 constexpr const char *kTwo = "%x: tensor<64x128xf32>, %y: tensor<64x128xf32>";
 
 } // namespace
@@ -109,12 +113,58 @@ TEST_CASE("rows are folded by warps, long ones by blocks", "[codegen]") {
 }
 
 TEST_CASE("matrix products are tiles in shared memory", "[codegen]") {
-  std::string ptx = Kernel("%x: tensor<2048x512xf32>, %y: tensor<512x2048xf32>",
-                           "dataflow.matmul %x, %y : tensor<2048x512xf32>, tensor<512x2048xf32>")
-                        .ptx();
+  std::string ptx = Kernel(kFactors, kProduct).ptx();
   CHECK(countOf(ptx, "ld.shared.v4") >= 4);
   CHECK(countOf(ptx, "fma.rn.f32") >= 256);
-  CHECK(countOf(ptx, "ld.global") >= 16);
+  // Two units of 16 bytes of each operand, copied before the loop and in it; the last are waited for too.
+  CHECK(countOf(ptx, "cp.async.cg.shared.global") == 8);
+  CHECK(countOf(ptx, "cp.async.wait_group") == 2);
+  CHECK(countOf(ptx, "bar.sync") + countOf(ptx, "barrier.sync") == 1);
+  CHECK(countOf(ptx, "ld.global") == 0);
+  std::string older = Kernel(kFactors, kProduct).ptx(70);
+  CHECK(countOf(older, "cp.async") == 0);
+  CHECK(countOf(older, "ld.global") == 8);
+  CHECK(countOf(older, ".v4") >= 8);
+  // Elements that are computed cannot be copied.
+  std::string computed =
+      Kernel("%x: tensor<64x64xf32>, %y: tensor<64x64xf32>",
+             R"(dataflow.fused (%a = %x : tensor<64x64xf32>, %b = %y : tensor<64x64xf32>) -> (tensor<64x64xf32>) {
+    %n = dataflow.unary neg %a : tensor<64x64xf32>
+    %p = dataflow.matmul %n, %b : tensor<64x64xf32>, tensor<64x64xf32>
+    dataflow.yield %p : tensor<64x64xf32>
+  })")
+          .ptx();
+  CHECK(countOf(computed, "cp.async.c") > 0);
+  CHECK(countOf(computed, "ld.global") > 0);
+}
+
+TEST_CASE("products of rounded operands are tensor cores' from sm_80 on", "[codegen]") {
+  struct Expectation {
+    dataflow::MatmulPrecision precision;
+    const char *instruction, *conversion;
+    size_t count;
+  };
+  // A warp has 64 x 32 elements: 4 x 4 fragments, at the depths of a tile.
+  for (const Expectation &expected :
+       {Expectation{dataflow::MatmulPrecision::TF32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+                    "cvt.rna.tf32.f32", 32},
+        {dataflow::MatmulPrecision::BF16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "cvt.rn.bf16x2.f32",
+         32},
+        {dataflow::MatmulPrecision::F16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "cvt.rn.f16x2.f32", 32}})
+    for (unsigned architecture : deviceArchitectures()) {
+      std::string ptx = Kernel(kFactors, kProduct, expected.precision).ptx(architecture);
+      INFO(architecture << " " << expected.instruction);
+      CHECK(countOf(ptx, expected.instruction) == (architecture >= 80 ? expected.count : 0));
+      CHECK((countOf(ptx, expected.conversion) > 0) == (architecture >= 80));
+      CHECK((countOf(ptx, "fma.rn.f32") >= 256) == (architecture < 80));
+      CHECK(countOf(ptx, "sluice.architecture") + countOf(ptx, "sluice_architecture") == 0);
+    }
+  // A product of a few elements is no fragment.
+  std::string few =
+      Kernel("%x: tensor<4x64xf32>, %y: tensor<64x8xf32>",
+             "dataflow.matmul %x, %y : tensor<4x64xf32>, tensor<64x8xf32>", dataflow::MatmulPrecision::TF32)
+          .ptx();
+  CHECK(countOf(few, "mma.sync") == 0);
 }
 
 TEST_CASE("what a GPU has no function for is an error that names the operator", "[codegen]") {

@@ -139,7 +139,7 @@ std::string loadPtx(const void *image, const std::string &text, Module &module) 
   auto *grids = library ? static_cast<const sluice_grid *const *>(dlsym(library, SLUICE_GRID_TABLE)) : nullptr;
   if (library)
     dlclose(library); // Whose code it is keeps it open.
-  if (!grids)
+  if (!grids || !*grids || !(*grids)->thread)
     return "compiled without --target cuda:emulated, which a driver without a GPU runs";
   std::map<std::string, const sluice_grid *> byName;
   for (; *grids; ++grids)

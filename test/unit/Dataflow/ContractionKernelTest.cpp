@@ -35,6 +35,15 @@ TEST_CASE("matmul in every arrangement", "[dataflow]") {
       matmul("tensor<2x3x9x5xf32>", "tensor<3x18x9xf32>", "transposed", "transposed"),
       matmul("tensor<6x5x9xf32>", "tensor<1x9x18xf32>"),
       matmul("tensor<20x31x40xf32>", "tensor<20x40x33xf32>"),
+      // Runs of elements, in each direction; tiles of a grid as large as they are.
+      matmul("tensor<72x40xf32>", "tensor<40x76xf32>"),
+      matmul("tensor<40x72xf32>", "tensor<76x40xf32>", "transposed", "transposed"),
+      matmul("tensor<30x34xf32>", "tensor<34x66xf32>"),
+      matmul("tensor<128x68x20xf32>", "tensor<128x20x68xf32>"),
+      matmul("tensor<24x40xf16>", "tensor<40x64xf16>"),
+      matmul("tensor<40x24xbf16>", "tensor<64x40xbf16>", "transposed", "transposed"),
+      matmul("tensor<24x40xf64>", "tensor<40x36xf64>"),
+      matmul("tensor<24x40xi8>", "tensor<40x64xi8>", "", "", {-9, 9}),
       // Other elements.
       matmul("tensor<5x19xf16>", "tensor<19x21xf16>"),
       matmul("tensor<5x19xbf16>", "tensor<19x21xbf16>"),
@@ -55,6 +64,28 @@ TEST_CASE("matmul in every arrangement", "[dataflow]") {
     cases.push_back(packed);
   }
   checkKernels(cases);
+}
+
+TEST_CASE("products by tensor cores, of rounded operands", "[dataflow]") {
+  for (std::string precision : {"tf32", "bf16", "f16"}) {
+    std::vector<Case> cases = {
+        matmul("tensor<72x40xf32>", "tensor<40x76xf32>"),
+        matmul("tensor<40x72xf32>", "tensor<76x40xf32>", "transposed", "transposed"),
+        matmul("tensor<33x35xf32>", "tensor<35x37xf32>"),
+        matmul("tensor<35x33xf32>", "tensor<37x35xf32>", "transposed", "transposed"),
+        matmul("tensor<3x17x36xf32>", "tensor<36x48xf32>"),
+    };
+    if (precision == "tf32") // More fragments a warp: tiles are larger where there are enough.
+      cases.push_back(matmul("tensor<128x68x16xf32>", "tensor<128x16x20xf32>"));
+    Case packed = matmul("tensor<70x60xf32>", "tensor<60x75xf32>");
+    packed.isPacked = true;
+    cases.push_back(packed);
+    // Products of 16 bits are exact, whatever f32 is rounded to.
+    for (std::string element : {"xf16>", "xbf16>"})
+      cases.push_back(matmul("tensor<40x48" + element, "tensor<64x48" + element, "", "transposed"));
+    cases.push_back(matmul("tensor<40x48xf16>", "tensor<48x40xf16>"));
+    checkTensorCores(cases, precision);
+  }
 }
 
 namespace {
@@ -134,6 +165,19 @@ TEST_CASE("packed convolution of images", "[dataflow]") {
   for (Case &c : cases)
     c.isPacked = true;
   checkKernels(cases);
+}
+
+TEST_CASE("convolutions by tensor cores, of rounded operands", "[dataflow]") {
+  std::vector<Case> cases = {
+      plainConv({{2, 3, 9, 11}, {17, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, false),
+      plainConv({{2, 9, 11, 12}, {40, 6, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, true),
+      plainConv({{1, 14, 15, 16}, {32, 16, 3, 3}, "2, 2", "0, 1, 1, 0", "1, 1"}, true),
+      plainConv({{2, 5, 7, 20}, {37, 20, 1, 1}, "1, 1", "0, 0, 0, 0", "1, 1"}, true),
+  };
+  for (size_t i = 2; i < cases.size(); ++i)
+    cases[i].isPacked = true;
+  for (std::string precision : {"tf32", "bf16", "f16"})
+    checkTensorCores(cases, precision);
 }
 
 TEST_CASE("transposed convolution", "[dataflow]") {

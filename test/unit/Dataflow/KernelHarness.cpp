@@ -167,13 +167,13 @@ Operation *packWeights(Operation *op, const VectorTarget &target) {
 /// A compiled module: kernel i, and how to find it.
 class Library {
 public:
-  Library(ModuleOp module, size_t numKernels) {
+  Library(ModuleOp module, size_t numKernels, unsigned architecture) {
     exportKernels(module, numKernels);
     auto need = [](const auto &result) {
       if (!result)
         FAIL(result.error().message);
     };
-    need(lowerGrids(module, {{}, /*hostCode=*/true}));
+    need(lowerGrids(module, {{}, /*hostCode=*/true, architecture}));
     need(lowerKernelsToLLVM(module));
     auto target = resolveTarget("native");
     need(target);
@@ -266,8 +266,39 @@ std::string tensorOf(const std::vector<int64_t> &shape, const std::string &eleme
   return text + element + ">";
 }
 
-/// Returns the results of each case.
-static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases, int64_t lanes, KernelForm form) {
+namespace {
+/// What kernels are made of a case, and which of them runs.
+struct Made {
+  int64_t lanes;
+  KernelForm form;
+  unsigned architecture = 90;
+  MatmulPrecision precision = MatmulPrecision::F32;
+};
+constexpr unsigned kOldArchitecture = 70;
+
+/// f32 as tensor cores take it.
+Tensor rounded(const Tensor &tensor, MatmulPrecision precision) {
+  if (!tensor.element().isF32() || precision == MatmulPrecision::F32)
+    return tensor;
+  const llvm::fltSemantics &semantics = precision == MatmulPrecision::TF32   ? llvm::APFloat::FloatTF32()
+                                        : precision == MatmulPrecision::BF16 ? llvm::APFloat::BFloat()
+                                                                             : llvm::APFloat::IEEEhalf();
+  Tensor result = tensor;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    llvm::APFloat value(static_cast<float>(tensor.get(i)));
+    bool lost;
+    value.convert(semantics,
+                  precision == MatmulPrecision::TF32 ? llvm::APFloat::rmNearestTiesToAway
+                                                     : llvm::APFloat::rmNearestTiesToEven,
+                  &lost);
+    result.set(i, value.convertToDouble());
+  }
+  return result;
+}
+} // namespace
+
+/// Returns the results of each case; none where older architectures have no code of their own.
+static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases, const Made &made) {
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registry.insert<DataflowDialect>();
@@ -277,7 +308,7 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
   auto host = resolveTarget("native");
   REQUIRE(host);
   VectorTarget target;
-  target.lanesF32 = lanes ? lanes : host->vectorLanes(32);
+  target.lanesF32 = made.lanes ? made.lanes : host->vectorLanes(32);
   target.registers = host->numVectorRegisters;
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
   std::vector<OwningOpRef<ModuleOp>> modules;
@@ -292,28 +323,36 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
     if (c.isPacked)
       operators.back() = packWeights(operators.back(), target);
     std::string symbol = "kernel" + std::to_string(operators.size() - 1);
-    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, form)));
+    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, made.form, made.precision)));
   }
-  Library library(*kernels, cases.size());
+  bool hasArchitectures = false;
+  kernels->walk([&](Operation *op) { hasArchitectures |= op->hasAttr(kGridArchitecture); });
+  if (made.architecture == kOldArchitecture && !hasArchitectures)
+    return {};
+  Library library(*kernels, cases.size(), made.architecture);
 
   std::vector<std::vector<Tensor>> all;
   for (auto [i, c] : llvm::enumerate(cases)) {
     Operation *op = operators[i];
     INFO(c.arguments << "\n" << c.body);
     Rng rng(i + 1);
-    Environment values;
+    Environment values, given;
     for (auto [n, argument] : llvm::enumerate(op->getBlock()->getArguments())) {
       Fill fill = c.fills.empty() ? Fill() : c.fills[std::min(n, c.fills.size() - 1)];
-      values.insert({argument, makeInput(argument.getType(), fill, rng)});
+      Tensor input = makeInput(argument.getType(), fill, rng);
+      bool isRounded = n < 2 && made.architecture != kOldArchitecture;
+      values.insert({argument, isRounded ? rounded(input, made.precision) : input});
+      given.insert({argument, std::move(input)});
     }
     for (Operation &each : *op->getBlock())
       if (&each != op->getBlock()->getTerminator())
-        interpret(&each, values);
+        for (Environment *environment : {&values, &given})
+          interpret(&each, *environment);
     int chunks = 0;
-    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/true, chunks);
-    if (c.isChunked && form == KernelForm::Chunks)
+    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/true, chunks);
+    if (c.isChunked && made.form == KernelForm::Chunks)
       CHECK(chunks > 1);
-    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, values, /*atEnd=*/false, chunks);
+    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/false, chunks);
     for (auto [n, result] : llvm::enumerate(op->getResults())) {
       double tolerance = c.tolerance ? c.tolerance : defaultTolerance(forward[n].element());
       CHECK(difference(forward[n], values.at(result), tolerance) == "");
@@ -325,16 +364,32 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
 }
 
 void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
-  std::vector<std::vector<Tensor>> chunks = checkForm(cases, lanes, KernelForm::Chunks);
+  std::vector<std::vector<Tensor>> chunks = checkForm(cases, {lanes, KernelForm::Chunks});
   // The same kernels as a GPU runs them; lanes are a CPU's.
   if (lanes != 0)
     return;
-  std::vector<std::vector<Tensor>> grids = checkForm(cases, lanes, KernelForm::Grids);
+  std::vector<std::vector<Tensor>> grids = checkForm(cases, {lanes, KernelForm::Grids});
+  std::vector<std::vector<Tensor>> older = checkForm(cases, {lanes, KernelForm::Grids, kOldArchitecture});
+  for (size_t i = 0; i < older.size(); ++i)
+    for (size_t n = 0; n < older[i].size(); ++n)
+      CHECK(older[i][n].bytes == grids[i][n].bytes);
   for (size_t i = 0; i < cases.size(); ++i)
     for (size_t n = 0; cases[i].isAlikeInGrids && n < chunks[i].size(); ++n) {
       INFO(cases[i].arguments << "\n" << cases[i].body);
       CHECK(chunks[i][n].bytes == grids[i][n].bytes);
     }
+}
+
+void checkTensorCores(const std::vector<Case> &cases, const std::string &precision) {
+  MatmulPrecision which = precision == "tf32"   ? MatmulPrecision::TF32
+                          : precision == "bf16" ? MatmulPrecision::BF16
+                                                : MatmulPrecision::F16;
+  std::vector<std::vector<Tensor>> newer = checkForm(cases, {0, KernelForm::Grids, 90, which});
+  std::vector<std::vector<Tensor>> older = checkForm(cases, {0, KernelForm::Grids, kOldArchitecture, which});
+  // Products of rounded operands are others.
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (cases[i].arguments.find("xf32") != std::string::npos)
+      CHECK(newer.at(i)[0].bytes != older.at(i)[0].bytes);
 }
 
 } // namespace sluice::test

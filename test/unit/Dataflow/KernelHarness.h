@@ -41,6 +41,10 @@ struct Case {
 /// vector of the emitted code, 0: the host's.
 void checkKernels(const std::vector<Case> &cases, int64_t lanes = 0);
 
+/// CHECKs products of grids by tensor cores ("tf32", "bf16", "f16"): the reference's
+/// first two arguments are rounded to nearest. Architectures without them are exact.
+void checkTensorCores(const std::vector<Case> &cases, const std::string &precision);
+
 /// "tensor<2x3xf32>"
 std::string tensorOf(const std::vector<int64_t> &shape, const std::string &element);
 
