@@ -283,10 +283,9 @@ typedef struct sluice_model {
   const int64_t *planned_bytes_sent;
 } sluice_model;
 
-/* The one exported symbol; but models for GPUs also export, by this name,
- * addresses of all their grids' descriptors, null behind the last: loaders see
- * whether the GPU can run them, and drivers that stand for one in tests find the
- * grids' host code. */
+/* The one exported symbol; but models for GPUs also export, by this name, addresses
+ * of all their grids' descriptors, null behind the last: loaders see whether the GPU
+ * can run them, and drivers that stand for one in tests find the grids' host code. */
 const sluice_model *sluice_model_get(void);
 #define SLUICE_GRID_TABLE "sluice_model_grids"
 
