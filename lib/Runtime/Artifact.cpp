@@ -207,7 +207,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
 
 Artifact::Artifact(Artifact &&other) noexcept
     : library(std::exchange(other.library, nullptr)), mapping(std::exchange(other.mapping, nullptr)),
-      mapped(other.mapped), source(other.source) {}
+      mapped(other.mapped), source(other.source), gridTable(other.gridTable) {}
 
 Artifact::~Artifact() {
   if (mapping)
