@@ -151,15 +151,6 @@ static Tilings after(Tilings tilings, const CollectiveStep &step) {
   return tilings;
 }
 
-/// What every reduction can add: other types are cast around it.
-static Type combinedType(Type element) {
-  if (element.isF32() || element.isF64() || element.isSignlessInteger(32) || element.isSignlessInteger(64))
-    return element;
-  if (isa<FloatType>(element))
-    return Float32Type::get(element.getContext());
-  return IntegerType::get(element.getContext(), 64);
-}
-
 Value Partitioner::apply(const CollectiveStep &step, Value value, TensorBuilder &build) {
   using Kind = sluice::CollectiveKind;
   const NamedAttribute group = build.attribute("group", groupOf(step.axes)), dim = build.integer("dim", step.dim);

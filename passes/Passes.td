@@ -56,6 +56,18 @@ def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
+def SplitPass : Pass<"dataflow-split", "::mlir::func::FuncOp"> {
+  let summary = "Operators as several, each on a part";
+  let description = [{
+    An operator with `dataflow.split = {parts = 2 : i64, rule = "rows"}` becomes
+    that many operators, by one of its rules (TilingRulesOpInterface), and a
+    concatenation, or a sum, maximum or minimum. Operands are cut; what is there in
+    the same parts already is taken as it is. Rules that need neighbours' elements,
+    and those under which each part does all of the work, are refused.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
 def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
   let summary = "Groups operators that run as one kernel";
   let description = [{

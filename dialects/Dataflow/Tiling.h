@@ -25,6 +25,9 @@ llvm::SmallVector<mlir::Value> buildPart(mlir::Operation *op, TensorBuilder &bui
 mlir::RankedTensorType operandPartType(mlir::Operation *op, unsigned index, llvm::ArrayRef<PartRule> rules);
 mlir::RankedTensorType resultPartType(mlir::Operation *op, unsigned index, llvm::ArrayRef<PartRule> rules);
 
+/// What partial results of an element type are reduced in: other types are cast around it.
+mlir::Type combinedType(mlir::Type element);
+
 } // namespace sluice::dataflow
 
 #endif // SLUICE_DATAFLOW_TILING_H

@@ -9,6 +9,7 @@
 #include "ModuleFile.h"
 #include "Parameters.h"
 #include "SplitProgram.h"
+#include "Splitting.h"
 #include "WeightProgram.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
@@ -113,6 +114,8 @@ struct Compilation::State {
   dataflow::MatmulPrecision matmulPrecision = dataflow::MatmulPrecision::F32;
   BridgedGraph bridge;
   CostTable costs;
+  std::vector<NamedSplit> splits;    ///< Of operators that run as several.
+  std::optional<SearchResult> found; ///< With those, before Place asked for it.
   SearchProblem problem;
   std::optional<SearchResult> result;
   std::vector<TriedBudget> triedBudgets;
@@ -145,6 +148,9 @@ struct Compilation::State {
   Status differentiate();
   Status chooseTiling();
   Status partition();
+  Expected<std::unique_ptr<Compilation>> planWith(const std::vector<NamedSplit> &with, const CompilerOptions &how);
+  Status chooseSplits();
+  Status split();
   Status fuse();
   Status buildProblem();
   bool runsGrids(const Device &device) const {
@@ -365,14 +371,136 @@ Status Compilation::State::chooseTiling() {
   return {};
 }
 
-/// To the program that each rank runs on its own parts.
+/// To the program that each rank runs on its own parts, and operators to several.
 Status Compilation::State::partition() {
   if (Status chosen = options.devices > 1 ? chooseTiling() : Status(); !chosen)
     return chosen;
-  if (!main()->hasAttr(kMeshAttribute))
+  if (main()->hasAttr(kMeshAttribute)) {
+    Status partitioned = runPasses([&](OpPassManager &manager) {
+      manager.addPass(createPartitionPass());
+      manager.addPass(createSimplifyPass());
+    });
+    if (!partitioned)
+      return partitioned;
+  }
+  return split();
+}
+
+/// The program planned with operators split so. Its own are marked with their ids in the
+/// tensor program.
+Expected<std::unique_ptr<Compilation>> Compilation::State::planWith(const std::vector<NamedSplit> &with,
+                                                                    const CompilerOptions &how) {
+  std::unique_ptr<Compilation> trial(new Compilation());
+  State &own = *trial->state;
+  own.options = how;
+  own.modelPath = modelPath;
+  own.modelName = modelName;
+  own.context = context;
+  own.module = module->clone();
+  own.described = described;
+  own.machine = machine;
+  own.target = target;
+  own.splits = with;
+  own.done = Phase::Differentiate;
+  Expected<BridgedProgram> bridged = buildTensorProgram(own.main());
+  if (!bridged)
+    return propagate(bridged);
+  for (auto [i, op] : llvm::enumerate(bridged->operators))
+    markOperator(op, NameLoc::get(StringAttr::get(context.get(), dataflow::nodeName(op->getLoc()))), i);
+  if (Status planned = trial->run(Phase::Place); !planned)
+    return propagate(planned);
+  return trial;
+}
+
+/// Plans the program whole, then with the operators that dominate split, tried out with
+/// quick plans; and, where those gain, fully. The faster of the two stays.
+Status Compilation::State::chooseSplits() {
+  constexpr int64_t kTrialPlans = 64, kPartsPerDevice = 4;
+  const auto devices = static_cast<int64_t>(machine.computeDevices().size());
+  if (devices < 2)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has one device that computes, option ",
+                     "'--split-operators', give --machine one with several or leave it out");
+  if (numRanks() > 1)
+    return makeError(ErrorCode::Unsupported, "'", modelPath, "' is the program of ", numRanks(),
+                     " ranks, option '--split-operators', leave it out");
+  Expected<BridgedProgram> bridged = buildTensorProgram(main());
+  if (!bridged)
+    return propagate(bridged);
+  CompilerOptions full = options;
+  full.splitOperators = false;
+  full.dumpPhases.clear();
+  full.dumpProblem.clear();
+  Expected<std::unique_ptr<Compilation>> whole = planWith({}, full);
+  if (!whole)
+    return propagate(whole);
+  // A percentage is one of the program's needs: all are to have the same bytes.
+  options.memory.clear();
+  for (size_t m = 0; m < machine.memories.size(); ++m)
+    if (int64_t bytes = (*whole)->problem().capacityBytes[m]; bytes != machine.memories[m].capacityBytes)
+      options.memory.push_back(concat(machine.memories[m].name, "=", bytes));
+  full.memory = options.memory;
+  found = (*whole)->result();
+
+  CompilerOptions quick = full;
+  quick.solvers["search"] = "greedy";
+  quick.searchEvaluations = kTrialPlans;
+  quick.searchTimeNs = 0;
+  quick.progress = nullptr;
+  SplitProblem splitting;
+  splitting.program = &bridged->program;
+  splitting.mostParts = devices * kPartsPerDevice;
+  splitting.run = [&](const std::vector<OperatorSplit> &candidate) -> Expected<SplitTrial> {
+    Expected<std::unique_ptr<Compilation>> trial = planWith(namesOf(bridged->program, candidate), quick);
+    if (!trial)
+      return propagate(trial);
+    const State &own = *(*trial)->state;
+    return describeTrial(own.bridge, own.machine, own.costs, own.result->plan);
+  };
+  SplitParams params;
+  params.budget.interrupt = options.interrupt;
+  if (options.searchEvaluations == 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.searchTimeNs);
+  Expected<SplitSolution> solution = solveSplits(splitting, params);
+  if (!solution)
+    return propagate(solution);
+  if (solution->splits.empty())
+    return {};
+  std::vector<NamedSplit> named = namesOf(bridged->program, solution->splits);
+  Expected<std::unique_ptr<Compilation>> divided = planWith(named, full);
+  if (!divided && divided.error().code != ErrorCode::Infeasible && divided.error().code != ErrorCode::Interrupted)
+    return propagate(divided);
+  if (!divided || (*divided)->result().makespanNs >= found->makespanNs)
+    return {};
+  Baseline unsplit{"unsplit", found->makespanNs, {}};
+  found = (*divided)->result();
+  found->baselines.push_back(std::move(unsplit));
+  splits = std::move(named);
+  return {};
+}
+
+Status Compilation::State::split() {
+  if (!options.planFile.empty()) {
+    Expected<std::vector<NamedSplit>> read = readPlanSplits(options.planFile);
+    if (!read)
+      return propagate(read);
+    splits = std::move(*read);
+  } else if (options.splitOperators) {
+    if (Status chosen = chooseSplits(); !chosen)
+      return chosen;
+  }
+  if (!splits.empty()) {
+    Expected<BridgedProgram> bridged = buildTensorProgram(main());
+    if (!bridged)
+      return propagate(bridged);
+    Expected<std::vector<OperatorSplit>> known = findSplits(bridged->program, splits);
+    if (!known)
+      return propagate(known);
+    annotateSplits(*bridged, *known);
+  }
+  if (llvm::none_of(main().getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
     return {};
   return runPasses([&](OpPassManager &manager) {
-    manager.addPass(createPartitionPass());
+    manager.addPass(createSplitPass());
     manager.addPass(createSimplifyPass());
   });
 }
@@ -531,7 +659,12 @@ Status Compilation::State::search() {
       return propagate(read);
     result = std::move(*read);
   }
-  if (options.planFile.empty() || options.resume) {
+  if (found) {
+    // Of a copy of this program.
+    result = std::move(*std::exchange(found, std::nullopt));
+    if (Status valid = validatePlan(bridge.graph, machine, result->plan); !valid)
+      return valid;
+  } else if (options.planFile.empty() || options.resume) {
     SearchParams params;
     if (options.resume)
       params.start = &result->plan;
@@ -797,7 +930,7 @@ Status Compilation::link(const std::string &directory) {
   if (!summary)
     return propagate(summary);
   summary->sections = state->parameters.sections;
-  if (Status written = writePlanFile(directory + "/plan.json", makePlanFile(state->problem, *state->result)); !written)
+  if (Status written = writePlanFile(directory + "/plan.json", planFile()); !written)
     return written;
   if (!state->modelPath.empty()) {
     state->imported.decide(state->bridge.operators, graph(), state->machine, result().plan);
@@ -854,6 +987,7 @@ Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
 
 Status Compilation::exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan) {
   if (plan) {
+    state->splits = plan->summary.splits;
     if (Status status = run(Phase::Fuse); !status)
       return status;
     llvm::StringMap<Operation *> operators;
@@ -965,6 +1099,11 @@ const Graph &Compilation::graph() const { return state->bridge.graph; }
 const CostTable &Compilation::costs() const { return state->costs; }
 const SearchProblem &Compilation::problem() const { return state->problem; }
 const SearchResult &Compilation::result() const { return *state->result; }
+PlanFile Compilation::planFile() const {
+  PlanFile file = makePlanFile(state->problem, *state->result);
+  file.summary.splits = state->splits;
+  return file;
+}
 const std::vector<TriedBudget> &Compilation::triedBudgets() const { return state->triedBudgets; }
 
 } // namespace sluice

@@ -32,13 +32,16 @@ static Block &bodyOf(ModuleOp module) { return (*module.getOps<func::FuncOp>().b
 ImportedProgram::ImportedProgram(ModuleOp module) : copy(module.clone()) {
   for (Operation &op : bodyOf(*copy))
     operators.push_back(&op);
-  Builder builder(module.getContext());
   for (auto [mark, op] : llvm::enumerate(bodyOf(module)))
-    op.setLoc(FusedLoc::get(op.getContext(), {op.getLoc()}, builder.getI64IntegerAttr(static_cast<int64_t>(mark))));
+    markOperator(&op, op.getLoc(), mark);
 }
 
-/// The marks behind a location.
-static void collectMarks(Location location, std::set<size_t> &marks) {
+void markOperator(Operation *op, Location location, size_t mark) {
+  Builder builder(op->getContext());
+  op->setLoc(FusedLoc::get(op->getContext(), {location}, builder.getI64IntegerAttr(static_cast<int64_t>(mark))));
+}
+
+void collectMarks(Location location, std::set<size_t> &marks) {
   auto fused = dyn_cast<FusedLoc>(location);
   if (!fused)
     return;
@@ -100,6 +103,7 @@ void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, 
                              const Plan &plan) {
   std::vector<Decisions> decisions = describe(graph, machine, plan);
   Builder builder(copy->getContext());
+  std::set<size_t> decided;
   for (auto [i, op] : llvm::enumerate(planned)) {
     std::set<size_t> marks;
     collectMarks(op->getLoc(), marks);
@@ -107,13 +111,18 @@ void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, 
       Operation *member = operators[mark];
       if (isa<ConstantOp>(member) || member->hasTrait<OpTrait::IsTerminator>())
         continue;
-      auto set = [&](StringRef name, const std::string &value) {
+      // One operator may be several now.
+      const bool isFirst = decided.insert(mark).second;
+      auto set = [&](StringRef name, std::string value) {
+        if (auto before = member->getAttrOfType<StringAttr>(name); before && !isFirst && before != value)
+          value = concat(before.str(), "; ", value);
         if (!value.empty())
           member->setAttr(name, builder.getStringAttr(value));
       };
       set("dataflow.device", machine.device(plan.placement[i]).name);
       set("dataflow.kernel", graph.operators()[i].name);
-      member->setAttr("dataflow.order", builder.getI64IntegerAttr(decisions[i].order));
+      if (isFirst)
+        member->setAttr("dataflow.order", builder.getI64IntegerAttr(decisions[i].order));
       set("dataflow.computed_again", decisions[i].computedAgain);
       set("dataflow.memory", decisions[i].memory);
       set("dataflow.swapped_in", decisions[i].swappedIn);

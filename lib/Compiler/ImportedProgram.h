@@ -19,6 +19,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,12 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> copy;
   std::vector<mlir::Operation *> operators; ///< By mark.
 };
+
+/// Marks an operator, by its location, with a number that collectMarks finds behind what
+/// becomes of it.
+void markOperator(mlir::Operation *op, mlir::Location location, size_t mark);
+/// The marks behind a location.
+void collectMarks(mlir::Location location, std::set<size_t> &marks);
 
 /// A program that write() wrote.
 struct ProgramFile {

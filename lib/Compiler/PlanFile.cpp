@@ -9,6 +9,7 @@
 #include "sluice/Simulator/Simulator.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace sluice {
 
@@ -60,6 +61,9 @@ Json summaryToJson(const PlanFile &file) {
       entry["infeasible"] = baseline.reason;
     json["baselines"].push_back(std::move(entry));
   }
+  json["splits"] = Json::array();
+  for (const NamedSplit &split : summary.splits)
+    json["splits"].push_back({{"operator", split.op}, {"rule", split.rule}, {"parts", split.parts}});
   return json;
 }
 
@@ -136,6 +140,26 @@ static Status readBaselines(PlanSummary &summary, const JsonReader &reader) {
   return {};
 }
 
+static Expected<std::vector<NamedSplit>> readSplits(const JsonReader &reader) {
+  std::vector<NamedSplit> splits;
+  if (!reader.has("splits"))
+    return splits;
+  Expected<std::vector<JsonReader>> entries =
+      reader.member("splits").and_then([](const JsonReader &list) { return list.elements(); });
+  if (!entries)
+    return propagate(entries);
+  for (const JsonReader &entry : *entries) {
+    Expected<std::string> op = entry.string("operator"), rule = entry.string("rule");
+    Expected<int64_t> parts = entry.integer("parts");
+    if (!op || !rule)
+      return op ? propagate(rule) : propagate(op);
+    if (!parts)
+      return propagate(parts);
+    splits.push_back({std::move(*op), std::move(*rule), *parts});
+  }
+  return splits;
+}
+
 static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
   PlanSummary summary;
   Expected<JsonReader> memories = reader.member("memories");
@@ -151,6 +175,10 @@ static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonR
                       .and_then([&] { return readBaselines(summary, *baselines); });
   if (!status)
     return propagate(status);
+  Expected<std::vector<NamedSplit>> splits = readSplits(reader);
+  if (!splits)
+    return propagate(splits);
+  summary.splits = std::move(*splits);
   return summary;
 }
 
@@ -217,13 +245,23 @@ Expected<PlanFile> readPlanFile(const std::string &path) {
   return planFileFromJson(JsonReader(*json, path));
 }
 
-Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path) {
+/// What `use` makes of a file of a schema that is known.
+template <typename Use>
+static auto readChecked(const std::string &path, const Use &use) -> decltype(use(std::declval<JsonReader>())) {
   Expected<Json> json = readJsonFile(path);
   if (!json)
     return propagate(json);
   JsonReader reader(*json, path);
   if (Status status = checkSchema(reader); !status)
     return propagate(status);
+  return use(reader);
+}
+
+Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path) {
+  return readChecked(path, [](const JsonReader &reader) { return reader.member("summary").and_then(readSplits); });
+}
+
+static Expected<SearchResult> readResult(const SearchProblem &problem, const JsonReader &reader) {
   Expected<Plan> plan = readPlan(*problem.graph, *problem.machine, problem.capacityBytes, reader);
   if (!plan)
     return propagate(plan);
@@ -242,6 +280,10 @@ Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::stri
   result.baselines = std::move(summary->baselines);
   result.evaluations = summary->evaluations;
   return result;
+}
+
+Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path) {
+  return readChecked(path, [&](const JsonReader &reader) { return readResult(problem, reader); });
 }
 
 } // namespace sluice

@@ -65,6 +65,17 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
   }
 }
 
+Expected<uint32_t> findRule(const ProgramOperator &op, StringRef name, const char *attribute) {
+  std::string known;
+  for (auto [i, rule] : llvm::enumerate(op.rules)) {
+    if (name == rule.name)
+      return static_cast<uint32_t>(i);
+    known += concat(known.empty() ? "'" : ", '", rule.name, "'");
+  }
+  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no such rule, attribute '", attribute,
+                   "', use one of ", known);
+}
+
 static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attribute attribute, size_t numAxes) {
   std::vector<uint32_t> rules(numAxes, 0);
   if (!attribute)
@@ -74,16 +85,11 @@ static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attr
     return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' does not have ", numAxes, " rules, attribute '",
                      kRulesAttribute, "', name one for each of the mesh's axes");
   for (auto [rule, name] : llvm::zip(rules, names)) {
-    std::string known;
-    auto isNamed = [&](const TilingRule &each) {
-      known += concat(known.empty() ? "'" : ", '", each.name, "'");
-      auto text = dyn_cast<StringAttr>(name);
-      return text && text.getValue() == each.name;
-    };
-    rule = static_cast<uint32_t>(std::find_if(op.rules.begin(), op.rules.end(), isNamed) - op.rules.begin());
-    if (rule == op.rules.size())
-      return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no such rule, attribute '",
-                       kRulesAttribute, "', use one of ", known);
+    auto text = dyn_cast<StringAttr>(name);
+    Expected<uint32_t> found = findRule(op, text ? text.getValue() : "", kRulesAttribute);
+    if (!found)
+      return propagate(found);
+    rule = *found;
   }
   return rules;
 }
@@ -128,6 +134,40 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
   if (Status valid = validateTiling(bridged.program, read.mesh, read.tiling); !valid)
     return propagate(valid);
   return read;
+}
+
+void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSplit> &splits) {
+  for (const OperatorSplit &split : splits) {
+    Operation *op = bridged.operators[split.op.index()];
+    Builder builder(op->getContext());
+    const std::string &rule = bridged.program.operators[split.op.index()].rules[split.rule].name;
+    op->setAttr(kSplitAttribute,
+                builder.getDictionaryAttr({builder.getNamedAttr("rule", builder.getStringAttr(rule)),
+                                           builder.getNamedAttr("parts", builder.getI64IntegerAttr(split.parts))}));
+  }
+}
+
+Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged) {
+  std::vector<OperatorSplit> splits;
+  for (size_t i = 0; i < bridged.operators.size(); ++i) {
+    Attribute attribute = bridged.operators[i]->getAttr(kSplitAttribute);
+    if (!attribute)
+      continue;
+    const ProgramOperator &op = bridged.program.operators[i];
+    auto fields = dyn_cast<DictionaryAttr>(attribute);
+    auto rule = fields ? fields.getAs<StringAttr>("rule") : StringAttr();
+    auto parts = fields ? fields.getAs<IntegerAttr>("parts") : IntegerAttr();
+    if (!rule || !parts || fields.size() != 2 || !parts.getType().isSignlessInteger(64))
+      return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' says not how it is split, attribute '",
+                       kSplitAttribute, "', write {parts = 2 : i64, rule = \"NAME\"}");
+    Expected<uint32_t> found = findRule(op, rule.getValue(), kSplitAttribute);
+    if (!found)
+      return propagate(found);
+    splits.push_back({OperatorId(i), *found, parts.getInt()});
+  }
+  if (Status valid = checkSplits(bridged.program, splits); !valid)
+    return propagate(valid);
+  return splits;
 }
 
 } // namespace sluice

@@ -6,6 +6,7 @@
 #define SLUICE_PASSES_BRIDGE_TILINGATTRIBUTES_H
 
 #include "passes/Bridge/ProgramBridge.h"
+#include "sluice/Tiling/Splitting.h"
 
 namespace sluice {
 
@@ -18,6 +19,9 @@ inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingAttribute
 /// Of a function that several ranks run, each on its own parts: how many, an integer.
 inline constexpr const char *kRanksAttribute = "dataflow.ranks";
 
+/// Of an operator: { rule = "rows", parts = 2 }, to run as so many operators.
+inline constexpr const char *kSplitAttribute = "dataflow.split";
+
 /// A mesh and what it does with a program.
 struct MeshTiling {
   Mesh mesh;
@@ -29,6 +33,14 @@ void annotateTiling(mlir::func::FuncOp function, const BridgedProgram &bridged, 
 /// Reads them back; the function has a mesh. Fails naming the operator, where a
 /// rule is none of its own or a tiling is not one, and where validateTiling does.
 Expected<MeshTiling> readTiling(mlir::func::FuncOp function, const BridgedProgram &bridged);
+
+/// Makes splits attributes of the operators that the program was made of.
+void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSplit> &splits);
+/// Reads them back, ascending. Fails naming the operator, where a rule is none of its
+/// own, and where checkSplits does.
+Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged);
+/// A rule of an operator by its name, which `attribute` says. Fails listing those there are.
+Expected<uint32_t> findRule(const ProgramOperator &op, llvm::StringRef name, const char *attribute);
 
 } // namespace sluice
 

@@ -87,6 +87,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
+  options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
   command->callback([options, &action] {
     if (options->output.empty() && options->compileTo == phaseNames().back())
       throw CLI::RequiredError("--output");

@@ -123,6 +123,17 @@ CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
       ->group(kPlanning);
 }
 
+CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
+  return app
+      .add_flag(
+          "--split-operators", options.splitOperators,
+          "run operators that dominate as several, on several devices, where the simulated step gets faster; takes "
+          "up to three times the search's time")
+      ->excludes(app.get_option("--device"))
+      ->excludes(app.get_option("--plan"))
+      ->group(kPlanning);
+}
+
 /// One line on a terminal, rewritten.
 static void showProgress(const SearchProgress &progress, int64_t limitNs) {
   std::cerr << "\r\033[K" << progress.evaluations << " plans, best "

@@ -19,6 +19,8 @@ public:
   void addTo(CLI::App &app);
   /// --devices, of the commands that split the model.
   CLI::Option *addDevicesTo(CLI::App &app);
+  /// --split-operators, of the commands that plan.
+  CLI::Option *addSplitTo(CLI::App &app);
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
   /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;

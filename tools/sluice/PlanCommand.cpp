@@ -118,6 +118,9 @@ void printPlan(const PlanFile &file) {
               concat(again.size(), again.size() == 1 ? " operator, " : " operators, ", formatDuration(ns), " a step"));
   }
 
+  for (const NamedSplit &split : summary.splits)
+    printLine("split", concat(split.op, ", ", split.rule, ", ", split.parts, " parts"));
+
   std::cout << '\n';
   Table memories({"memory", "minimum", "peak", "limit", "planned"});
   for (size_t m = 0; m < machine.memories.size(); ++m)
@@ -247,7 +250,7 @@ Status runPlan(const Options &options) {
   if (Status status = (*compilation)->run(Phase::Schedule); !status)
     return status;
   clearProgress();
-  const PlanFile file = makePlanFile((*compilation)->problem(), (*compilation)->result());
+  const PlanFile file = (*compilation)->planFile();
   if (!options.output.empty())
     if (Status status = writePlanFile(options.output, file); !status)
       return status;
@@ -285,8 +288,9 @@ void addPlanCommand(CLI::App &app, Action &action) {
     Expected<double> slowdown = parseNumber(text);
     return slowdown && *slowdown >= 1 ? std::string() : concat("'", text, "' is not a slowdown, write 1.1");
   });
+  CLI::Option *split = options->compile.addSplitTo(*command)->excludes(inference);
   constexpr const char *kPartitioning = "Partitioning";
-  CLI::Option *devices = options->compile.addDevicesTo(*command)->excludes(inference);
+  CLI::Option *devices = options->compile.addDevicesTo(*command)->excludes(inference)->excludes(split);
   // What a plan of one program is made from is not asked for here, nor followed.
   for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem"})
     devices->excludes(command->get_option(name));

@@ -577,6 +577,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
+  options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
   command->callback([options, &action] {
     action = [options] {
       Status status = runRun(*options);

@@ -141,4 +141,12 @@ SmallVector<Value> buildPart(Operation *op, TensorBuilder &build, ArrayRef<PartR
   return tiling ? tiling.buildPart(build, rules, operands) : detail::buildSamePart(op, build, rules, operands);
 }
 
+Type combinedType(Type element) {
+  if (element.isF32() || element.isF64() || element.isSignlessInteger(32) || element.isSignlessInteger(64))
+    return element;
+  if (isa<FloatType>(element))
+    return Float32Type::get(element.getContext());
+  return IntegerType::get(element.getContext(), 64);
+}
+
 } // namespace sluice::dataflow

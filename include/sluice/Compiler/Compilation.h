@@ -44,6 +44,9 @@ struct CompilerOptions {
   /// Split the model over so many of the machine's devices, each running its own parts: the program from Partition on,
   /// its plan and the memory limits are one device's.
   int64_t devices = 1;
+  /// Operators that dominate may run as several, on several devices, where the whole gets faster so under the
+  /// simulator.
+  bool splitOperators = false;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
   int64_t searchTimeNs = 5'000'000'000;
@@ -69,7 +72,7 @@ struct CompilerOptions {
   /// Plans within the least memory whose plan takes so many times the ideal at
   /// most; absent: within all that is allowed. See findLeastMemory.
   std::optional<double> slowdown;
-  /// A plan file to follow instead of searching; empty: search.
+  /// A plan file to follow instead of searching, its splits too; empty: search.
   std::string planFile;
   /// Search on from that plan instead.
   bool resume = false;
@@ -159,6 +162,8 @@ public:
   // From Schedule on.
   const SearchProblem &problem() const;
   const SearchResult &result() const;
+  /// What was decided, to be written.
+  PlanFile planFile() const;
   /// With a slowdown to keep to, in the order tried; else empty.
   const std::vector<TriedBudget> &triedBudgets() const;
 

@@ -25,9 +25,16 @@
 
 namespace sluice {
 
-inline constexpr int kPlanFileSchema = 1;
+inline constexpr int kPlanFileSchema = 2; ///< 1 has no splits.
 /// The plan's name in a compiled model's directory.
 inline constexpr const char *kPlanFileName = "plan.json";
+
+/// An operator of the model that runs as several (OperatorSplit), by its name and its
+/// rule's.
+struct NamedSplit {
+  std::string op, rule;
+  int64_t parts = 2;
+};
 
 /// What a search found out beside the plan.
 struct PlanSummary {
@@ -38,6 +45,7 @@ struct PlanSummary {
   std::vector<int64_t> minimumBytes; ///< Per memory.
   std::vector<int64_t> peakBytes;    ///< Per memory.
   std::vector<Baseline> baselines;
+  std::vector<NamedSplit> splits = {}; ///< That the planned graph was made with.
 };
 
 struct PlanFile {
@@ -58,6 +66,9 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 /// Written beside, then renamed.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
+
+/// What the model has to be split into for the plan of a file.
+Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path);
 
 /// A saved plan for a model imported anew: operators and tensors are found by
 /// name in `problem`'s graph, and the plan must be valid there and keep its

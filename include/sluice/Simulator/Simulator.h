@@ -29,6 +29,10 @@ struct Timeline {
 /// valid plan; deterministic.
 Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan);
 
+/// Commands that the makespan hangs on, in time's order: the last to end, what it
+/// waited for longest, before it on its stream or on another, and so on to the start.
+std::vector<CommandId> criticalPath(const Plan &plan, const Timeline &timeline);
+
 /// Bytes in use per memory over time: arena residencies from the start of the
 /// command that creates them (or 0) to the end of the last that touches them
 /// (initial ones kept to the step's end: to its end). Peak per memory.

@@ -70,10 +70,38 @@ TEST_CASE("broken plan files are refused, each with its reason", "[planfile]") {
     json["summary"]["baselines"] = Json::array({Json{{"name", "odd"}}});
     reason = "infeasible";
   }
+  SECTION("a split without its rule") {
+    json["summary"]["splits"] = Json::array({Json{{"operator", "op0"}, {"parts", 2}}});
+    reason = "rule";
+  }
+  SECTION("splits that are no list") {
+    json["summary"]["splits"] = 3;
+    reason = "splits";
+  }
   Expected<PlanFile> read = parse(json);
   REQUIRE_FALSE(read);
   CHECK_THAT(read.error().message, Catch::Contains(reason));
   CHECK(read.error().code != ErrorCode::Internal);
+}
+
+TEST_CASE("a plan file says what was split; one of schema 1 splits nothing", "[planfile]") {
+  PlanFile file = test::chainPlan(3);
+  file.summary.splits = {{"op0", "rows", 3}};
+  ScratchFile scratch;
+  REQUIRE(writePlanFile(scratch.path, file));
+  Expected<std::vector<NamedSplit>> splits = readPlanSplits(scratch.path);
+  REQUIRE(splits);
+  REQUIRE(splits->size() == 1);
+  CHECK(splits->front().op == "op0");
+  CHECK(splits->front().rule == "rows");
+  CHECK(splits->front().parts == 3);
+  Json json = planFileToJson(file);
+  CHECK(planFileToJson(*parse(json)) == json);
+  json["schema"] = 1;
+  json["summary"].erase("splits");
+  Expected<PlanFile> old = parse(json);
+  REQUIRE(old);
+  CHECK(old->summary.splits.empty());
 }
 
 TEST_CASE("random damage to a plan file never crashes its reading", "[planfile]") {

@@ -122,6 +122,23 @@ TEST_CASE("waits hold back a whole stream, and only it", "[simulator]") {
   checkTimes(b.run(), {{0, 100}, {0, 50}, {100, 200}, {200, 300}, {200, 210}});
 }
 
+TEST_CASE("the critical path is what each command waited for longest", "[simulator]") {
+  Bench b(2);
+  CommandId first = b.launch({}, {}, {}); // 0-100
+  CommandId in = b.copy(1, 40, true);     // 0-50
+  CommandId out = b.copy(2, 90, false, {first});
+  CommandId last = b.launch({}, {}, {in, out}); // 200-300
+  b.launch({}, {}, {}, 3);                      // Another device: 0-100.
+  CHECK(criticalPath(b.plan, b.run()) == std::vector<CommandId>{first, out, last});
+  b.launch({}, {}, {in}, 3); // 100-200, behind its own stream's.
+  b.launch({}, {}, {}, 3);   // 200-300: the first of two to end last.
+  CHECK(criticalPath(b.plan, b.run()) == std::vector<CommandId>{first, out, last});
+  CommandId longest = b.launch({}, {}, {}, 3); // 300-400
+  CHECK(criticalPath(b.plan, b.run()).back() == longest);
+  CHECK(criticalPath(b.plan, b.run()).size() == 4);
+  CHECK(criticalPath({}, {}).empty());
+}
+
 TEST_CASE("a stream that slept wakes an event latency later, a busy one at once", "[simulator]") {
   Bench b;
   b.machine.links[0].eventLatencyNs = 7;
