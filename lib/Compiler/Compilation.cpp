@@ -28,6 +28,7 @@
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Search/Mappings.h"
 #include "sluice/Search/MemoryOption.h"
 #include "sluice/Search/ProblemJson.h"
 #include "sluice/Support/Units.h"
@@ -116,6 +117,9 @@ struct Compilation::State {
   CostTable costs;
   std::vector<NamedSplit> splits;    ///< Of operators that run as several.
   std::optional<SearchResult> found; ///< With those, before Place asked for it.
+  size_t numMeasured = 0;            ///< Mappings, by `measure`.
+  std::function<Expected<int64_t>(Compilation &)> measure;
+  std::vector<MeasuredMapping> measured;
   SearchProblem problem;
   std::optional<SearchResult> result;
   std::vector<TriedBudget> triedBudgets;
@@ -148,6 +152,8 @@ struct Compilation::State {
   Status differentiate();
   Status chooseTiling();
   Status partition();
+  std::unique_ptr<Compilation> trial(CompilerOptions how, Phase reached);
+  Status requireDevices(std::string_view option);
   Expected<std::unique_ptr<Compilation>> planWith(const std::vector<NamedSplit> &with, const CompilerOptions &how);
   Status chooseSplits();
   Status split();
@@ -159,6 +165,7 @@ struct Compilation::State {
   Status chooseGpuTargets();
   Status pinToHost();
   Status pinToDevice();
+  Status chooseMapping();
   Status search();
   void layOutParameters(ExecBinding &binding);
   Status countBytesSent(ExecBinding &binding);
@@ -386,50 +393,62 @@ Status Compilation::State::partition() {
   return split();
 }
 
-/// The program planned with operators split so. Its own are marked with their ids in the
-/// tensor program.
-Expected<std::unique_ptr<Compilation>> Compilation::State::planWith(const std::vector<NamedSplit> &with,
-                                                                    const CompilerOptions &how) {
-  std::unique_ptr<Compilation> trial(new Compilation());
-  State &own = *trial->state;
-  own.options = how;
-  own.modelPath = modelPath;
+/// A copy of the program as it is, to be taken further by itself.
+std::unique_ptr<Compilation> Compilation::State::trial(CompilerOptions how, Phase reached) {
+  std::unique_ptr<Compilation> copy(new Compilation());
+  State &own = *copy->state;
+  own.options = std::move(how);
+  own.options.splitOperators = false;
+  own.options.dumpPhases.clear();
+  own.options.dumpProblem.clear();
   own.modelName = modelName;
   own.context = context;
   own.module = module->clone();
   own.described = described;
   own.machine = machine;
   own.target = target;
+  own.done = reached;
+  return copy;
+}
+
+/// What only several devices give a meaning.
+Status Compilation::State::requireDevices(std::string_view option) {
+  if (machine.computeDevices().size() < 2)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has one device that computes, option '",
+                     option, "', give --machine one with several or leave it out");
+  if (numRanks() > 1)
+    return makeError(ErrorCode::Unsupported, "'", modelPath, "' is the program of ", numRanks(), " ranks, option '",
+                     option, "', leave it out");
+  return {};
+}
+
+/// The program planned with operators split so. Its own are marked with their ids in the
+/// tensor program.
+Expected<std::unique_ptr<Compilation>> Compilation::State::planWith(const std::vector<NamedSplit> &with,
+                                                                    const CompilerOptions &how) {
+  std::unique_ptr<Compilation> planned = trial(how, Phase::Differentiate);
+  State &own = *planned->state;
   own.splits = with;
-  own.done = Phase::Differentiate;
   Expected<BridgedProgram> bridged = buildTensorProgram(own.main());
   if (!bridged)
     return propagate(bridged);
   for (auto [i, op] : llvm::enumerate(bridged->operators))
     markOperator(op, NameLoc::get(StringAttr::get(context.get(), dataflow::nodeName(op->getLoc()))), i);
-  if (Status planned = trial->run(Phase::Place); !planned)
-    return propagate(planned);
-  return trial;
+  if (Status placed = planned->run(Phase::Place); !placed)
+    return propagate(placed);
+  return planned;
 }
 
 /// Plans the program whole, then with the operators that dominate split, tried out with
 /// quick plans; and, where those gain, fully. The faster of the two stays.
 Status Compilation::State::chooseSplits() {
   constexpr int64_t kTrialPlans = 64, kPartsPerDevice = 4;
-  const auto devices = static_cast<int64_t>(machine.computeDevices().size());
-  if (devices < 2)
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has one device that computes, option ",
-                     "'--split-operators', give --machine one with several or leave it out");
-  if (numRanks() > 1)
-    return makeError(ErrorCode::Unsupported, "'", modelPath, "' is the program of ", numRanks(),
-                     " ranks, option '--split-operators', leave it out");
+  if (Status has = requireDevices("--split-operators"); !has)
+    return has;
   Expected<BridgedProgram> bridged = buildTensorProgram(main());
   if (!bridged)
     return propagate(bridged);
   CompilerOptions full = options;
-  full.splitOperators = false;
-  full.dumpPhases.clear();
-  full.dumpProblem.clear();
   Expected<std::unique_ptr<Compilation>> whole = planWith({}, full);
   if (!whole)
     return propagate(whole);
@@ -448,12 +467,12 @@ Status Compilation::State::chooseSplits() {
   quick.progress = nullptr;
   SplitProblem splitting;
   splitting.program = &bridged->program;
-  splitting.mostParts = devices * kPartsPerDevice;
+  splitting.mostParts = static_cast<int64_t>(machine.computeDevices().size()) * kPartsPerDevice;
   splitting.run = [&](const std::vector<OperatorSplit> &candidate) -> Expected<SplitTrial> {
-    Expected<std::unique_ptr<Compilation>> trial = planWith(namesOf(bridged->program, candidate), quick);
-    if (!trial)
-      return propagate(trial);
-    const State &own = *(*trial)->state;
+    Expected<std::unique_ptr<Compilation>> tried = planWith(namesOf(bridged->program, candidate), quick);
+    if (!tried)
+      return propagate(tried);
+    const State &own = *(*tried)->state;
     return describeTrial(own.bridge, own.machine, own.costs, own.result->plan);
   };
   SplitParams params;
@@ -651,6 +670,54 @@ Status Compilation::State::buildProblem() {
   return {};
 }
 
+/// Plans and runs what htf-mpr promises most of; the fastest is the plan.
+Status Compilation::State::chooseMapping() {
+  if (auto place = options.solvers.find("place"); place == options.solvers.end() || place->second != "htf-mpr")
+    return makeError(ErrorCode::InvalidInput, "option '--measure-mappings' runs what solver 'htf-mpr' proposes, ",
+                     "give --solver place=htf-mpr");
+  if (Status has = requireDevices("--measure-mappings"); !has)
+    return has;
+  SearchParams params;
+  params.seed = options.seed;
+  params.threads = options.threads;
+  params.interrupt = options.interrupt;
+  Expected<std::vector<std::vector<DeviceId>>> mappings = proposeMappings(problem, numMeasured, params);
+  if (!mappings)
+    return propagate(mappings);
+  std::optional<size_t> best;
+  Status unplanned;
+  for (std::vector<DeviceId> &mapping : *mappings) {
+    std::unique_ptr<Compilation> mapped = trial(options, Phase::Fuse);
+    State &own = *mapped->state;
+    Expected<BridgedGraph> built = buildGraph(own.main());
+    if (!built)
+      return propagate(built);
+    own.bridge = std::move(*built);
+    own.bridge.graph.name = modelName;
+    own.costs = costs;
+    own.problem = {&own.bridge.graph, &own.machine, &own.costs, problem.capacityBytes, std::move(mapping)};
+    if (Status planned = mapped->run(Phase::Place); !planned) {
+      if (planned.error().code != ErrorCode::Infeasible)
+        return planned;
+      // Where memory is short not every mapping has a plan.
+      unplanned = std::move(planned);
+      continue;
+    }
+    Expected<int64_t> ns = measure(*mapped);
+    if (!ns)
+      return propagate(ns);
+    measured.push_back({mapped->result().makespanNs, *ns});
+    if (best && *ns >= measured[*best].measuredNs)
+      continue;
+    best = measured.size() - 1;
+    found = mapped->result();
+  }
+  if (!best)
+    return unplanned;
+  measured[*best].kept = true;
+  return {};
+}
+
 /// Places and schedules together; the devices and the order become attributes.
 Status Compilation::State::search() {
   if (!options.planFile.empty()) {
@@ -659,6 +726,9 @@ Status Compilation::State::search() {
       return propagate(read);
     result = std::move(*read);
   }
+  if (measure)
+    if (Status chosen = chooseMapping(); !chosen)
+      return chosen;
   if (found) {
     // Of a copy of this program.
     result = std::move(*std::exchange(found, std::nullopt));
@@ -896,6 +966,11 @@ Status Compilation::State::runPhase(Phase phase) {
   return {};
 }
 
+void Compilation::measureMappings(size_t count, std::function<Expected<int64_t>(Compilation &)> run) {
+  state->numMeasured = count;
+  state->measure = std::move(run);
+}
+
 Status Compilation::requireData() const { return state->model ? state->model->requireData() : Status(); }
 
 Status Compilation::run(Phase last) {
@@ -1099,6 +1174,7 @@ const Graph &Compilation::graph() const { return state->bridge.graph; }
 const CostTable &Compilation::costs() const { return state->costs; }
 const SearchProblem &Compilation::problem() const { return state->problem; }
 const SearchResult &Compilation::result() const { return *state->result; }
+const std::vector<MeasuredMapping> &Compilation::measuredMappings() const { return state->measured; }
 PlanFile Compilation::planFile() const {
   PlanFile file = makePlanFile(state->problem, *state->result);
   file.summary.splits = state->splits;

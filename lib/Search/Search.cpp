@@ -9,6 +9,7 @@
 #include "Candidate.h"
 #include "sluice/Optimize/Genetic.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Search/Mappings.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
 
@@ -235,9 +236,7 @@ private:
     };
     std::vector<Option> options;
     // To a placement a transfer is one step, with a wait on either side.
-    Machine waiting = machine;
-    for (Link &link : waiting.links)
-      link.latencyNs = saturatingAdd(link.latencyNs, saturatingMul(2, std::exchange(link.eventLatencyNs, 0)));
+    const Machine waiting = withWaits(machine);
     for (const std::string &name : names) {
       Expected<PlacementSolution> solution = solvePlacement({&graph, &waiting, &costs, given}, {name});
       if (!solution)

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "MeasuredMappings.h"
 #include "Options.h"
 #include "sluice/Support/Units.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct Options {
   std::string model, output, compileTo = "link";
+  size_t measured = 0;
   CompileOptions compile;
 };
 
@@ -52,10 +54,13 @@ Status runCompile(const Options &options) {
   Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
   if (!compilation)
     return propagate(compilation);
+  if (options.measured > 0)
+    measureMappings(**compilation, options.measured, {}, options.compile.threads());
   if (*last == Phase::Link) {
     if (Status status = (*compilation)->link(options.output); !status)
       return status;
     clearProgress();
+    printMappings((*compilation)->measuredMappings());
     printSummary(options, **compilation);
     return {};
   }
@@ -88,6 +93,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
+  addMeasureOption(*command, options->measured);
   command->callback([options, &action] {
     if (options->output.empty() && options->compileTo == phaseNames().back())
       throw CLI::RequiredError("--output");

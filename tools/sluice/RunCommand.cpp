@@ -6,6 +6,7 @@
 #include "AdaptiveRun.h"
 #include "Commands.h"
 #include "KeptRun.h"
+#include "MeasuredMappings.h"
 #include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
@@ -38,6 +39,7 @@ struct Options {
 
   bool traces() const { return adaptive || !trace.empty(); }
   CompileOptions compile;
+  size_t measured = 0; ///< Mappings.
 };
 
 /// An artifact ready to run: the user's, or one made for this run.
@@ -47,6 +49,7 @@ struct OpenModel {
   std::vector<GivenInput> given;
   std::vector<std::string> fixed; ///< Inputs whose values it was compiled for.
   std::optional<AdaptiveRun> adaptive = {};
+  std::vector<MeasuredMapping> mappings = {};
   bool quantized = false;
 };
 
@@ -166,6 +169,8 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   open.made.emplace(std::move(*made));
   for (const auto &[name, tensor] : (*compilation)->options().fixedInputs)
     open.fixed.push_back(name);
+  if (options.measured > 0)
+    measureMappings(**compilation, options.measured, open.given, options.compile.threads());
   const std::string directory = open.made->file("model");
   if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);
@@ -174,6 +179,7 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   if (!session)
     return propagate(session);
   open.session = std::move(*session);
+  open.mappings = (*compilation)->measuredMappings();
   if (options.adaptive)
     open.adaptive.emplace(options.model, (*compilation)->options(), options.drift);
   return open;
@@ -286,6 +292,7 @@ struct Outcome {
   std::vector<int64_t> repeatNs;  ///< Ascending.
   std::vector<int64_t> inOrderNs; ///< They as they came.
   std::vector<Replan> replans;
+  std::vector<MeasuredMapping> mappings;
   sluice_stats stats;
   std::vector<RunSession::RankTraffic> traffic;
 
@@ -321,6 +328,7 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
     printLine(check.comparison.matches ? "matches" : "differs", concat(check.name, ": ", describe(check.comparison)));
   for (const std::string &input : outcome.fixed)
     printLine("compiled for", concat("this value of input '", input, "'"));
+  printMappings(outcome.mappings);
   printLine("step", formatDuration(outcome.stats.step_ns));
   if (!outcome.repeatNs.empty())
     printLine("median", concat(formatDuration(outcome.medianNs()), " of ", outcome.repeatNs.size(), ", least ",
@@ -359,6 +367,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
     json["replans"].push_back(
         {{"step", replan.step}, {"slowdowns", std::move(slowdowns)}, {"plannedNs", replan.plannedNs}});
   }
+  if (!outcome.mappings.empty())
+    json["mappings"] = mappingsToJson(outcome.mappings);
   if (adaptive)
     json["repeatNs"] = outcome.inOrderNs;
   json["bytesIn"] = outcome.stats.bytes_in;
@@ -456,6 +466,7 @@ Status runRun(const Options &options) {
 
   Outcome outcome;
   outcome.fixed = open->fixed;
+  outcome.mappings = open->mappings;
   for (const HostTensor &output : *outputs)
     if (isFloatingPoint(output.type) && output.numElements() == 1)
       outcome.series.push_back({output.name, {}});
@@ -578,6 +589,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
+  addMeasureOption(*command, options->measured)->excludes(command->get_option("--keep"));
   command->callback([options, &action] {
     action = [options] {
       Status status = runRun(*options);

@@ -111,6 +111,12 @@ struct ModelPort {
 
 class Compilation;
 
+/// A mapping that was really run.
+struct MeasuredMapping {
+  int64_t simulatedNs = 0, measuredNs = 0; ///< Of a step.
+  bool kept = false;
+};
+
 /// A program for the host that computes weights of another, and what to give it.
 struct WeightProgram {
   std::unique_ptr<Compilation> compilation; ///< To link.
@@ -133,6 +139,12 @@ public:
   /// Fails, naming the files, where external data is missing: enough to plan with,
   /// not to link.
   Status requireData() const;
+  /// To be called before Place, with solver place=htf-mpr: so many of the mappings that it promises most of are
+  /// planned, each is given to `run`, which links it, runs it and says how long a step takes, and the fastest is
+  /// followed (HTF-MPR's last step).
+  void measureMappings(size_t count, std::function<Expected<int64_t>(Compilation &)> run);
+  /// They, the simulated fastest first; else empty.
+  const std::vector<MeasuredMapping> &measuredMappings() const;
   /// Runs every phase not yet run, up to `last`. Link is reached through link().
   Status run(Phase last);
   /// Runs what is left and writes the artifact directory: model.so,

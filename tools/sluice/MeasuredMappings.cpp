@@ -1,0 +1,83 @@
+//===- MeasuredMappings.cpp -----------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "MeasuredMappings.h"
+
+#include "RunSession.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace sluice::driver {
+
+/// The first steps touch pages and load what stays on devices.
+static constexpr int kWarmUp = 2, kSteps = 11;
+
+CLI::Option *addMeasureOption(CLI::App &app, size_t &count) {
+  return app
+      .add_option("--measure-mappings", count,
+                  "with --solver place=htf-mpr: compile and run so many of its best mappings and follow the fastest")
+      ->check(CLI::Range(1, 25))
+      ->excludes(app.get_option("--plan"))
+      ->excludes(app.get_option("--device"))
+      ->excludes(app.get_option("--devices"))
+      ->excludes(app.get_option("--split-operators"))
+      ->group("Planning");
+}
+
+static Expected<int64_t> timeStep(Compilation &mapped, std::vector<GivenInput> given, int threads) {
+  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
+  if (!made)
+    return propagate(made);
+  const std::string directory = made->file("model");
+  if (Status linked = mapped.link(directory); !linked)
+    return propagate(linked);
+  Expected<RunSession> session = RunSession::open(directory, threads, /*trace=*/false);
+  if (!session)
+    return propagate(session);
+  const sluice_model &model = session->model();
+  given.resize(model.num_inputs);
+  for (const auto &[name, tensor] : mapped.options().fixedInputs)
+    for (uint32_t i = 0; i < model.num_inputs; ++i)
+      if (name == model.inputs[i].name && !given[i].tensor)
+        given[i].tensor = tensor;
+  // Of several batches one step sees one.
+  Expected<StepInputs> inputs = StepInputs::create(model, std::move(given), kWarmUp + kSteps);
+  if (!inputs)
+    return propagate(inputs);
+  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
+  if (!outputs)
+    return propagate(outputs);
+  std::vector<int64_t> ns;
+  for (int step = 0; step < kWarmUp + kSteps; ++step) {
+    if (Status ran = session->step(inputs->at(step), *outputs); !ran)
+      return propagate(ran);
+    if (step >= kWarmUp)
+      ns.push_back(session->stats().step_ns);
+  }
+  std::nth_element(ns.begin(), ns.begin() + kSteps / 2, ns.end());
+  return ns[kSteps / 2];
+}
+
+void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given, int threads) {
+  compilation.measureMappings(
+      count, [given = std::move(given), threads](Compilation &mapped) { return timeStep(mapped, given, threads); });
+}
+
+void printMappings(const std::vector<MeasuredMapping> &mappings) {
+  for (const MeasuredMapping &mapping : mappings)
+    printLine("mapping", concat("simulated ", formatDuration(mapping.simulatedNs), ", measured ",
+                                formatDuration(mapping.measuredNs), mapping.kept ? ", kept" : ""));
+}
+
+Json mappingsToJson(const std::vector<MeasuredMapping> &mappings) {
+  Json list = Json::array();
+  for (const MeasuredMapping &mapping : mappings)
+    list.push_back({{"simulatedNs", mapping.simulatedNs}, {"measuredNs", mapping.measuredNs}, {"kept", mapping.kept}});
+  return list;
+}
+
+} // namespace sluice::driver
