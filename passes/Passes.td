@@ -56,6 +56,23 @@ def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
+def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
+  let summary = "Fully connected layers as independent blocks: changes what they compute";
+  let description = [{
+    Partition pruning: products with constant weights whose node's name matches
+    `layers` keep the weights of `parts` blocks that share no node, chosen to lose as
+    little magnitude as can be found. `dataflow.pruned` of the function says what each
+    layer has lost. With no parts nothing changes.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"parts", "parts", "int64_t", "0", "blocks of a layer">,
+    Option<"layers", "layers", "std::string", "\".*\"", "regular expression of nodes' whole names">,
+    Option<"seed", "seed", "uint64_t", "0", "of the search for blocks">,
+    Option<"threads", "threads", "int64_t", "1", "of that search, 0: one a core; never changes its result">,
+  ];
+}
+
 def SplitPass : Pass<"dataflow-split", "::mlir::func::FuncOp"> {
   let summary = "Operators as several, each on a part";
   let description = [{

@@ -301,6 +301,14 @@ Status Compilation::State::runPasses(llvm::function_ref<void(OpPassManager &)> a
 
 Status Compilation::State::simplify() {
   return runPasses([&](OpPassManager &manager) {
+    if (options.prune.parts > 0) {
+      PrunePassOptions prune;
+      prune.parts = options.prune.parts;
+      prune.layers = options.prune.layers;
+      prune.seed = options.seed;
+      prune.threads = options.threads;
+      manager.addPass(createPrunePass(prune));
+    }
     SimplifyPassOptions simplify;
     simplify.differentiable = options.training.has_value();
     manager.addPass(createSimplifyPass(simplify));
@@ -1174,6 +1182,19 @@ const Graph &Compilation::graph() const { return state->bridge.graph; }
 const CostTable &Compilation::costs() const { return state->costs; }
 const SearchProblem &Compilation::problem() const { return state->problem; }
 const SearchResult &Compilation::result() const { return *state->result; }
+std::vector<PrunedLayer> Compilation::prunedLayers() const {
+  std::vector<PrunedLayer> layers;
+  auto report = state->main()->getAttrOfType<ArrayAttr>("dataflow.pruned");
+  for (Attribute each : report ? report.getValue() : ArrayRef<Attribute>()) {
+    auto entry = dyn_cast<DictionaryAttr>(each);
+    auto name = entry ? entry.getAs<StringAttr>("layer") : StringAttr();
+    auto parts = entry ? entry.getAs<IntegerAttr>("partitions") : IntegerAttr();
+    auto loss = entry ? entry.getAs<FloatAttr>("weight_loss") : FloatAttr();
+    if (name && parts && loss)
+      layers.push_back({name.str(), parts.getInt(), loss.getValueAsDouble()});
+  }
+  return layers;
+}
 const std::vector<MeasuredMapping> &Compilation::measuredMappings() const { return state->measured; }
 PlanFile Compilation::planFile() const {
   PlanFile file = makePlanFile(state->problem, *state->result);

@@ -60,6 +60,7 @@ Status runCompile(const Options &options) {
     if (Status status = (*compilation)->link(options.output); !status)
       return status;
     clearProgress();
+    printPruned((*compilation)->prunedLayers());
     printMappings((*compilation)->measuredMappings());
     printSummary(options, **compilation);
     return {};

@@ -11,6 +11,7 @@
 #include "sluice/Tiling/Partition.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <limits>
@@ -19,7 +20,8 @@
 
 namespace sluice::driver {
 
-static const char *const kPlanning = "Planning", *const kTraining = "Training", *const kGeneration = "Code generation";
+static const char *const kPlanning = "Planning", *const kTraining = "Training", *const kGeneration = "Code generation",
+                         *const kPruning = "Pruning (changes what the model computes)";
 
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
   auto take = [&dims](const std::vector<std::string> &texts) {
@@ -97,6 +99,16 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--trainable", trainable, "regular expression of the names of weights to train; all without it")
       ->needs(trainOption)
       ->group(kTraining);
+  CLI::Option *prune = app.add_option("--prune-partitions", options.prune.parts,
+                                      "make fully connected layers so many independent blocks; the weights between are "
+                                      "lost, and how much of them is printed")
+                           ->check(CLI::Range(2, 1024))
+                           ->excludes(trainOption)
+                           ->group(kPruning);
+  prune->needs(app.add_option("--layers", options.prune.layers, "regular expression of the names of the nodes to prune")
+                   ->type_name("PATTERN")
+                   ->needs(prune)
+                   ->group(kPruning));
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   app.add_option("--target", options.target,
@@ -181,10 +193,25 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
 std::string CompileOptions::firstGiven() const {
   for (const CLI::Option *option : command->get_options())
     if (const std::string &group = option->get_group();
-        option->count() > 0 && (group == kPlanning || group == kTraining || group == kGeneration))
+        option->count() > 0 && (group == kPlanning || group == kTraining || group == kGeneration || group == kPruning))
       return option->get_name();
   return {};
 }
+
+void printPruned(const std::vector<PrunedLayer> &layers) {
+  for (const PrunedLayer &layer : layers)
+    printLine("pruned", concat(layer.name, ", ", layer.parts, " partitions, ", formatPercent(layer.weightLoss),
+                               " of its weights' magnitude lost"));
+}
+
+Json prunedToJson(const std::vector<PrunedLayer> &layers) {
+  Json list = Json::array();
+  for (const PrunedLayer &layer : layers)
+    list.push_back({{"layer", layer.name}, {"partitions", layer.parts}, {"weightLoss", layer.weightLoss}});
+  return list;
+}
+
+std::string formatPercent(double share) { return concat(std::round(share * 1e4) / 1e2, "%"); }
 
 Status linkToRun(Compilation &compilation, const std::string &directory) {
   // Before a search that nothing could run.

@@ -28,6 +28,8 @@ public:
   /// empty: none.
   std::string firstGiven() const;
   int threads() const { return options.threads; }
+  /// Takes --prune-partitions back.
+  void keepWhole() { options.prune = {}; }
 
 private:
   CLI::App *command = nullptr;
@@ -41,6 +43,10 @@ private:
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
 /// --fix, for readFixedInputs.
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts);
+
+/// What layers lost, a line each.
+void printPruned(const std::vector<PrunedLayer> &layers);
+Json prunedToJson(const std::vector<PrunedLayer> &layers);
 
 /// Compiles a model to run it at once. A Ctrl-C that ends the search does not
 /// end the run that follows.
@@ -57,6 +63,8 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
+/// 0.1234 as "12.34%".
+std::string formatPercent(double share);
 /// "8.00 GiB", or "no limit".
 std::string formatCapacity(int64_t bytes);
 

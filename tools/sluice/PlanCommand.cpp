@@ -257,12 +257,15 @@ Status runPlan(const Options &options) {
   const std::vector<TriedBudget> &budgets = (*compilation)->triedBudgets();
   if (options.format == "json") {
     Json json = summaryToJson(file);
+    if (const std::vector<PrunedLayer> pruned = (*compilation)->prunedLayers(); !pruned.empty())
+      json["pruned"] = prunedToJson(pruned);
     if (!options.slowdown.empty())
       json["budgets"] = budgetsToJson(file, budgets);
     printJson(json);
     return {};
   }
   printPlan(file);
+  printPruned((*compilation)->prunedLayers());
   if (!options.slowdown.empty())
     printBudgets(file, budgets);
   return {};

@@ -50,6 +50,7 @@ struct OpenModel {
   std::vector<std::string> fixed; ///< Inputs whose values it was compiled for.
   std::optional<AdaptiveRun> adaptive = {};
   std::vector<MeasuredMapping> mappings = {};
+  std::vector<PrunedLayer> pruned = {};
   bool quantized = false;
 };
 
@@ -180,6 +181,7 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
     return propagate(session);
   open.session = std::move(*session);
   open.mappings = (*compilation)->measuredMappings();
+  open.pruned = (*compilation)->prunedLayers();
   if (options.adaptive)
     open.adaptive.emplace(options.model, (*compilation)->options(), options.drift);
   return open;
@@ -284,6 +286,13 @@ struct Series {
   std::vector<double> values;
 };
 
+/// In how many rows of an output the greatest element is where the reference has it.
+struct Accuracy {
+  std::string name;
+  int64_t rows = 0;
+  double whole = 0, pruned = 0; ///< Shares, before and after pruning.
+};
+
 struct Outcome {
   std::vector<Series> series;
   std::vector<Checked> checked;
@@ -293,6 +302,8 @@ struct Outcome {
   std::vector<int64_t> inOrderNs; ///< They as they came.
   std::vector<Replan> replans;
   std::vector<MeasuredMapping> mappings;
+  std::vector<PrunedLayer> pruned;
+  std::vector<Accuracy> accuracy;
   sluice_stats stats;
   std::vector<RunSession::RankTraffic> traffic;
 
@@ -328,6 +339,10 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
     printLine(check.comparison.matches ? "matches" : "differs", concat(check.name, ": ", describe(check.comparison)));
   for (const std::string &input : outcome.fixed)
     printLine("compiled for", concat("this value of input '", input, "'"));
+  printPruned(outcome.pruned);
+  for (const Accuracy &one : outcome.accuracy)
+    printLine("accuracy", concat(one.name, ": ", formatPercent(one.pruned), " of ", one.rows,
+                                 " rows as in the reference, unpruned ", formatPercent(one.whole)));
   printMappings(outcome.mappings);
   printLine("step", formatDuration(outcome.stats.step_ns));
   if (!outcome.repeatNs.empty())
@@ -349,7 +364,7 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
-  if (!outcome.checked.empty())
+  if (!outcome.checked.empty() && outcome.pruned.empty())
     std::cout << (outcome.passes ? "PASS" : "FAIL") << '\n';
 }
 
@@ -367,6 +382,10 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
     json["replans"].push_back(
         {{"step", replan.step}, {"slowdowns", std::move(slowdowns)}, {"plannedNs", replan.plannedNs}});
   }
+  if (!outcome.pruned.empty())
+    json["pruned"] = prunedToJson(outcome.pruned);
+  for (const Accuracy &one : outcome.accuracy)
+    json["accuracy"].push_back({{"name", one.name}, {"rows", one.rows}, {"whole", one.whole}, {"pruned", one.pruned}});
   if (!outcome.mappings.empty())
     json["mappings"] = mappingsToJson(outcome.mappings);
   if (adaptive)
@@ -398,6 +417,52 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
                                {"cosine", check.comparison.cosine},
                                {"nonFiniteMismatches", check.comparison.nonFiniteMismatches}});
   return json;
+}
+
+/// The share of rows, along the last dimension, whose greatest element is in one place.
+double agreement(const HostTensor &output, const HostTensor &reference) {
+  const int64_t extent = reference.shape.back(), rows = reference.numElements() / extent;
+  auto greatest = [&](const HostTensor &tensor, int64_t row) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < extent; ++i)
+      if (tensor.valueAt(row * extent + i) > tensor.valueAt(row * extent + best))
+        best = i;
+    return best;
+  };
+  int64_t equal = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    equal += greatest(output, row) == greatest(reference, row);
+  return static_cast<double>(equal) / static_cast<double>(rows);
+}
+
+/// What pruning did to `pruned`, the last step's outputs: the model is run unpruned beside.
+Expected<std::vector<Accuracy>> measureAccuracy(const Options &options, const std::vector<HostTensor> &pruned,
+                                                const std::map<size_t, HostTensor> &references) {
+  Options plain = options;
+  plain.compile.keepWhole();
+  plain.adaptive = false;
+  plain.measured = 0;
+  Expected<OpenModel> open = compileAndOpen(plain);
+  if (!open)
+    return propagate(open);
+  Expected<StepInputs> inputs = StepInputs::create(open->session->model(), std::move(open->given), options.steps);
+  if (!inputs)
+    return propagate(inputs);
+  Expected<std::vector<HostTensor>> outputs = makeOutputs(open->session->model());
+  if (!outputs)
+    return propagate(outputs);
+  for (int64_t step = 0; step < options.steps; ++step)
+    if (Status ran = open->session->step(inputs->at(step), *outputs); !ran)
+      return propagate(ran);
+  if (Status cut = cutToExtents(*outputs); !cut)
+    return propagate(cut);
+  std::vector<Accuracy> accuracy;
+  for (const auto &[index, reference] : references)
+    if (isFloatingPoint(reference.type) && !reference.shape.empty() && reference.shape.back() > 1 &&
+        reference.numElements() > 0)
+      accuracy.push_back({pruned[index].name, reference.numElements() / reference.shape.back(),
+                          agreement((*outputs)[index], reference), agreement(pruned[index], reference)});
+  return accuracy;
 }
 
 Status runRun(const Options &options) {
@@ -467,6 +532,7 @@ Status runRun(const Options &options) {
   Outcome outcome;
   outcome.fixed = open->fixed;
   outcome.mappings = open->mappings;
+  outcome.pruned = open->pruned;
   for (const HostTensor &output : *outputs)
     if (isFloatingPoint(output.type) && output.numElements() == 1)
       outcome.series.push_back({output.name, {}});
@@ -489,8 +555,16 @@ Status runRun(const Options &options) {
     if (!checked)
       return propagate(checked);
     outcome.checked = std::move(*checked);
-    outcome.passes = std::all_of(outcome.checked.begin(), outcome.checked.end(),
-                                 [](const Checked &check) { return check.comparison.matches; });
+    // What was pruned is to differ; by how much is said.
+    outcome.passes =
+        !outcome.pruned.empty() || std::all_of(outcome.checked.begin(), outcome.checked.end(),
+                                               [](const Checked &check) { return check.comparison.matches; });
+  }
+  if (!outcome.pruned.empty() && !references.empty()) {
+    Expected<std::vector<Accuracy>> measured = measureAccuracy(options, held, references);
+    if (!measured)
+      return propagate(measured);
+    outcome.accuracy = std::move(*measured);
   }
   if (!options.outputDirectory.empty())
     if (Status status = writeResults(options.outputDirectory, held, session); !status)

@@ -34,6 +34,19 @@ enum class Phase { Import, Simplify, Differentiate, Partition, Fuse, Place, Sche
 const std::vector<std::string> &phaseNames();
 Expected<Phase> parsePhase(std::string_view name);
 
+/// Partition pruning, which changes what a model computes.
+struct PruneOptions {
+  int64_t parts = 0;  ///< Blocks of each layer; 0: none is pruned.
+  std::string layers; ///< Regular expression of their nodes' whole names.
+};
+
+/// A layer that was pruned.
+struct PrunedLayer {
+  std::string name;
+  int64_t parts = 0;
+  double weightLoss = 0; ///< Share of the magnitude of its weights.
+};
+
 /// The one options record every tool uses. Each field's default serves.
 struct CompilerOptions {
   /// A preset's name or a machine file.
@@ -65,6 +78,7 @@ struct CompilerOptions {
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
+  PruneOptions prune;
   /// Makes a training step of the model; absent: inference.
   std::optional<TrainingOptions> training;
   /// Directory for each phase's IR; empty: none.
@@ -166,6 +180,9 @@ public:
   /// The program's: with training, from Differentiate on, those of a step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
+
+  // From Simplify on.
+  std::vector<PrunedLayer> prunedLayers() const;
 
   // From Fuse on.
   const Graph &graph() const;

@@ -131,19 +131,37 @@ int64_t makespan(const PlacementProblem &problem, const std::string &solver) {
   return solution->makespanNs;
 }
 
-/// Every placement in every topological order, simulated.
+/// Every placement that pins, colours and capacities allow, in every topological order,
+/// simulated.
 struct Enumeration {
   const PlacementProblem problem;
   int64_t best = std::numeric_limits<int64_t>::max();
   std::vector<DeviceId> where;
   std::vector<OperatorId> order;
 
-  explicit Enumeration(const Instance &instance) : problem(instance.problem()), where(instance.graph.numOperators()) {
+  explicit Enumeration(const Instance &instance) : Enumeration(instance.problem()) {}
+  explicit Enumeration(PlacementProblem given) : problem(std::move(given)), where(problem.graph->numOperators()) {
     step(0);
+  }
+  bool allowed(OperatorId op, DeviceId device, uint32_t done) const {
+    if (!problem.pinned.empty() && problem.pinned[op.index()].valid() && problem.pinned[op.index()] != device)
+      return false;
+    const int32_t colour = problem.graph->op(op).colocation;
+    for (uint32_t i = 0; i < where.size() && colour >= 0; ++i)
+      if ((done >> i & 1) && problem.graph->op(OperatorId(i)).colocation == colour && where[i] != device)
+        return false;
+    return true;
+  }
+  bool fits() const {
+    const std::vector<int64_t> bytes = placementBytes(problem, where);
+    return problem.capacityBytes.empty() ||
+           std::equal(bytes.begin(), bytes.end(), problem.capacityBytes.begin(), std::less_equal<>());
   }
   void step(uint32_t done) {
     const Graph &graph = *problem.graph;
     if (order.size() == graph.numOperators()) {
+      if (!fits())
+        return;
       const Plan plan = planOfPlacement(problem, where, order);
       best = std::min(best, simulate(graph, *problem.machine, *problem.costs, plan).makespanNs);
       return;
@@ -158,6 +176,8 @@ struct Enumeration {
         continue;
       order.push_back(OperatorId(i));
       for (DeviceId device : problem.machine->computeDevices()) {
+        if (!allowed(OperatorId(i), device, done))
+          continue;
         where[i] = device;
         step(done | uint32_t(1) << i);
       }
@@ -197,6 +217,67 @@ TEST_CASE("exhaustive equals full enumeration, and no solver beats it", "[placem
     CHECK(makespan(instance.problem(), "exhaustive") == optimum);
     CHECK(makespan(instance.problem(), "best") == optimum);
   }
+}
+
+TEST_CASE("exhaustive is the optimum of what pins, colocation and capacities leave", "[placement]") {
+  size_t infeasible = 0, tighter = 0;
+  for (uint64_t seed = 0; seed < 90; ++seed) {
+    INFO(seed);
+    Rng rng(seed + 1000);
+    Instance instance = seed % 3 == 2 ? trainingInstance(seed, 2, 2) : randomInstance(seed, 5, 2 + seed % 2);
+    if (seed % 2)
+      separateDirections(instance.machine);
+    if (seed % 5 == 4)
+      addEventLatency(instance.machine, 15);
+    // Parameters, so that memories fill with what is placed there.
+    Graph &graph = instance.graph;
+    std::vector<OperatorId> all;
+    for (uint32_t i = 0; i < graph.numOperators(); ++i)
+      if (rng.chance(0.6)) {
+        Tensor weight;
+        weight.name = concat("weight", i);
+        weight.kind = TensorKind::Parameter;
+        weight.bytes = 64 * static_cast<int64_t>(1 + rng.below(6));
+        const TensorId id = graph.addTensor(weight);
+        graph.mutableOp(OperatorId(i)).inputs.push_back(id);
+        graph.mutableTensor(id).consumers.push_back(OperatorId(i));
+      }
+    PlacementProblem problem = instance.problem();
+    REQUIRE(problem.check());
+    const int64_t free = Enumeration(problem).best;
+    if (rng.chance(0.5))
+      for (size_t i = 0; i < 2; ++i)
+        graph.mutableOp(OperatorId(rng.below(graph.numOperators()))).colocation = 4;
+    if (rng.chance(0.5)) {
+      problem.pinned.resize(graph.numOperators());
+      const size_t op = rng.below(graph.numOperators());
+      problem.pinned[op] = DeviceId(rng.below(instance.machine.devices.size()));
+    }
+    problem.capacityBytes.assign(instance.machine.memories.size(), 64 * static_cast<int64_t>(4 + rng.below(14)));
+    REQUIRE(problem.check());
+    const int64_t optimum = Enumeration(problem).best;
+    tighter += optimum > free;
+    for (const std::string &solver : placementSolverNames()) {
+      INFO(solver);
+      Expected<PlacementSolution> solution = solvePlacement(problem, {solver});
+      if (!solution) {
+        CHECK(solution.error().code == ErrorCode::Infeasible);
+        // The others may miss what there is.
+        if (solver == "exhaustive" || solver == "best")
+          CHECK(optimum == std::numeric_limits<int64_t>::max());
+        continue;
+      }
+      CHECK(validatePlacement(problem, *solution));
+      CHECK(solution->makespanNs >= optimum);
+      CHECK(placementLowerBoundNs(problem) <= optimum);
+      if (solver == "exhaustive" || solver == "best")
+        CHECK(solution->makespanNs == optimum);
+    }
+    infeasible += optimum == std::numeric_limits<int64_t>::max();
+  }
+  CHECK(infeasible >= 2);
+  CHECK(infeasible <= 40);
+  CHECK(tighter >= 30);
 }
 
 TEST_CASE("a search that the clock stops proves nothing", "[placement]") {
