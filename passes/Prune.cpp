@@ -86,7 +86,8 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
     if (function.isExternal() || parts == 0)
       return;
     auto refuse = [&](const std::string &why) {
-      function.emitError(why);
+      // The function's location would name the whole graph as the node.
+      emitError(UnknownLoc::get(&getContext())) << why;
       signalPassFailure();
     };
     std::regex pattern;

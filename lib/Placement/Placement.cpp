@@ -7,6 +7,7 @@
 
 #include "Evaluator.h"
 #include "ListScheduler.h"
+#include "MemoryUse.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -112,6 +113,22 @@ Expected<std::vector<OperatorId>> checkedOrder(const PlacementProblem &problem) 
   return problem.graph->topologicalOrder();
 }
 
+/// What is pinned stays, whatever a solver decides for the rest.
+static Status pinsFit(const PlacementProblem &problem) {
+  const Units units(problem);
+  MemoryUse use(problem);
+  for (size_t unit = 0; unit < units.members.size(); ++unit)
+    if (units.device[unit].valid())
+      for (OperatorId member : units.members[unit])
+        use.add(member, units.device[unit]);
+  for (DeviceId device : problem.machine->computeDevices())
+    if (int64_t excess = use.excessWith({}, device); excess > 0)
+      return makeError(ErrorCode::Infeasible, "what is pinned to devices of memory '",
+                       problem.machine->memory(problem.machine->device(device).memory).name, "' takes ", excess,
+                       " bytes more than it may, pin less there or allow more");
+  return {};
+}
+
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params) {
   PlacementSolver solver = findSolver(params.solver);
   if (!solver) {
@@ -124,6 +141,8 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
   if (!topological)
     return propagate(topological);
 
+  if (Status fit = pinsFit(problem); !fit)
+    return propagate(fit);
   const Routes routes(*problem.machine);
   const StepIndex index(problem);
   Budget budget;

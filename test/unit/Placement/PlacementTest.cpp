@@ -261,6 +261,7 @@ TEST_CASE("exhaustive is the optimum of what pins, colocation and capacities lea
       INFO(solver);
       Expected<PlacementSolution> solution = solvePlacement(problem, {solver});
       if (!solution) {
+        INFO(solution.error().message);
         CHECK(solution.error().code == ErrorCode::Infeasible);
         // The others may miss what there is.
         if (solver == "exhaustive" || solver == "best")
