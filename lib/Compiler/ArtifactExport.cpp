@@ -1,0 +1,77 @@
+//===- ArtifactExport.cpp - What an artifact was compiled from, as ONNX ---===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ImportedProgram.h"
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Exec/Exec.h"
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Onnx/Export.h"
+#include "sluice/Onnx/Import.h"
+#include "sluice/TensorIO/ElementType.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+static ImportOptions asImported(func::FuncOp function) {
+  ImportOptions options;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto name = function.getArgAttrOfType<StringAttr>(index, "dataflow.name");
+    auto type = cast<RankedTensorType>(argument.getType());
+    std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
+    options.dims.inputShapes[name.str()] = shape;
+    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(index, "dataflow.fixed");
+    if (std::optional<int32_t> number = exec::onnxElementType(type.getElementType()); fixed && number) {
+      HostTensor tensor{name.str(), static_cast<ElementType>(*number), shape, {}};
+      tensor.bytes.resize(static_cast<size_t>(dataflow::tensorBytes(type)));
+      if (succeeded(dataflow::copyConstant(fixed, reinterpret_cast<char *>(tensor.bytes.data()))))
+        options.fixedInputs[name.str()] = std::move(tensor);
+    }
+  }
+  return options;
+}
+
+/// Gives the program of an artifact the weights of the model it was imported from.
+static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, ProgramFile &file, const std::string &path) {
+  Expected<ModelFile> model = ModelFile::open(path);
+  if (!model)
+    return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
+                     "', give that model with --model or leave them out with --no-weights");
+  func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
+  Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, asImported(function));
+  Expected<std::string> digest = module ? digestProgram(**module) : Expected<std::string>(propagate(module));
+  if (!digest || *digest != file.digest)
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not the model that was compiled, ",
+                     digest ? "it or its weights have changed" : digest.error().message,
+                     ", give that model with --model or leave its weights out with --no-weights");
+  func::FuncOp whole = *(*module)->getOps<func::FuncOp>().begin();
+  for (auto [decided, op] : llvm::zip(function.front(), whole.front()))
+    for (NamedAttribute attribute : decided.getDiscardableAttrs())
+      op.setAttr(attribute.getName(), attribute.getValue());
+  return module;
+}
+
+Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
+                      const ExportOptions &options) {
+  MLIRContext context;
+  context.loadDialect<dataflow::DataflowDialect, func::FuncDialect>();
+  Expected<ProgramFile> file = readProgramFile(context, directory);
+  if (!file)
+    return propagate(file);
+  // A training program is refused without its weights too.
+  bool hasWeights = false, trains = false;
+  file->module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
+  file->module->walk([&](dataflow::StateOp) { trains = true; });
+  if (hasWeights && !trains && options.weights != WeightStorage::Omit) {
+    Expected<OwningOpRef<ModuleOp>> module = withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
+    if (!module)
+      return propagate(module);
+    file->module = std::move(*module);
+  }
+  return exportModel(*file->module, path, options);
+}
+
+} // namespace sluice
