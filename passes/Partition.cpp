@@ -313,17 +313,11 @@ struct Partition : sluice::impl::PartitionPassBase<Partition> {
     func::FuncOp function = getOperation();
     if (function.isExternal() || !function->hasAttr(kMeshAttribute))
       return;
-    auto refuse = [&](const std::string &why) {
-      function.emitError(why);
-      signalPassFailure();
-    };
-    Expected<BridgedProgram> bridged = buildTensorProgram(function);
-    if (!bridged)
-      return refuse(bridged.error().message);
-    Expected<MeshTiling> decided = readTiling(function, *bridged);
-    if (!decided)
-      return refuse(decided.error().message);
-    if (failed(Partitioner(function, *bridged, *decided).run()))
+    std::optional<BridgedProgram> bridged = orEmit(function, buildTensorProgram(function));
+    std::optional<MeshTiling> decided;
+    if (bridged)
+      decided = orEmit(function, readTiling(function, *bridged));
+    if (!decided || failed(Partitioner(function, *bridged, *decided).run()))
       return signalPassFailure();
     // What was decided is what is there now.
     function.walk([](Operation *op) {

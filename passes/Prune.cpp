@@ -5,12 +5,11 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/NamePattern.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/TensorBuilder.h"
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Tiling/Pruning.h"
-
-#include <regex>
 
 using namespace mlir;
 using namespace sluice;
@@ -90,19 +89,16 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
       emitError(UnknownLoc::get(&getContext())) << why;
       signalPassFailure();
     };
-    std::regex pattern;
-    try {
-      pattern = std::regex(layers, std::regex::ECMAScript);
-    } catch (const std::regex_error &) {
-      return refuse(concat("'", layers.getValue(), "' is no regular expression of layers' names, correct it"));
-    }
+    Expected<NamePattern> pattern = NamePattern::create(layers, "layers' names");
+    if (!pattern)
+      return refuse(pattern.error().message);
     SmallVector<MatmulOp> chosen;
     std::string known;
     for (MatmulOp layer : function.getBody().getOps<MatmulOp>()) {
       const std::string name = nodeName(layer.getLoc());
       if (name.empty() || typeOf(layer.getRhs()).getRank() != 2 || !layer.getRhs().getDefiningOp<ConstantOp>())
         continue;
-      if (std::regex_match(name, pattern))
+      if (pattern->matches(name))
         chosen.push_back(layer);
       known += concat(known.empty() ? "" : ", ", name);
     }

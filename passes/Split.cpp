@@ -127,17 +127,11 @@ struct Split : sluice::impl::SplitPassBase<Split> {
     if (function.isExternal() ||
         llvm::none_of(function.getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
       return;
-    auto refuse = [&](const std::string &why) {
-      function.emitError(why);
-      signalPassFailure();
-    };
-    Expected<BridgedProgram> bridged = buildTensorProgram(function);
-    if (!bridged)
-      return refuse(bridged.error().message);
-    Expected<std::vector<OperatorSplit>> splits = readSplits(*bridged);
-    if (!splits)
-      return refuse(splits.error().message);
-    if (failed(Splitter(*bridged).run(*splits)))
+    std::optional<BridgedProgram> bridged = orEmit(function, buildTensorProgram(function));
+    std::optional<std::vector<OperatorSplit>> splits;
+    if (bridged)
+      splits = orEmit(function, readSplits(*bridged));
+    if (!splits || failed(Splitter(*bridged).run(*splits)))
       return signalPassFailure();
     for (Operation &op : function.getBody().front())
       if (op.hasAttr(kSplitAttribute)) {

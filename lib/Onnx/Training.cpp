@@ -14,12 +14,12 @@ namespace sluice::onnximport {
 Expected<Training> Training::create(const TrainingImport &options) {
   Training training;
   training.options = options;
-  try {
-    training.pattern = std::regex(options.trainable, std::regex::ECMAScript);
-  } catch (const std::regex_error &) {
-    return makeError(ErrorCode::InvalidInput, "'", options.trainable,
-                     "' is no regular expression of trainable initializers' names, correct it");
-  }
+  if (options.trainable.empty())
+    return training;
+  Expected<NamePattern> pattern = NamePattern::create(options.trainable, "trainable initializers' names");
+  if (!pattern)
+    return propagate(pattern);
+  training.pattern = std::move(*pattern);
   return training;
 }
 
@@ -27,7 +27,7 @@ bool Training::isTrainable(StringRef name, Type type) const {
   auto tensor = cast<RankedTensorType>(type);
   if (!isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(tensor.getElementType()))
     return false;
-  return options.trainable.empty() ? elementCount(tensor) > 1 : std::regex_match(name.str(), pattern);
+  return options.trainable.empty() ? elementCount(tensor) > 1 : pattern.matches(name);
 }
 
 Value Training::step(TensorBuilder &build) {

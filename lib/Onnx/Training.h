@@ -5,11 +5,10 @@
 #ifndef SLUICE_LIB_ONNX_TRAINING_H
 #define SLUICE_LIB_ONNX_TRAINING_H
 
+#include "dialects/Dataflow/NamePattern.h"
 #include "dialects/Dataflow/TensorBuilder.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Support/Error.h"
-
-#include <regex>
 
 namespace sluice::onnximport {
 
@@ -34,7 +33,7 @@ public:
 
 private:
   TrainingImport options;
-  std::regex pattern;
+  dataflow::NamePattern pattern;
   llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Value>> next;
   dataflow::StateOp stepState;
   int64_t numSeeds = 0;

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <optional>
 #include <vector>
 
 namespace sluice {
@@ -27,6 +28,15 @@ struct BridgedProgram {
 /// types. The program passes check(). Results that no operator writes keep their
 /// role. Fails where two states are to get one value.
 Expected<BridgedProgram> buildTensorProgram(mlir::func::FuncOp function);
+
+/// For passes: the value, or nothing after an error on the function.
+template <typename T>
+std::optional<T> orEmit(mlir::func::FuncOp function, Expected<T> value) {
+  if (value)
+    return std::move(*value);
+  function.emitError(value.error().message);
+  return std::nullopt;
+}
 
 } // namespace sluice
 

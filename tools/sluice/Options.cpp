@@ -96,7 +96,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->type_name("NAME,...")
       ->needs(trainOption)
       ->group(kTraining);
-  app.add_option("--trainable", trainable, "regular expression of the names of weights to train; all without it")
+  app.add_option("--trainable", trainable,
+                 "POSIX extended regular expression of the names of weights to train; all without it")
       ->needs(trainOption)
       ->group(kTraining);
   CLI::Option *prune = app.add_option("--prune-partitions", options.prune.parts,
@@ -105,7 +106,8 @@ void CompileOptions::addTo(CLI::App &app) {
                            ->check(CLI::Range(2, 1024))
                            ->excludes(trainOption)
                            ->group(kPruning);
-  prune->needs(app.add_option("--layers", options.prune.layers, "regular expression of the names of the nodes to prune")
+  prune->needs(app.add_option("--layers", options.prune.layers,
+                              "POSIX extended regular expression of the names of the nodes to prune")
                    ->type_name("PATTERN")
                    ->needs(prune)
                    ->group(kPruning));
