@@ -496,7 +496,9 @@ Status Compilation::State::chooseSplits() {
   Expected<std::unique_ptr<Compilation>> divided = planWith(named, full);
   if (!divided && divided.error().code != ErrorCode::Infeasible && divided.error().code != ErrorCode::Interrupted)
     return propagate(divided);
-  if (!divided || (*divided)->result().makespanNs >= found->makespanNs)
+  const double most = (1 - options.leastGain) * static_cast<double>(found->makespanNs);
+  if (!divided || (*divided)->result().makespanNs >= found->makespanNs ||
+      static_cast<double>((*divided)->result().makespanNs) > most)
     return {};
   Baseline unsplit{"unsplit", found->makespanNs, {}};
   found = (*divided)->result();
@@ -750,6 +752,7 @@ Status Compilation::State::search() {
       params.solver = it->second;
     if (auto it = options.solvers.find("place"); it != options.solvers.end())
       params.placementSolver = it->second;
+    params.leastGain = options.leastGain;
     params.timeNs = options.searchTimeNs;
     params.evaluations = options.searchEvaluations;
     params.seed = options.seed;

@@ -57,8 +57,8 @@ Json summaryToJson(const PlanFile &file) {
     entry["name"] = baseline.name;
     if (baseline.makespanNs)
       entry["makespanNs"] = *baseline.makespanNs;
-    else
-      entry["infeasible"] = baseline.reason;
+    if (!baseline.makespanNs || !baseline.reason.empty())
+      entry[baseline.makespanNs ? "notTaken" : "infeasible"] = baseline.reason;
     json["baselines"].push_back(std::move(entry));
   }
   json["splits"] = Json::array();
@@ -129,12 +129,11 @@ static Status readBaselines(PlanSummary &summary, const JsonReader &reader) {
       if (Status status = readAmount(makespanNs, entry, "makespanNs"); !status)
         return status;
       baseline.makespanNs = makespanNs;
-    } else {
-      Expected<std::string> reason = entry.string("infeasible");
-      if (!reason)
-        return propagate(reason);
-      baseline.reason = *reason;
     }
+    Expected<std::string> reason = baseline.makespanNs ? entry.string("notTaken", "") : entry.string("infeasible");
+    if (!reason)
+      return propagate(reason);
+    baseline.reason = *reason;
     summary.baselines.push_back(std::move(baseline));
   }
   return {};

@@ -94,9 +94,10 @@ static std::string baselineRows(const PlanSummary &summary) {
     rows += concat("<tr><td>", escapeHtml(baseline.name), "</td><td class=\"number\">");
     if (baseline.makespanNs)
       rows += concat(formatDuration(*baseline.makespanNs), "</td><td class=\"number\">",
-                     percent(*baseline.makespanNs, summary.makespanNs), "</td><td></td></tr>\n");
+                     percent(*baseline.makespanNs, summary.makespanNs), "</td>");
     else
-      rows += concat("infeasible</td><td></td><td>", escapeHtml(baseline.reason), "</td></tr>\n");
+      rows += "infeasible</td><td></td>";
+    rows += concat("<td>", escapeHtml(baseline.reason), "</td></tr>\n");
   }
   return rows;
 }

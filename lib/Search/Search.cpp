@@ -9,6 +9,7 @@
 #include "Candidate.h"
 #include "sluice/Optimize/Genetic.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Search/CompactArenas.h"
 #include "sluice/Search/Mappings.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
@@ -235,17 +236,20 @@ private:
       Schedule order;
     };
     std::vector<Option> options;
+    std::optional<size_t> alone; ///< The one on a single device.
     // To a placement a transfer is one step, with a wait on either side.
     const Machine waiting = withWaits(machine);
     for (const std::string &name : names) {
       Expected<PlacementSolution> solution = solvePlacement({&graph, &waiting, &costs, given}, {name});
       if (!solution)
         return propagate(solution);
-      bool known = std::any_of(options.begin(), options.end(),
-                               [&](const Option &option) { return option.space->placement() == solution->placement; });
-      if (!known)
-        options.push_back(
-            {name, spaceFor(solution->placement, shared ? solution->order : Schedule()), solution->order});
+      auto known = std::find_if(options.begin(), options.end(),
+                                [&](const Option &option) { return option.space->placement() == solution->placement; });
+      if (known == options.end())
+        known = options.insert(
+            known, {name, spaceFor(solution->placement, shared ? solution->order : Schedule()), solution->order});
+      if (name == "single-device")
+        alone = static_cast<size_t>(known - options.begin());
     }
     if (options.size() == 1) {
       space = std::move(options.front().space);
@@ -270,7 +274,30 @@ private:
       offer(wave, "place=" + best.name);
     if (breeds() && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
       improvePlacement(best.order, wave.bestNs);
+    if (params.placementSolver == "best" && alone && *alone != wave.best)
+      preferOneDevice(std::move(options[*alone].space), options[*alone].order, std::min(bestNs, wave.bestNs),
+                      wave.outcomes[*alone].makespanNs);
     return {};
+  }
+
+  /// Unless the several devices of the fastest placement gain enough over one.
+  void preferOneDevice(std::unique_ptr<CandidateSpace> alone, const Schedule &order, int64_t fastestNs,
+                       int64_t aloneNs) {
+    if (aloneNs == kInfeasibleObjective ||
+        static_cast<double>(fastestNs) <= (1 - params.leastGain) * static_cast<double>(aloneNs))
+      return;
+    for (Baseline &baseline : result.baselines)
+      if (baseline.makespanNs && *baseline.makespanNs < aloneNs)
+        baseline.reason = concat("gains less than ", params.leastGain * 100, "% over one device");
+    space = std::move(alone);
+    if (!breeds() && params.solver != "greedy")
+      return;
+    bestNs = kInfeasibleObjective;
+    Candidate candidate;
+    candidate.order = order;
+    Wave wave = runWave(1, /*firstAlways=*/true, [&](size_t) { return space->plan(candidate); });
+    count(wave);
+    offer(wave, "place=single-device");
   }
 
   Status takePlacement(const Plan &start) {
@@ -663,6 +690,9 @@ private:
     plan.seed = params.seed;
     plan.evaluations = result.evaluations;
     plan.stoppedByClock = stopped && bestNs > targetNs();
+    // Others' pools stay as they made them.
+    if (breeds() || params.solver == "greedy")
+      compactArenas(plan);
     if (Status status = validatePlan(graph, machine, plan); !status)
       return propagate(status);
     SwapProblem planned{graph, machine, costs, plan.placement, firstLaunches(plan), capacities};
@@ -711,6 +741,9 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
       known += (known.empty() ? "" : ", ") + name;
     return makeError(ErrorCode::NotFound, "search solver '", params.solver, "' does not exist, use one of ", known);
   }
+  if (!(params.leastGain >= 0 && params.leastGain < 1))
+    return makeError(ErrorCode::InvalidInput, "a least gain of ", params.leastGain,
+                     " is no part of a time, search parameters, give at least 0 and less than 1");
   if (problem.capacityBytes.size() != problem.machine->memories.size())
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities given, machine '",
                      problem.machine->name, "' has ", problem.machine->memories.size(), " memories, give one each");

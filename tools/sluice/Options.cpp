@@ -51,6 +51,13 @@ void CompileOptions::addTo(CLI::App &app) {
   app.add_option("--device", options.device, "run every operator there, instead of placing them")
       ->type_name("NAME")
       ->group(kPlanning);
+  app.add_option_function<double>(
+         "--least-gain", [this](double percent) { options.leastGain = percent / 100; },
+         "percent by which several devices must be simulated to beat one, or operators split "
+         "those whole, to be taken (5)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 99.0))
+      ->group(kPlanning);
   app.add_option("--memory", options.memory,
                  "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
       ->type_name("LIMIT")

@@ -133,7 +133,9 @@ void printPlan(const PlanFile &file) {
   std::cout << '\n';
   Table baselines({"baseline", "makespan", "to this plan's", ""});
   for (const Family &family : families(summary.baselines)) {
-    const std::string note = family.size > 1 ? concat("best of ", family.size) : "";
+    std::string note = family.size > 1 ? concat("best of ", family.size) : "";
+    if (!family.best->reason.empty())
+      note += (note.empty() ? "" : ", ") + family.best->reason;
     if (family.best->makespanNs)
       baselines.add({family.best->name, formatDuration(*family.best->makespanNs),
                      ratio(*family.best->makespanNs, summary.makespanNs), note});

@@ -60,6 +60,8 @@ struct CompilerOptions {
   /// Operators that dominate may run as several, on several devices, where the whole gets faster so under the
   /// simulator.
   bool splitOperators = false;
+  /// What several devices, or operators split, must gain over one, or over none: see SearchParams::leastGain.
+  double leastGain = 0.05;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
   int64_t searchTimeNs = 5'000'000'000;

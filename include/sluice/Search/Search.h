@@ -54,6 +54,10 @@ struct SearchParams {
   /// the member whose greedy plan is fastest under the simulator, which solver
   /// `default` then improves by moving operators.
   std::string placementSolver = "best";
+  /// Of `best`: several devices are taken only where their plan is faster than that of
+  /// one by at least this part of its time, in [0, 1). Costs err, by more where devices
+  /// share cores and caches.
+  double leastGain = 0;
   /// Clock limit; 0: none. The first candidates are planned whatever it says.
   int64_t timeNs = 5'000'000'000;
   /// Plans to make; 0: no limit. With a limit here and none in time, the result
@@ -72,7 +76,7 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// Why there is none: what cannot fit.
+  /// Why there is none: what cannot fit. Or why a faster one was not taken.
   std::string reason;
 };
 

@@ -342,6 +342,37 @@ TEST_CASE("moving operators under the simulator improves on the placement solver
   CHECK(improved >= 3);
 }
 
+TEST_CASE("several devices are taken where they gain enough over one", "[search]") {
+  auto devices = [](const SearchResult &result) {
+    return std::set<DeviceId>(result.plan.placement.begin(), result.plan.placement.end()).size();
+  };
+  int several = 0;
+  for (uint64_t seed = 70; seed < 78; ++seed) {
+    Instance instance = randomInstance(seed, 30, 2);
+    SearchProblem problem = instance.problem(2);
+    SearchParams params = evaluations(200);
+    const SearchResult free = solve(problem, params);
+    params.placementSolver = "single-device";
+    const SearchResult alone = solve(problem, params);
+    CHECK(devices(alone) == 1);
+    if (devices(free) == 1)
+      continue;
+    ++several;
+    params.placementSolver = "best";
+    params.leastGain = (1 - static_cast<double>(free.makespanNs) / static_cast<double>(alone.makespanNs)) / 2;
+    CHECK(devices(solve(problem, params)) > 1);
+    params.leastGain = 0.99;
+    const SearchResult kept = solve(problem, params);
+    CHECK(devices(kept) == 1);
+    CHECK(kept.makespanNs == alone.makespanNs);
+    // What was faster says why it is not the plan.
+    for (const Baseline &entry : kept.baselines)
+      if (entry.makespanNs && *entry.makespanNs < kept.makespanNs && entry.name.rfind("place=", 0) == 0)
+        CHECK(entry.reason == "gains less than 99% over one device");
+  }
+  CHECK(several >= 4);
+}
+
 TEST_CASE("too little memory is refused by name", "[search]") {
   Instance instance = randomInstance(2, 15);
   SearchProblem problem = instance.problem(0);
@@ -404,6 +435,10 @@ TEST_CASE("wrong search problems are named", "[search]") {
     problem.placement.clear();
     params.placementSolver = "magic";
     CHECK_THAT(message(), Catch::Contains("'magic'") && Catch::Contains("heft"));
+  }
+  SECTION("a least gain of all the time") {
+    params.leastGain = 1;
+    CHECK_THAT(message(), Catch::Contains("least gain of 1"));
   }
   SECTION("capacities") {
     problem.capacityBytes.pop_back();
