@@ -77,9 +77,19 @@ std::vector<double> DriftMonitor::slowdowns() const {
     return median(std::move(times));
   };
   std::vector<double> factors(change.empty() ? 0 : change.front().deviceNs.size(), 1);
+  std::vector<size_t> working;
   for (size_t device = 0; device < factors.size(); ++device)
-    if (const double before = workNs(first, device); before > 0)
-      factors[device] = workNs(change, device) / before;
+    if (const double before = workNs(first, device); before > 0) {
+      working.push_back(device);
+      factors[device] = std::max(workNs(change, device), 1.0) / before;
+    }
+  if (working.size() < 2)
+    return factors;
+  const double common = factors[*std::min_element(working.begin(), working.end(), [&](size_t a, size_t b) {
+    return std::abs(std::log(factors[a])) < std::abs(std::log(factors[b]));
+  })];
+  for (size_t device : working)
+    factors[device] /= common;
   return factors;
 }
 

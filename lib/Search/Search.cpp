@@ -426,9 +426,15 @@ private:
   /// the fastest of them fits.
   bool planIdeals() {
     const auto &orders = space->orders();
+    const std::vector<DeviceId> &devices = space->placement();
+    const bool isOneDevice = std::all_of(devices.begin(), devices.end(), [&](DeviceId d) { return d == devices[0]; });
     std::vector<size_t> chosen;
+    // Made for several devices, the placement's leaves results cold that the next operator could read.
+    auto suits = [&](const std::string &name) { return !isOneDevice || orders.size() == 1 || name != "placement"; };
     for (size_t i = 0; i < orders.size(); ++i)
-      if (machine.computeDevices().size() > 1 || fits(livenessPeakBytes(space->problemFor(orders[i].second))))
+      if (!suits(orders[i].first))
+        continue;
+      else if (machine.computeDevices().size() > 1 || fits(livenessPeakBytes(space->problemFor(orders[i].second))))
         chosen.push_back(i);
     if (chosen.empty())
       chosen.push_back(0);
@@ -439,6 +445,8 @@ private:
     addBaseline("ideal", wave.outcomes[wave.best]);
     report(bestNs);
     if (wave.plan && fits(wave.plan->arenaBytes)) {
+      if (isOneDevice && wave.bestNs == bestNs)
+        bestNs = kInfeasibleObjective;
       offer(wave, "ideal/" + orders[chosen[wave.best]].first);
       return true;
     }

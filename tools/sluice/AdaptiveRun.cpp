@@ -13,7 +13,7 @@
 namespace sluice::driver {
 
 /// A device whose time has changed by less is as it was.
-static constexpr double kLeastChange = 0.1;
+static constexpr double kLeastChange = 0.2;
 
 Expected<Disturbance> Disturbance::parse(const std::string &text) {
   const size_t equals = text.rfind('='), at = text.rfind('@');

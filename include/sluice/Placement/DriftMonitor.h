@@ -36,8 +36,9 @@ public:
   /// True where the plan no longer fits; slowdowns() then says why. Every call has
   /// the same number of devices.
   bool observe(int64_t ns, const std::vector<int64_t> &deviceNs);
-  /// Per device, by what factor it takes longer than in the first window (medians);
-  /// 1 where it has no work. After observe() was true.
+  /// Per device, by what factor it takes longer than in the first window (medians); 1
+  /// where it has no work. Where several work, over the factor of the one that changed
+  /// least: what slows all alike calls for no other plan. After observe() was true.
   std::vector<double> slowdowns() const;
   /// Learns anew: another plan, or one that stays although it has changed.
   void restart();

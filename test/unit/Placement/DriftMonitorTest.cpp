@@ -81,6 +81,25 @@ TEST_CASE("delays by the system neither hide a change nor feign one", "[placemen
   CHECK(monitor.slowdowns()[1] == Approx(3).epsilon(0.05));
 }
 
+TEST_CASE("what slows all devices alike slows none beside the others", "[placement]") {
+  DriftMonitor monitor;
+  for (int i = 0; i < 100; ++i)
+    REQUIRE_FALSE(monitor.observe(10'000'000, {9'000'000, 6'000'000, 0}));
+  int after = 1;
+  while (!monitor.observe(16'000'000, {14'400'000, 9'600'000, 0}) && after < 100)
+    ++after;
+  CHECK(after <= 20);
+  for (double slowdown : monitor.slowdowns())
+    CHECK(slowdown == Approx(1));
+  // Of one device alone nobody knows: another may be faster now.
+  monitor.restart();
+  for (int i = 0; i < 100; ++i)
+    REQUIRE_FALSE(monitor.observe(10'000'000, {9'000'000, 0, 0}));
+  while (!monitor.observe(16'000'000, {14'400'000, 0, 0})) {
+  }
+  CHECK(monitor.slowdowns()[0] == Approx(1.6));
+}
+
 TEST_CASE("the first iterations may take as long as they will", "[placement]") {
   DriftMonitor monitor({4, 3});
   Steps steps{Rng(1), 0};
