@@ -6,7 +6,7 @@
 #define SLUICE_DATAFLOW_DATAFLOW_H
 
 #include "dialects/Dataflow/TensorView.h"
-#include "sluice/Runtime/abi.h"
+#include "sluice/Runtime/services.h"
 #include "sluice/Tiling/TilingRule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -1,0 +1,47 @@
+/*===- services.h - What operators ask of the runtime -------------*- C -*-===*
+ * Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * The part of abi.h, which includes it, that operators speak of. Apart, so that
+ * a field more of the ABI is not every operator's business.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef SLUICE_RUNTIME_SERVICES_H
+#define SLUICE_RUNTIME_SERVICES_H
+
+#include <stdint.h>
+
+/* Operations of several ranks together. An axis of a mesh of ranks is a count and
+ * a stride; a group is the ranks that differ along some axes alone, in the order
+ * of their coordinates, the first axis slowest. A tensor that is split, or joined,
+ * along a dimension is [outer][group][inner bytes]: rank i has, or gets, part i. */
+enum sluice_collective_kind {
+  SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: the operands combined, element by element */
+  SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: the operands, joined */
+  SLUICE_COLLECTIVE_REDUCE_SCATTER = 2, /* result: this rank's part of the operands, split and combined */
+  SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* the operand is split, part i goes to rank i, what comes is joined */
+  SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand, split; nothing is sent */
+  /* The operand, [outer][extent][inner], with `low` of the extent before it from
+   * the rank before, and `high` behind from the next; the fill at the ends. */
+  SLUICE_COLLECTIVE_HALO = 5
+};
+enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
+
+#define SLUICE_COLLECTIVE_AXES 8
+
+typedef struct sluice_collective {
+  int64_t reduction;    /* sluice_reduction, of those that combine */
+  int64_t element_type; /* combined: float, double, int32 or int64 */
+  int64_t bytes;        /* of the operand */
+  int64_t split_outer, split_inner;
+  int64_t join_outer, join_inner;
+  int64_t extent, low, high; /* halo: split_inner bytes each */
+  int64_t fill, fill_bytes;  /* an element's bits and bytes: 1, 2, 4 or 8; 0: zeros */
+  int64_t num_axes;
+  struct {
+    int64_t count, stride;
+  } axes[SLUICE_COLLECTIVE_AXES];
+} sluice_collective;
+
+#endif /* SLUICE_RUNTIME_SERVICES_H */
