@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "CudaDevice.h"
 #include "CudaDriver.h"
+#include "Wait.h"
 
 #include <algorithm>
 #include <cstring>
@@ -80,10 +81,14 @@ public:
           cu.eventDestroy(queue.events[i]);
         if (queue.staging[i])
           cu.hostFree(queue.staging[i]);
+        if (queue.marks[i])
+          cu.eventDestroy(queue.marks[i]);
       }
       if (queue.stream)
         cu.streamDestroy(queue.stream);
     }
+    if (epoch)
+      cu.eventDestroy(epoch);
     for (auto &[images, module] : modules)
       if (module)
         cu.moduleUnload(module);
@@ -122,8 +127,12 @@ public:
     Queue *queue = queueOfThread();
     if (!queue)
       return kFailed;
+    if (mark(*queue, kBegin))
+      return kFailed;
     if (int32_t result = kernel(&env, args))
       return result;
+    if (mark(*queue, kEnd))
+      return kFailed;
     return check(cu.streamSynchronize(queue->stream), "running");
   }
 
@@ -136,16 +145,39 @@ public:
     auto size = static_cast<size_t>(bytes);
     if (size == 0)
       return 0;
+    if (mark(*queue, kBegin))
+      return kFailed;
     if (toDevice && fromDevice) {
-      if (int32_t result = check(cu.copyWithin(address(destination), address(source), size, queue->stream), "copying"))
-        return result;
+      if (check(cu.copyWithin(address(destination), address(source), size, queue->stream), "copying") ||
+          mark(*queue, kEnd))
+        return kFailed;
       return check(cu.streamSynchronize(queue->stream), "copying");
     }
     return toDevice ? copyIn(*queue, address(destination), static_cast<const char *>(source), size)
                     : copyOut(*queue, static_cast<char *>(destination), address(source), size);
   }
 
-  void beginStep() override {}
+  void beginStep(bool isTraced) override {
+    // Without an event that both clocks know, the caller's times remain.
+    traced = false;
+    Queue *queue = isTraced ? queueOfThread() : nullptr;
+    if (!queue || (!epoch && cu.eventCreate(&epoch, 0)) || cu.eventRecord(epoch, queue->stream) ||
+        cu.eventSynchronize(epoch))
+      return;
+    epochNs = nowNs();
+    traced = true;
+  }
+
+  std::optional<Span> lastSpan() override {
+    Queue *queue = existingQueue();
+    float before = 0, took = 0;
+    if (!queue || !queue->isMarked || cu.eventElapsed(&before, epoch, queue->marks[kBegin]) ||
+        cu.eventElapsed(&took, queue->marks[kBegin], queue->marks[kEnd]))
+      return std::nullopt;
+    auto nanoseconds = [](float milliseconds) { return static_cast<int64_t>(double(milliseconds) * 1e6); };
+    const int64_t startNs = epochNs + nanoseconds(before);
+    return Span{startNs, startNs + nanoseconds(took)};
+  }
 
   std::string failureText() const override {
     std::lock_guard<std::mutex> lock(mutex);
@@ -164,7 +196,10 @@ private:
     CuStream stream = nullptr;
     void *staging[2] = {nullptr, nullptr};
     CuEvent events[2] = {nullptr, nullptr}; ///< The staging buffer's last copy.
+    CuEvent marks[2] = {nullptr, nullptr};  ///< The last traced command's begin and end.
+    bool isMarked = false;                  ///< The last command's they are.
   };
+  static constexpr int kBegin = 0, kEnd = 1;
 
   static CuPointer address(const void *pointer) { return reinterpret_cast<CuPointer>(pointer); }
 
@@ -186,11 +221,31 @@ private:
       problems.erase(std::this_thread::get_id());
       queue = &queues[std::this_thread::get_id()];
     }
+    queue->isMarked = false;
     if (check(cu.setCurrent(context), "choosing the GPU"))
       return nullptr;
     if (!queue->stream && check(cu.streamCreate(&queue->stream, kCuStreamNonBlocking), "making a stream"))
       return nullptr;
     return queue;
+  }
+
+  Queue *existingQueue() {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = queues.find(std::this_thread::get_id());
+    return found == queues.end() ? nullptr : &found->second;
+  }
+
+  /// In a traced step, has the GPU note when it comes here.
+  int32_t mark(Queue &queue, int which) {
+    if (!traced)
+      return 0;
+    CuEvent &event = queue.marks[which];
+    if (!event && check(cu.eventCreate(&event, 0), "making an event"))
+      return kFailed;
+    if (check(cu.eventRecord(event, queue.stream), "timing it"))
+      return kFailed;
+    queue.isMarked = which == kEnd;
+    return 0;
   }
 
   int32_t prepareStaging(Queue &queue) {
@@ -216,6 +271,8 @@ private:
           check(cu.eventRecord(queue.events[which], queue.stream), "copying to it"))
         return kFailed;
     }
+    if (mark(queue, kEnd))
+      return kFailed;
     return check(cu.streamSynchronize(queue.stream), "copying to it");
   }
 
@@ -228,6 +285,7 @@ private:
     for (size_t i = 0; i <= pieces; ++i) {
       if (i < pieces && (check(cu.copyOut(queue.staging[i % 2], source + i * kStagingBytes, pieceOf(i), queue.stream),
                                "copying from it") ||
+                         (i + 1 == pieces && mark(queue, kEnd)) ||
                          check(cu.eventRecord(queue.events[i % 2], queue.stream), "copying from it")))
         return kFailed;
       if (i == 0)
@@ -281,11 +339,7 @@ private:
     CuFunction function = functionOf(grid);
     if (!function)
       return kFailed;
-    Queue *queue;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      queue = &queues[std::this_thread::get_id()];
-    }
+    Queue *queue = existingQueue(); // launch() has made it.
     std::vector<void *> parameters;
     for (uint32_t i = 0; i < grid.num_args; ++i)
       parameters.push_back(&args[i]);
@@ -301,6 +355,9 @@ private:
   CuContext context;
   unsigned architecture; ///< 80: sm_80.
   sluice_kernel_env env{};
+  bool traced = false; ///< Of the step under way; before its first command.
+  CuEvent epoch = nullptr;
+  int64_t epochNs = 0; ///< When `epoch` was, by the host's clock.
 
   mutable std::mutex mutex; ///< Of the two below; a queue is its thread's own.
   std::map<std::thread::id, Queue> queues;

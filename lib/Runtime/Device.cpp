@@ -64,7 +64,7 @@ public:
   }
 
   std::string failureText() const override { return ranks.error(); }
-  void beginStep() override { text.clear(); }
+  void beginStep(bool) override { text.clear(); }
 
 private:
   ThreadPool pool;

@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace sluice::runtime {
 
@@ -39,7 +40,14 @@ public:
   /// What this thread's last launch or copy said that failed; empty: its number only.
   virtual std::string failureText() const { return {}; }
   /// No command is under way: what kernels made for the last step alone goes.
-  virtual void beginStep() = 0;
+  /// `isTraced`: lastSpan() will be asked for.
+  virtual void beginStep(bool isTraced) = 0;
+  struct Span {
+    int64_t startNs, endNs; ///< As nowNs() counts.
+  };
+  /// When this thread's last launch or copy ran, in a traced step, by the device's
+  /// own clock; none where that is the host's.
+  virtual std::optional<Span> lastSpan() { return std::nullopt; }
   /// Launches take so many times as long from now on; false where a device cannot.
   virtual bool slow(double factor) { return false; }
 };

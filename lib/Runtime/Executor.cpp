@@ -176,7 +176,7 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
 Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what) {
   stepState.clear();
   for (const std::unique_ptr<Device> &device : devices)
-    device->beginStep();
+    device->beginStep(stepState.trace);
   ranks.beginStep();
   allocator.giveBack();
   events.clear(), queued.clear(), times.clear();
@@ -199,8 +199,14 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
 void Executor::collectTrace() {
   for (const Command *command : queued)
     if (command->endNs != 0) // Else skipped: the step had failed.
-      times.push_back({command->number, command->stream, command->op, command->tensor, command->startNs - startNs,
-                       command->endNs - startNs});
+      keepTime(*command);
+}
+
+void Executor::keepTime(const Command &command) {
+  const bool has = command.ran.has_value();
+  times.push_back({command.number, command.stream, command.op, command.tensor, command.startNs - startNs,
+                   command.endNs - startNs, has ? command.ran->startNs - startNs : -1,
+                   has ? command.ran->endNs - startNs : -1});
 }
 
 Status Executor::slowDevice(uint32_t index, double factor) {
@@ -308,7 +314,7 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
     Command now = command;
     runCommand(now, device, stepState, names);
     if (stepState.trace)
-      times.push_back({now.number, now.stream, now.op, now.tensor, now.startNs - startNs, now.endNs - startNs});
+      keepTime(now);
     ++issued;
     return;
   }

@@ -79,6 +79,7 @@ private:
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
   void collectTrace();
+  void keepTime(const Command &command);
   /// What all ranks' models must have in common.
   std::string digest() const;
 

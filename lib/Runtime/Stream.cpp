@@ -59,8 +59,10 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
                                      .value());
     }
   }
-  if (state.trace)
-    command.endNs = nowNs();
+  if (!state.trace)
+    return;
+  command.endNs = nowNs();
+  command.ran = device.lastSpan();
 }
 
 Stream::Stream(Device &device, StepState &state, CommandNames names)

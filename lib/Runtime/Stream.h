@@ -43,7 +43,9 @@ struct Command {
   int64_t bytes;
   Link *link; ///< Null within one memory.
   uint32_t sourceMemory;
-  int64_t startNs, endNs; ///< Where the step is traced.
+  // Where the step is traced.
+  int64_t startNs, endNs;
+  std::optional<Device::Span> ran; ///< By the device's own clock.
 };
 
 /// What all commands of one step share.

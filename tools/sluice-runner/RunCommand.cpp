@@ -194,7 +194,7 @@ Status run(const Options &options) {
       if (i > 0) // The first loads code.
         for (const sluice_command_time &time : session->commandTimes())
           if (time.op != UINT32_MAX)
-            operatorNs[traced.op_names[time.op]].push_back(time.end_ns - time.start_ns);
+            operatorNs[traced.op_names[time.op]].push_back(driver::tookNs(time));
     }
     for (auto &[name, times] : operatorNs)
       json["operatorNs"][name] = medianOf(times);

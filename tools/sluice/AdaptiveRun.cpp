@@ -47,7 +47,7 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   std::vector<int64_t> deviceNs(running.num_devices);
   for (const sluice_command_time &time : session.commandTimes())
     if (time.op != UINT32_MAX)
-      deviceNs[running.streams[time.stream].device] += time.end_ns - time.start_ns;
+      deviceNs[running.streams[time.stream].device] += tookNs(time);
   if (!monitor.observe(session.stats().step_ns, deviceNs))
     return std::nullopt;
   const std::vector<double> slowdowns = monitor.slowdowns();

@@ -10,6 +10,7 @@
 
 #include "LinkProbe.h"
 
+#include "RunSession.h"
 #include "sluice/Runtime/sluice.h"
 
 #include <algorithm>
@@ -163,7 +164,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
     if (step == 0) // Touches the pages.
       continue;
     for (uint32_t i = 0; i < kBothWays; ++i)
-      alone.push_back({sizeOf(i, *largest), std::max<int64_t>(times[i].end_ns - times[i].start_ns, 1)});
+      alone.push_back({sizeOf(i, *largest), std::max<int64_t>(tookNs(times[i]), 1)});
     for (uint32_t i = 1; i < kBothWays; ++i)
       handOverNs.push_back(std::max<int64_t>(times[i].start_ns - times[i - 1].end_ns, 0));
     const sluice_command_time &in = times[kBothWays], &out = times[kBothWays + 1];

@@ -107,7 +107,7 @@ void takeSamples(const Subject &subject, std::map<Key, Samples> &samples) {
     Samples &of = samples[{op.signature, deviceKey(device)}];
     if (of.ns.empty())
       of.shape = shapeOf(compilation.graph(), found->second);
-    of.ns.push_back(std::max<int64_t>(time.end_ns - time.start_ns, 1));
+    of.ns.push_back(std::max<int64_t>(tookNs(time), 1));
   }
 }
 

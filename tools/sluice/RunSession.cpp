@@ -300,6 +300,10 @@ std::vector<RunSession::RankTraffic> RunSession::traffic() const {
   return list;
 }
 
+int64_t tookNs(const sluice_command_time &time) {
+  return time.device_end_ns < 0 ? time.end_ns - time.start_ns : time.device_end_ns - time.device_start_ns;
+}
+
 std::vector<sluice_command_time> RunSession::commandTimes() const {
   size_t count = 0;
   const sluice_command_time *times = sluice_trace(sessions.front().get(), &count);
@@ -315,20 +319,34 @@ Json RunSession::traceJson() const {
   Json events = Json::array();
   for (uint32_t i = 0; i < model.num_devices; ++i)
     events.push_back(metadata("process_name", i, 0, model.devices[i].name));
+  auto nameTrack = [&](uint32_t stream, uint32_t track, const std::string &name) {
+    events.push_back(metadata("thread_name", model.streams[stream].device, track, name.c_str()));
+  };
+  std::vector<bool> hasOwnClock(model.num_streams);
   for (uint32_t i = 0; i < model.num_streams; ++i)
-    events.push_back(metadata("thread_name", model.streams[i].device, i, kStreamNames[model.streams[i].kind % 3]));
+    nameTrack(i, i, kStreamNames[model.streams[i].kind % 3]);
   for (const sluice_command_time &time : commandTimes()) {
-    const bool isLaunch = time.op != UINT32_MAX;
-    Json event;
-    event["ph"] = "X";
-    event["name"] = isLaunch ? model.op_names[time.op] : model.tensor_names[time.tensor];
-    event["cat"] = isLaunch ? "operator" : "copy";
-    event["pid"] = model.streams[time.stream].device;
-    event["tid"] = time.stream;
-    event["ts"] = static_cast<double>(time.start_ns) / 1e3;
-    event["dur"] = static_cast<double>(time.end_ns - time.start_ns) / 1e3;
-    event["args"]["command"] = time.command;
-    events.push_back(std::move(event));
+    auto add = [&](uint32_t track, int64_t startNs, int64_t endNs) {
+      const bool isLaunch = time.op != UINT32_MAX;
+      Json event;
+      event["ph"] = "X";
+      event["name"] = isLaunch ? model.op_names[time.op] : model.tensor_names[time.tensor];
+      event["cat"] = isLaunch ? "operator" : "copy";
+      event["pid"] = model.streams[time.stream].device;
+      event["tid"] = track;
+      event["ts"] = static_cast<double>(startNs) / 1e3;
+      event["dur"] = static_cast<double>(endNs - startNs) / 1e3;
+      event["args"]["command"] = time.command;
+      events.push_back(std::move(event));
+    };
+    add(time.stream, time.start_ns, time.end_ns);
+    if (time.device_end_ns < 0)
+      continue;
+    const uint32_t track = model.num_streams + time.stream;
+    if (!hasOwnClock[time.stream])
+      nameTrack(time.stream, track, std::string(kStreamNames[model.streams[time.stream].kind % 3]) + ", its own clock");
+    hasOwnClock[time.stream] = true;
+    add(track, time.device_start_ns, time.device_end_ns);
   }
   return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }

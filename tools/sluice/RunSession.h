@@ -16,6 +16,9 @@
 
 namespace sluice::driver {
 
+/// How long a command ran: by its device's own clock where it has one, else by the host's.
+int64_t tookNs(const sluice_command_time &time);
+
 /// A directory that goes away with its owner.
 class TemporaryDirectory {
 public:
@@ -64,7 +67,8 @@ public:
   std::vector<RankTraffic> traffic() const;
   /// The last step's commands, in issue order.
   std::vector<sluice_command_time> commandTimes() const;
-  /// They as a Chrome/Perfetto trace.
+  /// They as a Chrome/Perfetto trace: a track a stream by the host's clock, and one
+  /// more by the device's own where it has one.
   Json traceJson() const;
 
 private:

@@ -94,6 +94,42 @@ TEST_CASE("a step runs on a GPU: copied in, launched, copied out, in order", "[c
   CHECK(fakeCudaHeld() == 0);
 }
 
+TEST_CASE("a trace has the times of the GPU's own events beside the host's", "[cuda]") {
+  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+  CudaModel model;
+  {
+    SessionPtr session = model.open(nullptr, /*trace=*/true);
+    REQUIRE(session);
+    auto times = [&] {
+      size_t count = 0;
+      const sluice_command_time *first = sluice_trace(session.get(), &count);
+      return std::vector(first, first + count);
+    };
+    fakeCudaTick(kSecond);
+    for (int round = 0; round < 2; ++round) {
+      REQUIRE(errorOf(session.get()) == "");
+      const std::vector<sluice_command_time> taken = times();
+      REQUIRE(taken.size() == 4);
+      for (size_t i = 0; i < taken.size(); ++i) {
+        CHECK(std::abs(taken[i].device_end_ns - taken[i].device_start_ns - kSecond) < kMillisecond);
+        CHECK(std::abs(taken[i].device_start_ns - taken[0].device_start_ns - static_cast<int64_t>(i) * kSecond) <
+              kMillisecond);
+        CHECK(taken[i].end_ns < kSecond);
+        CHECK(taken[i].start_ns <= taken[i].end_ns);
+      }
+    }
+    // A driver that cannot say leaves the host's times alone.
+    fakeCudaFail("cuEventElapsedTime", 0, 700, 0);
+    REQUIRE(errorOf(session.get()) == "");
+    REQUIRE(times().size() == 4);
+    CHECK(times()[0].device_end_ns == -1);
+    CHECK(times()[0].end_ns > 0);
+    fakeCudaFail("cuEventRecord", 1, 700, 0);
+    CHECK_THAT(errorOf(session.get()), Contains("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
 TEST_CASE("what is larger than the pinned buffers goes through both in turn", "[cuda]") {
   constexpr int64_t kFloats = (9 << 20) / 4 + 256;
   CudaModel model(kFloats);

@@ -55,6 +55,9 @@ struct Fake {
   std::string failing;
   int failFrom = 0, failResult = 0;
   bool isSticky = false, isLost = false;
+  /// With a tick, events tell a clock that each command moves by so much.
+  std::chrono::nanoseconds tick{0};
+  std::chrono::steady_clock::time_point clock;
   std::string log;
   int held = 0, numStreams = 0;
   Stream defaultStream{0, {}};
@@ -108,6 +111,7 @@ int enqueue(void *stream, const std::string &what, std::function<void()> work) {
   Stream &on = streamOf(stream);
   on.work.push_back([=, &on] {
     work();
+    fake().clock += fake().tick;
     note(what + " stream " + std::to_string(on.number));
   });
   return 0;
@@ -173,6 +177,7 @@ void fakeCudaReset(int architecture, long bytes) {
   f.architecture = architecture, f.bytesLeft = bytes;
   f.failing.clear(), f.log.clear(), f.functions.clear();
   f.isSticky = f.isLost = false;
+  f.tick = {};
   f.held = f.numStreams = 0;
 }
 void fakeCudaFail(const char *function, int from, int result, int sticky) {
@@ -197,6 +202,10 @@ void fakeCudaSet(const char *words) {
     else
       fakeCudaFail(parts[4].str().c_str(), std::stoi(parts[5]), std::stoi(parts[6]), parts[3] == "lost");
   }
+}
+void fakeCudaTick(long ns) {
+  Lock lock(fake().mutex);
+  fake().tick = std::chrono::nanoseconds(ns);
 }
 const char *fakeCudaLog() { return fake().log.c_str(); }
 int fakeCudaHeld() { return fake().held; }
@@ -349,7 +358,7 @@ int cuEventRecord(void *event, void *stream) {
   recorded->stream = &streamOf(stream), recorded->isPast = false;
   recorded->stream->work.push_back([recorded] {
     recorded->isPast = true;
-    recorded->passed = std::chrono::steady_clock::now();
+    recorded->passed = fake().tick.count() ? fake().clock : std::chrono::steady_clock::now();
   });
   return 0;
 }

@@ -26,6 +26,8 @@ void fakeCudaReset(int architecture, long bytes);
 void fakeCudaFail(const char *function, int from, int result, int sticky);
 /// As the environment does: of what no word says, a GPU of sm_80 and 8 GiB that does not fail.
 void fakeCudaSet(const char *words);
+/// Events tell a clock from now on that each command moves by so much; 0: the real one.
+void fakeCudaTick(long ns);
 /// Lines of "HtoD BYTES stream S", "launch NAME BLOCKSxTHREADS stream S", ...: each when it is done.
 const char *fakeCudaLog();
 /// Allocations, streams, events, modules and contexts that are not given back.
