@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaDevice.h"
+#include "CudaBlas.h"
 #include "CudaDriver.h"
+#include "Stream.h"
 #include "Wait.h"
 
 #include <algorithm>
@@ -67,6 +69,10 @@ public:
     env.launch_grid = [](void *self, const sluice_grid *grid, void **args) {
       return static_cast<CudaDevice *>(self)->launchGrid(*grid, args);
     };
+    env.libraries = this;
+    env.library = [](void *self, uint32_t function, void *const *args, const void *settings, int64_t bytes) {
+      return static_cast<CudaDevice *>(self)->callLibrary(function, args, settings, bytes);
+    };
     env.ranks = this;
     env.collective = [](void *self, uint32_t, void *const *, const void *, int64_t) -> int32_t {
       static_cast<CudaDevice *>(self)->note("it exchanges nothing with other ranks yet, compile for a CPU");
@@ -75,6 +81,7 @@ public:
   }
   ~CudaDevice() override {
     cu.setCurrent(context);
+    products.reset();
     for (auto &[thread, queue] : queues) {
       for (int i = 0; i < 2; ++i) {
         if (queue.events[i])
@@ -179,6 +186,13 @@ public:
     return Span{startNs, startNs + nanoseconds(took)};
   }
 
+  Result<std::unique_ptr<Recording>> record(uint32_t numStreams) override;
+
+  std::string notes() const override {
+    std::string problem = products->problem();
+    return problem.empty() ? "" : "device '" + name + "': " + problem + ", its products run as grids";
+  }
+
   std::string failureText() const override {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = problems.find(std::this_thread::get_id());
@@ -191,6 +205,8 @@ public:
   }
 
 private:
+  friend class CudaRecording;
+
   /// What one of the runtime's streams has of the driver.
   struct Queue {
     CuStream stream = nullptr;
@@ -230,6 +246,8 @@ private:
   }
 
   Queue *existingQueue() {
+    if (recorded)
+      return recorded;
     std::lock_guard<std::mutex> lock(mutex);
     auto found = queues.find(std::this_thread::get_id());
     return found == queues.end() ? nullptr : &found->second;
@@ -335,6 +353,21 @@ private:
     return functions[&grid] = function;
   }
 
+  int32_t callLibrary(uint32_t function, void *const *args, const void *settings, int64_t bytes) {
+    if (function != SLUICE_LIBRARY_MATMUL || bytes != sizeof(sluice_product)) {
+      note("it asks a library for what this runtime does not know, compile it again");
+      return kFailed;
+    }
+    sluice_product what;
+    std::memcpy(&what, settings, sizeof what);
+    int32_t result = products->multiply(what, existingQueue()->stream, args);
+    if (result != 0 && result != SLUICE_LIBRARY_ABSENT) {
+      note("cuBLAS fails with status " + std::to_string(result) + ", while multiplying");
+      return kFailed;
+    }
+    return result;
+  }
+
   int32_t launchGrid(const sluice_grid &grid, void **args) {
     CuFunction function = functionOf(grid);
     if (!function)
@@ -355,7 +388,9 @@ private:
   CuContext context;
   unsigned architecture; ///< 80: sm_80.
   sluice_kernel_env env{};
-  bool traced = false; ///< Of the step under way; before its first command.
+  std::unique_ptr<CudaProducts> products = std::make_unique<CudaProducts>();
+  Queue *recorded = nullptr; ///< Where commands are recorded instead of run; no other thread works then.
+  bool traced = false;       ///< Of the step under way; before its first command.
   CuEvent epoch = nullptr;
   int64_t epochNs = 0; ///< When `epoch` was, by the host's clock.
 
@@ -366,6 +401,192 @@ private:
   std::map<const sluice_image *, CuModule> modules;
   std::map<const sluice_grid *, CuFunction> functions;
 };
+
+/// By stream capture ("CUDA C++ Programming Guide", CUDA Graphs): a stream a stream
+/// of the model's, all behind the first one's begin and before its end.
+class CudaRecording final : public Recording {
+public:
+  CudaRecording(CudaDevice &device, uint32_t numStreams) : device(device), cu(device.cu), queues(numStreams) {}
+
+  ~CudaRecording() override {
+    cu.setCurrent(device.context);
+    stop();
+    if (runnable)
+      cu.graphExecDestroy(runnable);
+    for (CuEvent event : events)
+      cu.eventDestroy(event);
+    for (CudaDevice::Queue &queue : queues)
+      if (queue.stream)
+        cu.streamDestroy(queue.stream);
+    for (char *memory : pinned)
+      cu.hostUnregister(memory);
+    for (void *memory : own)
+      cu.hostFree(memory);
+  }
+
+  /// To be called before all else.
+  Status begin() {
+    for (CudaDevice::Queue &queue : queues)
+      if (Status made = check(cu.streamCreate(&queue.stream, kCuStreamNonBlocking), "making a stream"); !made)
+        return made;
+    return {};
+  }
+
+  Result<char *> allocateHost(int64_t bytes) override {
+    void *memory = nullptr;
+    if (Status status = check(cu.hostAlloc(&memory, static_cast<size_t>(bytes), 0), "pinning host memory"); !status)
+      return tl::unexpected(status.error());
+    own.push_back(memory);
+    return static_cast<char *>(memory);
+  }
+
+  Status pin(char *memory, int64_t bytes) override {
+    Status status = check(cu.hostRegister(memory, static_cast<size_t>(bytes), 0), "pinning host memory");
+    if (status)
+      pinned.push_back(memory);
+    return status;
+  }
+
+  Status add(const Command &command, const uint32_t *waits, uint32_t numWaits) override {
+    CudaDevice::Queue &queue = queues[command.stream];
+    Status status = enter(queue);
+    for (uint32_t i = 0; i < numWaits && status; ++i)
+      status = check(cu.streamWaitEvent(queue.stream, done[waits[i]], 0), "recording a wait");
+    if (status)
+      status = command.kernel ? launch(command, queue) : copy(command, queue);
+    if (!status)
+      return status;
+    Result<CuEvent> event = mark(queue);
+    if (!event)
+      return tl::unexpected(event.error());
+    done.push_back(*event);
+    return {};
+  }
+
+  Status finish() override {
+    if (!origin)
+      return failure("a step has no command");
+    Status status;
+    for (CudaDevice::Queue &queue : queues)
+      if (queue.isMarked && &queue != origin && status) {
+        Result<CuEvent> last = mark(queue);
+        status = last ? check(cu.streamWaitEvent(origin->stream, *last, 0), "recording a wait")
+                      : Status(tl::unexpected(last.error()));
+      }
+    CuGraph graph = nullptr;
+    CuResult ended = cu.streamEndCapture(origin->stream, &graph);
+    isCapturing = false;
+    if (status)
+      status = check(ended, "recording");
+    if (status)
+      status = check(cu.graphInstantiate(&runnable, graph, 0), "preparing what was recorded");
+    if (!status)
+      runnable = nullptr;
+    if (graph)
+      cu.graphDestroy(graph);
+    return status;
+  }
+
+  Status run() override {
+    Status status = check(cu.setCurrent(device.context), "choosing the GPU");
+    if (status)
+      status = check(cu.graphLaunch(runnable, origin->stream), "launching a step's graph");
+    return status ? check(cu.streamSynchronize(origin->stream), "running a step's graph") : status;
+  }
+
+private:
+  Status check(CuResult result, const char *what) const {
+    if (result == 0)
+      return {};
+    return failure("device '", device.name, "': ", cu.explain(result), ", while ", what);
+  }
+
+  /// The first stream begins the capture, others join it there.
+  Status enter(CudaDevice::Queue &queue) {
+    if (queue.isMarked)
+      return {};
+    Status status;
+    if (!origin) {
+      status = check(cu.streamBeginCapture(queue.stream, kCuCaptureThread), "beginning to record");
+      if (!status)
+        return status;
+      origin = &queue, isCapturing = true;
+      Result<CuEvent> first = mark(queue);
+      if (!first)
+        return tl::unexpected(first.error());
+      root = *first;
+    } else {
+      status = check(cu.streamWaitEvent(queue.stream, root, 0), "recording a wait");
+    }
+    queue.isMarked = static_cast<bool>(status);
+    return status;
+  }
+
+  Result<CuEvent> mark(CudaDevice::Queue &queue) {
+    CuEvent event = nullptr;
+    Status status = check(cu.eventCreate(&event, kCuEventNoTiming), "making an event");
+    if (status) {
+      events.push_back(event);
+      status = check(cu.eventRecord(event, queue.stream), "recording an event");
+    }
+    if (!status)
+      return tl::unexpected(status.error());
+    return event;
+  }
+
+  Status launch(const Command &command, CudaDevice::Queue &queue) {
+    device.recorded = &queue;
+    int32_t result = command.kernel(&device.env, command.args);
+    device.recorded = nullptr;
+    if (result != 0)
+      return failure(device.failureText(), ", code ", result);
+    return {};
+  }
+
+  Status copy(const Command &command, CudaDevice::Queue &queue) {
+    auto size = static_cast<size_t>(command.bytes);
+    if (size == 0)
+      return {};
+    CuPointer to = CudaDevice::address(command.destination), from = CudaDevice::address(command.source);
+    bool toDevice = DeviceRanges::instance().contains(command.destination),
+         fromDevice = DeviceRanges::instance().contains(command.source);
+    CuResult result = toDevice && fromDevice ? cu.copyWithin(to, from, size, queue.stream)
+                      : toDevice             ? cu.copyIn(to, command.source, size, queue.stream)
+                                             : cu.copyOut(command.destination, from, size, queue.stream);
+    return check(result, "recording a copy");
+  }
+
+  /// What is recorded so far is given up.
+  void stop() {
+    if (!isCapturing)
+      return;
+    CuGraph graph = nullptr;
+    if (cu.streamEndCapture(origin->stream, &graph) == 0 && graph)
+      cu.graphDestroy(graph);
+  }
+
+  CudaDevice &device;
+  const CudaDriver &cu;
+  std::vector<CudaDevice::Queue> queues; ///< Per stream; isMarked: it takes part.
+  CudaDevice::Queue *origin = nullptr;
+  CuEvent root = nullptr;
+  std::vector<CuEvent> events, done; ///< All; per command.
+  bool isCapturing = false;
+  CuGraphExec runnable = nullptr;
+  std::vector<char *> pinned;
+  std::vector<void *> own;
+};
+
+Result<std::unique_ptr<Recording>> CudaDevice::record(uint32_t numStreams) {
+  if (!cu.graphs())
+    return failure("device '", name, "': its driver has no graphs, install one of CUDA 11.4 or newer");
+  if (cu.setCurrent(context))
+    return failure("device '", name, "' cannot be chosen");
+  auto recording = std::make_unique<CudaRecording>(*this, numStreams);
+  if (Status begun = recording->begin(); !begun)
+    return tl::unexpected(begun.error());
+  return recording;
+}
 
 CudaArena::CudaArena(CudaDevice &device, CuPointer pointer, int64_t bytes)
     : Arena(reinterpret_cast<char *>(pointer), bytes), device(device) {

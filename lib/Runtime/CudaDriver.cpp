@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaDriver.h"
-
-#include <dlfcn.h>
+#include "SharedLibrary.h"
 
 namespace sluice::runtime {
 
@@ -19,16 +18,11 @@ std::string CudaDriver::explain(CuResult error) const {
 
 static Result<CudaDriver> load() {
   constexpr const char *kLibrary = "libcuda.so.1";
-  void *library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return failure("no CUDA driver: ", dlerror(), ", install NVIDIA's driver or compile for 'host'");
+  SharedLibrary library({kLibrary});
+  if (!library.isOpen())
+    return failure("no CUDA driver: ", library.error(), ", install NVIDIA's driver or compile for 'host'");
   CudaDriver driver{};
-  const char *missing = nullptr;
-  auto find = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (!function && !missing)
-      missing = name;
-  };
+  auto find = [&](auto &function, const char *name) { library.find(function, name); };
   find(driver.init, "cuInit");
   find(driver.getErrorName, "cuGetErrorName");
   find(driver.getErrorString, "cuGetErrorString");
@@ -60,8 +54,17 @@ static Result<CudaDriver> load() {
   find(driver.moduleUnload, "cuModuleUnload");
   find(driver.moduleGetFunction, "cuModuleGetFunction");
   find(driver.launch, "cuLaunchKernel");
-  if (missing)
+  find(driver.streamWaitEvent, "cuStreamWaitEvent");
+  if (const std::string &missing = library.missingFunction(); !missing.empty())
     return failure("the CUDA driver '", kLibrary, "' has no function '", missing, "', install a newer one");
+  find(driver.hostRegister, "cuMemHostRegister_v2");
+  find(driver.hostUnregister, "cuMemHostUnregister");
+  find(driver.streamBeginCapture, "cuStreamBeginCapture_v2");
+  find(driver.streamEndCapture, "cuStreamEndCapture");
+  find(driver.graphInstantiate, "cuGraphInstantiateWithFlags");
+  find(driver.graphLaunch, "cuGraphLaunch");
+  find(driver.graphDestroy, "cuGraphDestroy");
+  find(driver.graphExecDestroy, "cuGraphExecDestroy");
   if (CuResult result = driver.init(0))
     return failure("the CUDA driver does not start: ", driver.explain(result), ", see that a GPU is there and works");
   return driver;

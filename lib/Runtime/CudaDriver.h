@@ -26,6 +26,8 @@ using CuStream = struct CuStreamTag *;
 using CuEvent = struct CuEventTag *;
 using CuModule = struct CuModuleTag *;
 using CuFunction = struct CuFunctionTag *;
+using CuGraph = struct CuGraphTag *;
+using CuGraphExec = struct CuGraphExecTag *;
 
 inline constexpr CuResult kCuOutOfMemory = 2;
 /// CUdevice_attribute, CUjit_option, CUevent_flags, CUstream_flags.
@@ -33,6 +35,8 @@ inline constexpr int kCuComputeMajor = 75, kCuComputeMinor = 76;
 inline constexpr int kCuClockKilohertz = 13, kCuMultiprocessors = 16;
 inline constexpr int kCuJitErrorLog = 5, kCuJitErrorLogBytes = 6;
 inline constexpr unsigned kCuEventNoTiming = 2, kCuStreamNonBlocking = 1;
+/// CUstreamCaptureMode: what would disturb the capture fails, on its thread alone.
+inline constexpr int kCuCaptureThread = 1;
 
 struct CudaDriver {
   CuResult (*init)(unsigned flags);
@@ -57,6 +61,7 @@ struct CudaDriver {
   CuResult (*streamCreate)(CuStream *stream, unsigned flags);
   CuResult (*streamDestroy)(CuStream stream);
   CuResult (*streamSynchronize)(CuStream stream);
+  CuResult (*streamWaitEvent)(CuStream stream, CuEvent event, unsigned flags);
   CuResult (*eventCreate)(CuEvent *event, unsigned flags);
   CuResult (*eventDestroy)(CuEvent event);
   CuResult (*eventRecord)(CuEvent event, CuStream stream);
@@ -68,6 +73,17 @@ struct CudaDriver {
   CuResult (*launch)(CuFunction function, unsigned blocksX, unsigned blocksY, unsigned blocksZ, unsigned threadsX,
                      unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, CuStream stream, void **parameters,
                      void **extra);
+
+  // Of CUDA 11.4 and newer; graphs() says whether they are there.
+  CuResult (*hostRegister)(void *pointer, size_t bytes, unsigned flags);
+  CuResult (*hostUnregister)(void *pointer);
+  CuResult (*streamBeginCapture)(CuStream stream, int mode);
+  CuResult (*streamEndCapture)(CuStream stream, CuGraph *graph);
+  CuResult (*graphInstantiate)(CuGraphExec *runnable, CuGraph graph, unsigned long long flags);
+  CuResult (*graphLaunch)(CuGraphExec runnable, CuStream stream);
+  CuResult (*graphDestroy)(CuGraph graph);
+  CuResult (*graphExecDestroy)(CuGraphExec runnable);
+  bool graphs() const { return graphInstantiate && graphLaunch; }
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"
   std::string explain(CuResult error) const;

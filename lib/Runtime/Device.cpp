@@ -47,6 +47,9 @@ public:
     env.launch_grid = [](void *pool, const sluice_grid *grid, void **args) {
       return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
     };
+    env.library = [](void *, uint32_t, void *const *, const void *, int64_t) -> int32_t {
+      return SLUICE_LIBRARY_ABSENT;
+    };
     env.ranks = &ranks;
     env.collective = [](void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
       return static_cast<Ranks *>(ranks)->run(kind, args, settings, bytes);

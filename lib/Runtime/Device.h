@@ -22,6 +22,26 @@
 namespace sluice::runtime {
 
 class Ranks;
+struct Command;
+
+/// One program's commands on one device, kept to run again and again as one. Goes
+/// before its device.
+class Recording {
+public:
+  virtual ~Recording() = default;
+  /// `bytes` of host memory that commands may copy from and to, which lives as long
+  /// as this.
+  virtual Result<char *> allocateHost(int64_t bytes) = 0;
+  /// Lets commands copy from and to that host memory, which outlives this.
+  virtual Status pin(char *memory, int64_t bytes) = 0;
+  /// The next launch or copy, in issue order, behind commands `waits` of other
+  /// streams; nothing runs. A host address is one of the two above.
+  virtual Status add(const Command &command, const uint32_t *waits, uint32_t numWaits) = 0;
+  /// All are there.
+  virtual Status finish() = 0;
+  /// Runs them all, to completion.
+  virtual Status run() = 0;
+};
 
 class Device {
 public:
@@ -48,6 +68,12 @@ public:
   /// When this thread's last launch or copy ran, in a traced step, by the device's
   /// own clock; none where that is the host's.
   virtual std::optional<Span> lastSpan() { return std::nullopt; }
+  /// No command is under way, and one step has run. Fails saying why it cannot.
+  virtual Result<std::unique_ptr<Recording>> record(uint32_t numStreams) {
+    return failure("it runs on devices that keep no step");
+  }
+  /// What did not go as fast as it might, and why: a line, or empty. Between steps.
+  virtual std::string notes() const { return {}; }
   /// Launches take so many times as long from now on; false where a device cannot.
   virtual bool slow(double factor) { return false; }
 };

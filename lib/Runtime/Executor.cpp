@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <unistd.h>
 
 namespace sluice::runtime {
 
@@ -167,10 +168,114 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
         return status;
   if (Status status = ranks.meet(digest()); !status)
     return status;
+  // The first step loads code; a second one may be one of many.
+  if (numSteps == 1 && whyNotRecorded.empty() && !recording && !stepState.trace)
+    if (Status recorded = recordStep(); !recorded) {
+      whyNotRecorded = recorded.error();
+      recording.reset();
+    }
   inputs = stepInputs, outputs = stepOutputs;
-  Status status = run(tables.source->step, "step");
+  Status status = recording ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;
+  numSteps += status ? 1 : 0;
   return status;
+}
+
+/// Issues a step's commands to a recording, inputs and outputs in memory of its own.
+Status Executor::recordStep() {
+  const Device *only = nullptr;
+  for (size_t d = 0; d < devices.size(); ++d)
+    if (tables.devices[d].kind == SLUICE_DEVICE_CUDA) {
+      if (only)
+        return failure("it runs on several GPUs");
+      only = devices[d].get();
+    }
+  if (!only)
+    return failure("");
+  if (tables.source->num_ranks > 1)
+    return failure("ranks exchange data between commands");
+  if (options.spill_directory)
+    return failure("what it keeps on the host is in files");
+  auto gpu = std::find_if(devices.begin(), devices.end(), [&](const auto &device) { return device.get() == only; });
+  Result<std::unique_ptr<Recording>> made = (*gpu)->record(static_cast<uint32_t>(streams.size()));
+  if (!made)
+    return tl::unexpected(made.error());
+  recording = std::move(*made);
+  pinnedInputs.clear(), pinnedOutputs.clear(), pinnedSlots.clear();
+  pinnedBytes = 0;
+  auto allocate = [&](const std::vector<sluice_tensor_desc> &ports, std::vector<char *> &buffers) -> Status {
+    for (const sluice_tensor_desc &port : ports) {
+      Result<char *> memory = recording->allocateHost(std::max<int64_t>(port.bytes, 1));
+      if (!memory)
+        return tl::unexpected(memory.error());
+      buffers.push_back(*memory);
+    }
+    return {};
+  };
+  Status status = allocate(tables.inputs, pinnedInputs);
+  if (status)
+    status = allocate(tables.outputs, pinnedOutputs);
+  for (Arena *arena : {arenas[0].get(), state.get()})
+    if (status && arena->bytes() > 0)
+      status = recording->pin(arena->base(), arena->bytes());
+  if (!status)
+    return status;
+  stepState.clear();
+  allocator.giveBack();
+  issued = 0, bytesIn = bytesOut = 0;
+  inputs = reinterpret_cast<const void *const *>(pinnedInputs.data());
+  outputs = reinterpret_cast<void *const *>(pinnedOutputs.data());
+  isRecording = true;
+  int32_t result = tables.source->step(&api, &context);
+  isRecording = false;
+  if (stepState.failed.load(std::memory_order_acquire))
+    return failure(stepState.message());
+  return result == 0 ? recording->finish() : failure("model's step failed with code ", result);
+}
+
+Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutputs) {
+  startNs = nowNs();
+  for (size_t i = 0; i < pinnedInputs.size(); ++i)
+    if (tables.inputs[i].bytes > 0)
+      std::memcpy(pinnedInputs[i], stepInputs[i], static_cast<size_t>(tables.inputs[i].bytes));
+  Status status = recording->run();
+  for (size_t i = 0; i < pinnedOutputs.size() && status; ++i)
+    if (tables.outputs[i].bytes > 0)
+      std::memcpy(stepOutputs[i], pinnedOutputs[i], static_cast<size_t>(tables.outputs[i].bytes));
+  stepNs = nowNs() - startNs;
+  if (status)
+    return status;
+  // Command by command, the next failure names its operator.
+  recording.reset();
+  whyNotRecorded = status.error();
+  return failure("a step that runs as one failed: ", status.error(),
+                 ", run it again: command by command, the operator is named");
+}
+
+/// The mapped file itself cannot be pinned.
+Result<char *> Executor::pinnedParameters(const sluice_slot &slot, char *address) {
+  char *&copy = pinnedSlots[{slot.offset, slot.bytes}];
+  if (copy || slot.bytes == 0)
+    return copy;
+  const int64_t most = int64_t(sysconf(_SC_PHYS_PAGES)) / 4 * sysconf(_SC_PAGESIZE);
+  pinnedBytes += slot.bytes;
+  if (pinnedBytes > most)
+    return failure("what a step reads of the parameters takes more than a quarter of the host's memory");
+  Result<char *> memory = recording->allocateHost(slot.bytes);
+  if (!memory)
+    return memory;
+  std::memcpy(*memory, address, static_cast<size_t>(slot.bytes));
+  return copy = *memory;
+}
+
+std::string Executor::notes() const {
+  std::string lines;
+  auto add = [&](const std::string &line) { lines += line.empty() ? "" : line + "\n"; };
+  for (const std::unique_ptr<Device> &device : devices)
+    add(device->notes());
+  if (!whyNotRecorded.empty())
+    add("steps run command by command: " + whyNotRecorded);
+  return lines;
 }
 
 Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what) {
@@ -310,6 +415,18 @@ Command Executor::newCommand(uint32_t number, uint32_t stream) const {
 void Executor::issue(const Command &command, const uint32_t *waits, uint32_t numWaits) {
   const CommandNames names{tables.source->op_names, tables.source->tensor_names};
   Device &device = *devices[tables.streams[command.stream].device];
+  if (isRecording) {
+    const bool isLaunch = command.op != UINT32_MAX;
+    const std::string what = (isLaunch ? "operator '" + std::string(tables.opName(command.op))
+                                       : "copy of tensor '" + std::string(tables.tensorName(command.tensor))) +
+                             "'";
+    if (tables.devices[tables.streams[command.stream].device].kind != SLUICE_DEVICE_CUDA)
+      stepState.fail(command.number, what + " runs on the host");
+    else if (Status added = recording->add(command, waits, numWaits); !added)
+      stepState.fail(command.number, what + ": " + added.error());
+    ++issued;
+    return;
+  }
   if (runsInline) {
     Command now = command;
     runCommand(now, device, stepState, names);
@@ -387,6 +504,10 @@ int32_t Executor::copy(uint32_t number, uint32_t stream, uint32_t link, const sl
     Result<char *> from = resolve(*source), to = resolve(*destination);
     if (!from || !to)
       return named(from ? to.error() : from.error());
+    if (isRecording && source->segment == SLUICE_SEGMENT_PARAMETER)
+      from = pinnedParameters(*source, *from);
+    if (!from)
+      return named(from.error());
     if (destination->segment == SLUICE_SEGMENT_INPUT || destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
     const sluice_device_desc &device = tables.devices[tables.streams[stream].device];

@@ -6,7 +6,8 @@
 // The model's init and step call in here for every command. A command's slots
 // are checked against the arenas and turned into addresses at once; then it goes
 // to its stream. A model with one CPU and nothing else needs no queues: issue
-// order respects every wait, so its commands run where they are issued.
+// order respects every wait, so its commands run where they are issued. A step of
+// one GPU alone is recorded when it runs again, and then runs as one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_H
@@ -17,7 +18,9 @@
 #include "Stream.h"
 #include "sluice/Runtime/sluice.h"
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace sluice::runtime {
@@ -72,12 +75,17 @@ public:
   Status slowDevice(uint32_t index, double factor);
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
+  /// What did not go as fast as it might, and why: lines. Between steps.
+  std::string notes() const;
   const sluice_model *model() const { return tables.source; }
 
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
+  Status recordStep();
+  Status replayStep(const void *const *stepInputs, void *const *stepOutputs);
+  Result<char *> pinnedParameters(const sluice_slot &slot, char *address);
   void collectTrace();
   void keepTime(const Command &command);
   /// What all ranks' models must have in common.
@@ -117,6 +125,15 @@ private:
   std::vector<void *> inlineArgs;
   int64_t startNs = 0;
   std::vector<sluice_command_time> times;
+
+  // Of steps that run as one; after the devices.
+  std::unique_ptr<Recording> recording;
+  bool isRecording = false;
+  std::vector<char *> pinnedInputs, pinnedOutputs;
+  std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
+  int64_t pinnedBytes = 0;                                   ///< Of them.
+  int64_t numSteps = 0;                                      ///< That went well.
+  std::string whyNotRecorded;
 
   int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;
   std::vector<int64_t> peaks; ///< Per memory.

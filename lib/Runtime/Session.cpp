@@ -150,5 +150,11 @@ const sluice_command_time *sluice_trace(const sluice_session *session, size_t *c
   return times.data();
 }
 
+const char *sluice_notes(const sluice_session *session) {
+  thread_local std::string notes;
+  notes = session->executor->notes();
+  return notes.c_str();
+}
+
 const char *sluice_last_error(void) { return lastError.c_str(); }
 }

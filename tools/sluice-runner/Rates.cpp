@@ -10,11 +10,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "lib/Runtime/CudaBlas.h"
+#include "lib/Runtime/SharedLibrary.h"
 #include "sluice/Support/Json.h"
 #include "tools/sluice/Card.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -22,7 +23,7 @@
 
 namespace sluice::runner {
 
-using driver::Card, runtime::CuPointer, runtime::CuResult;
+using driver::Card, runtime::CuPointer, runtime::CuResult, runtime::CudaBlas, runtime::SharedLibrary;
 
 namespace {
 
@@ -30,26 +31,6 @@ struct Options {
   int64_t megabytes = 1024, matmul = 4096;
   std::vector<int> conv = {32, 128, 56, 128, 3};
   int repeat = 10;
-};
-
-/// A library of NVIDIA's, by the first of its names that is there.
-class Library {
-public:
-  explicit Library(std::initializer_list<const char *> names) {
-    for (const char *name : names)
-      if (!handle)
-        handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  explicit operator bool() const { return handle && !missing; }
-  template <typename Function>
-  void find(Function &function, const char *name) {
-    function = handle ? reinterpret_cast<Function>(dlsym(handle, name)) : nullptr;
-    missing = missing || !function;
-  }
-
-private:
-  void *handle = nullptr; ///< Stays open: such libraries do not close cleanly.
-  bool missing = false;
 };
 
 Status measureCopies(Card &card, const Options &options, Json &json) {
@@ -77,24 +58,20 @@ Status measureCopies(Card &card, const Options &options, Json &json) {
 
 /// Square products: f32 exact and by tf32, f16 and bf16 with f32 sums.
 Status measureMatmul(Card &card, const Options &options, Json &json) {
-  using Handle = struct HandleTag *;
-  int (*create)(Handle *) = nullptr;
-  int (*gemm)(Handle, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
-              const void *, void *, int, int, int, int) = nullptr;
-  Library library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
-  library.find(create, "cublasCreate_v2");
-  library.find(gemm, "cublasGemmEx");
-  Handle handle = nullptr;
-  if (!library || create(&handle) != 0) {
+  runtime::Result<const CudaBlas *> found = runtime::cudaBlas();
+  CudaBlas::Handle handle = nullptr;
+  if (!found || (*found)->create(&handle) != 0) {
     json["matmul"] = "no cuBLAS";
     return {};
   }
-  constexpr int kF32 = 0, kF16 = 2, kBF16 = 14; // cudaDataType_t
-  constexpr int kExact = 68, kFastTf32 = 77;    // cublasComputeType_t
+  const CudaBlas &blas = **found;
   constexpr struct {
     const char *name;
     int type, compute;
-  } kKinds[] = {{"f32", kF32, kExact}, {"tf32", kF32, kFastTf32}, {"f16", kF16, kExact}, {"bf16", kBF16, kExact}};
+  } kKinds[] = {{"f32", CudaBlas::kF32, CudaBlas::kExact},
+                {"tf32", CudaBlas::kF32, CudaBlas::kFastTF32},
+                {"f16", CudaBlas::kF16, CudaBlas::kExact},
+                {"bf16", CudaBlas::kBF16, CudaBlas::kExact}};
   const auto n = static_cast<int>(options.matmul);
   const size_t bytes = sizeof(float) * static_cast<size_t>(n) * static_cast<size_t>(n);
   Expected<CuPointer> a = card.allocate(bytes), b = card.allocate(bytes), c = card.allocate(bytes);
@@ -104,8 +81,9 @@ Status measureMatmul(Card &card, const Options &options, Json &json) {
   const float one = 1, zero = 0;
   for (const auto &kind : kKinds) {
     Expected<double> took = card.seconds(options.repeat, [&] {
-      return gemm(handle, 0, 0, n, n, n, &one, reinterpret_cast<void *>(*a), kind.type, n, reinterpret_cast<void *>(*b),
-                  kind.type, n, &zero, reinterpret_cast<void *>(*c), kind.type, n, kind.compute, -1);
+      return blas.multiply(handle, CudaBlas::kAsIs, CudaBlas::kAsIs, n, n, n, &one, reinterpret_cast<void *>(*a),
+                           kind.type, n, 0, reinterpret_cast<void *>(*b), kind.type, n, 0, &zero,
+                           reinterpret_cast<void *>(*c), kind.type, n, 0, 1, kind.compute, -1);
     });
     if (!took)
       return propagate(took);
@@ -127,7 +105,7 @@ Status measureConv(Card &card, const Options &options, Json &json) {
   int (*setTensor)(void *, int, int, int, int, int, int), (*setFilter)(void *, int, int, int, int, int, int);
   int (*setConv)(void *, int, int, int, int, int, int, int, int), (*setMath)(void *, int);
   int (*find)(Handle, void *, void *, void *, void *, int, int *, Performance *);
-  Library library({"libcudnn.so.9", "libcudnn.so.8"});
+  SharedLibrary library({"libcudnn.so.9", "libcudnn.so.8"});
   library.find(create, "cudnnCreate");
   library.find(createTensor, "cudnnCreateTensorDescriptor");
   library.find(createFilter, "cudnnCreateFilterDescriptor");
@@ -138,7 +116,7 @@ Status measureConv(Card &card, const Options &options, Json &json) {
   library.find(setMath, "cudnnSetConvolutionMathType");
   library.find(find, "cudnnFindConvolutionForwardAlgorithm");
   Handle handle = nullptr;
-  if (!library || create(&handle) != 0) {
+  if (!library.problem().empty() || create(&handle) != 0) {
     json["conv"] = "no cuDNN";
     return {};
   }

@@ -177,6 +177,7 @@ Status run(const Options &options) {
   json["bytesOut"] = stats.bytes_out;
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][model.memories[m].name] = model.memories[m].arena_bytes;
+  json["notes"] = session->notes();
   // `model` ends with its session.
   if (!options.trace.empty() || options.repeat > 0) {
     // Apart, since keeping times takes some.

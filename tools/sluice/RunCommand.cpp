@@ -306,6 +306,7 @@ struct Outcome {
   std::vector<Accuracy> accuracy;
   sluice_stats stats;
   std::vector<RunSession::RankTraffic> traffic;
+  std::vector<std::string> notes;
 
   int64_t medianNs() const { return repeatNs[repeatNs.size() / 2]; }
 };
@@ -364,6 +365,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
+  for (const std::string &note : outcome.notes)
+    printLine("note", note);
   if (!outcome.checked.empty() && outcome.pruned.empty())
     std::cout << (outcome.passes ? "PASS" : "FAIL") << '\n';
 }
@@ -404,6 +407,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
                              {"plannedBytesSent", rank.plannedBytesSent},
                              {"parameterBytes", rank.parameterBytes}});
   json["fixedInputs"] = outcome.fixed;
+  if (!outcome.notes.empty())
+    json["notes"] = outcome.notes;
   for (const Series &one : outcome.series)
     json["series"][one.name] = one.values;
   if (outcome.checked.empty())
@@ -582,6 +587,7 @@ Status runRun(const Options &options) {
   std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
   outcome.stats = session.stats();
   outcome.traffic = session.traffic();
+  outcome.notes = session.notes();
   // One process speaks for all.
   if (!session.isFirst())
     return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");

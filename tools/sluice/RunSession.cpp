@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdlib.h>
 #include <thread>
 
@@ -298,6 +299,17 @@ std::vector<RunSession::RankTraffic> RunSession::traffic() const {
       list.push_back({member->rank, stats.bytes_sent, model().planned_bytes_sent[member->rank], stats.parameter_bytes});
     }
   return list;
+}
+
+std::vector<std::string> RunSession::notes() const {
+  std::vector<std::string> lines;
+  for (const Session &session : sessions) {
+    std::istringstream text(sluice_notes(session.get()));
+    for (std::string line; std::getline(text, line);)
+      if (std::find(lines.begin(), lines.end(), line) == lines.end())
+        lines.push_back(line);
+  }
+  return lines;
 }
 
 int64_t tookNs(const sluice_command_time &time) {

@@ -65,6 +65,8 @@ public:
   };
   /// Of the ranks in this process; none of a model that runs alone.
   std::vector<RankTraffic> traffic() const;
+  /// What did not go as fast as it might have, and why: each line once.
+  std::vector<std::string> notes() const;
   /// The last step's commands, in issue order.
   std::vector<sluice_command_time> commandTimes() const;
   /// They as a Chrome/Perfetto trace: a track a stream by the host's clock, and one

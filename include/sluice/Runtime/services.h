@@ -44,4 +44,27 @@ typedef struct sluice_collective {
   } axes[SLUICE_COLLECTIVE_AXES];
 } sluice_collective;
 
+/* What a library of a GPU's maker may compute in the place of a grid, from two
+ * operands: into the result, with a workspace. */
+enum sluice_library_function { SLUICE_LIBRARY_MATMUL = 0 };
+/* Nothing has been done: there is no such library here. */
+#define SLUICE_LIBRARY_ABSENT (-1)
+/* What f32 operands are rounded to; sums are f32. */
+enum sluice_precision {
+  SLUICE_PRECISION_F32 = 0,
+  SLUICE_PRECISION_TF32 = 1,
+  SLUICE_PRECISION_BF16 = 2,
+  SLUICE_PRECISION_F16 = 3
+};
+
+/* C[m, n] = A[m, k] B[k, n] of each batch, all dense and row-major. */
+typedef struct sluice_product {
+  int64_t element_type; /* of all three: float, float16 or bfloat16 */
+  int64_t precision;
+  int64_t batches, m, n, k;
+  int64_t transpose_lhs, transpose_rhs; /* non-zero: A is [k, m], B is [n, k] */
+  int64_t lhs_stride, rhs_stride;       /* elements from a batch's to the next; 0: one for all */
+  int64_t workspace_bytes;
+} sluice_product;
+
 #endif /* SLUICE_RUNTIME_SERVICES_H */

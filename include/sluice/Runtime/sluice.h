@@ -71,7 +71,8 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
 void sluice_close(sluice_session *session);
 const sluice_model *sluice_describe(const sluice_session *session);
 
-/* One step. inputs[i] and outputs[i] point to the bytes of the model's input
+/* One step. On one GPU alone, an untraced session's steps from the second on run as
+ * one graph of its driver's. inputs[i] and outputs[i] point to the bytes of the model's input
  * and output number i, dense, row-major, in host memory. After a failure the
  * outputs and the model's states hold no promise; the session can run again.
  * Elements of tensors of strings are sluice_string: an output's text is the
@@ -110,6 +111,10 @@ typedef struct sluice_command_time {
 } sluice_command_time;
 /* The last step's commands, in issue order; *count is set to how many. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
+
+/* What did not go as fast as it might have, and why, a line each; empty: nothing.
+ * Until the thread's next call. Between steps only. */
+const char *sluice_notes(const sluice_session *session);
 
 const char *sluice_last_error(void);
 

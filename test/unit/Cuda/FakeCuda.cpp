@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,15 +28,32 @@
 namespace {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidPtx = 218, kNotFound = 500, kIllegalAddress = 700;
-constexpr int kLaunchFailed = 719;
+constexpr int kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureUnjoined = 904;
 /// Makes of a host address one that nothing is mapped at.
 constexpr unsigned long long kDeviceBit = 1ull << 62;
 
+/// What was captured, in that order; each behind those that it follows.
+struct Graph {
+  struct Node {
+    std::string what;
+    std::function<void()> work;
+    std::set<size_t> behind;
+  };
+  std::vector<Node> nodes;
+};
+struct Capture {
+  Graph graph;
+  std::set<size_t> unjoined; ///< Nodes that nothing is behind yet.
+};
 struct Stream {
   int number;
   std::deque<std::function<void()>> work;
+  std::shared_ptr<Capture> capture = {}; ///< Null: it works.
+  std::set<size_t> last = {};            ///< What the next captured node is behind.
 };
 struct Event {
+  std::shared_ptr<Capture> capture = {};
+  std::set<size_t> captured = {};
   Stream *stream = nullptr;
   bool isPast = true;
   std::chrono::steady_clock::time_point passed;
@@ -54,7 +72,7 @@ struct Fake {
   long bytesLeft = 1l << 33;
   std::string failing;
   int failFrom = 0, failResult = 0;
-  bool isSticky = false, isLost = false;
+  bool isSticky = false, isLost = false, isOnce = false;
   /// With a tick, events tell a clock that each command moves by so much.
   std::chrono::nanoseconds tick{0};
   std::chrono::steady_clock::time_point clock;
@@ -62,6 +80,9 @@ struct Fake {
   int held = 0, numStreams = 0;
   Stream defaultStream{0, {}};
   std::map<unsigned long long, size_t> allocations;
+  std::map<const char *, size_t> pinned; ///< Of the host.
+  std::set<Stream *> streams;
+  int numCapturing = 0;
   std::deque<Function> functions;
   sluice::runtime::ThreadPool pool{2};
 };
@@ -82,6 +103,8 @@ int fails(const char *function) {
     return 0;
   f.isLost = f.isSticky;
   f.failFrom = 0;
+  if (f.isOnce)
+    f.failing.clear();
   return f.failResult;
 }
 
@@ -107,8 +130,35 @@ void drain(Stream &stream) {
   }
 }
 
+/// As drivers do: what would disturb a capture fails, and what is captured is not done.
+int failsInCapture() { return fake().numCapturing > 0 ? kCaptureUnsupported : 0; }
+
+bool isPinned(const void *address, size_t bytes) {
+  const auto *first = static_cast<const char *>(address);
+  auto after = fake().pinned.upper_bound(first);
+  if (after == fake().pinned.begin())
+    return false;
+  auto [base, size] = *std::prev(after);
+  return first + bytes <= base + size;
+}
+
+/// Copies of pageable memory are not to be captured: when they read it is open.
+int checkHost(void *stream, const void *address, size_t bytes) {
+  return streamOf(stream).capture && !isPinned(address, bytes) ? kCaptureUnsupported : 0;
+}
+
 int enqueue(void *stream, const std::string &what, std::function<void()> work) {
   Stream &on = streamOf(stream);
+  if (on.capture) {
+    Capture &capture = *on.capture;
+    const size_t number = capture.graph.nodes.size();
+    for (size_t before : on.last)
+      capture.unjoined.erase(before);
+    capture.graph.nodes.push_back({what, std::move(work), on.last});
+    capture.unjoined.insert(number);
+    on.last = {number};
+    return 0;
+  }
   on.work.push_back([=, &on] {
     work();
     fake().clock += fake().tick;
@@ -164,6 +214,17 @@ std::string loadPtx(const void *image, const std::string &text, Module &module) 
 
 } // namespace
 
+int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()> work) {
+  Lock lock(fake().mutex);
+  return enqueue(stream, what, std::move(work));
+}
+/// Null where that many bytes are not all within one allocation.
+void *fakeCudaHost(const void *pointer, size_t bytes) {
+  Lock lock(fake().mutex);
+  auto address = reinterpret_cast<unsigned long long>(pointer);
+  return isDevice(address, bytes) ? host(address) : nullptr;
+}
+
 #define FAKE_BEGIN(name)                                                                                               \
   Lock lock(fake().mutex);                                                                                             \
   if (int result = fails(name))                                                                                        \
@@ -184,6 +245,11 @@ void fakeCudaFail(const char *function, int from, int result, int sticky) {
   Lock lock(fake().mutex);
   Fake &f = fake();
   f.failing = function, f.failFrom = from, f.failResult = result, f.isSticky = sticky != 0;
+  f.isOnce = false;
+}
+void fakeCudaFailOnce(const char *function, int from, int result) {
+  fakeCudaFail(function, from, result, 0);
+  fake().isOnce = true;
 }
 void fakeCudaSet(const char *words) {
   static const std::regex word("(architecture|memory)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(\\d+)");
@@ -270,6 +336,8 @@ int cuCtxSetCurrent(void *context) {
 }
 int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
   FAKE_BEGIN("cuMemAlloc_v2");
+  if (int result = failsInCapture())
+    return result;
   if (bytes > static_cast<size_t>(fake().bytesLeft))
     return kOutOfMemory;
   fake().bytesLeft -= static_cast<long>(bytes);
@@ -296,12 +364,26 @@ int cuMemsetD8Async(unsigned long long pointer, unsigned char value, size_t byte
 int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   FAKE_BEGIN("cuMemHostAlloc");
   *pointer = std::malloc(bytes);
+  fake().pinned[static_cast<char *>(*pointer)] = bytes;
   ++fake().held;
   return 0;
 }
 int cuMemFreeHost(void *pointer) {
   Lock lock(fake().mutex);
+  fake().pinned.erase(static_cast<char *>(pointer));
   std::free(pointer);
+  --fake().held;
+  return 0;
+}
+int cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned) {
+  FAKE_BEGIN("cuMemHostRegister_v2");
+  fake().pinned[static_cast<char *>(pointer)] = bytes;
+  ++fake().held;
+  return 0;
+}
+int cuMemHostUnregister(void *pointer) {
+  Lock lock(fake().mutex);
+  fake().pinned.erase(static_cast<char *>(pointer));
   --fake().held;
   return 0;
 }
@@ -309,12 +391,16 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, 
   FAKE_BEGIN("cuMemcpyHtoDAsync_v2");
   if (!isDevice(to, bytes))
     return kInvalidValue;
+  if (int result = checkHost(stream, from, bytes))
+    return result;
   return enqueue(stream, "HtoD " + std::to_string(bytes), [=] { std::memcpy(host(to), from, bytes); });
 }
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream) {
   FAKE_BEGIN("cuMemcpyDtoHAsync_v2");
   if (!isDevice(from, bytes))
     return kInvalidValue;
+  if (int result = checkHost(stream, to, bytes))
+    return result;
   return enqueue(stream, "DtoH " + std::to_string(bytes), [=] { std::memcpy(to, host(from), bytes); });
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream) {
@@ -325,18 +411,23 @@ int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t 
 }
 int cuStreamCreate(void **stream, unsigned) {
   FAKE_BEGIN("cuStreamCreate");
-  *stream = new Stream{++fake().numStreams, {}};
+  auto *made = new Stream{++fake().numStreams, {}};
+  fake().streams.insert(made);
+  *stream = made;
   ++fake().held;
   return 0;
 }
 int cuStreamDestroy_v2(void *stream) {
   Lock lock(fake().mutex);
+  fake().streams.erase(static_cast<Stream *>(stream));
   delete static_cast<Stream *>(stream);
   --fake().held;
   return 0;
 }
 int cuStreamSynchronize(void *stream) {
   FAKE_BEGIN("cuStreamSynchronize");
+  if (int result = failsInCapture())
+    return result;
   drain(streamOf(stream));
   return fake().isLost ? fake().failResult : 0;
 }
@@ -355,6 +446,11 @@ int cuEventDestroy_v2(void *event) {
 int cuEventRecord(void *event, void *stream) {
   FAKE_BEGIN("cuEventRecord");
   auto *recorded = static_cast<Event *>(event);
+  recorded->capture = streamOf(stream).capture;
+  if (recorded->capture) {
+    recorded->captured = streamOf(stream).last;
+    return 0;
+  }
   recorded->stream = &streamOf(stream), recorded->isPast = false;
   recorded->stream->work.push_back([recorded] {
     recorded->isPast = true;
@@ -364,6 +460,8 @@ int cuEventRecord(void *event, void *stream) {
 }
 int cuEventSynchronize(void *event) {
   FAKE_BEGIN("cuEventSynchronize");
+  if (int result = failsInCapture())
+    return result;
   auto *awaited = static_cast<Event *>(event);
   while (!awaited->isPast) {
     awaited->stream->work.front()();
@@ -379,8 +477,82 @@ int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
   *milliseconds = std::chrono::duration<float, std::milli>(last->passed - first->passed).count();
   return 0;
 }
+/// Only of captured events: nothing else is asked of it.
+int cuStreamWaitEvent(void *stream, void *event, unsigned) {
+  FAKE_BEGIN("cuStreamWaitEvent");
+  const auto *awaited = static_cast<Event *>(event);
+  Stream &on = streamOf(stream);
+  if (!awaited->capture || (on.capture && on.capture != awaited->capture))
+    return kInvalidValue;
+  on.capture = awaited->capture;
+  on.last.insert(awaited->captured.begin(), awaited->captured.end());
+  return 0;
+}
+int cuStreamBeginCapture_v2(void *stream, int) {
+  FAKE_BEGIN("cuStreamBeginCapture_v2");
+  Stream &on = streamOf(stream);
+  if (on.capture || !stream)
+    return kCaptureUnsupported;
+  on.capture = std::make_shared<Capture>();
+  ++fake().numCapturing;
+  return 0;
+}
+int cuStreamEndCapture(void *stream, void **graph) {
+  Lock lock(fake().mutex);
+  Stream &on = streamOf(stream);
+  *graph = nullptr;
+  if (!on.capture)
+    return kCaptureUnsupported;
+  std::shared_ptr<Capture> capture = on.capture;
+  for (Stream *each : fake().streams)
+    if (each->capture == capture)
+      each->capture.reset(), each->last = each == &on ? each->last : std::set<size_t>();
+  --fake().numCapturing;
+  std::set<size_t> joined = std::move(on.last);
+  on.last.clear();
+  if (int result = fails("cuStreamEndCapture"))
+    return result;
+  if (!std::includes(joined.begin(), joined.end(), capture->unjoined.begin(), capture->unjoined.end()))
+    return kCaptureUnjoined;
+  ++fake().held;
+  *graph = new Graph(capture->graph);
+  return 0;
+}
+int cuGraphInstantiateWithFlags(void **runnable, void *graph, unsigned long long) {
+  FAKE_BEGIN("cuGraphInstantiateWithFlags");
+  ++fake().held;
+  *runnable = new Graph(*static_cast<Graph *>(graph));
+  return 0;
+}
+int cuGraphDestroy(void *graph) {
+  Lock lock(fake().mutex);
+  delete static_cast<Graph *>(graph);
+  --fake().held;
+  return 0;
+}
+int cuGraphExecDestroy(void *runnable) { return cuGraphDestroy(runnable); }
+int cuGraphLaunch(void *runnable, void *stream) {
+  FAKE_BEGIN("cuGraphLaunch");
+  const Graph graph = *static_cast<Graph *>(runnable);
+  return enqueue(stream, "graph of " + std::to_string(graph.nodes.size()), [graph] {
+    // Of those that may run, the last one captured: any order that the graph allows is right.
+    std::set<size_t> done;
+    while (done.size() < graph.nodes.size() && !fake().isLost)
+      for (size_t i = graph.nodes.size(); i-- > 0;) {
+        const Graph::Node &node = graph.nodes[i];
+        if (done.count(i) || !std::includes(done.begin(), done.end(), node.behind.begin(), node.behind.end()))
+          continue;
+        node.work();
+        note("node " + node.what);
+        done.insert(i);
+        break;
+      }
+  });
+}
 int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, int *options, void **values) {
   FAKE_BEGIN("cuModuleLoadDataEx");
+  if (int result = failsInCapture())
+    return result;
   std::string text = static_cast<const char *>(image);
   auto loaded = std::make_unique<Module>();
   std::string problem =

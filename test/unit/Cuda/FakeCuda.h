@@ -18,20 +18,31 @@
 #ifndef SLUICE_TEST_UNIT_CUDA_FAKECUDA_H
 #define SLUICE_TEST_UNIT_CUDA_FAKECUDA_H
 
+#include <cstddef>
+#include <functional>
+#include <string>
+
 extern "C" {
 /// As new: one GPU of architecture `architecture`, `bytes` of memory.
 void fakeCudaReset(int architecture, long bytes);
 /// From call number `from` (0: the next) of `function` on, it returns `result`;
 /// with `sticky` every call after does too, as on a GPU that is lost.
 void fakeCudaFail(const char *function, int from, int result, int sticky);
+/// Call number `from` alone does.
+void fakeCudaFailOnce(const char *function, int from, int result);
 /// As the environment does: of what no word says, a GPU of sm_80 and 8 GiB that does not fail.
 void fakeCudaSet(const char *words);
 /// Events tell a clock from now on that each command moves by so much; 0: the real one.
 void fakeCudaTick(long ns);
 /// Lines of "HtoD BYTES stream S", "launch NAME BLOCKSxTHREADS stream S", ...: each when it is done.
 const char *fakeCudaLog();
-/// Allocations, streams, events, modules and contexts that are not given back.
+/// Allocations, pinned memory, streams, events, modules, graphs and contexts that are not given back.
 int fakeCudaHeld();
 }
+
+/// For libraries on top of it: has `work` done when it is the stream's turn, or captured; where device memory really
+/// is.
+int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()> work);
+void *fakeCudaHost(const void *pointer, size_t bytes);
 
 #endif // SLUICE_TEST_UNIT_CUDA_FAKECUDA_H

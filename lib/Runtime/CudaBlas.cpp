@@ -1,0 +1,93 @@
+//===- CudaBlas.cpp - NVIDIA's products, where they are installed ---------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "CudaBlas.h"
+#include "SharedLibrary.h"
+
+namespace sluice::runtime {
+
+Result<const CudaBlas *> cudaBlas() {
+  static const Result<CudaBlas> loaded = []() -> Result<CudaBlas> {
+    CudaBlas blas{};
+    SharedLibrary library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
+    library.find(blas.create, "cublasCreate_v2");
+    library.find(blas.destroy, "cublasDestroy_v2");
+    library.find(blas.setStream, "cublasSetStream_v2");
+    library.find(blas.setWorkspace, "cublasSetWorkspace_v2");
+    library.find(blas.multiply, "cublasGemmStridedBatchedEx");
+    if (std::string problem = library.problem(); !problem.empty())
+      return failure("no cuBLAS: ", problem);
+    return blas;
+  }();
+  if (!loaded)
+    return tl::unexpected(loaded.error());
+  return &*loaded;
+}
+
+CudaProducts::~CudaProducts() {
+  if (handle)
+    (*cudaBlas())->destroy(handle);
+}
+
+std::string CudaProducts::problem() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return why;
+}
+
+int32_t CudaProducts::multiply(const sluice_product &what, CuStream stream, void *const *args) {
+  // cublasStatus_t of what may not work elsewhere either: NOT_INITIALIZED,
+  // ALLOC_FAILED, INVALID_VALUE, ARCH_MISMATCH, NOT_SUPPORTED.
+  constexpr int kRefusals[] = {1, 3, 7, 8, 15};
+  std::lock_guard<std::mutex> lock(mutex);
+  auto absent = [&](std::string reason) {
+    if (why.empty())
+      why = std::move(reason);
+    return SLUICE_LIBRARY_ABSENT;
+  };
+  auto finish = [&](int status, const char *doing) -> int32_t {
+    for (int refusal : kRefusals)
+      if (status == refusal)
+        return absent("cuBLAS fails with status " + std::to_string(status) + ", while " + doing);
+    return status;
+  };
+  Result<const CudaBlas *> found = cudaBlas();
+  if (!found)
+    return absent(found.error());
+  const CudaBlas &blas = **found;
+  if (!handle)
+    if (int status = blas.create(&handle)) {
+      handle = nullptr;
+      return absent("cuBLAS fails with status " + std::to_string(status) + ", while starting");
+    }
+  // Another stream brings its own workspace back.
+  if (int status = blas.setStream(handle, stream))
+    return finish(status, "taking a stream");
+  if (int status = blas.setWorkspace(handle, args[3], static_cast<size_t>(what.workspace_bytes)))
+    return finish(status, "taking a workspace");
+
+  constexpr int32_t kHalf = 10, kBrain = 16; // ONNX's numbers.
+  const int type = what.element_type == kHalf    ? CudaBlas::kF16
+                   : what.element_type == kBrain ? CudaBlas::kBF16
+                                                 : CudaBlas::kF32;
+  // Operands of 16 bits are multiplied exactly, as they are.
+  int compute = CudaBlas::kExact;
+  if (type == CudaBlas::kF32 && what.precision == SLUICE_PRECISION_TF32)
+    compute = CudaBlas::kFastTF32;
+  else if (type == CudaBlas::kF32 && what.precision == SLUICE_PRECISION_BF16)
+    compute = CudaBlas::kFastBF16;
+  else if (type == CudaBlas::kF32 && what.precision == SLUICE_PRECISION_F16)
+    compute = CudaBlas::kFastF16;
+  const auto m = static_cast<int>(what.m), n = static_cast<int>(what.n), k = static_cast<int>(what.k);
+  auto operation = [](int64_t transposed) { return transposed ? CudaBlas::kTransposed : CudaBlas::kAsIs; };
+  const float one = 1, zero = 0;
+  constexpr int kDefaultAlgorithm = -1;
+  // A row-major matrix is its transpose, column-major: C' = B' A'.
+  return finish(blas.multiply(handle, operation(what.transpose_rhs), operation(what.transpose_lhs), n, m, k, &one,
+                              args[1], type, what.transpose_rhs ? k : n, what.rhs_stride, args[0], type,
+                              what.transpose_lhs ? m : k, what.lhs_stride, &zero, args[2], type, n, what.m * what.n,
+                              static_cast<int>(what.batches), compute, kDefaultAlgorithm),
+                "multiplying");
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,53 @@
+//===- SharedLibrary.h - What is found at run time --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_SHAREDLIBRARY_H
+#define SLUICE_RUNTIME_SHAREDLIBRARY_H
+
+#include <dlfcn.h>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+
+namespace sluice::runtime {
+
+/// A library by the first of its names that is there. It stays open: such
+/// libraries do not close cleanly.
+class SharedLibrary {
+public:
+  explicit SharedLibrary(std::initializer_list<const char *> names) {
+    for (const char *each : names) {
+      if (handle)
+        break;
+      name = each;
+      handle = dlopen(each, RTLD_NOW | RTLD_LOCAL);
+      if (!handle && absent.empty())
+        absent = dlerror();
+    }
+  }
+  /// Null where it has none of that name.
+  template <typename Function>
+  void find(Function &function, const char *symbol) {
+    function = handle ? reinterpret_cast<std::remove_reference_t<Function>>(dlsym(handle, symbol)) : nullptr;
+    if (handle && !function && missing.empty())
+      missing = symbol;
+  }
+
+  bool isOpen() const { return handle; }
+  /// Why it is not; of the first name.
+  const std::string &error() const { return absent; }
+  /// The first function that was not found; empty: all were.
+  const std::string &missingFunction() const { return missing; }
+  std::string problem() const {
+    return !handle ? absent : missing.empty() ? "" : "'" + name + "' has no function '" + missing + "'";
+  }
+
+private:
+  void *handle = nullptr;
+  std::string name, absent, missing;
+};
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_SHAREDLIBRARY_H

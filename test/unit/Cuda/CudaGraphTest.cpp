@@ -1,0 +1,194 @@
+//===- CudaGraphTest.cpp - Steps that run as one ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "CudaModel.h"
+
+#include <array>
+
+using namespace sluice::test;
+using Catch::Contains;
+
+namespace {
+
+/// What the log got since the last call.
+std::string newLines() {
+  static size_t read = 0;
+  std::string log = fakeCudaLog();
+  std::string lines = log.substr(std::min(read, log.size()));
+  read = log.size();
+  return lines;
+}
+
+/// y = x + w + 3, where x + 1 goes to the host and comes back, and w, in the parameter
+/// file, is copied in each step, while the other streams work.
+int32_t swap(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const int64_t bytes = bytesOfStep;
+  sluice_slot a = arenaSlot(1, 0, bytes), b = arenaSlot(1, bytes, bytes), home = arenaSlot(0, 0, bytes);
+  uint32_t in = issue.copy(kIn, a, inputSlot(bytes));
+  uint32_t once = issue.launch(kCompute, addOneKernel, {a, b}, {in});
+  uint32_t out = issue.copy(kOut, home, b, {once});
+  // Over b, once that is at home.
+  uint32_t weights = issue.copy(kIn, b, slot(0, SLUICE_SEGMENT_PARAMETER, 0, bytes), {out});
+  issue.launch(kCompute, addOneKernel, {b, a}, {weights});
+  uint32_t made = issue.launch(kCompute, addOneKernel, {a, b});
+  uint32_t saved = issue.copy(kOut, outputSlot(bytes), b, {made});
+  uint32_t back = issue.copy(kIn, a, home, {made, out});
+  uint32_t twice = issue.launch(kCompute, addOneKernel, {a, b}, {back, saved});
+  issue.copy(kOut, outputSlot(bytes, 1), b, {twice});
+  return issue.failed;
+}
+
+struct SwapModel : CudaModel {
+  SwapModel() : CudaModel(256, 1, 90, swap) {
+    outputs.push_back(outputs[0]);
+    outputs[1].name = "z";
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(i) / 2;
+    model.parameter_bytes = bytesOfStep;
+  }
+  alignas(64) std::array<float, 256> weights;
+};
+
+/// Three steps, each of other inputs in other memory: y = w + 2 and z = x + 2.
+void checkSwap(sluice_session *session, const SwapModel &model) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<float> x(256, static_cast<float>(round) * 10), y(256), z(256);
+    const void *inputs[] = {x.data()};
+    void *outputs[] = {y.data(), z.data()};
+    REQUIRE(sluice_run(session, inputs, outputs) == 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      REQUIRE(y[i] == model.weights[i] + 2);
+      REQUIRE(z[i] == x[i] + 2);
+    }
+  }
+}
+
+int32_t addOnHost(const sluice_kernel_env *, void **args) {
+  for (int i = 0; i < 256; ++i)
+    static_cast<float *>(args[1])[i] = static_cast<const float *>(args[0])[i] + 1;
+  return 0;
+}
+
+/// One launch on the host, behind the GPU's.
+int32_t half(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  sluice_slot a = arenaSlot(1, 0, 1024), b = arenaSlot(1, 1024, 1024), home = arenaSlot(0, 0, 1024);
+  uint32_t in = issue.copy(kIn, a, inputSlot(1024));
+  uint32_t once = issue.launch(kCompute, addOneKernel, {a, b}, {in});
+  uint32_t out = issue.copy(kOut, home, b, {once});
+  issue.launch(streamOf(0, SLUICE_STREAM_COMPUTE), addOnHost, {home, arenaSlot(0, 1024, 1024)}, {out}, 1);
+  issue.copy(streamOf(0, SLUICE_STREAM_IN), outputSlot(1024), arenaSlot(0, 1024, 1024), {3}, UINT32_MAX);
+  return issue.failed;
+}
+
+} // namespace
+
+TEST_CASE("from its second run on a step is one launch, of the same commands in the same order", "[cuda]") {
+  CudaModel model;
+  {
+    newLines();
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    for (int round = 0; round < 4; ++round) {
+      std::vector<float> x(256, static_cast<float>(round)), y(256);
+      REQUIRE(runOnce(session.get(), x, y) == 0);
+      CHECK(y == std::vector<float>(256, static_cast<float>(round) + 2));
+      const std::string lines = newLines();
+      if (round > 0)
+        CHECK(lines == "node HtoD 1024\nnode launch add_one 1x256\nnode launch add_one 1x256\nnode DtoH 1024\n"
+                       "graph of 4 stream 8\n");
+      CHECK(statsOf(session.get()).bytes_in == 1024);
+      CHECK(statsOf(session.get()).bytes_out == 1024);
+    }
+    CHECK(sluice_notes(session.get()) == std::string());
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
+TEST_CASE("commands of several streams are ordered by what they wait for, and host memory is pinned", "[cuda]") {
+  SwapModel model;
+  {
+    newLines();
+    SessionPtr session = model.open(model.weights.data());
+    REQUIRE(session);
+    checkSwap(session.get(), model);
+    CHECK(sluice_notes(session.get()) == std::string());
+    CHECK_THAT(newLines(), Contains("graph of 10 stream "));
+    CHECK(statsOf(session.get()).bytes_in == 3 * 1024);
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
+TEST_CASE("what cannot be recorded runs command by command, and says why", "[cuda]") {
+  struct Case {
+    const char *function;
+    int from;
+  };
+  for (const Case &failing : {Case{"cuStreamBeginCapture_v2", 0},
+                              {"cuStreamEndCapture", 0},
+                              {"cuGraphInstantiateWithFlags", 0},
+                              {"cuMemHostRegister_v2", 0},
+                              {"cuMemHostAlloc", 2},
+                              {"cuStreamWaitEvent", 0},
+                              {"cuStreamWaitEvent", 5},
+                              {"cuLaunchKernel", 1},
+                              {"cuEventCreate", 3},
+                              {"cuEventRecord", 2},
+                              {"cuMemcpyHtoDAsync_v2", 1},
+                              {"cuStreamCreate", 1}}) {
+    INFO(failing.function << " " << failing.from);
+    SwapModel model;
+    {
+      SessionPtr session = model.open(model.weights.data());
+      REQUIRE(session);
+      std::vector<float> x(256), y(256), z(256);
+      const void *inputs[] = {x.data()};
+      void *outputs[] = {y.data(), z.data()};
+      REQUIRE(sluice_run(session.get(), inputs, outputs) == 0);
+      // Fails once: what is done instead may ask it too.
+      fakeCudaFailOnce(failing.function, failing.from, 801);
+      checkSwap(session.get(), model);
+      CHECK_THAT(sluice_notes(session.get()), Contains("steps run command by command: ") && Contains("CUDA error 801"));
+    }
+    CHECK(fakeCudaHeld() == 0);
+  }
+
+  CudaModel mixed(256, 1, 90, half);
+  SessionPtr session = mixed.open();
+  REQUIRE(session);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<float> x(256, 5), y(256);
+    REQUIRE(runOnce(session.get(), x, y) == 0);
+    CHECK(y == std::vector<float>(256, 7));
+  }
+  CHECK(sluice_notes(session.get()) ==
+        std::string("steps run command by command: operator 'second' runs on the host\n"));
+}
+
+TEST_CASE("traced steps are not recorded: their events time each command", "[cuda]") {
+  CudaModel model;
+  SessionPtr session = model.open(nullptr, /*trace=*/true);
+  REQUIRE(session);
+  newLines();
+  for (int round = 0; round < 3; ++round)
+    REQUIRE(errorOf(session.get()) == "");
+  CHECK_THAT(newLines(), !Contains("graph"));
+}
+
+TEST_CASE("a graph that fails is given up, and commands alone name the operator", "[cuda]") {
+  CudaModel model;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  REQUIRE(errorOf(session.get()) == "");
+  REQUIRE(errorOf(session.get()) == "");
+  fakeCudaFailOnce("cuGraphLaunch", 0, 719);
+  CHECK_THAT(errorOf(session.get()),
+             Contains("a step that runs as one failed: device 'accel0': CUDA_ERROR_LAUNCH_FAILED (719)"));
+  newLines();
+  CHECK(errorOf(session.get()) == "");
+  CHECK_THAT(newLines(), !Contains("graph"));
+  fakeCudaFailOnce("cuLaunchKernel", 1, 719);
+  CHECK_THAT(errorOf(session.get()), Contains("operator 'second' failed: device 'accel0'"));
+}

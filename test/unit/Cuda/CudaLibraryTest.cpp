@@ -1,0 +1,153 @@
+//===- CudaLibraryTest.cpp - Products of NVIDIA's library -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "CudaModel.h"
+#include "FakeBlas.h"
+
+using namespace sluice::test;
+using Catch::Contains;
+
+namespace {
+
+constexpr int64_t kScratch = 256;
+sluice_product product;
+int64_t lhsFloats, rhsFloats, resultFloats;
+/// Where the library did nothing: what the kernel does instead.
+bool usesGrid;
+
+/// args: lhs, rhs, result, workspace.
+int32_t productKernel(const sluice_kernel_env *env, void **args) {
+  int32_t status = env->library(env->libraries, SLUICE_LIBRARY_MATMUL, args, &product, sizeof product);
+  if (status != SLUICE_LIBRARY_ABSENT)
+    return status;
+  usesGrid = true;
+  void *instead[] = {args[2], args[2]};
+  return env->launch_grid(env->grids, &addOne, instead);
+}
+
+/// The input is lhs, then rhs; the result is the whole output.
+int32_t multiply(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const int64_t bytes = bytesOfStep;
+  sluice_slot both = arenaSlot(1, 0, bytes), result = arenaSlot(1, bytes, bytes);
+  uint32_t in = issue.copy(kIn, both, inputSlot(bytes));
+  uint32_t made = issue.launch(kCompute, productKernel,
+                               {arenaSlot(1, 0, 4 * lhsFloats), arenaSlot(1, 4 * lhsFloats, 4 * rhsFloats), result,
+                                arenaSlot(1, 2 * bytes, kScratch)},
+                               {in});
+  issue.copy(kOut, outputSlot(bytes), result, {made});
+  return issue.failed;
+}
+
+struct ProductModel : CudaModel {
+  explicit ProductModel(const sluice_product &what) : CudaModel(256, 1, 90, multiply) {
+    fakeBlasFail("", 0);
+    product = what;
+    product.workspace_bytes = kScratch;
+    memories[1].arena_bytes = 2 * bytesOfStep + kScratch;
+    memories[1].capacity_bytes = memories[1].arena_bytes;
+    lhsFloats = (what.lhs_stride ? what.batches : 1) * what.m * what.k;
+    rhsFloats = (what.rhs_stride ? what.batches : 1) * what.k * what.n;
+    resultFloats = what.batches * what.m * what.n;
+    REQUIRE(lhsFloats + rhsFloats <= 256);
+    REQUIRE(resultFloats <= 256);
+    usesGrid = false;
+  }
+};
+
+/// Small integers: sums are exact in any order.
+std::vector<float> numbers() {
+  std::vector<float> x(256);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(static_cast<int>(i * 7 % 13) - 6);
+  return x;
+}
+
+constexpr int64_t kFloat = 1;
+
+} // namespace
+
+TEST_CASE("a library's product is the row-major one, in every form", "[cuda]") {
+  const int64_t m = 5, n = 7, k = 3;
+  for (int64_t batches : {1, 3})
+    for (bool transposeLhs : {false, true})
+      for (bool transposeRhs : {false, true})
+        for (bool isShared : {false, true}) {
+          sluice_product what{kFloat, SLUICE_PRECISION_F32, batches, m, n, k, transposeLhs, transposeRhs,
+                              m * k,  isShared ? 0 : k * n, 0};
+          INFO(batches << " " << transposeLhs << " " << transposeRhs << " " << isShared);
+          ProductModel model(what);
+          {
+            SessionPtr session = model.open();
+            REQUIRE(session);
+            // The second step is recorded, the library's part too.
+            for (int round = 0; round < 3; ++round) {
+              std::vector<float> x = numbers(), y(256);
+              REQUIRE(runOnce(session.get(), x, y) == 0);
+              for (int64_t batch = 0; batch < batches; ++batch)
+                for (int64_t row = 0; row < m; ++row)
+                  for (int64_t column = 0; column < n; ++column) {
+                    float sum = 0;
+                    for (int64_t i = 0; i < k; ++i)
+                      sum += x[batch * what.lhs_stride + (transposeLhs ? i * m + row : row * k + i)] *
+                             x[lhsFloats + batch * what.rhs_stride + (transposeRhs ? column * k + i : i * n + column)];
+                    REQUIRE(y[(batch * m + row) * n + column] == sum);
+                  }
+            }
+            CHECK(sluice_notes(session.get()) == std::string());
+            CHECK_FALSE(usesGrid);
+            CHECK_THAT(std::string(fakeCudaLog()), Contains("node gemm "));
+          }
+          CHECK(fakeCudaHeld() == 0);
+          CHECK(fakeBlasHeld() == 0);
+        }
+}
+
+TEST_CASE("f32 is exact unless rounding is asked for, and 16 bits are as they are", "[cuda]") {
+  struct Case {
+    int64_t type, precision;
+    const char *line;
+  };
+  // CUDA_R_32F 0, CUDA_R_16F 2, CUDA_R_16BF 14; CUBLAS_COMPUTE_32F 68, _FAST_16F 74, _FAST_16BF 75, _FAST_TF32 77.
+  for (const Case &each : {Case{1, SLUICE_PRECISION_F32, "type 0 compute 68 workspace 256"},
+                           {1, SLUICE_PRECISION_TF32, "type 0 compute 77 workspace 256"},
+                           {1, SLUICE_PRECISION_BF16, "type 0 compute 75 workspace 256"},
+                           {1, SLUICE_PRECISION_F16, "type 0 compute 74 workspace 256"},
+                           {10, SLUICE_PRECISION_F32, "type 2 compute 68 workspace 256"},
+                           {10, SLUICE_PRECISION_TF32, "type 2 compute 68 workspace 256"},
+                           {16, SLUICE_PRECISION_F32, "type 14 compute 68 workspace 256"}}) {
+    ProductModel model({each.type, each.precision, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    REQUIRE(errorOf(session.get()) == "");
+    CHECK_THAT(std::string(fakeCudaLog()), Contains("gemm NN 8,4,4 count 1 " + std::string(each.line)));
+  }
+}
+
+TEST_CASE("a library that refuses leaves the product to the grid, and the session says so", "[cuda]") {
+  for (const char *function :
+       {"cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasGemmStridedBatchedEx"}) {
+    INFO(function);
+    ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+    fakeBlasFail(function, 3);
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    REQUIRE(errorOf(session.get()) == "");
+    CHECK(usesGrid);
+    CHECK_THAT(sluice_notes(session.get()), Contains("device 'accel0': cuBLAS fails with status 3, while ") &&
+                                                Contains("its products run as grids\n"));
+    fakeBlasFail("", 0);
+  }
+}
+
+TEST_CASE("a library that fails fails the operator", "[cuda]") {
+  ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  fakeBlasFail("cublasGemmStridedBatchedEx", 13);
+  CHECK_THAT(errorOf(session.get()),
+             Contains("operator 'first' failed: device 'accel0': cuBLAS fails with status 13, while multiplying"));
+  fakeBlasFail("", 0);
+  CHECK(errorOf(session.get()) == "");
+}
