@@ -3,7 +3,8 @@
   run_partitioned.py SLUICE MPIRUN FOLDER     MPIRUN: a command, or "none"
 
 Ranks are processes or, without MPIRUN, threads with the host's processor or an emulated accelerator each. Outputs, losses
-of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says.
+of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says. Processes also run
+with parameter files of which all is lost but their own shares.
 """
 
 import glob
@@ -90,11 +91,14 @@ def call(*arguments):
     return result.stdout
 
 
-def run(inputs, command):
-    """Outputs and states by file, and what the run says."""
+def run(inputs, *commands):
+    """Outputs and states by file, and what the run says; several commands are one run's processes."""
     out = os.path.join(FOLDER, "out")
     shutil.rmtree(out, ignore_errors=True)
-    said = json.loads(call(*command, "--format", "json", "--output-dir", out, *inputs))
+    line = []
+    for command in commands:
+        line += [*([":"] if line else []), *command, "--format", "json", "--output-dir", out, *inputs]
+    said = json.loads(call(*line))
     files = {path[len(out):]: numpy.load(path) for path in glob.glob(out + "/**/*.npy", recursive=True)}
     return files, numpy.array(said.get("series", {}).get("loss", [])), said
 
@@ -117,7 +121,28 @@ def check(name, how, alone, ranks, sends):
     planned = [rank["plannedBytesSent"] for rank in said["ranks"]]
     if sent != planned or (sends and not any(sent)):
         sys.exit(f"{name} on {how}: sent {sent} bytes, planned {planned}")
-    print(f"{name} on {how}: {len(files)} tensors and {losses.size} losses agree, {sent[0]} bytes sent")
+    print(f"{name} on {how}: {len(files)} tensors and {losses.size} losses agree within {worst:.0e}, {sent[0]} bytes sent")
+
+
+def shares(compiled, rank):
+    """A copy with this rank's pieces of the parameter file alone, and how many bytes they and the file have."""
+    copy = f"{compiled}.{rank}"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(compiled, copy)
+    with open(os.path.join(copy, "manifest.json"), encoding="utf-8") as file:
+        sections = json.load(file)["sections"]
+    own = begin = 0
+    with open(os.path.join(copy, "parameters.bin"), "r+b") as file:
+        for section in sections:
+            for piece in range(max(section["pieces"]) + 1):
+                if piece != section["pieces"][rank]:
+                    file.seek(begin)
+                    file.write(b"\xff" * section["bytes"])
+                begin += section["bytes"]
+            own += section["bytes"]
+        if file.seek(0, os.SEEK_END) != begin:
+            sys.exit(f"{compiled}: parameters end elsewhere than their sections, at {begin}")
+    return copy, own, begin
 
 
 quick = ["--search-evals", "2"]
@@ -134,7 +159,8 @@ for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", 
         alone = run(given, [SLUICE, "run", model, *quick, *steps, *options])
         if MPIRUN == "none":
             # Each computing all of it may be best: what is to be sent is then asked for.
-            for machine, solver in (("host", "best"), ("emulated:4", "data-parallel"), ("host", "model-parallel")):
+            for machine, solver in (("host", "best"), ("emulated:4", "data-parallel"), ("host", "model-parallel"),
+                                    ("emulated:4", "model-parallel")):
                 command = [SLUICE, "run", model, *quick, *steps, *options, "--devices", "4", "--machine", machine,
                            "--solver", f"tile={solver}"]
                 check(f"{name} {task}", f"'{machine}', {solver}", alone, run(given, command), solver != "best")
@@ -143,3 +169,11 @@ for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", 
         call(SLUICE, "compile", model, *quick, *options, "--devices", "4", "--solver", "tile=model-parallel", "-o", compiled)
         command = [*MPIRUN.split(), "-n", "4", SLUICE, "run", compiled, *steps]
         check(f"{name} {task}", "4 processes", alone, run(given, command), True)
+        parts = [shares(compiled, rank) for rank in range(4)]
+        commands = [["-n", "1", SLUICE, "run", copy, *steps] for copy, _, _ in parts]
+        ranks = run(given, [*MPIRUN.split(), *commands[0]], *commands[1:])
+        check(f"{name} {task}", "own shares", alone, ranks, True)
+        read = ranks[2]["ranks"][0]["parameterBytes"]
+        if read != parts[0][1] or not read < parts[0][2]:
+            sys.exit(f"{name} {task}: a rank reads {read} bytes, its share is {parts[0][1]} of {parts[0][2]}")
+        print(f"{name} {task}: a rank reads {read} bytes of {parts[0][2]}")
