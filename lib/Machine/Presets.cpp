@@ -138,14 +138,14 @@ static GpuSpec h200() {
   return {138 * kGiB, 67e12, 4.8e12, 5'000, {{}, {}, 5.5e10, 1.0e11, 8'000}, {{}, {}, 4.5e11, 9.0e11, 5'000}};
 }
 
-/// The SoyBean paper's machine (Huang et al., 2018): 8 GPUs (half a K80 each)
-/// of 12 GB on PCIe of 20 GB/s, counted as what a link carries in all.
+/// The SoyBean paper's machine (Wang, Huang and Li, 2018, section 6.1): GPUs (half a
+/// K80 each) of 12 GB on PCIe 3 x16, 20 GB/s both directions together, 10 each.
 static GpuSpec k80() {
-  return {12'000'000'000, 2.8e12, 2.4e11, 10'000, {{}, {}, 2.0e10, 2.0e10, 10'000}, {{}, {}, 2.0e10, 2.0e10, 10'000}};
+  return {12'000'000'000, 2.8e12, 2.4e11, 10'000, {{}, {}, 1.0e10, 2.0e10, 10'000}, {{}, {}, 1.0e10, 2.0e10, 10'000}};
 }
 
 std::vector<std::string> machinePresetNames() {
-  return {"host", "emulated", "emulated:N", "v100-16gb", "a100-80gb", "h200", "h200xN", "p2.8xlarge"};
+  return {"host", "emulated", "emulated:N", "v100-16gb", "a100-80gb", "h200", "h200xN", "p2.8xlarge", "p2.16xlarge"};
 }
 
 static std::string presetList() {
@@ -178,6 +178,8 @@ Expected<Machine> machinePreset(std::string_view name) {
     return gpuMachine(text, 1, h200());
   if (name == "p2.8xlarge")
     return gpuMachine(text, 8, k80());
+  if (name == "p2.16xlarge")
+    return gpuMachine(text, 16, k80());
   for (std::string_view prefix : {"emulated:", "h200x"}) {
     // "h200x.json" may be a file.
     if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != name.npos)

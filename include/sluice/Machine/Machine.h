@@ -77,7 +77,8 @@ struct Machine {
   LinkId findLink(MemoryId a, MemoryId b) const;
 };
 
-/// host, emulated, emulated:N, v100-16gb, a100-80gb, h200, h200xN, p2.8xlarge.
+/// host, emulated, emulated:N, v100-16gb, a100-80gb, h200, h200xN, p2.8xlarge,
+/// p2.16xlarge.
 /// Fails listing the presets.
 Expected<Machine> machinePreset(std::string_view name);
 std::vector<std::string> machinePresetNames();

@@ -18,7 +18,7 @@ using Catch::Contains;
 
 TEST_CASE("every preset is a valid machine and survives JSON", "[machine]") {
   for (const char *name :
-       {"host", "emulated", "emulated:3", "v100-16gb", "a100-80gb", "h200", "h200x8", "p2.8xlarge"}) {
+       {"host", "emulated", "emulated:3", "v100-16gb", "a100-80gb", "h200", "h200x8", "p2.8xlarge", "p2.16xlarge"}) {
     CAPTURE(name);
     Expected<Machine> machine = machinePreset(name);
     REQUIRE(machine);
@@ -46,8 +46,13 @@ TEST_CASE("presets have the papers' numbers", "[machine]") {
   Machine p2 = *machinePreset("p2.8xlarge");
   CHECK(p2.computeDevices().size() == 8);
   CHECK(p2.memories[1].capacityBytes == 12'000'000'000);
-  CHECK(p2.links[0].bytesPerSec == 20e9);
+  // SoyBean, section 6.1: "a maximum peer-to-peer bi-directional bandwidth of 20GB/s".
+  for (const Link &each : p2.links) {
+    CHECK(each.bytesPerSec == 10e9);
+    CHECK(each.duplexBytesPerSec == 20e9);
+  }
   CHECK(p2.findLink(MemoryId(1), MemoryId(8)).valid());
+  CHECK(machinePreset("p2.16xlarge")->computeDevices().size() == 16);
 }
 
 TEST_CASE("the emulated accelerator sits beside a host that only feeds it", "[machine]") {
