@@ -6,6 +6,7 @@
 #include "PartitionModel.h"
 
 #include "sluice/Support/Units.h"
+#include "sluice/Tiling/SplitSpread.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,7 +64,9 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
           if (!link.valid())
             return makeError(ErrorCode::Unsupported, "devices '", from.name, "' and '", to.name, "' of machine '",
                              machine.name, "' have no link, a partition needs one between any two");
-          axis.bytesPerSec = std::min(axis.bytesPerSec, machine.link(link).bytesPerSec);
+          // In a ring or a pairwise exchange every device sends and receives at once.
+          axis.bytesPerSec =
+              std::min({axis.bytesPerSec, machine.link(link).bytesPerSec, machine.link(link).duplexBytesPerSec / 2});
           axis.latencyNs = std::max(axis.latencyNs, machine.link(link).latencyNs);
         }
       result.mesh.axes.push_back(axis);
@@ -85,13 +88,7 @@ class Partitioner {
 public:
   Partitioner(const TensorProgram &program, const PartitionMachine &machine, const PartitionParams &params)
       : program(program), machine(machine), params(params), model(program, machine, params.cost),
-        memoryBytes(params.memoryBytes ? *params.memoryBytes : machine.capacityBytes) {
-    for (const ProgramTensor &tensor : program.tensors)
-      if (tensor.role == TensorRole::Input && !tensor.shape.empty()) {
-        batch = tensor.shape[0];
-        break;
-      }
-  }
+        memoryBytes(params.memoryBytes ? *params.memoryBytes : machine.capacityBytes), batch(batchOf(program)) {}
 
   Expected<PartitionSolution> run() {
     if (params.solver == "best")
@@ -115,19 +112,30 @@ private:
     PartitionSolution solution;
     solution.report = measurePartition(program, machine, tiling);
     solution.chargedCost = model.charge(tiling);
+    solution.gathering = gatheringOf(solver, tiling);
     solution.tiling = std::move(tiling);
     solution.solver = solver;
     solution.proven = proven;
     return solution;
   }
 
-  bool isWeight(TensorId id) const {
+  static bool isWeight(const TensorProgram &program, TensorId id) {
     const ProgramTensor &tensor = program.tensors[id.index()];
     return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::State || tensor.updates.valid();
   }
-  bool hasBatch(TensorId id) const {
-    const ProgramTensor &tensor = program.tensors[id.index()];
-    return !isWeight(id) && !tensor.shape.empty() && tensor.shape[0] == batch;
+  bool isWeight(TensorId id) const { return isWeight(program, id); }
+  /// Split in model parallelism.
+  bool isMatrix(TensorId id) const { return isWeight(id) && program.tensors[id.index()].shape.size() >= 2; }
+
+  /// What carries the batch, and along which dimension: the first of the first input, what operators' rules make of it,
+  /// and other inputs' first where those rules say nothing of them.
+  static SplitSpread batchOf(const TensorProgram &program) {
+    SplitSpread batch(program, [&program](TensorId id) { return isWeight(program, id); });
+    for (uint32_t t = 0; t < program.tensors.size(); ++t)
+      if (const ProgramTensor &tensor = program.tensors[t];
+          tensor.role == TensorRole::Input && !tensor.shape.empty() && !batch.isReached(TensorId(t)))
+        batch.split(TensorId(t), 0);
+    return batch;
   }
 
   PartitionModel::Filter dataParallel() const {
@@ -135,8 +143,13 @@ private:
     filter.tensor = [this](TensorId id, AxisTiling tiling) {
       if (isWeight(id))
         return tiling.isReplicated();
-      return program.tensors[id.index()].role != TensorRole::Input || !hasBatch(id) || tiling == AxisTiling::split(0);
+      const std::optional<uint32_t> dim = batch.dimOf(id);
+      return !dim || tiling == AxisTiling::split(*dim);
     };
+    filter.rules = {[this](OperatorId id, uint32_t rule) {
+      const std::vector<uint32_t> rules = batch.rulesOf(id);
+      return rules.empty() || std::find(rules.begin(), rules.end(), rule) != rules.end();
+    }};
     return filter;
   }
 
@@ -144,20 +157,53 @@ private:
     PartitionModel::Filter filter;
     filter.tensor = [this](TensorId id, AxisTiling tiling) {
       if (isWeight(id))
-        return program.tensors[id.index()].shape.size() < 2 || tiling.isSplit();
-      return !hasBatch(id) || tiling != AxisTiling::split(0);
+        return !isMatrix(id) || tiling.isSplit();
+      const std::optional<uint32_t> dim = batch.dimOf(id);
+      return !dim || tiling != AxisTiling::split(*dim);
     };
-    filter.rule = [this](OperatorId id, const TilingRule &rule) {
-      const ProgramOperator &op = program.operators[id.index()];
-      for (size_t i = 0; i < op.operands.size(); ++i)
-        if (rule.operands[i] == AxisTiling::split(0) && hasBatch(op.operands[i]))
-          return false;
-      for (size_t i = 0; i < op.results.size(); ++i)
-        if (rule.results[i] == AxisTiling::split(0) && hasBatch(op.results[i]))
-          return false;
-      return true;
+    auto keepsBatch = [this](OperatorId id, uint32_t rule) {
+      const std::vector<uint32_t> rules = batch.rulesOf(id);
+      return std::find(rules.begin(), rules.end(), rule) == rules.end();
     };
+    filter.rules = {[this, keepsBatch](OperatorId id, uint32_t rule) {
+                      return keepsBatch(id, rule) && (!readsMatrix(id) || splitsMatrix(id, rule));
+                    },
+                    keepsBatch};
     return filter;
+  }
+  bool readsMatrix(OperatorId id) const {
+    const std::vector<TensorId> &operands = program.operators[id.index()].operands;
+    return std::any_of(operands.begin(), operands.end(), [&](TensorId operand) { return isMatrix(operand); });
+  }
+  bool splitsMatrix(OperatorId id, uint32_t rule) const {
+    const ProgramOperator &op = program.operators[id.index()];
+    for (size_t slot = 0; slot < op.operands.size(); ++slot)
+      if (isMatrix(op.operands[slot]) && op.rules[rule].operands[slot].isSplit())
+        return true;
+    return false;
+  }
+
+  /// Operators that read what data parallelism (a share of the batch) or model parallelism (a part of a weight) has
+  /// split, but have no rule for it: they gather.
+  std::vector<std::string> gatheringOf(const std::string &solver, const Tiling &tiling) const {
+    std::vector<std::string> names;
+    const bool isData = solver == "data-parallel";
+    for (uint32_t i = 0; (isData || solver == "model-parallel") && i < program.operators.size(); ++i) {
+      const ProgramOperator &op = program.operators[i];
+      auto gathers = [&](size_t slot, size_t axis) {
+        const TensorId id = op.operands[slot];
+        return tiling.tensors[id.index()][axis].isSplit() &&
+               op.rules[tiling.rules[i][axis]].operands[slot].isReplicated() &&
+               (isData ? batch.dimOf(id).has_value() : isMatrix(id));
+      };
+      bool found = false;
+      for (size_t slot = 0; slot < op.operands.size(); ++slot)
+        for (size_t axis = 0; axis < machine.mesh.axes.size(); ++axis)
+          found |= gathers(slot, axis);
+      if (found)
+        names.push_back(op.name);
+    }
+    return names;
   }
 
   std::vector<uint32_t> allAxes() const {
@@ -223,7 +269,8 @@ private:
     auto instance = costs.build({0}, replicatedTiling(program, 1), {}, false, std::nullopt, kMostEntries);
     if (!instance)
       return tl::unexpected<Error>(tooLarge());
-    Tiling tiling = costs.decode(*instance, solveSpartan(instance->problem, instance->isView, params.duplicationBytes));
+    Tiling tiling = costs.decode(*instance, solveSpartan(instance->problem, instance->tilings.size(), instance->isView,
+                                                         params.duplicationBytes));
     for (auto &tensor : tiling.tensors)
       tensor.resize(machine.mesh.axes.size(), tensor[0]);
     for (auto &rules : tiling.rules)
@@ -256,19 +303,26 @@ private:
     return valueOf(a) < valueOf(b);
   }
 
-  /// One subset of axes after the other, given the rest, while that gets cheaper.
-  Expected<Tiling> descend(Tiling tiling, std::optional<int64_t> memory) {
-    std::vector<std::vector<uint32_t>> subsets;
-    for (uint32_t axis : allAxes())
-      subsets.push_back({axis});
+  /// One axis after the other, given the rest, while that gets cheaper. Nothing where an earlier descent without a
+  /// memory limit came by the same tiling, and went on from there for as long.
+  Expected<std::optional<Tiling>> descend(Tiling tiling, std::optional<int64_t> memory) {
     int64_t cost = model.charge(tiling);
     constexpr int kMostRounds = 4;
+    size_t unchanged = 0; // Axes in a row along which nothing got cheaper.
     for (int round = 0; round < kMostRounds; ++round) {
+      if (!memory) {
+        auto isSame = [&](const auto &other) {
+          return other.first <= round && other.second.rules == tiling.rules && other.second.tensors == tiling.tensors;
+        };
+        if (std::any_of(seen.begin(), seen.end(), isSame))
+          return std::nullopt;
+        seen.emplace_back(round, tiling);
+      }
       int64_t before = cost;
-      for (const std::vector<uint32_t> &axes : subsets) {
+      for (uint32_t axis : allAxes()) {
         if (params.budget.mustStop())
           return tiling;
-        auto instance = model.build(axes, tiling, {}, false, memory, kMostEntries);
+        auto instance = model.build({axis}, tiling, {}, false, memory, kMostEntries);
         if (!instance)
           return tl::unexpected<Error>(tooLarge());
         Expected<TilingSolution> solved = solve(instance->problem);
@@ -279,10 +333,12 @@ private:
           continue;
         Tiling next = model.decode(*instance, solved->choice);
         int64_t nextCost = model.charge(next);
+        unchanged = nextCost < cost ? 0 : unchanged + 1;
         if (nextCost < cost || memory) {
           tiling = std::move(next);
           cost = nextCost;
-        }
+        } else if (unchanged == machine.mesh.axes.size())
+          return tiling;
       }
       if (cost >= before)
         break;
@@ -318,10 +374,11 @@ private:
       for (size_t i = 0; i < starts; ++i) {
         if (params.budget.mustStop())
           break;
-        Expected<Tiling> tiling = descend(candidates[i].tiling, std::nullopt);
+        Expected<std::optional<Tiling>> tiling = descend(candidates[i].tiling, std::nullopt);
         if (!tiling)
           return propagate(tiling);
-        candidates.push_back(finish(std::move(*tiling), "descent", false));
+        if (*tiling)
+          candidates.push_back(finish(std::move(**tiling), "descent", false));
       }
     }
     auto pick = [&] {
@@ -332,15 +389,16 @@ private:
     constexpr int kTries = 4;
     int64_t within = memoryBytes;
     for (int i = 0; memory && i < kTries && pick()->report.peakBytes > memoryBytes; ++i) {
-      Expected<Tiling> tiling = descend(pick()->tiling, within);
+      Expected<std::optional<Tiling>> tiling = descend(pick()->tiling, within);
       if (!tiling)
         break;
-      candidates.push_back(finish(std::move(*tiling), "memory", false));
+      candidates.push_back(finish(std::move(**tiling), "memory", false));
       within = std::max<int64_t>(1, within - std::max<int64_t>(1, candidates.back().report.peakBytes - memoryBytes));
     }
     std::vector<PartitionBaseline> baselines;
     for (size_t i = 0; i + 1 < partitionSolverNames().size(); ++i) {
-      baselines.push_back({candidates[i].solver, candidates[i].chargedCost, candidates[i].report});
+      baselines.push_back(
+          {candidates[i].solver, candidates[i].chargedCost, candidates[i].report, candidates[i].gathering});
       baselines.back().report.conversions.clear();
     }
     PartitionSolution solution = std::move(*pick());
@@ -350,6 +408,7 @@ private:
                        " devices keeps within ", formatBytes(memoryBytes), " a device, the least found takes ",
                        formatBytes(solution.report.peakBytes), ", use more devices or a smaller batch");
     solution.solver = "best";
+    solution.gathering.clear(); // A baseline's.
     return solution;
   }
 
@@ -358,7 +417,8 @@ private:
   const PartitionParams &params;
   PartitionModel model;
   int64_t memoryBytes;
-  int64_t batch = -1; ///< The first extent of the first input.
+  SplitSpread batch;                        ///< What carries it.
+  std::vector<std::pair<int, Tiling>> seen; ///< Where rounds of descents began, and which.
 };
 } // namespace
 

@@ -245,31 +245,43 @@ private:
   std::vector<std::vector<uint32_t>> introduced; ///< Per step.
 };
 
+/// A node group is a tensor, which Spartan's operators make one of; an operator between two is the cheapest of its
+/// rules.
 class SpartanGreedy {
 public:
-  SpartanGreedy(const TilingProblem &problem, const std::vector<bool> &isView, int64_t duplicationBytes)
-      : problem(problem), isView(isView), edges(incidents(problem)), budget(duplicationBytes) {
+  SpartanGreedy(const TilingProblem &problem, size_t tensors, const std::vector<bool> &isView, int64_t duplicationBytes)
+      : problem(problem), tensors(tensors), edges(incidents(problem)), ofView(tensors), budget(duplicationBytes) {
     for (const TilingNode &node : problem.nodes) {
       std::vector<uint32_t> all(node.costs.size());
       std::iota(all.begin(), all.end(), 0U);
       remaining.push_back(std::move(all));
     }
+    for (size_t op = tensors; op < problem.nodes.size(); ++op)
+      if (isView[op] && edges[op].size() == 2) // The second edge is the result's.
+        ofView[edges[op][1].other] = true;
   }
 
   std::vector<uint32_t> solve() {
-    std::vector<uint32_t> order(problem.nodes.size());
+    // Adjacent groups: tensors that an operator reads or makes beside.
+    std::vector<size_t> adjacent(tensors);
+    for (uint32_t node = 0; node < tensors; ++node)
+      for (const Incident &edge : edges[node])
+        adjacent[node] += edges[edge.other].size() - 1;
+    std::vector<uint32_t> order(tensors);
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return edges[a].size() > edges[b].size(); });
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return adjacent[a] > adjacent[b]; });
     for (uint32_t node : order)
       decide(node);
     std::vector<uint32_t> choice;
-    for (const std::vector<uint32_t> &left : remaining)
-      choice.push_back(left[0]);
+    for (uint32_t node = 0; node < problem.nodes.size(); ++node)
+      choice.push_back(node < tensors ? remaining[node][0] : cheapestRule(node, kNone, 0).second);
     return choice;
   }
 
 private:
+  static constexpr uint32_t kNone = ~uint32_t(0);
+  static constexpr int kMostViews = 32; ///< Looked behind, one after the other.
+
   void decide(uint32_t node) {
     const std::vector<int64_t> &usages = problem.nodes[node].usages;
     int64_t least = *std::min_element(usages.begin(), usages.end()), bestCost = 0;
@@ -277,7 +289,7 @@ private:
     for (uint32_t strategy : remaining[node]) {
       if (usages[strategy] - least > budget)
         continue;
-      int64_t cost = findCost(node, strategy, node);
+      int64_t cost = findCost(node, strategy, kNone, 0);
       if (!best || cost < bestCost) {
         best = strategy;
         bestCost = cost;
@@ -287,26 +299,45 @@ private:
     remaining[node] = {*best};
   }
 
-  int64_t findCost(uint32_t node, uint32_t strategy, uint32_t from) const {
-    int64_t sum = problem.nodes[node].costs[strategy];
-    for (const Incident &edge : edges[node]) {
-      if (edge.other == from)
+  static uint32_t cheapest(const Incident &edge, uint32_t rule, const std::vector<uint32_t> &strategies) {
+    return *std::min_element(strategies.begin(), strategies.end(),
+                             [&](uint32_t a, uint32_t b) { return edge.cost(rule, a) < edge.cost(rule, b); });
+  }
+  /// Of an operator one of whose tensors is given, the others any they may still be.
+  std::pair<int64_t, uint32_t> cheapestRule(uint32_t op, uint32_t tensor, uint32_t strategy) const {
+    std::pair<int64_t, uint32_t> best{std::numeric_limits<int64_t>::max(), 0};
+    for (uint32_t rule = 0; rule < problem.nodes[op].costs.size(); ++rule) {
+      int64_t sum = problem.nodes[op].costs[rule];
+      for (const Incident &edge : edges[op])
+        sum = saturatingAdd(
+            sum, edge.cost(rule, edge.other == tensor ? strategy : cheapest(edge, rule, remaining[edge.other])));
+      if (sum < best.first)
+        best = {sum, rule};
+    }
+    return best;
+  }
+
+  int64_t findCost(uint32_t tensor, uint32_t strategy, uint32_t from, int depth) const {
+    int64_t sum = problem.nodes[tensor].costs[strategy];
+    for (const Incident &edge : edges[tensor]) {
+      const uint32_t op = edge.other;
+      if (op == from)
         continue;
-      uint32_t cheapest = remaining[edge.other][0];
-      for (uint32_t other : remaining[edge.other])
-        if (edge.cost(strategy, other) < edge.cost(strategy, cheapest))
-          cheapest = other;
-      sum = saturatingAdd(sum, edge.cost(strategy, cheapest));
+      const auto [cost, rule] = cheapestRule(op, tensor, strategy);
+      sum = saturatingAdd(sum, cost);
       // A view is as its source is: what counts lies behind it.
-      if (isView[edge.other])
-        sum = saturatingAdd(sum, findCost(edge.other, cheapest, node));
+      for (const Incident &behind : edges[op])
+        if (behind.other != tensor && ofView[behind.other] && remaining[behind.other].size() > 1 && depth < kMostViews)
+          sum = saturatingAdd(sum,
+                              findCost(behind.other, cheapest(behind, rule, remaining[behind.other]), op, depth + 1));
     }
     return sum;
   }
 
   const TilingProblem &problem;
-  const std::vector<bool> &isView;
+  size_t tensors;
   std::vector<std::vector<Incident>> edges;
+  std::vector<bool> ofView; ///< Per tensor.
   std::vector<std::vector<uint32_t>> remaining;
   int64_t budget;
 };
@@ -317,9 +348,9 @@ std::vector<uint32_t> solveByLevels(const TilingProblem &problem, const std::vec
   return LevelProgram(problem, isOperator, mostStates).solve();
 }
 
-std::vector<uint32_t> solveSpartan(const TilingProblem &problem, const std::vector<bool> &isView,
+std::vector<uint32_t> solveSpartan(const TilingProblem &problem, size_t tensors, const std::vector<bool> &isView,
                                    int64_t duplicationBytes) {
-  return SpartanGreedy(problem, isView, duplicationBytes).solve();
+  return SpartanGreedy(problem, tensors, isView, duplicationBytes).solve();
 }
 
 } // namespace sluice

@@ -46,10 +46,14 @@ static Json reportToJson(const PartitionReport &report) {
 Json partitionSummaryToJson(const PartitionMachine &machine, const PartitionSolution &solution) {
   Json json{{"solver", solution.solver}, {"devices", machine.mesh.numDevices()}, {"proven", solution.proven}};
   json.update(reportToJson(solution.report));
+  if (!solution.gathering.empty())
+    json["gathering"] = solution.gathering;
   json["baselines"] = Json::array();
   for (const PartitionBaseline &baseline : solution.baselines) {
     Json entry{{"solver", baseline.solver}};
     entry.update(reportToJson(baseline.report));
+    if (!baseline.gathering.empty())
+      entry["gathering"] = baseline.gathering;
     json["baselines"].push_back(std::move(entry));
   }
   return json;

@@ -8,6 +8,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -53,16 +54,52 @@ PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMach
   for (const ProgramTensor &tensor : program.tensors)
     shapeOf.push_back(
         shapes.try_emplace({tensor.shape, tensor.elementBytes}, static_cast<uint32_t>(shapes.size())).first->second);
+  findKinds();
 }
 
-/// 5 bits an axis: kMostTiledDims dimensions, three partial kinds and whole.
-static uint64_t codeOf(const std::vector<AxisTiling> &tilings) {
+uint64_t codeOf(const std::vector<AxisTiling> &tilings) {
   uint64_t code = 0;
   for (AxisTiling t : tilings)
     code = code << 5 | (t.isReplicated() ? 0
                         : t.isSplit()    ? 1 + t.dim
                                          : 1 + kMostTiledDims + static_cast<uint64_t>(t.reduction));
   return code;
+}
+
+/// Numbers what is met, the first 0.
+template <typename Key>
+class Numbering {
+public:
+  uint32_t of(const Key &key) { return numbers.try_emplace(key, static_cast<uint32_t>(numbers.size())).first->second; }
+
+private:
+  std::map<Key, uint32_t> numbers;
+};
+
+void PartitionModel::findKinds() {
+  Numbering<std::vector<int64_t>> kinds;
+  for (const ProgramOperator &op : program.operators) {
+    std::vector<TensorId> slots = op.operands;
+    slots.insert(slots.end(), op.results.begin(), op.results.end());
+    std::vector<int64_t> key{op.flops, op.bytesMoved, static_cast<int64_t>(op.operands.size()),
+                             static_cast<int64_t>(slots.size())};
+    for (size_t slot = 0; slot < slots.size(); ++slot) {
+      const uint32_t node = nodeOf[slots[slot].index()];
+      key.push_back(shapeOf[slots[slot].index()]);
+      key.push_back(std::find(slots.begin(), slots.end(), slots[slot]) - slots.begin());
+      key.push_back(std::find_if(slots.begin(), slots.end(), [&](TensorId id) { return nodeOf[id.index()] == node; }) -
+                    slots.begin());
+    }
+    for (const TilingRule &rule : op.rules) {
+      for (const std::vector<AxisTiling> *tilings : {&rule.operands, &rule.results})
+        for (AxisTiling tiling : *tilings)
+          key.push_back(static_cast<int64_t>(codeOf({tiling})));
+      key.insert(key.end(), {rule.divisor, rule.mostParts, rule.dividesWork, static_cast<int64_t>(rule.halos.size())});
+      for (const Halo &halo : rule.halos)
+        key.insert(key.end(), {halo.low, halo.high, static_cast<int64_t>(halo.fill)});
+    }
+    kindOf.push_back(kinds.of(key));
+  }
 }
 
 int64_t PartitionModel::convert(TensorId id, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to) {
@@ -138,6 +175,14 @@ static std::vector<std::vector<T>> tuples(const std::vector<uint32_t> &axes, con
   return valid;
 }
 
+/// `given`, but whole, or by the replicated rule, along `axes`.
+template <typename T>
+static std::vector<T> wholeAlong(const std::vector<uint32_t> &axes, std::vector<T> given) {
+  for (uint32_t axis : axes)
+    given[axis] = T();
+  return given;
+}
+
 std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<uint32_t> &axes, const Tiling &given,
                                                               const Filter &filter, bool recursive,
                                                               std::optional<int64_t> memoryBytes, size_t mostEntries) {
@@ -147,13 +192,24 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
   problem.name = program.name;
   problem.usageLimit = memoryBytes;
   std::vector<LiveRange> ranges = liveRanges(program);
+  // Operators of one kind, by the same rules, of tensors held in the same ways, have one matrix.
+  Numbering<std::vector<uint64_t>> heldNumbers;
+  Numbering<std::vector<std::vector<uint32_t>>> ruleNumbers;
+  std::vector<uint32_t> heldOf(numTensorNodes);
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodeLike; // Kind, rules: a node that has their costs.
+  std::map<std::array<uint32_t, 4>, uint32_t> matrixOf;       // And the slot, and how its tensor is held.
   instance.tilings.resize(numTensorNodes);
   problem.nodes.resize(numTensorNodes);
-  for (uint32_t t = 0; t < program.tensors.size(); ++t) {
+  std::vector<uint32_t> tensorOf(numTensorNodes);
+  for (uint32_t t = 0; t < program.tensors.size(); ++t)
+    if (!program.tensors[t].updates.valid())
+      tensorOf[nodeOf[t]] = t;
+  // When the first operator asks: what has too many tilings is often seen at the first operator of all.
+  auto describe = [&](uint32_t node) {
+    if (!instance.tilings[node].empty())
+      return;
+    const uint32_t t = tensorOf[node];
     const ProgramTensor &tensor = program.tensors[t];
-    uint32_t node = nodeOf[t];
-    if (tensor.updates.valid())
-      continue;
     auto options = [&](uint32_t) {
       std::vector<AxisTiling> list{AxisTiling()};
       for (uint32_t dim : dims[node])
@@ -176,18 +232,22 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
                                            [&](uint32_t axis) { return filter.tensor(TensorId(t), tuple[axis]); });
     };
     std::vector<std::vector<AxisTiling>> &list = instance.tilings[node];
-    if (filter.tensor)
-      list = tuples(axes, given.tensors[t], options, isWanted);
-    if (list.empty())
+    if (!filter.tensor)
       list = tuples(axes, given.tensors[t], options, divides);
+    else if (list = tuples(axes, given.tensors[t], options, isWanted); list.empty())
+      list = {wholeAlong(axes, given.tensors[t])};
     TilingNode &entry = problem.nodes[node];
     entry.name = tensor.name;
     entry.lower = ranges[t].begin;
     entry.upper = ranges[t].end;
     entry.costs.assign(list.size(), 0);
-    for (const std::vector<AxisTiling> &tuple : list)
+    std::vector<uint64_t> codes;
+    for (const std::vector<AxisTiling> &tuple : list) {
       entry.usages.push_back(partBytes(tensor, tuple, mesh));
-  }
+      codes.push_back(codeOf(tuple));
+    }
+    heldOf[node] = heldNumbers.of(codes);
+  };
   instance.isView.assign(numTensorNodes, false);
   size_t entries = 0;
   for (uint32_t i = 0; i < program.operators.size(); ++i) {
@@ -211,14 +271,16 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
       return true;
     };
     std::vector<std::vector<uint32_t>> list;
-    if (filter.rule)
+    for (size_t f = 0; f < filter.rules.size() && list.empty(); ++f)
       list = tuples(axes, given.rules[i], options, [&](const std::vector<uint32_t> &tuple) {
         return isAllowed(tuple) && std::all_of(axes.begin(), axes.end(), [&](uint32_t axis) {
-                 return filter.rule(OperatorId(i), op.rules[tuple[axis]]);
+                 return filter.rules[f](OperatorId(i), tuple[axis]);
                });
       });
-    if (list.empty())
+    if (filter.rules.empty())
       list = tuples(axes, given.rules[i], options, isAllowed);
+    else if (list.empty())
+      list = {wholeAlong(axes, given.rules[i])};
     // What counts bytes alone must not save them by having every device do everything.
     if (cost != PartitionCost::Time || recursive) {
       auto whole = [&](const std::vector<uint32_t> &tuple) {
@@ -229,41 +291,62 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
         fewest = std::min(fewest, whole(tuple));
       std::erase_if(list, [&](const std::vector<uint32_t> &tuple) { return whole(tuple) > fewest; });
     }
+    const uint32_t kind = kindOf[i], rules = ruleNumbers.of(list);
+    auto node = static_cast<uint32_t>(problem.nodes.size());
     TilingNode entry;
     entry.name = op.name;
-    for (const std::vector<uint32_t> &tuple : list)
-      entry.costs.push_back(recursive ? 0 : work(op, tuple));
+    if (auto [like, isNew] = nodeLike.try_emplace({kind, rules}, node); !isNew)
+      entry.costs = problem.nodes[like->second].costs;
+    else
+      for (const std::vector<uint32_t> &tuple : list)
+        entry.costs.push_back(recursive ? 0 : work(op, tuple));
     entry.usages.assign(list.size(), 0);
-    auto node = static_cast<uint32_t>(problem.nodes.size());
     problem.nodes.push_back(std::move(entry));
     instance.isView.push_back(op.flops == 0 && op.operands.size() == 1 && op.results.size() == 1);
 
-    std::map<uint32_t, std::vector<TensorId>> adjacent; // Node, its tensors here.
+    struct Adjacent {
+      uint32_t node, slot; ///< The first.
+      std::vector<TensorId> ids;
+    };
+    std::vector<Adjacent> adjacent;
+    uint32_t slot = 0;
     for (const std::vector<TensorId> *slots : {&op.operands, &op.results})
       for (TensorId id : *slots) {
-        std::vector<TensorId> &ids = adjacent[nodeOf[id.index()]];
-        if (std::find(ids.begin(), ids.end(), id) == ids.end())
-          ids.push_back(id);
+        const uint32_t tensorNode = nodeOf[id.index()];
+        auto found = std::find_if(adjacent.begin(), adjacent.end(),
+                                  [&](const Adjacent &each) { return each.node == tensorNode; });
+        if (found == adjacent.end())
+          found = adjacent.insert(found, {tensorNode, slot, {}});
+        if (std::find(found->ids.begin(), found->ids.end(), id) == found->ids.end())
+          found->ids.push_back(id);
+        ++slot;
       }
-    for (const auto &[tensorNode, ids] : adjacent) {
+    for (const auto &[tensorNode, firstSlot, ids] : adjacent) {
+      describe(tensorNode);
       const auto &held = instance.tilings[tensorNode];
-      TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
+      auto [shared, isNew] = matrixOf.try_emplace({kind, rules, firstSlot, heldOf[tensorNode]},
+                                                  static_cast<uint32_t>(problem.matrices.size()));
+      problem.edges.push_back({tensorNode, node, shared->second});
       entries += held.size() * list.size();
       if (entries > mostEntries)
         return std::nullopt;
+      if (!isNew)
+        continue;
+      TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
       matrix.costs.reserve(held.size() * list.size());
       for (const std::vector<AxisTiling> &tuple : held)
-        for (const std::vector<uint32_t> &rules : list) {
+        for (const std::vector<uint32_t> &choice : list) {
           int64_t sum = 0;
           for (TensorId id : ids)
-            sum = saturatingAdd(sum, pays(op, id, rules, tuple, recursive ? std::optional(axes[0]) : std::nullopt));
+            sum = saturatingAdd(sum, pays(op, id, choice, tuple, recursive ? std::optional(axes[0]) : std::nullopt));
           matrix.costs.push_back(std::min(sum, kForbiddenTilingCost - 1));
         }
-      problem.edges.push_back({tensorNode, node, static_cast<uint32_t>(problem.matrices.size())});
       problem.matrices.push_back(std::move(matrix));
     }
     instance.rules.push_back(std::move(list));
   }
+  for (uint32_t node = 0; node < numTensorNodes; ++node)
+    describe(node);
   return instance;
 }
 

@@ -18,6 +18,9 @@ int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules
 int64_t conversionCost(PartitionCost cost, const ProgramTensor &tensor, const std::vector<AxisTiling> &from,
                        const std::vector<AxisTiling> &to, const Mesh &mesh);
 int64_t stepsCost(PartitionCost cost, const std::vector<CollectiveStep> &steps, const Mesh &mesh);
+/// Differs between any two tilings of a mesh: 5 bits an axis, for kMostTiledDims dimensions, three partial kinds and
+/// whole.
+uint64_t codeOf(const std::vector<AxisTiling> &tilings);
 int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &tilings, const Mesh &mesh);
 
 /// What a conversion along `axis` is of, in the recursive count: the part that the axes before it leave where it ends,
@@ -41,8 +44,10 @@ class PartitionModel {
 public:
   /// What a candidate may be; all where empty.
   struct Filter {
+    /// What divides so nowhere is whole.
     std::function<bool(TensorId, AxisTiling)> tensor;
-    std::function<bool(OperatorId, const TilingRule &)> rule;
+    /// The first that leaves an operator a rule with parts that it allows; the replicated one where none does.
+    std::vector<std::function<bool(OperatorId, uint32_t)>> rules;
   };
 
   PartitionModel(const TensorProgram &program, const PartitionMachine &machine, PartitionCost cost);
@@ -71,8 +76,10 @@ private:
   uint32_t numTensorNodes = 0;
   std::vector<std::vector<uint32_t>> dims; ///< Per tensor node: what rules split.
   std::vector<uint32_t> shapeOf;           ///< Per tensor: equal for equal shapes and element sizes.
+  std::vector<uint32_t> kindOf;            ///< Per operator: equal where rules, shapes, work and who is read twice are.
   std::unordered_map<uint64_t, std::unordered_map<uint64_t, int64_t>> known;
 
+  void findKinds();
   int64_t convert(TensorId tensor, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to);
   /// What operator `op` by `rules` pays for `tensor` held as `held`; or, recursive, along one axis alone.
   int64_t pays(const ProgramOperator &op, TensorId tensor, const std::vector<uint32_t> &rules,
@@ -86,9 +93,11 @@ private:
 std::vector<uint32_t> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator,
                                     size_t mostStates);
 
-/// Spartan's greedy. A view's strategies follow from its neighbour's: costs are looked up behind it. Strategies that
-/// use more than the node's least are taken while the sum of that is within `duplicationBytes`.
-std::vector<uint32_t> solveSpartan(const TilingProblem &problem, const std::vector<bool> &isView,
+/// Spartan's greedy (Huang's thesis, figure 2.8): the first `tensors` nodes are decided one by one, those of most
+/// adjacent ones first; operators between take their cheapest rules. A view's strategies follow from its neighbour's:
+/// costs are looked up behind it. Strategies that use more than the node's least are taken while the sum of that is
+/// within `duplicationBytes`.
+std::vector<uint32_t> solveSpartan(const TilingProblem &problem, size_t tensors, const std::vector<bool> &isView,
                                    int64_t duplicationBytes);
 
 } // namespace sluice

@@ -57,7 +57,7 @@ namespace {
 /// Calls fn(tensor, op, isResult, from, to, halos) for each conversion, each copy once, in the operators' order.
 template <typename Fn>
 void forEachConversion(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling, Fn fn) {
-  std::set<std::tuple<uint32_t, std::vector<std::pair<int, uint32_t>>, std::vector<int64_t>>> seen;
+  std::set<std::tuple<uint32_t, uint64_t, std::vector<int64_t>>> seen;
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
     for (size_t slot = 0; slot < op.operands.size(); ++slot) {
@@ -66,13 +66,10 @@ void forEachConversion(const TensorProgram &program, const Mesh &mesh, const Til
       std::vector<CollectiveStep> halos = planHalos(op, slot, program.tensors[id.index()], tiling.rules[i], mesh);
       if (to == tiling.tensors[id.index()] && halos.empty())
         continue;
-      std::vector<std::pair<int, uint32_t>> key;
-      for (AxisTiling t : to)
-        key.emplace_back(static_cast<int>(t.kind), t.dim);
       std::vector<int64_t> haloKey;
       for (const CollectiveStep &step : halos)
         haloKey.insert(haloKey.end(), {step.dim, step.halo.low, step.halo.high, static_cast<int64_t>(step.halo.fill)});
-      if (seen.insert({id.value, std::move(key), std::move(haloKey)}).second)
+      if (seen.insert({id.value, codeOf(to), std::move(haloKey)}).second)
         fn(id, OperatorId(i), false, tiling.tensors[id.index()], to, halos);
     }
     for (size_t slot = 0; slot < op.results.size(); ++slot) {
@@ -168,13 +165,7 @@ int64_t simulate(const TensorProgram &program, const PartitionMachine &machine, 
   Overlap overlap;
   constexpr size_t kNone = ~size_t(0);
   std::vector<size_t> held(program.tensors.size(), kNone); ///< The task a tensor waits for.
-  std::map<std::pair<uint32_t, std::vector<std::pair<int, uint32_t>>>, size_t> copies;
-  auto keyOf = [](TensorId id, const std::vector<AxisTiling> &to) {
-    std::vector<std::pair<int, uint32_t>> key;
-    for (AxisTiling t : to)
-      key.emplace_back(static_cast<int>(t.kind), t.dim);
-    return std::pair(id.value, std::move(key));
-  };
+  std::map<std::pair<uint32_t, uint64_t>, size_t> copies;
   size_t next = 0;
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
@@ -184,7 +175,7 @@ int64_t simulate(const TensorProgram &program, const PartitionMachine &machine, 
       std::vector<size_t> after;
       if (size_t task = held[conversion.tensor.index()]; task != kNone)
         after.push_back(task);
-      copies[keyOf(conversion.tensor, conversion.to)] = overlap.add(
+      copies[{conversion.tensor.value, codeOf(conversion.to)}] = overlap.add(
           Overlap::Communicate, stepsCost(PartitionCost::Time, conversion.steps, machine.mesh), order, after);
     }
     std::set<size_t> after;
@@ -192,7 +183,7 @@ int64_t simulate(const TensorProgram &program, const PartitionMachine &machine, 
       TensorId id = op.operands[slot];
       if (size_t task = held[id.index()]; task != kNone)
         after.insert(task);
-      auto copy = copies.find(keyOf(id, tiling.operandTilings(program, OperatorId(i), slot)));
+      auto copy = copies.find({id.value, codeOf(tiling.operandTilings(program, OperatorId(i), slot))});
       if (copy != copies.end())
         after.insert(copy->second);
     }
@@ -242,16 +233,10 @@ static int64_t peakOf(const TensorProgram &program, const Mesh &mesh, const Tili
   for (size_t t = 0; t < ranges.size(); ++t)
     add(ranges[t].begin, ranges[t].end, partBytes(program.tensors[t], tiling.tensors[t], mesh));
   // A copy lives from the first operator that wants it to the last.
-  std::map<std::pair<uint32_t, std::string>, int64_t> last;
-  auto name = [](const std::vector<AxisTiling> &tilings) {
-    std::string text;
-    for (AxisTiling t : tilings)
-      text += concat(static_cast<int>(t.kind), ".", t.dim, " ");
-    return text;
-  };
+  std::map<std::pair<uint32_t, uint64_t>, int64_t> last;
   for (size_t i = 0; i < program.operators.size(); ++i)
     for (size_t slot = 0; slot < program.operators[i].operands.size(); ++slot)
-      last[{program.operators[i].operands[slot].value, name(tiling.operandTilings(program, OperatorId(i), slot))}] =
+      last[{program.operators[i].operands[slot].value, codeOf(tiling.operandTilings(program, OperatorId(i), slot))}] =
           static_cast<int64_t>(i) + 1;
   for (const PlannedConversion &conversion : conversions) {
     auto at = static_cast<int64_t>(conversion.op.index());
@@ -259,7 +244,7 @@ static int64_t peakOf(const TensorProgram &program, const Mesh &mesh, const Tili
     if (conversion.isResult)
       add(at, at + 1, partBytes(tensor, conversion.from, mesh));
     else
-      add(at, last.at({conversion.tensor.value, name(conversion.to)}), partBytes(tensor, conversion.to, mesh));
+      add(at, last.at({conversion.tensor.value, codeOf(conversion.to)}), partBytes(tensor, conversion.to, mesh));
   }
   int64_t now = 0, peak = 0;
   for (int64_t c : change)
@@ -276,26 +261,31 @@ int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &ti
 PartitionReport measurePartition(const TensorProgram &program, const PartitionMachine &machine, const Tiling &tiling) {
   const Mesh &mesh = machine.mesh;
   PartitionReport report;
-  forEachConversion(program, mesh, tiling,
-                    [&](TensorId id, OperatorId op, bool isResult, const std::vector<AxisTiling> &from,
-                        const std::vector<AxisTiling> &to, const std::vector<CollectiveStep> &halos) {
-                      const ProgramTensor &tensor = program.tensors[id.index()];
-                      PlannedConversion conversion{id, op, isResult, from, to, {}};
-                      conversion.steps = planConversion(tensor.shape, tensor.elementBytes, from, to, mesh);
-                      conversion.steps.insert(conversion.steps.end(), halos.begin(), halos.end());
-                      for (PartitionCost cost : {PartitionCost::Paper, PartitionCost::Ghost}) {
-                        int64_t &sum = cost == PartitionCost::Paper ? report.paperBytes : report.ghostBytes;
-                        sum = saturatingAdd(
-                            sum, saturatingAdd(conversionCost(cost, tensor, from, to, mesh), haloBytes(halos)));
-                      }
-                      for (const CollectiveStep &step : conversion.steps) {
-                        int64_t &kind = report.bytesByCollective[static_cast<size_t>(step.kind)];
-                        kind = saturatingAdd(kind, step.bytes);
-                        report.bytes = saturatingAdd(report.bytes, step.bytes);
-                        report.communicationNs = saturatingAdd(report.communicationNs, collectiveNs(step, mesh));
-                      }
-                      report.conversions.push_back(std::move(conversion));
-                    });
+  /// Bytes of a conversion by the two counts of areas: layers that are equal have equal ones.
+  std::map<std::tuple<std::vector<int64_t>, int64_t, uint64_t, uint64_t>, std::array<int64_t, 2>> areas;
+  forEachConversion(
+      program, mesh, tiling,
+      [&](TensorId id, OperatorId op, bool isResult, const std::vector<AxisTiling> &from,
+          const std::vector<AxisTiling> &to, const std::vector<CollectiveStep> &halos) {
+        const ProgramTensor &tensor = program.tensors[id.index()];
+        PlannedConversion conversion{id, op, isResult, from, to, {}};
+        conversion.steps = planConversion(tensor.shape, tensor.elementBytes, from, to, mesh);
+        conversion.steps.insert(conversion.steps.end(), halos.begin(), halos.end());
+        auto [known, isNew] = areas.try_emplace({tensor.shape, tensor.elementBytes, codeOf(from), codeOf(to)});
+        if (isNew)
+          known->second = {conversionCost(PartitionCost::Paper, tensor, from, to, mesh),
+                           conversionCost(PartitionCost::Ghost, tensor, from, to, mesh)};
+        auto [paper, ghost] = known->second;
+        report.paperBytes = saturatingAdd(report.paperBytes, saturatingAdd(paper, haloBytes(halos)));
+        report.ghostBytes = saturatingAdd(report.ghostBytes, saturatingAdd(ghost, haloBytes(halos)));
+        for (const CollectiveStep &step : conversion.steps) {
+          int64_t &kind = report.bytesByCollective[static_cast<size_t>(step.kind)];
+          kind = saturatingAdd(kind, step.bytes);
+          report.bytes = saturatingAdd(report.bytes, step.bytes);
+          report.communicationNs = saturatingAdd(report.communicationNs, collectiveNs(step, mesh));
+        }
+        report.conversions.push_back(std::move(conversion));
+      });
   for (size_t i = 0; i < program.operators.size(); ++i)
     report.computeNs = saturatingAdd(report.computeNs, operatorNs(program.operators[i], tiling.rules[i], machine));
   report.recursiveGhostBytes = recursiveGhost(program, mesh, tiling);

@@ -175,10 +175,20 @@ void printPartition(const PlannedPartition &planned) {
     solvers.add({name, formatDuration(r.makespanNs), ratio(singleNs, r.makespanNs), formatBytes(r.bytes),
                  formatBytes(r.ghostBytes), formatBytes(r.paperBytes), formatBytes(r.peakBytes)});
   };
+  std::string gathering;
+  auto note = [&](const std::string &name, const std::vector<std::string> &operators) {
+    for (const std::string &op : operators)
+      gathering += concat(&op == operators.data() ? concat(name, " gathers for ") : ", ", "'", op, "'");
+    gathering += operators.empty() ? "" : ", which have no rule to run on parts\n";
+  };
   add(solution.solver, report);
-  for (const PartitionBaseline &baseline : solution.baselines)
+  note(solution.solver, solution.gathering);
+  for (const PartitionBaseline &baseline : solution.baselines) {
     add(baseline.solver, baseline.report);
+    note(baseline.solver, baseline.gathering);
+  }
   solvers.print();
+  std::cout << gathering;
 
   std::cout << '\n';
   Table collectives({"collective", "sent"});

@@ -33,8 +33,8 @@ struct PartitionMachine {
 };
 
 /// The first `devices` of a machine's computing devices as a mesh, an axis a prime
-/// factor, each with its slowest link; or, of a machine with one, so many shares of
-/// it. Fails where there are not so many, or they differ.
+/// factor, each with its slowest link, used in both directions at once; or, of a machine
+/// with one, so many shares of it. Fails where there are not so many, or they differ.
 Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
 
 /// What a conversion costs.
@@ -88,7 +88,8 @@ struct PartitionParams {
 struct PartitionBaseline {
   std::string solver;
   int64_t chargedCost = 0;
-  PartitionReport report; ///< Without its conversions.
+  PartitionReport report;             ///< Without its conversions.
+  std::vector<std::string> gathering; ///< As a solution's.
 };
 
 struct PartitionSolution {
@@ -100,6 +101,9 @@ struct PartitionSolution {
   /// memory allows it, no tiling has a lower chargedCost.
   bool proven = false;
   std::string solver;
+  /// Of `data-parallel` and `model-parallel`: the operators that read a share of the batch, or a part of a weight, but
+  /// have no rule to run on it, and get it whole.
+  std::vector<std::string> gathering;
   std::vector<PartitionBaseline> baselines; ///< Of `best`: each of the others.
 };
 
@@ -112,8 +116,13 @@ struct PartitionSolution {
 ///                  graph; recursive ghost bytes, whatever cost is asked for
 ///  spartan         Spartan's greedy (Huang's thesis, 3.4): one split over all
 ///                  devices, groups of most neighbours first
-///  data-parallel   weights whole, inputs split along their first dimension
-///  model-parallel  weights split, the batch whole
+///  data-parallel   weights and optimizer states whole on every device; what carries the
+///                  batch (SplitSpread from the first dimension of the inputs) split along
+///                  it, and operators that touch it on their share; gradients summed over
+///                  devices, whole or as reduce-scatter, update of parts and all-gather,
+///                  which sends the same. Only what does not carry the batch is free
+///  model-parallel  weights of rank 2 and more split, whichever way is cheapest, and operators
+///                  that read one work on their part of it; the batch whole
 std::vector<std::string> partitionSolverNames();
 
 /// Fails on an invalid program or mesh, an unknown solver, or where no tiling is found

@@ -5,6 +5,7 @@
 
 #include "Programs.h"
 #include "sluice/Support/Rng.h"
+#include "sluice/Tiling/SplitSpread.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -369,6 +370,103 @@ TEST_CASE("the search equals brute force on 500 random graphs; SoyBean's cuts sa
             << 100 * gap / kGraphs << " %\n";
 }
 
+TEST_CASE("data parallelism sends twice (n - 1) / n of the weights a device, whatever the batch",
+          "[tiling][partition]") {
+  for (int64_t batch : {8, 64, 1024})
+    for (int axes : {1, 2, 3}) {
+      CAPTURE(batch, axes);
+      // Weights as large as a batch of 64: extents alone do not tell what carries it.
+      Mlp mlp(4, batch, 64);
+      PartitionMachine machine = binaryMachine(axes);
+      PartitionParams params;
+      params.solver = "data-parallel";
+      auto solution = solvePartition(mlp.maker.program, machine, params);
+      REQUIRE(solution);
+      const int64_t weights = 4 * 64 * 64 * 4, devices = machine.mesh.numDevices();
+      CHECK(solution->report.bytes == 2 * (devices - 1) * weights);
+      CHECK(solution->gathering.empty());
+      const auto all = static_cast<size_t>(axes);
+      for (const std::vector<TensorId> *list : {&mlp.x, &mlp.dx})
+        for (TensorId id : *list)
+          CHECK(solution->tiling.tensors[id.index()] == std::vector<AxisTiling>(all, kRows));
+      for (TensorId id : mlp.w)
+        CHECK(solution->tiling.tensors[id.index()] == std::vector<AxisTiling>(all));
+      for (TensorId id : mlp.dw) // Sums over shares of the batch.
+        CHECK(solution->tiling.rules[mlp.operatorOf(id)] == std::vector<uint32_t>(all, 3));
+    }
+  // Four images give four devices work: the others do the same as these, and no part of a weight.
+  Mlp few(2, 4, 64);
+  PartitionParams params;
+  params.solver = "data-parallel";
+  auto solution = solvePartition(few.maker.program, binaryMachine(3), params);
+  REQUIRE(solution);
+  CHECK(solution->tiling.tensors[few.x[1].index()] == std::vector<AxisTiling>{kRows, kRows, kWhole});
+  CHECK(solution->tiling.rules[few.operatorOf(few.x[1])][2] == 0);
+}
+
+TEST_CASE("model parallelism splits every weight and no batch, and operators work on their part",
+          "[tiling][partition]") {
+  // Activations so large that gathering weights, and splitting the batch, would send less.
+  Mlp mlp(4, 1024, 64);
+  PartitionParams params;
+  params.solver = "model-parallel";
+  auto solution = solvePartition(mlp.maker.program, binaryMachine(3), params);
+  REQUIRE(solution);
+  CHECK(solution->gathering.empty());
+  for (size_t axis = 0; axis < 3; ++axis) {
+    for (TensorId id : mlp.w)
+      CHECK(solution->tiling.tensors[id.index()][axis].isSplit());
+    for (const std::vector<TensorId> *list : {&mlp.x, &mlp.dx})
+      for (TensorId id : *list)
+        CHECK(solution->tiling.tensors[id.index()][axis] != kRows);
+    for (size_t i = 0; i < mlp.maker.program.operators.size(); ++i) {
+      const ProgramOperator &op = mlp.maker.program.operators[i];
+      const TilingRule &rule = op.rules[solution->tiling.rules[i][axis]];
+      for (size_t slot = 0; slot < op.operands.size(); ++slot)
+        if (mlp.maker.program.tensors[op.operands[slot].index()].role == TensorRole::State)
+          CHECK(rule.operands[slot].isSplit());
+    }
+  }
+}
+
+TEST_CASE("what carries the batch follows from operators' rules", "[tiling][partition]") {
+  ProgramMaker maker;
+  TensorId x = maker.input("x", 64, 32), w = maker.tensor("w", {32, 64}, TensorRole::Parameter);
+  TensorId other = maker.input("other", 64, 64), apart = maker.input("apart", 16, 16);
+  TensorId y = maker.matmul("y", x, w), turned = maker.transpose("turned", y);
+  TensorId both = maker.elementwise("both", {turned, other});
+  TensorId gram = maker.matmul("gram", both, y); // Sums over the batch.
+  SplitSpread batch(maker.program, [&](TensorId id) { return id == w; });
+  batch.split(x, 0);
+  CHECK(batch.dimOf(y) == 0U);
+  CHECK(batch.dimOf(turned) == 1U);
+  CHECK(batch.dimOf(other) == 1U); // From its reader, though both of its extents are the batch's.
+  CHECK(!batch.dimOf(w));
+  CHECK(!batch.dimOf(gram));
+  CHECK(batch.isReached(w));
+  CHECK(!batch.isReached(apart));
+  CHECK(batch.rulesOf(OperatorId(3u)) == std::vector<uint32_t>{3});
+  const Tiling tiling = batch.tiling(2);
+  CHECK(validateTiling(maker.program, binaryMachine(2).mesh, tiling));
+  CHECK(tiling.tensors[turned.index()] == std::vector<AxisTiling>{kColumns, kColumns});
+  CHECK(tiling.rules[0] == std::vector<uint32_t>{1, 1});
+  // What is split twice over has no one rule; both are said.
+  SplitSpread two(maker.program);
+  two.split(w, 1);
+  CHECK(two.dimOf(turned) == 0U);
+  CHECK(two.dimOf(other) == 0U);
+  CHECK(two.rulesOf(OperatorId(3u)) == std::vector<uint32_t>{1, 2});
+
+  // An operator that has no rule gets the batch whole, and the solution names it.
+  maker.program.operators[1].rules.resize(1);
+  PartitionParams params;
+  params.solver = "data-parallel";
+  auto solution = solvePartition(maker.program, binaryMachine(1), params);
+  REQUIRE(solution);
+  REQUIRE(!solution->gathering.empty());
+  CHECK(solution->gathering[0] == "turned");
+}
+
 TEST_CASE("Spartan's greedy and its known failure", "[tiling][partition]") {
   constexpr int64_t kSide = 64, kBytes = kSide * kSide * 4;
   ProgramMaker maker;
@@ -508,7 +606,7 @@ TEST_CASE("machines become meshes, the farthest devices on the first axis", "[ti
   auto eight = partitionMachine(p2, 8);
   REQUIRE(eight);
   CHECK(eight->mesh.axes.size() == 3);
-  CHECK(eight->mesh.axes[0].bytesPerSec == 2e10);
+  CHECK(eight->mesh.axes[0].bytesPerSec == 1e10);
   CHECK(partitionMachine(p2, 6)->mesh.numDevices() == 6);
   CHECK(partitionMachine(p2, 7)->mesh.axes.size() == 1);
   CHECK(!partitionMachine(p2, 9));
@@ -516,11 +614,12 @@ TEST_CASE("machines become meshes, the farthest devices on the first axis", "[ti
   // Links between the halves are slower.
   for (Link &link : p2.links)
     if (link.a != Machine::hostMemory() && (link.a.value - 1) / 4 != (link.b.value - 1) / 4)
-      link.bytesPerSec = 1e9;
+      link.bytesPerSec = link.duplexBytesPerSec = 1e9;
   auto halves = partitionMachine(p2, 8);
   REQUIRE(halves);
-  CHECK(halves->mesh.axes[0].bytesPerSec == 1e9);
-  CHECK(halves->mesh.axes[1].bytesPerSec == 2e10);
+  // What a link carries in all is shared by what a device sends and what it receives.
+  CHECK(halves->mesh.axes[0].bytesPerSec == 5e8);
+  CHECK(halves->mesh.axes[1].bytesPerSec == 1e10);
   // Devices in one memory need no link.
   Machine together = *machinePreset("host");
   together.devices.push_back(together.devices[0]);
