@@ -6,13 +6,17 @@
 // SoyBean's evaluation (Wang, Huang and Li, 2018, section 6): training steps of
 // its models split over devices, ours beside its own cuts, Spartan's greedy, data
 // and model parallelism; and models of any size, for the time the search takes.
+// Transformers beside Megatron's tiling (Shoeybi et al., 2019); Spartan's random
+// programs (Huang's thesis, section 3.2) beside their optima.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
 #include "ModelBuilders.h"
+#include "SpartanPrograms.h"
 #include "sluice/Compiler/Partitioning.h"
 #include "sluice/Support/Units.h"
+#include "sluice/Tiling/SplitSpread.h"
 
 #include <chrono>
 #include <cstdio>
@@ -25,10 +29,11 @@ namespace {
 
 struct Options {
   std::vector<std::string> models;
-  std::vector<int64_t> batches, devices = {2, 4, 8};
+  std::vector<int64_t> batches, devices;
   std::vector<std::string> flags;
-  std::string scripts, machine = "p2.8xlarge", optimizer = "sgd", format = "text";
-  int threads = 0;
+  std::string suite = "soybean", scripts, machine, optimizer = "sgd", format = "text";
+  uint64_t seed = 1;
+  int threads = 0, programs = 100;
   bool inference = false;
 };
 
@@ -45,31 +50,51 @@ struct PartitionCase {
   std::vector<std::string> flags = {};
 };
 
-/// SoyBean's, figures 8 to 11: of AlexNet and VGG the batches from small to where data parallelism serves.
+/// SoyBean's, figures 8 to 10: of AlexNet and VGG the batches from small to where data parallelism serves. Megatron's:
+/// a block of GPT-3's width and two small ones, their vocabularies padded as Megatron does.
 std::vector<PartitionCase> casesOf(const Options &options) {
-  std::vector<PartitionCase> cases{{"mlp-4-8k", 512},
-                                   {"mlp-4-8k", 2048},
-                                   {"mlp-4-12k", 2048},
-                                   {"cnn-5-2k", 256, {"--size", "6"}},
-                                   {"cnn-5-512", 256, {"--size", "24"}},
-                                   {"alexnet", 128},
-                                   {"alexnet", 256},
-                                   {"alexnet", 512},
-                                   {"alexnet", 1024},
-                                   {"vgg-16", 32},
-                                   {"vgg-16", 64},
-                                   {"vgg-16", 128}};
-  if (options.models.empty())
-    return cases;
-  cases.clear();
+  if (options.models.empty() && options.suite == "megatron")
+    return {{"bert-large", 8, {"--layers", "2", "--sequence", "512", "--vocabulary", "30720", "--classes", "2"}},
+            {"llama-7b", 4, {"--layers", "2", "--sequence", "2048", "--vocabulary", "32000"}},
+            {"llama-7b",
+             1,
+             {"--layers", "1", "--hidden", "12288", "--heads", "96", "--sequence", "2048", "--vocabulary", "32000"}}};
+  std::vector<PartitionCase> cases;
+  if (options.models.empty()) {
+    cases = {{"mlp-4-8k", 512},
+             {"mlp-4-8k", 2048},
+             {"mlp-4-12k", 2048},
+             {"cnn-5-2k", 256, {"--size", "6"}},
+             {"cnn-5-512", 256, {"--size", "24"}}};
+    for (int64_t batch : {16, 128, 256, 512, 1024})
+      cases.push_back({"alexnet", batch});
+    for (int64_t batch : {8, 16, 32, 64, 128})
+      cases.push_back({"vgg-16", batch});
+  }
   for (const std::string &model : options.models)
     for (int64_t batch : options.batches)
       cases.push_back({model, batch, options.flags});
   return cases;
 }
 
+/// Megatron-LM's tiling over all devices as one group (Shoeybi et al., 2019, section 3): weights into attention and
+/// feed-forward by columns, so that heads are split, those out of them by rows, tables by words; activations between
+/// blocks whole. What lies between follows by the operators' rules.
+Tiling megatronTiling(const TensorProgram &program, size_t axes) {
+  const std::vector<std::pair<std::string, uint32_t>> weights{
+      {"query/weight", 1}, {"key/weight", 1},  {"value/weight", 1}, {"output/weight", 0},
+      {"up/weight", 1},    {"gate/weight", 1}, {"down/weight", 0},  {"words", 0}};
+  SplitSpread spread(program);
+  for (uint32_t t = 0; t < program.tensors.size(); ++t)
+    for (const auto &[name, dim] : weights)
+      if (const ProgramTensor &tensor = program.tensors[t];
+          tensor.role != TensorRole::Intermediate && tensor.shape.size() == 2 && tensor.name.ends_with(name))
+        spread.split(TensorId(t), dim);
+  return spread.tiling(axes);
+}
+
 Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCase &each, const Options &options,
-                                int64_t devices, double &seconds) {
+                                int64_t devices, bool training, double &seconds) {
   Expected<std::string> path = builders.build(each.model, each.batch, each.flags);
   if (!path)
     return propagate(path);
@@ -77,11 +102,11 @@ Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCa
   compiler.machine = options.machine;
   compiler.threads = options.threads;
   compiler.searchTimeNs = 0;
-  if (!options.inference) {
-    Expected<TrainingOptions> training = parseTraining("loss=softmax-cross-entropy", options.optimizer);
-    if (!training)
-      return propagate(training);
-    compiler.training = std::move(*training);
+  if (training) {
+    Expected<TrainingOptions> parsed = parseTraining("loss=softmax-cross-entropy", options.optimizer);
+    if (!parsed)
+      return propagate(parsed);
+    compiler.training = std::move(*parsed);
   }
   Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(*path, std::move(compiler));
   if (!compilation)
@@ -97,55 +122,175 @@ Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCa
   return planned;
 }
 
-Status runPartition(const Options &options) {
+/// A row's solvers, as text and JSON.
+class Row {
+public:
+  explicit Row(const PlannedPartition &planned) : singleNs(planned.singleNs) {
+    note("best", planned.solution.report);
+    for (const PartitionBaseline &baseline : planned.solution.baselines) {
+      note(baseline.solver, baseline.report);
+      if (!baseline.gathering.empty())
+        json[baseline.solver]["gathering"] = baseline.gathering;
+    }
+  }
+
+  /// `inTurns`: where collectives and operators wait for each other.
+  void note(const std::string &name, const PartitionReport &report) {
+    const int64_t inTurns = report.computeNs + report.communicationNs;
+    json[name] = {
+        {"speedUp", speedUp(report.makespanNs)}, {"makespanNs", report.makespanNs}, {"inTurnsNs", inTurns},
+        {"inTurnsSpeedUp", speedUp(inTurns)},    {"bytes", report.bytes},           {"peakBytes", report.peakBytes}};
+    order.push_back(name);
+  }
+  std::string column(const std::string &key, double unit, int digits) const {
+    std::string text;
+    for (const std::string &name : order)
+      text += " " + at(name, key, unit, digits);
+    return text;
+  }
+  std::string at(const std::string &name, const std::string &key, double unit, int digits) const {
+    return formatFixed(json[name][key].get<double>() / unit, digits);
+  }
+
+  Json json;
+
+private:
+  double speedUp(int64_t ns) const {
+    return static_cast<double>(singleNs) / static_cast<double>(std::max<int64_t>(1, ns));
+  }
+  int64_t singleNs;
+  std::vector<std::string> order;
+};
+
+Status runModels(const Options &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
     return makeError(ErrorCode::InvalidInput, "models have no batch, give one, option '--batch'");
   Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
   if (!builders)
     return propagate(builders);
-  Json rows = Json::array();
-  bool isText = options.format == "text";
+  const bool isText = options.format == "text", isMegatron = options.suite == "megatron";
   if (isText)
-    std::cout << "model batch devices operators | speed-up: ours soybean spartan data model | MB sent: ours soybean "
-                 "spartan data model | GB a device: ours data | seconds\n";
+    std::cout << "model batch " << (isMegatron ? "step " : "")
+              << "devices operators | speed-up: ours soybean spartan data model" << (isMegatron ? " megatron" : "")
+              << " | in turns: the same | MB sent: the same | GB a device: ours data | seconds\n";
   for (const PartitionCase &each : casesOf(options))
-    for (int64_t devices : options.devices) {
-      double seconds = 0;
-      Expected<PlannedPartition> planned = plan(**builders, each, options, devices, seconds);
-      if (!planned)
-        return propagate(planned);
-      const PartitionSolution &solution = planned->solution;
-      Json row{{"model", each.model},
-               {"batch", each.batch},
-               {"devices", devices},
-               {"operators", planned->program.operators.size()},
-               {"singleNs", planned->singleNs},
-               {"seconds", seconds}};
-      std::string speeds, volumes, dataMemory;
-      auto note = [&](const std::string &name, const PartitionReport &report) {
-        double speedUp =
-            static_cast<double>(planned->singleNs) / static_cast<double>(std::max<int64_t>(1, report.makespanNs));
-        row[name] = {{"speedUp", speedUp},
-                     {"makespanNs", report.makespanNs},
-                     {"bytes", report.bytes},
-                     {"peakBytes", report.peakBytes}};
-        speeds += " " + formatFixed(speedUp, 2);
-        volumes += " " + formatFixed(static_cast<double>(report.bytes) / 1e6, 1);
-        if (name == "data-parallel")
-          dataMemory = formatFixed(static_cast<double>(report.peakBytes) / 1e9, 2);
-      };
-      note("best", solution.report);
-      for (const PartitionBaseline &baseline : solution.baselines)
-        note(baseline.solver, baseline.report);
-      if (isText)
-        std::cout << each.model << " " << each.batch << " " << devices << " " << planned->program.operators.size()
-                  << " |" << speeds << " |" << volumes << " | "
-                  << formatFixed(static_cast<double>(solution.report.peakBytes) / 1e9, 2) << " " << dataMemory << " | "
-                  << formatFixed(seconds, 1) << std::endl;
-      rows.push_back(std::move(row));
+    for (bool training : {false, true}) {
+      const bool isBoth = isMegatron && !options.inference;
+      if (!isBoth && training == options.inference)
+        continue;
+      for (int64_t devices : options.devices) {
+        double seconds = 0;
+        Expected<PlannedPartition> planned = plan(**builders, each, options, devices, training, seconds);
+        if (!planned)
+          return propagate(planned);
+        Row row(*planned);
+        if (isMegatron) {
+          const Tiling tiling = megatronTiling(planned->program, planned->machine.mesh.axes.size());
+          if (Status status = validateTiling(planned->program, planned->machine.mesh, tiling); !status)
+            return status;
+          row.note("megatron", measurePartition(planned->program, planned->machine, tiling));
+        }
+        if (isText)
+          std::cout << each.model << " " << each.batch << " "
+                    << (!isMegatron ? ""
+                        : training  ? "training "
+                                    : "inference ")
+                    << devices << " " << planned->program.operators.size() << " |" << row.column("speedUp", 1, 2)
+                    << " |" << row.column("inTurnsSpeedUp", 1, 2) << " |" << row.column("bytes", 1e6, 1) << " | "
+                    << row.at("best", "peakBytes", 1e9, 2) << " " << row.at("data-parallel", "peakBytes", 1e9, 2)
+                    << " | " << formatFixed(seconds, 1) << std::endl;
+        row.json.update({{"model", each.model},
+                         {"batch", each.batch},
+                         {"training", training},
+                         {"devices", devices},
+                         {"operators", planned->program.operators.size()},
+                         {"singleNs", planned->singleNs},
+                         {"seconds", seconds}});
+        rows.push_back(std::move(row.json));
+      }
     }
-  if (!isText)
-    std::cout << Json{{"machine", options.machine}, {"rows", std::move(rows)}}.dump(2) << "\n";
+  return {};
+}
+
+/// Spartan's greedy, the fewest bytes of what it chooses among by enumeration, and ours, which may hold tensors whole
+/// as well.
+Status runSpartan(const Options &options, Json &rows) {
+  const bool isText = options.format == "text";
+  if (isText)
+    std::cout << "program devices operators | GB sent: spartan fewest ours | seconds: spartan enumeration ours\n";
+  Rng rng(options.seed);
+  constexpr int kFewest = 2, kMost = 15; // Operators: the thesis'.
+  for (int64_t devices : options.devices) {
+    PartitionMachine machine;
+    machine.mesh.axes = {{"workers", devices}};
+    int64_t greedyOptimal = 0, oursOptimal = 0;
+    for (int program = 0; program <= options.programs; ++program) {
+      // The last is the known failure.
+      const TensorProgram made =
+          program == options.programs
+              ? spartanFailure(131072)
+              : randomSpartanProgram(kFewest + static_cast<int>(rng.below(kMost - kFewest + 1)), rng);
+      auto timed = [&](const auto &work, double &seconds) {
+        auto start = std::chrono::steady_clock::now();
+        auto result = work();
+        seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        return result;
+      };
+      PartitionParams params;
+      params.cost = PartitionCost::Volume;
+      params.seed = options.seed;
+      double seconds[3] = {};
+      Expected<PartitionSolution> answers[2];
+      for (size_t i = 0; i < 2; ++i) {
+        params.solver = i == 0 ? "spartan" : "best";
+        answers[i] = timed([&] { return solvePartition(made, machine, params); }, seconds[2 * i]);
+        if (!answers[i])
+          return propagate(answers[i]);
+      }
+      const int64_t greedy = answers[0]->chargedCost, ours = answers[1]->chargedCost;
+      const int64_t fewest = timed([&] { return fewestBytes(made, machine.mesh, greedy); }, seconds[1]);
+      if (program < options.programs) {
+        greedyOptimal += greedy == fewest;
+        oursOptimal += ours <= fewest;
+      }
+      if (isText)
+        std::cout << made.name << " " << devices << " " << made.operators.size() << " |" << [&] {
+          std::string text;
+          for (int64_t bytes : {greedy, fewest, ours})
+            text += " " + formatFixed(static_cast<double>(bytes) / 1e9, 1);
+          text += " |";
+          for (double s : seconds)
+            text += " " + formatFixed(s, 3);
+          return text;
+        }() << '\n';
+      rows.push_back({{"program", made.name},
+                      {"devices", devices},
+                      {"operators", made.operators.size()},
+                      {"spartanBytes", greedy},
+                      {"fewestBytes", fewest},
+                      {"bytes", ours},
+                      {"seconds", {seconds[0], seconds[1], seconds[2]}}});
+    }
+    if (isText)
+      std::cout << "on " << devices << " devices spartan sends the fewest bytes for " << greedyOptimal
+                << " random programs of " << options.programs << ", ours for " << oursOptimal << '\n';
+  }
+  return {};
+}
+
+Status runPartition(Options options) {
+  if (options.devices.empty())
+    options.devices = options.suite == "megatron"  ? std::vector<int64_t>{2, 4, 8}
+                      : options.suite == "spartan" ? std::vector<int64_t>{128}
+                                                   : std::vector<int64_t>{2, 4, 8, 16};
+  if (options.machine.empty())
+    options.machine = options.suite == "megatron" ? "h200x8" : "p2.16xlarge";
+  Json rows = Json::array();
+  if (Status status = options.suite == "spartan" ? runSpartan(options, rows) : runModels(options, rows); !status)
+    return status;
+  if (options.format == "json")
+    std::cout << Json{{"suite", options.suite}, {"machine", options.machine}, {"rows", std::move(rows)}}.dump(2)
+              << "\n";
   return {};
 }
 
@@ -155,16 +300,29 @@ void addPartitionCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
-  command->add_option("--models", options->models, "of scripts/models, instead of SoyBean's")->delimiter(',');
-  command->add_option("--batch", options->batches, "of --models")->delimiter(',')->check(CLI::PositiveNumber);
   command
-      ->add_option("--model-flag", options->flags, "an argument of the builder of --models, as --model-flag=--layers")
-      ->allow_extra_args(false);
-  command->add_option("--devices", options->devices, "how many")
+      ->add_option("--suite", options->suite,
+                   "soybean: its models; megatron: transformers beside Megatron's tiling; spartan: its random programs")
+      ->check(CLI::IsMember({"soybean", "megatron", "spartan"}))
+      ->capture_default_str();
+  CLI::Option *models =
+      command->add_option("--models", options->models, "of scripts/models, instead of the suite's")->delimiter(',');
+  command->add_option("--batch", options->batches, "of --models")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
+      ->needs(models);
+  command
+      ->add_option("--model-flag", options->flags, "an argument of the builder of --models, as --model-flag=--layers")
+      ->allow_extra_args(false)
+      ->needs(models);
+  command->add_option("--devices", options->devices, "how many; 2, 4, 8 and 16 where the suite does not say")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  command->add_option("--machine", options->machine, "whose devices; p2.16xlarge, or h200x8 for megatron");
+  command->add_option("--programs", options->programs, "how many of suite spartan")
+      ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--machine", options->machine, "whose devices")->capture_default_str();
+  command->add_option("--seed", options->seed, "of suite spartan's programs")->capture_default_str();
   command->add_option("--optimizer", options->optimizer, "of the training step")->capture_default_str();
   command->add_flag("--inference", options->inference, "the model alone, no training step");
   command->add_option("--threads", options->threads, "0: one a core; never changes a result")
