@@ -68,10 +68,13 @@ public:
     for (uint32_t op : order)
       for (const Incident &edge : edges[op])
         ++left[edge.other];
+    // As many on a long program as on a short one, in all.
+    constexpr size_t kPairs = 50'000'000, kFewest = 1000, kMost = size_t(1) << 16;
+    mostPairs = std::clamp(kPairs / (order.size() + 1), kFewest, kMost);
   }
 
   std::vector<uint32_t> solve() {
-    states = {{{}, 0}};
+    states = {{{}, 0, {}}};
     for (uint32_t op : order)
       step(op);
     std::vector<uint32_t> choice(problem.nodes.size());
@@ -92,9 +95,33 @@ public:
   }
 
 private:
+  /// Of a set of nodes with their choices: the sum of theirs, so that nodes come and go.
+  struct Fingerprint {
+    uint64_t low = 0, high = 0;
+
+    static Fingerprint of(uint32_t node, uint16_t choice) {
+      const uint64_t id = uint64_t(node) << 16 | choice;
+      return {mix(2 * id + 1), mix(2 * id + 2)};
+    }
+    Fingerprint operator+(Fingerprint other) const { return {low + other.low, high + other.high}; }
+    Fingerprint operator-(Fingerprint other) const { return {low - other.low, high - other.high}; }
+    bool operator==(const Fingerprint &) const = default;
+
+  private:
+    static uint64_t mix(uint64_t x) { // SplitMix64 (Steele et al. 2014).
+      x *= 0x9e3779b97f4a7c15;
+      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+      x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+      return x ^ (x >> 31);
+    }
+  };
+  struct FingerprintHash {
+    size_t operator()(Fingerprint of) const { return static_cast<size_t>(of.low); }
+  };
   struct State {
     std::vector<uint16_t> choices; ///< Of the frontier's nodes.
     int64_t cost;
+    Fingerprint fingerprint;
   };
   struct Trace {
     size_t parent;
@@ -122,7 +149,7 @@ private:
   /// Strategies of the tensors that an operator introduces, all tuples or, where there are too
   /// many beside the states, those that cost least with it.
   std::vector<std::vector<uint16_t>> choicesOf(uint32_t op, const std::vector<uint32_t> &added) const {
-    const size_t most = std::max<size_t>(1, kMostPairs / states.size());
+    const size_t most = std::max<size_t>(1, mostPairs / states.size());
     std::vector<std::vector<uint16_t>> tuples{{}};
     for (size_t first = added.size(); first-- > 0;) {
       std::vector<std::vector<uint16_t>> longer;
@@ -187,57 +214,66 @@ private:
       place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
 
     const std::vector<std::vector<uint16_t>> tuples = choicesOf(op, added);
-    std::unordered_map<std::string, size_t> known;
-    std::vector<State> next;
-    std::vector<Trace> traces;
+    struct Next {
+      size_t parent, tuple;
+      int64_t cost;
+      Fingerprint fingerprint;
+    };
+    // Frontiers are wide, and few of these become states: what a tuple adds is looked at alone.
+    std::vector<Next> ofTuple;
+    for (size_t t = 0; t < tuples.size(); ++t) {
+      Next next{0, t, 0, {}};
+      for (size_t i = 0; i < added.size(); ++i) {
+        next.cost = saturatingAdd(next.cost, problem.nodes[added[i]].costs[tuples[t][i]]);
+        if (left[added[i]] > 0)
+          next.fingerprint = next.fingerprint + Fingerprint::of(added[i], tuples[t][i]);
+      }
+      ofTuple.push_back(next);
+    }
+    std::unordered_map<Fingerprint, size_t, FingerprintHash> known;
+    std::vector<Next> next;
     for (size_t s = 0; s < states.size(); ++s) {
-      std::vector<uint16_t> choices = states[s].choices;
-      choices.resize(all.size());
-      for (const std::vector<uint16_t> &tuple : tuples) {
-        std::copy(tuple.begin(), tuple.end(), choices.begin() + static_cast<ptrdiff_t>(frontier.size()));
-        int64_t cost = states[s].cost;
-        for (size_t i = frontier.size(); i < all.size(); ++i)
-          cost = saturatingAdd(cost, problem.nodes[all[i]].costs[choices[i]]);
-        cost = saturatingAdd(cost, bestRule(op, [&](size_t i) { return choices[place[i]]; }).first);
-        std::string key;
-        State state{{}, cost};
-        for (size_t i : kept) {
-          state.choices.push_back(choices[i]);
-          key.append(reinterpret_cast<const char *>(&choices[i]), sizeof choices[i]);
-        }
-        auto [entry, isNew] = known.try_emplace(std::move(key), next.size());
-        if (isNew || cost < next[entry->second].cost) {
-          if (isNew) {
-            next.emplace_back();
-            traces.emplace_back();
-          }
-          next[entry->second] = std::move(state);
-          traces[entry->second] = {s, tuple};
-        }
+      const std::vector<uint16_t> &choices = states[s].choices;
+      Fingerprint staying = states[s].fingerprint;
+      for (size_t i = 0; i < frontier.size(); ++i)
+        if (left[frontier[i]] == 0)
+          staying = staying - Fingerprint::of(frontier[i], choices[i]);
+      for (Next each : ofTuple) {
+        auto choiceOf = [&](size_t i) {
+          return place[i] < frontier.size() ? choices[place[i]] : tuples[each.tuple][place[i] - frontier.size()];
+        };
+        each.parent = s;
+        each.cost = saturatingAdd(saturatingAdd(states[s].cost, each.cost), bestRule(op, choiceOf).first);
+        each.fingerprint = each.fingerprint + staying;
+        auto [entry, isNew] = known.try_emplace(each.fingerprint, next.size());
+        if (isNew)
+          next.push_back(each);
+        else if (each.cost < next[entry->second].cost)
+          next[entry->second] = each;
       }
     }
-    std::vector<size_t> rank(next.size());
-    std::iota(rank.begin(), rank.end(), size_t(0));
-    std::stable_sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return next[a].cost < next[b].cost; });
-    rank.resize(std::min(rank.size(), mostStates));
-    states.clear();
+    std::stable_sort(next.begin(), next.end(), [](const Next &a, const Next &b) { return a.cost < b.cost; });
+    next.resize(std::min(next.size(), mostStates));
+    std::vector<State> after;
     history.emplace_back();
-    for (size_t i : rank) {
-      states.push_back(std::move(next[i]));
-      history.back().push_back(std::move(traces[i]));
+    for (const Next &each : next) {
+      State state{{}, each.cost, each.fingerprint};
+      for (size_t i : kept)
+        state.choices.push_back(i < frontier.size() ? states[each.parent].choices[i]
+                                                    : tuples[each.tuple][i - frontier.size()]);
+      after.push_back(std::move(state));
+      history.back().push_back({each.parent, tuples[each.tuple]});
     }
+    states = std::move(after);
     introduced.push_back(std::move(added));
     frontier.clear();
     for (size_t i : kept)
       frontier.push_back(all[i]);
   }
 
-  /// States times tuples looked at for one operator.
-  static constexpr size_t kMostPairs = size_t(1) << 16;
-
   const TilingProblem &problem;
   std::vector<std::vector<Incident>> edges;
-  size_t mostStates;
+  size_t mostStates, mostPairs; ///< Pairs: states times tuples looked at for one operator.
   std::vector<uint32_t> order, frontier;
   std::vector<size_t> left; ///< Per node: operators still to come.
   std::vector<State> states;
