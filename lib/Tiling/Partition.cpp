@@ -140,14 +140,20 @@ private:
 
   PartitionModel::Filter dataParallel() const {
     PartitionModel::Filter filter;
-    filter.tensor = [this](TensorId id, AxisTiling tiling) {
-      if (isWeight(id))
+    // A batch that no operator can split says nothing of what carries it: every device does everything.
+    bool isSplit = false;
+    for (uint32_t i = 0; i < program.operators.size() && !isSplit; ++i)
+      isSplit = !batch.rulesOf(OperatorId(i)).empty();
+    filter.tensor = [this, isSplit](TensorId id, AxisTiling tiling) {
+      if (isWeight(id) || !isSplit)
         return tiling.isReplicated();
       const std::optional<uint32_t> dim = batch.dimOf(id);
       return !dim || tiling == AxisTiling::split(*dim);
     };
-    filter.rules = {[this](OperatorId id, uint32_t rule) {
+    filter.rules = {[this, isSplit](OperatorId id, uint32_t rule) {
       const std::vector<uint32_t> rules = batch.rulesOf(id);
+      if (!isSplit)
+        return rule == 0;
       return rules.empty() || std::find(rules.begin(), rules.end(), rule) != rules.end();
     }};
     return filter;

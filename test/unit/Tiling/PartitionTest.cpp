@@ -402,6 +402,15 @@ TEST_CASE("data parallelism sends twice (n - 1) / n of the weights a device, wha
   REQUIRE(solution);
   CHECK(solution->tiling.tensors[few.x[1].index()] == std::vector<AxisTiling>{kRows, kRows, kWhole});
   CHECK(solution->tiling.rules[few.operatorOf(few.x[1])][2] == 0);
+  // One image gives no operator a rule: all devices do the same, and none a part of a layer.
+  Mlp one(2, 1, 64);
+  for (ProgramOperator &op : one.maker.program.operators)
+    std::erase_if(op.rules, [](const TilingRule &rule) { return rule.divisor == 1; });
+  solution = solvePartition(one.maker.program, binaryMachine(1), params);
+  REQUIRE(solution);
+  CHECK(solution->report.bytes == 0);
+  for (const std::vector<uint32_t> &rules : solution->tiling.rules)
+    CHECK(rules[0] == 0);
 }
 
 TEST_CASE("model parallelism splits every weight and no batch, and operators work on their part",
