@@ -67,7 +67,7 @@ public:
     }
   }
 
-  /// True if the arena can be smaller than `bytes`: offsets() are its new ones.
+  /// True if the arena can be smaller than `bytes`; apply() then makes it so.
   bool pack(int64_t bytes) {
     if (members.size() > kMostResidencies || liveBytes() >= bytes)
       return false;
@@ -75,8 +75,8 @@ public:
     if (!bindShared())
       return false;
     int64_t best = bytes;
-    for (auto before :
-         {&ArenaPacker::isLarger, &ArenaPacker::isLarge, &ArenaPacker::isEarlier, &ArenaPacker::isLower}) {
+    for (auto before : {&ArenaPacker::hasMoreBytes, &ArenaPacker::hasMoreArea, &ArenaPacker::beginsEarlier,
+                        &ArenaPacker::liesLower}) {
       std::vector<uint32_t> sequence(blocks.size());
       std::iota(sequence.begin(), sequence.end(), 0U);
       std::stable_sort(sequence.begin(), sequence.end(), [&](uint32_t a, uint32_t b) { return (this->*before)(a, b); });
@@ -193,10 +193,10 @@ private:
     });
   }
 
-  bool isLarger(uint32_t a, uint32_t b) const { return blocks[a].bytes > blocks[b].bytes; }
-  bool isLarge(uint32_t a, uint32_t b) const { return area(blocks[a]) > area(blocks[b]); }
-  bool isEarlier(uint32_t a, uint32_t b) const { return blocks[a].first < blocks[b].first; }
-  bool isLower(uint32_t a, uint32_t b) const { return blocks[a].offset < blocks[b].offset; }
+  bool hasMoreBytes(uint32_t a, uint32_t b) const { return blocks[a].bytes > blocks[b].bytes; }
+  bool hasMoreArea(uint32_t a, uint32_t b) const { return area(blocks[a]) > area(blocks[b]); }
+  bool beginsEarlier(uint32_t a, uint32_t b) const { return blocks[a].first < blocks[b].first; }
+  bool liesLower(uint32_t a, uint32_t b) const { return blocks[a].offset < blocks[b].offset; }
   static double area(const Block &block) {
     return static_cast<double>(block.bytes) * (static_cast<double>(block.last) - block.first + 1);
   }
