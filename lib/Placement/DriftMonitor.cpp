@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace sluice {
 
@@ -24,12 +25,38 @@ static double median(std::vector<double> values) {
   return *middle;
 }
 
+double DriftMonitor::valueOf(const Iteration &iteration, size_t i) {
+  if (i == 0)
+    return static_cast<double>(iteration.ns);
+  const double work = std::accumulate(iteration.deviceNs.begin(), iteration.deviceNs.end(), 0.0);
+  return work > 0 ? static_cast<double>(iteration.deviceNs[i - 1]) / work : 0;
+}
+
 template <typename Iterations>
-static std::vector<double> timesOf(const Iterations &iterations) {
-  std::vector<double> times;
-  for (const auto &iteration : iterations)
-    times.push_back(static_cast<double>(iteration.ns));
-  return times;
+std::vector<double> DriftMonitor::valuesOf(const Iterations &iterations, size_t i) {
+  std::vector<double> values;
+  for (const Iteration &iteration : iterations)
+    values.push_back(valueOf(iteration, i));
+  return values;
+}
+
+void DriftMonitor::learn() {
+  for (size_t i = 0; i <= first.front().deviceNs.size(); ++i) {
+    std::vector<double> deviations = valuesOf(first, i);
+    const double middle = median(deviations);
+    for (double &value : deviations)
+      value = std::abs(value - middle);
+    const double sigma = std::max(kSigmaOfDeviation * median(std::move(deviations)), kLeastSigma * middle);
+    learned.push_back({middle, sigma});
+  }
+}
+
+template <typename Iterations>
+bool DriftMonitor::isOutside(const Iterations &iterations) const {
+  for (size_t i = 0; i < learned.size(); ++i)
+    if (std::abs(median(valuesOf(iterations, i)) - learned[i].middle) > params.beta * learned[i].sigma)
+      return true;
+  return false;
 }
 
 bool DriftMonitor::observe(int64_t ns, const std::vector<int64_t> &deviceNs) {
@@ -38,9 +65,6 @@ bool DriftMonitor::observe(int64_t ns, const std::vector<int64_t> &deviceNs) {
     return false;
   }
   Iteration now{ns, deviceNs};
-  auto isOutside = [&](const auto &iterations) {
-    return std::abs(median(timesOf(iterations)) - middle) > params.beta * sigma;
-  };
   if (left) {
     change.push_back(std::move(now));
     if (change.size() < std::max<size_t>(params.window / 4, 3))
@@ -55,11 +79,7 @@ bool DriftMonitor::observe(int64_t ns, const std::vector<int64_t> &deviceNs) {
     first.push_back(std::move(now));
     if (first.size() < params.window)
       return false;
-    std::vector<double> deviations = timesOf(first);
-    middle = median(deviations);
-    for (double &time : deviations)
-      time = std::abs(time - middle);
-    sigma = std::max(kSigmaOfDeviation * median(std::move(deviations)), kLeastSigma * middle);
+    learn();
     last.assign(first.begin(), first.end());
     return false;
   }

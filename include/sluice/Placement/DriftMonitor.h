@@ -7,6 +7,8 @@
 // window of iterations leaves what the first window says by beta deviations. Here
 // medians stand for means, and the median absolute deviation for the standard
 // one: an iteration that the system delays neither hides a change nor feigns one.
+// And each device's share of the work is watched beside the iteration's time: what
+// else runs on the machine changes all devices' times, one device's slowing the shares.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_DRIFTMONITOR_H
@@ -25,9 +27,9 @@ struct DriftParams {
 };
 
 /// Fed with each iteration's time, of all and of each device's work. Learns for a
-/// window, watches, and once the last window has left middle +- beta x sigma listens
-/// for a quarter of a window more: whether the change lasts, and what the devices
-/// do after it. Two iterations are let pass at first:
+/// window, watches, and once the time or a share of the last window has left its
+/// middle +- beta x sigma listens for a quarter of a window more: whether the change
+/// lasts, and what the devices do after it. Two iterations are let pass at first:
 /// they touch pages. Sigma counts as at least 1.5% of the middle.
 class DriftMonitor {
 public:
@@ -49,12 +51,24 @@ private:
     std::vector<int64_t> deviceNs;
   };
 
+  struct Bounds {
+    double middle = 0, sigma = 0;
+  };
+
+  /// The time (0), or device i - 1's share of all devices' work.
+  static double valueOf(const Iteration &iteration, size_t i);
+  template <typename Iterations>
+  static std::vector<double> valuesOf(const Iterations &iterations, size_t i);
+  template <typename Iterations>
+  bool isOutside(const Iterations &iterations) const;
+  void learn();
+
   DriftParams params;
   size_t passed = 0;
   std::vector<Iteration> first;  ///< The window that is learned from.
   std::deque<Iteration> last;    ///< The window that is watched.
   std::vector<Iteration> change; ///< What came after it left the bounds.
-  double middle = 0, sigma = 0;
+  std::vector<Bounds> learned;   ///< Of the first window, per value.
   bool left = false;
 };
 

@@ -81,6 +81,29 @@ TEST_CASE("delays by the system neither hide a change nor feign one", "[placemen
   CHECK(monitor.slowdowns()[1] == Approx(3).epsilon(0.05));
 }
 
+TEST_CASE("a slowed device is found although the machine's speed wanders", "[placement]") {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    DriftMonitor monitor;
+    Rng rng(seed);
+    double slower = 1;
+    // The first device takes three quarters of the time; all vary together by a fifth.
+    auto feed = [&] {
+      const double speed = std::max(0.5, 1 + 0.2 * rng.normal()) * 1e6;
+      const auto vary = [&](double ms) { return static_cast<int64_t>(ms * speed * (1 + 0.01 * rng.normal())); };
+      const int64_t a = vary(15), b = vary(5 * slower);
+      return monitor.observe(a + b, {a, b});
+    };
+    for (int i = 0; i < 1000; ++i)
+      REQUIRE_FALSE(feed());
+    slower = 3;
+    int after = 1;
+    while (!feed() && after < 100)
+      ++after;
+    CHECK(after <= 20);
+    CHECK(monitor.slowdowns()[1] == Approx(3).epsilon(0.05));
+  }
+}
+
 TEST_CASE("what slows all devices alike slows none beside the others", "[placement]") {
   DriftMonitor monitor;
   for (int i = 0; i < 100; ++i)
