@@ -20,6 +20,12 @@ constexpr size_t kMostResidencies = 4096;
 /// has of its own.
 class Order {
 public:
+  /// More entries are too many, as to the validator.
+  static bool fits(const Plan &plan) {
+    constexpr size_t kMaxEntries = size_t(1) << 32;
+    return plan.streams.empty() || plan.commands.size() <= kMaxEntries / plan.streams.size();
+  }
+
   explicit Order(const Plan &plan) : plan(plan), streams(plan.streams.size()) {
     clocks.assign(plan.commands.size() * streams, 0);
     std::vector<CommandId> last(streams);
@@ -69,10 +75,10 @@ public:
 
   /// True if the arena can be smaller than `bytes`; apply() then makes it so.
   bool pack(int64_t bytes) {
-    if (members.size() > kMostResidencies || liveBytes() >= bytes)
+    if (members.size() > kMostResidencies)
       return false;
     findClashes();
-    if (!bindShared())
+    if (!bindShared() || liveBytes() >= bytes)
       return false;
     int64_t best = bytes;
     for (auto before : {&ArenaPacker::hasMoreBytes, &ArenaPacker::hasMoreArea, &ArenaPacker::beginsEarlier,
@@ -116,19 +122,32 @@ private:
   }
   bool clash(uint32_t i, uint32_t j) const { return clashes[i * members.size() + j]; }
 
-  /// The most that is live at once where commands run one by one.
+  /// Commands, [begin, end), in whatever order they run one by one.
+  std::pair<size_t, size_t> rangeOf(const Stay &stay) const {
+    if (!stay.creator.valid())
+      return {0, plan.commands.size()};
+    return {stay.creator.index(), std::max_element(stay.touches.begin(), stay.touches.end())->index() + 1};
+  }
+
+  /// The most that is live at once where commands run one by one; what is at one
+  /// address counts once. No packing of the blocks is smaller.
   int64_t liveBytes() const {
     std::vector<int64_t> change(plan.commands.size() + 1, 0);
-    int64_t live = 0, most = 0;
-    for (uint32_t i : members) {
-      const int64_t bytes = alignUp(plan.residencies[i].bytes);
-      if (!stays[i].creator.valid()) {
-        live += bytes;
-        continue;
+    for (const Block &block : blocks) {
+      std::vector<std::pair<size_t, size_t>> ranges;
+      for (uint32_t i : block.stays)
+        ranges.push_back(rangeOf(stays[members[i]]));
+      std::sort(ranges.begin(), ranges.end());
+      size_t end = 0;
+      for (auto [from, to] : ranges) {
+        if (to <= end)
+          continue;
+        change[std::max(from, end)] += block.bytes;
+        change[to] -= block.bytes;
+        end = to;
       }
-      change[stays[i].creator.index()] += bytes;
-      change[std::max_element(stays[i].touches.begin(), stays[i].touches.end())->index() + 1] -= bytes;
     }
+    int64_t live = 0, most = 0;
     for (int64_t bytes : change)
       most = std::max(most, live += bytes);
     return most;
@@ -254,6 +273,8 @@ std::vector<Stay> staysOf(const Plan &plan) {
 } // namespace
 
 void compactArenas(Plan &plan) {
+  if (!Order::fits(plan))
+    return;
   const Order order(plan);
   const std::vector<Stay> stays = staysOf(plan);
   for (uint32_t m = 0; m < plan.arenaBytes.size(); ++m) {

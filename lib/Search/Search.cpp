@@ -188,8 +188,8 @@ private:
     params.progress(progress);
   }
 
-  std::unique_ptr<CandidateSpace> spaceFor(std::vector<DeviceId> placement, const Schedule &order) const {
-    return std::make_unique<CandidateSpace>(graph, machine, costs, capacities, std::move(placement), order);
+  std::shared_ptr<CandidateSpace> spaceFor(std::vector<DeviceId> placement, const Schedule &order) const {
+    return std::make_shared<CandidateSpace>(graph, machine, costs, capacities, std::move(placement), order);
   }
 
   //===--------------------------------------------------------------------===//
@@ -230,26 +230,17 @@ private:
           names, [](const std::string &name) { return name == "best" || name == "htf-mpr" || name == "exhaustive"; });
     }
     const bool shared = machine.computeDevices().size() > 1;
-    struct Option {
-      std::string name;
-      std::unique_ptr<CandidateSpace> space;
-      Schedule order;
-    };
-    std::vector<Option> options;
-    std::optional<size_t> alone; ///< The one on a single device.
+    std::vector<PlacementOption> options;
     // To a placement a transfer is one step, with a wait on either side.
     const Machine waiting = withWaits(machine);
     for (const std::string &name : names) {
       Expected<PlacementSolution> solution = solvePlacement({&graph, &waiting, &costs, given}, {name});
       if (!solution)
         return propagate(solution);
-      auto known = std::find_if(options.begin(), options.end(),
-                                [&](const Option &option) { return option.space->placement() == solution->placement; });
-      if (known == options.end())
-        known = options.insert(
-            known, {name, spaceFor(solution->placement, shared ? solution->order : Schedule()), solution->order});
-      if (name == "single-device")
-        alone = static_cast<size_t>(known - options.begin());
+      if (std::none_of(options.begin(), options.end(),
+                       [&](const PlacementOption &option) { return option.space->placement() == solution->placement; }))
+        options.push_back(
+            {name, spaceFor(solution->placement, shared ? solution->order : Schedule()), solution->order});
     }
     if (options.size() == 1) {
       space = std::move(options.front().space);
@@ -267,37 +258,58 @@ private:
     for (size_t i = 0; i < options.size(); ++i)
       if (wave.outcomes[i].made)
         addBaseline("place=" + options[i].name, wave.outcomes[i]);
-    const Option &best = options[wave.best];
-    space = std::move(options[wave.best].space);
+    const PlacementOption &best = options[wave.best];
+    space = best.space;
     // The other solvers are measured by what they find themselves.
     if (breeds() || params.solver == "greedy")
       offer(wave, "place=" + best.name);
     if (breeds() && params.placementSolver == "best" && wave.bestNs != kInfeasibleObjective)
       improvePlacement(best.order, wave.bestNs);
-    if (params.placementSolver == "best" && alone && *alone != wave.best)
-      preferOneDevice(std::move(options[*alone].space), options[*alone].order, std::min(bestNs, wave.bestNs),
-                      wave.outcomes[*alone].makespanNs);
+    if (params.placementSolver == "best" && !isOnOneDevice(space->placement()))
+      preferOneDevice(options, wave);
     return {};
   }
 
-  /// Unless the several devices of the fastest placement gain enough over one.
-  void preferOneDevice(std::unique_ptr<CandidateSpace> alone, const Schedule &order, int64_t fastestNs,
-                       int64_t aloneNs) {
-    if (aloneNs == kInfeasibleObjective ||
-        static_cast<double>(fastestNs) <= (1 - params.leastGain) * static_cast<double>(aloneNs))
+  struct PlacementOption {
+    std::string name;
+    std::shared_ptr<CandidateSpace> space;
+    Schedule order;
+  };
+
+  static bool isOnOneDevice(const std::vector<DeviceId> &placement) {
+    return std::adjacent_find(placement.begin(), placement.end(), std::not_equal_to<>()) == placement.end();
+  }
+
+  /// Unless the several devices of the placement taken gain enough over the fastest of
+  /// the options on one. `plans` has the options' greedy plans.
+  void preferOneDevice(const std::vector<PlacementOption> &options, const Wave &plans) {
+    std::optional<size_t> alone;
+    int64_t aloneNs = kInfeasibleObjective;
+    for (size_t i = 0; i < options.size(); ++i)
+      if (isOnOneDevice(options[i].space->placement()) && plans.outcomes[i].makespanNs < aloneNs) {
+        alone = i;
+        aloneNs = plans.outcomes[i].makespanNs;
+      }
+    const int64_t fastestNs = std::min(bestNs, plans.bestNs);
+    if (!alone || static_cast<double>(fastestNs) <= (1 - params.leastGain) * static_cast<double>(aloneNs))
       return;
+    auto isOneOfOne = [&](const std::string &name) {
+      return std::any_of(options.begin(), options.end(), [&](const PlacementOption &option) {
+        return name == "place=" + option.name && isOnOneDevice(option.space->placement());
+      });
+    };
     for (Baseline &baseline : result.baselines)
-      if (baseline.makespanNs && *baseline.makespanNs < aloneNs)
+      if (baseline.makespanNs && *baseline.makespanNs < aloneNs && !isOneOfOne(baseline.name))
         baseline.reason = concat("gains less than ", params.leastGain * 100, "% over one device");
-    space = std::move(alone);
+    space = options[*alone].space;
     if (!breeds() && params.solver != "greedy")
       return;
     bestNs = kInfeasibleObjective;
     Candidate candidate;
-    candidate.order = order;
+    candidate.order = options[*alone].order;
     Wave wave = runWave(1, /*firstAlways=*/true, [&](size_t) { return space->plan(candidate); });
     count(wave);
-    offer(wave, "place=single-device");
+    offer(wave, "place=" + options[*alone].name);
   }
 
   Status takePlacement(const Plan &start) {
@@ -721,7 +733,7 @@ private:
   int64_t limit = 0;
   Budget budget;
 
-  std::unique_ptr<CandidateSpace> space;
+  std::shared_ptr<CandidateSpace> space;
   std::vector<GeneticSeed<Candidate>> scored;
   GeneticSeed<Candidate> champion;
   uint64_t round = 0; ///< Of breeding and climbing.

@@ -13,7 +13,8 @@ namespace sluice {
 /// first fit in several orders, under what the plan's streams and waits order. What
 /// shares an address by the plan's design (in place, or a state and its new value)
 /// still does. Commands stay, and so do times. The plan is valid, and stays so. No arena
-/// grows; one of more than 4096 residencies is left as it is. O(residencies^2).
+/// grows; one of more than 4096 residencies is left as it is, and so is a plan of more than
+/// 2^32 commands times streams. O(residencies^2).
 void compactArenas(Plan &plan);
 
 } // namespace sluice

@@ -373,6 +373,36 @@ TEST_CASE("several devices are taken where they gain enough over one", "[search]
   CHECK(several >= 4);
 }
 
+TEST_CASE("moving operators from one device to several must gain as much", "[search]") {
+  int moved = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Instance instance = randomInstance(seed, 12, 2);
+    SearchProblem problem = instance.problem(2);
+    SearchParams params = evaluations(400);
+    auto baseline = [](const SearchResult &result, const char *name) -> const Baseline * {
+      auto at = std::find_if(result.baselines.begin(), result.baselines.end(),
+                             [&](const Baseline &entry) { return entry.name == name; });
+      return at == result.baselines.end() ? nullptr : &*at;
+    };
+    const SearchResult free = solve(problem, params);
+    const Baseline *alone = baseline(free, "place=single-device"), *local = baseline(free, "place=local-search");
+    if (!alone || !local || *local->makespanNs >= *alone->makespanNs)
+      continue;
+    // The portfolio's best is the single device, which moving operators improves.
+    if (std::any_of(free.baselines.begin(), free.baselines.end(), [&](const Baseline &entry) {
+          return entry.name.starts_with("place=") && &entry != local && *entry.makespanNs < *alone->makespanNs;
+        }))
+      continue;
+    ++moved;
+    params.leastGain = 0.9;
+    const SearchResult kept = solve(problem, params);
+    CHECK(std::set<DeviceId>(kept.plan.placement.begin(), kept.plan.placement.end()).size() == 1);
+    CHECK(baseline(kept, "place=local-search")->reason == "gains less than 90% over one device");
+  }
+  CHECK(moved >= 3);
+}
+
 TEST_CASE("too little memory is refused by name", "[search]") {
   Instance instance = randomInstance(2, 15);
   SearchProblem problem = instance.problem(0);
