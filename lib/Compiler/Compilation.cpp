@@ -448,7 +448,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::State::planWith(const std::v
 }
 
 /// Plans the program whole, then with the operators that dominate split, tried out with
-/// quick plans; and, where those gain, fully. The faster of the two stays.
+/// quick plans; and, where those gain, fully. Split it stays where that gains enough.
 Status Compilation::State::chooseSplits() {
   constexpr int64_t kTrialPlans = 64, kPartsPerDevice = 4;
   if (Status has = requireDevices("--split-operators"); !has)
@@ -473,6 +473,7 @@ Status Compilation::State::chooseSplits() {
   quick.searchEvaluations = kTrialPlans;
   quick.searchTimeNs = 0;
   quick.progress = nullptr;
+  quick.leastGain = 0; // What one split gains, the next may add to.
   SplitProblem splitting;
   splitting.program = &bridged->program;
   splitting.mostParts = static_cast<int64_t>(machine.computeDevices().size()) * kPartsPerDevice;
@@ -496,10 +497,14 @@ Status Compilation::State::chooseSplits() {
   Expected<std::unique_ptr<Compilation>> divided = planWith(named, full);
   if (!divided && divided.error().code != ErrorCode::Infeasible && divided.error().code != ErrorCode::Interrupted)
     return propagate(divided);
-  const double most = (1 - options.leastGain) * static_cast<double>(found->makespanNs);
-  if (!divided || (*divided)->result().makespanNs >= found->makespanNs ||
-      static_cast<double>((*divided)->result().makespanNs) > most)
+  if (!divided || (*divided)->result().makespanNs >= found->makespanNs)
     return {};
+  const int64_t splitNs = (*divided)->result().makespanNs;
+  if (static_cast<double>(splitNs) > (1 - options.leastGain) * static_cast<double>(found->makespanNs)) {
+    found->baselines.push_back(
+        {"split", splitNs, concat("gains less than ", options.leastGain * 100, "% over operators whole")});
+    return {};
+  }
   Baseline unsplit{"unsplit", found->makespanNs, {}};
   found = (*divided)->result();
   found->baselines.push_back(std::move(unsplit));
