@@ -127,13 +127,24 @@ private:
   /// Split in model parallelism.
   bool isMatrix(TensorId id) const { return isWeight(id) && program.tensors[id.index()].shape.size() >= 2; }
 
-  /// What carries the batch, and along which dimension: the first of the first input, what operators' rules make of it,
-  /// and other inputs' first where those rules say nothing of them.
+  /// What carries the batch, and along which dimension: the first of the first input that has more than one (else of
+  /// the first), what operators' rules make of it, and the first of other inputs where it is as long and those rules
+  /// say nothing of them.
   static SplitSpread batchOf(const TensorProgram &program) {
     SplitSpread batch(program, [&program](TensorId id) { return isWeight(program, id); });
+    auto firstOf = [&program](size_t rank) {
+      return std::find_if(program.tensors.begin(), program.tensors.end(), [rank](const ProgramTensor &tensor) {
+        return tensor.role == TensorRole::Input && tensor.shape.size() >= rank;
+      });
+    };
+    auto first = firstOf(2) != program.tensors.end() ? firstOf(2) : firstOf(1);
+    if (first == program.tensors.end())
+      return batch;
+    batch.split(TensorId(static_cast<size_t>(first - program.tensors.begin())), 0);
     for (uint32_t t = 0; t < program.tensors.size(); ++t)
-      if (const ProgramTensor &tensor = program.tensors[t];
-          tensor.role == TensorRole::Input && !tensor.shape.empty() && !batch.isReached(TensorId(t)))
+      if (const ProgramTensor &tensor = program.tensors[t]; tensor.role == TensorRole::Input && !tensor.shape.empty() &&
+                                                            tensor.shape[0] == first->shape[0] &&
+                                                            !batch.isReached(TensorId(t)))
         batch.split(TensorId(t), 0);
     return batch;
   }

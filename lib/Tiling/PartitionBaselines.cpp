@@ -325,6 +325,7 @@ private:
     for (uint32_t strategy : remaining[node]) {
       if (usages[strategy] - least > budget)
         continue;
+      seen.assign(tensors, false);
       int64_t cost = findCost(node, strategy, kNone, 0);
       if (!best || cost < bestCost) {
         best = strategy;
@@ -353,7 +354,8 @@ private:
     return best;
   }
 
-  int64_t findCost(uint32_t tensor, uint32_t strategy, uint32_t from, int depth) const {
+  int64_t findCost(uint32_t tensor, uint32_t strategy, uint32_t from, int depth) {
+    seen[tensor] = true;
     int64_t sum = problem.nodes[tensor].costs[strategy];
     for (const Incident &edge : edges[tensor]) {
       const uint32_t op = edge.other;
@@ -363,7 +365,7 @@ private:
       sum = saturatingAdd(sum, cost);
       // A view is as its source is: what counts lies behind it.
       for (const Incident &behind : edges[op])
-        if (behind.other != tensor && ofView[behind.other] && remaining[behind.other].size() > 1 && depth < kMostViews)
+        if (!seen[behind.other] && ofView[behind.other] && remaining[behind.other].size() > 1 && depth < kMostViews)
           sum = saturatingAdd(sum,
                               findCost(behind.other, cheapest(behind, rule, remaining[behind.other]), op, depth + 1));
     }
@@ -374,6 +376,7 @@ private:
   size_t tensors;
   std::vector<std::vector<Incident>> edges;
   std::vector<bool> ofView; ///< Per tensor.
+  std::vector<bool> seen;   ///< Per tensor: counted for the strategy that is looked at, once where paths meet.
   std::vector<std::vector<uint32_t>> remaining;
   int64_t budget;
 };

@@ -179,7 +179,7 @@ void printPartition(const PlannedPartition &planned) {
   auto note = [&](const std::string &name, const std::vector<std::string> &operators) {
     for (const std::string &op : operators)
       gathering += concat(&op == operators.data() ? concat(name, " gathers for ") : ", ", "'", op, "'");
-    gathering += operators.empty() ? "" : ", which have no rule to run on parts\n";
+    gathering += operators.empty() ? "" : ", which no rule runs on these parts\n";
   };
   add(solution.solver, report);
   note(solution.solver, solution.gathering);
@@ -307,7 +307,7 @@ void addPlanCommand(CLI::App &app, Action &action) {
   constexpr const char *kPartitioning = "Partitioning";
   CLI::Option *devices = options->compile.addDevicesTo(*command)->excludes(inference)->excludes(split);
   // What a plan of one program is made from is not asked for here, nor followed.
-  for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem"})
+  for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem", "--least-gain"})
     devices->excludes(command->get_option(name));
   command
       ->add_option("--partition-cost", options->partitionCost,

@@ -16,9 +16,11 @@ namespace sluice {
 /// Splits of some tensors spread through a program by the operators' own rules,
 /// forwards and backwards: an operator runs by the rule that splits what is split
 /// already, and what else that rule splits is split too (sharding propagation: Xu et
-/// al., "GSPMD", 2021, section 3.5). As no two rules of an operator split one dimension
-/// of a tensor, there is at most one. Partial results are whole from there on. Of a
-/// program that passes check(), which must outlive the object. Deterministic.
+/// al., "GSPMD", 2021, section 3.5). No two rules of an operator split one dimension of a
+/// tensor, so each of its tensors asks for at most one; where they ask for several, or
+/// for one that does not suit them all, nothing spreads through it. Partial results are
+/// whole from there on. Of a program that passes check(), which must outlive the
+/// object. Deterministic.
 class SplitSpread {
 public:
   /// What `stays` is not split, whatever rules say; nothing where it is empty.

@@ -413,6 +413,26 @@ TEST_CASE("data parallelism sends twice (n - 1) / n of the weights a device, wha
     CHECK(rules[0] == 0);
 }
 
+TEST_CASE("the batch is the first input's of more than one dimension, and of what is as long", "[tiling][partition]") {
+  // Positions come first and are no batch; a sample's mask has an extent of its own.
+  for (int64_t batch : {1, 8}) {
+    ProgramMaker maker;
+    TensorId positions = maker.tensor("positions", {16}, TensorRole::Input), x = maker.input("x", batch, 16);
+    TensorId y = maker.elementwise("y", {x}), p = maker.elementwise("p", {positions});
+    for (ProgramOperator &op : maker.program.operators)
+      std::erase_if(op.rules, [](const TilingRule &rule) { return rule.divisor == 1; });
+    PartitionParams params;
+    params.solver = "data-parallel";
+    auto solution = solvePartition(maker.program, binaryMachine(1), params);
+    REQUIRE(solution);
+    for (TensorId id : {x, y})
+      CHECK(solution->tiling.tensors[id.index()][0] == (batch > 1 ? kRows : kWhole));
+    if (batch == 1)
+      for (TensorId id : {positions, p})
+        CHECK(solution->tiling.tensors[id.index()][0] == kWhole);
+  }
+}
+
 TEST_CASE("model parallelism splits every weight and no batch, and operators work on their part",
           "[tiling][partition]") {
   // Activations so large that gathering weights, and splitting the batch, would send less.
@@ -474,6 +494,25 @@ TEST_CASE("what carries the batch follows from operators' rules", "[tiling][part
   REQUIRE(solution);
   REQUIRE(!solution->gathering.empty());
   CHECK(solution->gathering[0] == "turned");
+}
+
+TEST_CASE("views that meet again and again do not keep Spartan's greedy", "[tiling][partition]") {
+  // Each pair of views, and of what they are joined in, is two ways on: 2^30 paths.
+  constexpr int64_t kSide = 64;
+  ProgramMaker maker;
+  TensorId at = maker.transpose("at", maker.create("a", kSide, kSide));
+  std::vector<TensorId> views;
+  for (int i = 0; i < 30; ++i)
+    views.push_back(maker.transpose("view" + std::to_string(i), at));
+  for (int i = 0; i + 1 < 30; ++i)
+    maker.elementwise("joined" + std::to_string(i), {views[i], views[i + 1]});
+  maker.elementwise("all", views);
+  PartitionParams params;
+  params.cost = PartitionCost::Paper;
+  params.solver = "spartan";
+  auto solution = solvePartition(maker.program, binaryMachine(2), params);
+  REQUIRE(solution);
+  CHECK(solution->chargedCost == 0);
 }
 
 TEST_CASE("Spartan's greedy and its known failure", "[tiling][partition]") {

@@ -38,8 +38,8 @@ public:
   /// Operands of one shape.
   TensorId elementwise(const std::string &name, const std::vector<TensorId> &operands) {
     ProgramOperator op = start(name, operands, shape(operands[0]));
-    op.flops = shape(operands[0])[0] * shape(operands[0])[1];
-    for (uint32_t d = 0; d < 2; ++d)
+    op.flops = program.tensors[operands[0].index()].bytes() / 4;
+    for (uint32_t d = 0; d < shape(operands[0]).size(); ++d)
       add(op, d ? "columns" : "rows", std::vector<AxisTiling>(operands.size(), AxisTiling::split(d)),
           AxisTiling::split(d), shape(operands[0])[d]);
     return finish(std::move(op));
