@@ -79,17 +79,25 @@ std::vector<PartitionCase> casesOf(const Options &options) {
 
 /// Megatron-LM's tiling over all devices as one group (Shoeybi et al., 2019, section 3): weights into attention and
 /// feed-forward by columns, so that heads are split, those out of them by rows, tables by words; activations between
-/// blocks whole. What lies between follows by the operators' rules.
-Tiling megatronTiling(const TensorProgram &program, size_t axes) {
+/// blocks whole. What lies between follows by the operators' rules. Fails where no weight has such a name.
+Expected<Tiling> megatronTiling(const std::string &model, const TensorProgram &program, size_t axes) {
   const std::vector<std::pair<std::string, uint32_t>> weights{
       {"query/weight", 1}, {"key/weight", 1},  {"value/weight", 1}, {"output/weight", 0},
       {"up/weight", 1},    {"gate/weight", 1}, {"down/weight", 0},  {"words", 0}};
   SplitSpread spread(program);
+  bool isTransformer = false;
   for (uint32_t t = 0; t < program.tensors.size(); ++t)
     for (const auto &[name, dim] : weights)
       if (const ProgramTensor &tensor = program.tensors[t];
-          tensor.role != TensorRole::Intermediate && tensor.shape.size() == 2 && tensor.name.ends_with(name))
+          tensor.role != TensorRole::Intermediate && tensor.shape.size() == 2 && tensor.name.ends_with(name)) {
         spread.split(TensorId(t), dim);
+        isTransformer = true;
+      }
+  if (!isTransformer)
+    return makeError(
+        ErrorCode::Unsupported, "'", model,
+        "' has no weight that Megatron's tiling names (query/weight...), suite megatron, give a transformer "
+        "of scripts/models");
   return spread.tiling(axes);
 }
 
@@ -185,10 +193,12 @@ Status runModels(const Options &options, Json &rows) {
           return propagate(planned);
         Row row(*planned);
         if (isMegatron) {
-          const Tiling tiling = megatronTiling(planned->program, planned->machine.mesh.axes.size());
-          if (Status status = validateTiling(planned->program, planned->machine.mesh, tiling); !status)
+          Expected<Tiling> tiling = megatronTiling(each.model, planned->program, planned->machine.mesh.axes.size());
+          if (!tiling)
+            return propagate(tiling);
+          if (Status status = validateTiling(planned->program, planned->machine.mesh, *tiling); !status)
             return status;
-          row.note("megatron", measurePartition(planned->program, planned->machine, tiling));
+          row.note("megatron", measurePartition(planned->program, planned->machine, *tiling));
         }
         if (isText)
           std::cout << each.model << " " << each.batch << " "
@@ -218,9 +228,13 @@ Status runSpartan(const Options &options, Json &rows) {
   const bool isText = options.format == "text";
   if (isText)
     std::cout << "program devices operators | GB sent: spartan fewest ours | seconds: spartan enumeration ours\n";
-  Rng rng(options.seed);
   constexpr int kFewest = 2, kMost = 15; // Operators: the thesis'.
+  for (int64_t devices : options.devices)
+    if (kSpartanExtent % devices != 0)
+      return makeError(ErrorCode::InvalidInput, "suite spartan has arrays of multiples of ", kSpartanExtent,
+                       " elements, which ", devices, " devices do not divide, option '--devices', give a power of two");
   for (int64_t devices : options.devices) {
+    Rng rng(options.seed);
     PartitionMachine machine;
     machine.mesh.axes = {{"workers", devices}};
     int64_t greedyOptimal = 0, oursOptimal = 0;
@@ -228,7 +242,7 @@ Status runSpartan(const Options &options, Json &rows) {
       // The last is the known failure.
       const TensorProgram made =
           program == options.programs
-              ? spartanFailure(131072)
+              ? spartanFailure(kSpartanExtent)
               : randomSpartanProgram(kFewest + static_cast<int>(rng.below(kMost - kFewest + 1)), rng);
       auto timed = [&](const auto &work, double &seconds) {
         auto start = std::chrono::steady_clock::now();
@@ -239,6 +253,7 @@ Status runSpartan(const Options &options, Json &rows) {
       PartitionParams params;
       params.cost = PartitionCost::Volume;
       params.seed = options.seed;
+      params.threads = options.threads;
       double seconds[3] = {};
       Expected<PartitionSolution> answers[2];
       for (size_t i = 0; i < 2; ++i) {
@@ -283,14 +298,18 @@ Status runPartition(Options options) {
     options.devices = options.suite == "megatron"  ? std::vector<int64_t>{2, 4, 8}
                       : options.suite == "spartan" ? std::vector<int64_t>{128}
                                                    : std::vector<int64_t>{2, 4, 8, 16};
-  if (options.machine.empty())
+  const bool isSpartan = options.suite == "spartan"; // Its devices are of no machine.
+  if (options.machine.empty() && !isSpartan)
     options.machine = options.suite == "megatron" ? "h200x8" : "p2.16xlarge";
   Json rows = Json::array();
-  if (Status status = options.suite == "spartan" ? runSpartan(options, rows) : runModels(options, rows); !status)
+  if (Status status = isSpartan ? runSpartan(options, rows) : runModels(options, rows); !status)
     return status;
-  if (options.format == "json")
-    std::cout << Json{{"suite", options.suite}, {"machine", options.machine}, {"rows", std::move(rows)}}.dump(2)
-              << "\n";
+  if (options.format == "json") {
+    Json answer{{"suite", options.suite}, {"rows", std::move(rows)}};
+    if (!isSpartan)
+      answer["machine"] = options.machine;
+    std::cout << answer.dump(2) << "\n";
+  }
   return {};
 }
 
@@ -332,7 +351,16 @@ void addPartitionCommand(CLI::App &app, Action &action) {
   command->add_option("--format", options->format, "text for people, json for programs")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->callback([options, &action] { action = [options] { return runPartition(*options); }; });
+  command->callback([command, options, &action] {
+    const bool isSpartan = options->suite == "spartan";
+    for (const char *name : {"--models", "--machine", "--optimizer", "--inference", "--scripts"})
+      if (isSpartan && command->count(name) > 0)
+        throw CLI::ValidationError(name, "is not of suite spartan, leave it out");
+    for (const char *name : {"--programs", "--seed"})
+      if (!isSpartan && command->count(name) > 0)
+        throw CLI::ValidationError(name, "is of suite spartan alone, leave it out");
+    action = [options] { return runPartition(*options); };
+  });
 }
 
 } // namespace sluice::bench

@@ -167,10 +167,9 @@ private:
 } // namespace
 
 TensorProgram randomSpartanProgram(int operators, Rng &rng) {
-  constexpr int64_t kExtents[] = {131072, 262144, 393216, 524288};
   Maker maker;
   std::vector<TensorId> matrices;
-  auto extent = [&] { return kExtents[rng.below(std::size(kExtents))]; };
+  auto extent = [&] { return kSpartanExtent * static_cast<int64_t>(1 + rng.below(4)); };
   auto any = [&] { return matrices[rng.below(matrices.size())]; };
   /// One there is of such a shape, else a new array.
   auto matching = [&](const Shape &shape) {

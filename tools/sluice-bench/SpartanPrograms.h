@@ -10,6 +10,9 @@
 
 namespace sluice::bench {
 
+/// Extents are multiples of it.
+constexpr int64_t kSpartanExtent = 131072;
+
 /// A program as Huang's thesis draws them (section 3.2): `operators` of Spartan's kinds
 /// (map, fold, scan, dot, transpose), each on what there is or on a new array, of
 /// extents from 128K to 512K.
@@ -19,7 +22,7 @@ TensorProgram randomSpartanProgram(int operators, Rng &rng);
 TensorProgram spartanFailure(int64_t size);
 
 /// The fewest bytes sent by operators that each convert what they read and make, tensors
-/// split over one axis and nothing held whole, by trying all tilings and giving up those
+/// split over one axis that divides kSpartanExtent and nothing held whole, by trying all tilings and giving up those
 /// that send `limit` or more already: `limit` where none sends less.
 int64_t fewestBytes(const TensorProgram &program, const Mesh &mesh, int64_t limit);
 
