@@ -156,14 +156,15 @@ struct PackMatmul : OpRewritePattern<MatmulOp> {
 
   LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &b) const override {
     auto rhs = typeOf(op.getRhs());
-    if (op.getPackedN() || !isKernelElement(rhs.getElementType()) || !isConstantExpression(op.getRhs()) ||
-        elementCount(op.getType()) == 0 || elementCount(rhs) == 0)
+    // A library takes matrices as they are.
+    if (op.getPackedN() || op.getLibrary() || !isKernelElement(rhs.getElementType()) ||
+        !isConstantExpression(op.getRhs()) || elementCount(op.getType()) == 0 || elementCount(rhs) == 0)
       return failure();
     emit::MatmulSpec spec = describeMatmul(op);
     Value packed =
         PackMatmulRhsOp::create(b, op.getLoc(), op.getRhs(), op.getTransposeRhs(), emit::matmulPanel(spec, target));
     b.replaceOpWithNewOp<MatmulOp>(op, op.getLhs(), packed, op.getTransposeLhsAttr(), UnitAttr(),
-                                   b.getI64IntegerAttr(op.getType().getShape().back()));
+                                   b.getI64IntegerAttr(op.getType().getShape().back()), IntegerAttr());
     return success();
   }
 };

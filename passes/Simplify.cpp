@@ -160,7 +160,7 @@ struct FoldScaleIntoMatmul : OpRewritePattern<BinaryOp> {
         matmul.getTransposeRhs() ? reshape(b, op.getLoc(), scale, {elementCount(scale.getType()), 1}) : scale;
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, matmul.getRhs(), column);
     b.replaceOpWithNewOp<MatmulOp>(op, matmul.getLhs(), scaled, matmul.getTransposeLhsAttr(),
-                                   matmul.getTransposeRhsAttr(), IntegerAttr());
+                                   matmul.getTransposeRhsAttr(), IntegerAttr(), IntegerAttr());
     return success();
   }
 };

@@ -26,6 +26,14 @@
 namespace sluice::dataflow {
 class KernelEmitter;
 class TensorBuilder;
+enum class MatmulPrecision : uint8_t;
+
+/// What a library may compute in the place of an operator's loops, from its two
+/// operands, into its one result.
+struct LibraryCall {
+  uint32_t function;    ///< sluice_library_function.
+  std::string settings; ///< As services.h says of it.
+};
 
 /// The devices that run an operator by one of its rules.
 struct PartRule {

@@ -99,6 +99,9 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
     InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
       "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
+    InterfaceMethod<"What a library of a GPU's maker is asked for in the loops' place; none where it is not.",
+      "::std::optional<::sluice::dataflow::LibraryCall>", "getLibraryCall",
+      (ins "::sluice::dataflow::MatmulPrecision":$precision), "", [{ return ::std::nullopt; }]>,
   ];
 }
 

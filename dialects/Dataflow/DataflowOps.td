@@ -180,16 +180,18 @@ def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
 // Contractions
 //===----------------------------------------------------------------------===//
 
-def MatmulOp : Dataflow_InferredOp<"matmul", [Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+def MatmulOp : Dataflow_InferredOp<"matmul", [
+    Tiling<>, GradientMethods, Kernel<["emitKernel", "getLibraryCall"]>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
     two dimensions exchanged. f16 and bf16 accumulate in f32. With `packed_n`,
-    which is N, rhs is a pack_matmul_rhs result.
+    which is N, rhs is a pack_matmul_rhs result. With `library`, a GPU asks a
+    library of its maker first, which gets so many bytes of scratch.
   }];
   let arguments = (ins Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
-                       OptionalAttr<I64Attr>:$packed_n);
+                       OptionalAttr<I64Attr>:$packed_n, OptionalAttr<I64Attr>:$library);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)?

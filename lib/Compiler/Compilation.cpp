@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/Compilation.h"
 
+#include "GpuLibraries.h"
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
 #include "Parameters.h"
@@ -159,10 +160,12 @@ struct Compilation::State {
   Status split();
   Status fuse();
   Status buildProblem();
+  Expected<Profile> readProfile() const;
   bool runsGrids(const Device &device) const {
     return device.kind == DeviceKind::Cuda || (device.kind == DeviceKind::Emulated && target.emulatesGrids);
   }
   Status chooseGpuTargets();
+  Status chooseProducts();
   Status pinToHost();
   Status pinToDevice();
   Status chooseMapping();
@@ -415,6 +418,7 @@ std::unique_ptr<Compilation> Compilation::State::trial(CompilerOptions how, Phas
   own.described = described;
   own.machine = machine;
   own.target = target;
+  own.matmulPrecision = matmulPrecision;
   own.done = reached;
   return copy;
 }
@@ -539,7 +543,37 @@ Status Compilation::State::split() {
   });
 }
 
+/// Which products GPUs ask a library for: known before layouts are, since a library takes matrices that are not packed.
+Status Compilation::State::chooseProducts() {
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  const bool isGpus = llvm::all_of(devices, [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
+  if (options.gpuLibraries == "on" && !isGpus)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' computes on what is no GPU too, give one whose GPUs alone compute or leave out option "
+                     "'--gpu-libraries on'");
+  if (options.gpuLibraries == "off" || !isGpus)
+    return {};
+  ProductTimes byLibrary, byGrids;
+  if (options.gpuLibraries == "auto" && !options.profileFile.empty()) {
+    Expected<Profile> profile = readProfile();
+    if (!profile)
+      return propagate(profile);
+    for (auto [choice, times] : {std::pair("on", &byLibrary), std::pair("off", &byGrids)}) {
+      CompilerOptions how = options;
+      how.gpuLibraries = choice;
+      std::unique_ptr<Compilation> fused = trial(std::move(how), Phase::Partition);
+      if (Status done = fused->run(Phase::Fuse); !done)
+        return done;
+      *times = measuredProducts(fused->state->bridge, *profile, machine.device(devices.front()));
+    }
+  }
+  chooseLibraries(main(), options.gpuLibraries == "on", byLibrary, byGrids);
+  return {};
+}
+
 Status Compilation::State::fuse() {
+  if (Status chosen = chooseProducts(); !chosen)
+    return chosen;
   AssignLayoutPassOptions layout;
   layout.lanes = vectorTarget().lanesF32;
   layout.registers = vectorTarget().registers;
@@ -647,14 +681,18 @@ Status Compilation::State::pinToDevice() {
   return {};
 }
 
+Expected<Profile> Compilation::State::readProfile() const {
+  Expected<Json> json = readJsonFile(options.profileFile);
+  if (!json)
+    return propagate(json);
+  return profileFromJson(JsonReader(*json, options.profileFile + ":"));
+}
+
 Status Compilation::State::buildProblem() {
   if (options.profileFile.empty()) {
     costs = makeCostTable(bridge.graph, machine, RooflineCostModel());
   } else {
-    Expected<Json> json = readJsonFile(options.profileFile);
-    if (!json)
-      return propagate(json);
-    Expected<Profile> profile = profileFromJson(JsonReader(*json, options.profileFile + ":"));
+    Expected<Profile> profile = readProfile();
     if (!profile)
       return propagate(profile);
     machine = withMeasuredLinks(machine, *profile);

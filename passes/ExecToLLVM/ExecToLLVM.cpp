@@ -32,7 +32,7 @@ static_assert(static_cast<int>(dataflow::CollectiveKind::halo) == SLUICE_COLLECT
                   static_cast<int>(dataflow::CombineKind::min) == SLUICE_REDUCTION_MIN,
               "collectives are numbered alike");
 static_assert(offsetof(sluice_kernel_env, string_function) == 32 && offsetof(sluice_kernel_env, collective) == 64 &&
-                  sizeof(sluice_string) == 16,
+                  offsetof(sluice_kernel_env, library) == 80 && sizeof(sluice_string) == 16,
               "kernels read the environment by these offsets");
 static_assert(sizeof(sluice_slot) == 32 && offsetof(sluice_slot, offset) == 16, "slots are packed as four words");
 

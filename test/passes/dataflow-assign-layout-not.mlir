@@ -13,6 +13,16 @@ func.func @weights_of_inputs(%x: tensor<1x8x6x5xf32>, %k: tensor<16x8x3x3xf32>, 
   return %0, %1 : tensor<1x16x6x5xf32>, tensor<4x40xf32>
 }
 
+// A library takes matrices as they are.
+// CHECK-LABEL: func.func @of_a_library
+func.func @of_a_library(%a: tensor<4x8xf32>) -> tensor<4x40xf32> {
+  // CHECK-NOT: dataflow.pack
+  // CHECK: dataflow.matmul {{.*}} {library = 64 : i64} : tensor<4x8xf32>, tensor<8x40xf32>
+  %w = dataflow.constant dense<1.0> : tensor<8x40xf32>
+  %0 = dataflow.matmul %a, %w {library = 64 : i64} : tensor<4x8xf32>, tensor<8x40xf32>
+  return %0 : tensor<4x40xf32>
+}
+
 // Elements the packed kernels have no form for.
 // CHECK-LABEL: func.func @other_elements
 func.func @other_elements(%x: tensor<1x2x4x4xf64>, %a: tensor<4x8xi32>) -> (tensor<1x2x4x4xf64>, tensor<4x3xi32>) {

@@ -129,6 +129,11 @@ void CompileOptions::addTo(CLI::App &app) {
       ->check(CLI::IsMember(matmulPrecisionNames()))
       ->capture_default_str()
       ->group(kGeneration);
+  app.add_option("--gpu-libraries", options.gpuLibraries,
+                 "ask GPUs' cuBLAS for matrix products, where it is there: auto: where faster by --profile, or large")
+      ->check(CLI::IsMember(gpuLibraryChoices()))
+      ->capture_default_str()
+      ->group(kGeneration);
   app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -26,7 +26,7 @@ constexpr int64_t kGrainElements = 16384;
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
 /// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function; ... }.
-constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvRanks = 56;
+constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvRanks = 56, kEnvLibraries = 72;
 
 Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
@@ -34,6 +34,11 @@ Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
   return LLVM::LoadOp::create(b, loc, ptr, address);
 }
 } // namespace
+
+static_assert(static_cast<int>(MatmulPrecision::TF32) == SLUICE_PRECISION_TF32 &&
+                  static_cast<int>(MatmulPrecision::BF16) == SLUICE_PRECISION_BF16 &&
+                  static_cast<int>(MatmulPrecision::F16) == SLUICE_PRECISION_F16,
+              "precisions are numbered alike");
 
 KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
                              ModuleOp module, StringRef symbol)
@@ -84,7 +89,11 @@ void KernelEmitter::emitBody() {
 
   anchor = group ? group.getAnchor() : (isa<KernelOpInterface>(kernelOp) ? kernelOp : nullptr);
   if (anchor) {
-    cast<KernelOpInterface>(anchor).emitKernel(*this);
+    std::optional<LibraryCall> call;
+    if (inGrids())
+      call = cast<KernelOpInterface>(anchor).getLibraryCall(precision);
+    if (!call || !emitLibraryCall(*call))
+      cast<KernelOpInterface>(anchor).emitKernel(*this);
   } else {
     for (auto [i, value] : llvm::enumerate(yielded))
       inGrids() ? emitGridLoops(i, value) : emitLoops(i, value);
@@ -299,6 +308,51 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
 }
 
 void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef settings) {
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(argumentElement.size()) + 1));
+  status = requestService(service, function, settings, all);
+}
+
+bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
+  SmallVector<int64_t> arguments;
+  for (Value operand : anchor->getOperands()) {
+    if (!isArgument(operand))
+      return false;
+    arguments.push_back(argumentIndex[operand]);
+  }
+  Value product = anchor->getResult(0);
+  if (yielded.size() != 1 || yielded[0].getType() != product.getType())
+    return false;
+  arguments.append({numOperands, static_cast<int64_t>(argumentElement.size())});
+
+  OpBuilder &eb = entryBuilder;
+  Value done = requestService(Service::Libraries, call.function, call.settings, arguments);
+  Value isAbsent = arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, done,
+                                         arith::ConstantIntOp::create(eb, location, SLUICE_LIBRARY_ABSENT, 32));
+  auto chosen = scf::IfOp::create(eb, location, eb.getI32Type(), isAbsent, /*withElseRegion=*/true);
+  auto branch = [&](Region &region, Value before, function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(eb);
+    eb.setInsertionPointToStart(&region.front());
+    status = before;
+    body();
+    if (!status)
+      status = arith::ConstantIntOp::create(eb, location, 0, 32);
+    scf::YieldOp::create(eb, location, status);
+  };
+  branch(chosen.getThenRegion(), Value(), [&] { cast<KernelOpInterface>(anchor).emitKernel(*this); });
+  branch(chosen.getElseRegion(), done, [&] {
+    if (!hasEpilogue())
+      return;
+    // In place: its members map each element (FusedOp's verifier).
+    argumentIndex[product] = numOperands;
+    emitGridLoops(0, yielded[0]);
+    argumentIndex.erase(product);
+  });
+  status = chosen.getResult(0);
+  return true;
+}
+
+Value KernelEmitter::requestService(Service service, uint32_t function, StringRef settings,
+                                    ArrayRef<int64_t> arguments) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
@@ -309,7 +363,7 @@ void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef se
                          /*alignment=*/8);
   // Operands that share memory share a slot; the runtime gets one address each.
   Value env = kernel.getBody().front().getArgument(0), args = kernel.getBody().front().getArgument(1);
-  const auto tensors = static_cast<int64_t>(argumentElement.size()), count = tensors + 1;
+  const auto tensors = static_cast<int64_t>(argumentElement.size()), count = static_cast<int64_t>(arguments.size());
   const bool hasWorkspace = cast<CostOpInterface>(kernelOp).getWorkspaceBytes() > 0;
   Value addresses =
       LLVM::AllocaOp::create(eb, location, ptr, ptr, arith::ConstantIntOp::create(eb, location, count, 64));
@@ -317,21 +371,23 @@ void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef se
     auto at = [&](Value base, int64_t index) -> Value {
       return LLVM::GEPOp::create(eb, location, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{int32_t(index)});
     };
-    Value address = i < tensors || hasWorkspace
-                        ? LLVM::LoadOp::create(eb, location, ptr, at(args, argumentSlots[i])).getResult()
+    Value address = arguments[i] < tensors || hasWorkspace
+                        ? LLVM::LoadOp::create(eb, location, ptr, at(args, argumentSlots[arguments[i]])).getResult()
                         : LLVM::ZeroOp::create(eb, location, ptr).getResult();
     LLVM::StoreOp::create(eb, location, address, at(addresses, i));
   }
   // A service's function lies behind what it takes first.
-  const int64_t field = service == Service::Strings ? kEnvStrings : kEnvRanks;
+  const int64_t field = service == Service::Strings ? kEnvStrings
+                        : service == Service::Ranks ? kEnvRanks
+                                                    : kEnvLibraries;
   Value self = envField(eb, location, env, field), callee = envField(eb, location, env, field + 8);
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
-  status = LLVM::CallOp::create(
-               eb, location, type,
-               ValueRange{callee, self, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
-                          LLVM::AddressOfOp::create(eb, location, ptr, name),
-                          arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
-               .getResult();
+  return LLVM::CallOp::create(
+             eb, location, type,
+             ValueRange{callee, self, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
+                        LLVM::AddressOfOp::create(eb, location, ptr, name),
+                        arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
+      .getResult();
 }
 
 void KernelEmitter::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {

@@ -35,6 +35,7 @@
 namespace sluice::dataflow {
 
 using emit::VectorTarget;
+struct LibraryCall;
 
 /// What a kernel's parallel regions become.
 enum class KernelForm : uint8_t {
@@ -175,7 +176,7 @@ public:
   void once(llvm::function_ref<void()> body);
 
   /// What the runtime does for kernels, each a function of sluice_kernel_env.
-  enum class Service : uint8_t { Strings, Ranks };
+  enum class Service : uint8_t { Strings, Ranks, Libraries };
   /// The kernel is this call: number `function` of the service's, with the addresses of operands, results and workspace
   /// (null where there is none) and `settings`, as abi.h says. What it returns, the kernel does.
   void callRuntime(Service service, uint32_t function, llvm::StringRef settings);
@@ -220,6 +221,14 @@ private:
   KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
                 mlir::ModuleOp module, llvm::StringRef symbol);
   void emitBody();
+  /// The kernel is a library's call where there is such a library, then a grid for
+  /// the epilogue; else its own grids. False, and nothing, where an operand is an
+  /// expression, or the result has no room for what the epilogue reads.
+  bool emitLibraryCall(const LibraryCall &call);
+  /// Calls a service with the addresses of those arguments (operands, results,
+  /// workspace, by number); returns what it returns.
+  mlir::Value requestService(Service service, uint32_t function, llvm::StringRef settings,
+                             llvm::ArrayRef<int64_t> arguments);
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
   void emitGridLoops(unsigned result, mlir::Value value);

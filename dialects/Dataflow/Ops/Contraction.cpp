@@ -86,12 +86,16 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 }
 
 LogicalResult MatmulOp::verify() {
+  if (getLibrary() && (static_cast<int64_t>(*getLibrary()) < 0 || getPackedN()))
+    return emitOpError("a library takes operands that are not packed, and some scratch or none");
   if (getPackedN() && getTransposeRhs())
     return emitOpError("a packed operand is not transposed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   return success();
 }
+
+int64_t MatmulOp::getWorkspaceBytes() { return static_cast<int64_t>(getLibrary().value_or(0)); }
 
 int64_t MatmulOp::getFlops() {
   int64_t k = shapeOf(getLhs())[typeOf(getLhs()).getRank() - (getTransposeLhs() ? 2 : 1)];
@@ -154,6 +158,48 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
   int64_t batches = product(shape.batch);
   return batches > 1 && !op.getTransposeLhs() && product(shapeOf(op.getLhs()).drop_back(2)) == batches &&
          product(shapeOf(op.getRhs()).drop_back(op.getPackedN() ? 3 : 2)) == 1;
+}
+
+/// ONNX's number of what libraries multiply; 0: of nothing else.
+static int64_t libraryElement(Type type) { return type.isF32() ? 1 : type.isF16() ? 10 : type.isBF16() ? 16 : 0; }
+
+std::optional<sluice_product> sluice::dataflow::libraryProduct(MatmulOp op) {
+  MatmulShape shape = shapeOfMatmul(op);
+  sluice_product what{};
+  what.element_type = libraryElement(op.getType().getElementType());
+  if (what.element_type == 0 || op.getPackedN() || elementCount(op.getType()) == 0 || shape.k == 0)
+    return std::nullopt;
+  const bool isFlat = isFlatMatmul(op);
+  const int64_t batches = product(shape.batch);
+  what.batches = isFlat ? 1 : batches;
+  what.m = isFlat ? batches * shape.m : shape.m;
+  what.n = shape.n, what.k = shape.k;
+  what.transpose_lhs = op.getTransposeLhs(), what.transpose_rhs = op.getTransposeRhs();
+  // All batches' matrices one behind the other, or one for all of them.
+  auto strideOf = [&](Value operand, int64_t matrix, int64_t &stride) {
+    const int64_t own = product(shapeOf(operand).drop_back(2));
+    stride = own == 1 ? 0 : matrix;
+    return own == 1 || own == batches;
+  };
+  if (!strideOf(op.getLhs(), shape.m * shape.k, what.lhs_stride) ||
+      !strideOf(op.getRhs(), shape.k * shape.n, what.rhs_stride))
+    return std::nullopt;
+  if (isFlat)
+    what.lhs_stride = 0;
+  // Libraries count rows and columns in 32 bits.
+  for (int64_t extent : {what.batches, what.m, what.n, what.k})
+    if (extent > INT32_MAX)
+      return std::nullopt;
+  return what;
+}
+
+std::optional<LibraryCall> MatmulOp::getLibraryCall(MatmulPrecision precision) {
+  std::optional<sluice_product> what = getLibrary() ? libraryProduct(*this) : std::nullopt;
+  if (!what)
+    return std::nullopt;
+  what->precision = static_cast<int64_t>(precision);
+  what->workspace_bytes = getWorkspaceBytes();
+  return LibraryCall{SLUICE_LIBRARY_MATMUL, std::string(reinterpret_cast<const char *>(&*what), sizeof *what)};
 }
 
 emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {

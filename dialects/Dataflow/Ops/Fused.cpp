@@ -152,6 +152,9 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
     return operands;
   auto group = dyn_cast<FusedOp>(op);
   Operation *anchor = group ? group.getAnchor() : nullptr;
+  // A library writes all of the result before the epilogue reads anything.
+  if (anchor && cast<KernelOpInterface>(anchor).getLibraryCall({}))
+    return operands;
   auto isReadInStep = [&](Operation *user) {
     return isa<ElementwiseOpInterface, YieldOp>(user) && !(anchor && feedsAnchor(user, anchor));
   };

@@ -77,6 +77,10 @@ struct CompilerOptions {
   /// What f32 operands of matrix products and convolutions are rounded to on GPUs,
   /// from sm_80 on: one of matmulPrecisionNames().
   std::string matmulPrecision = "f32";
+  /// Whether GPUs ask their maker's library for matrix products first, where no CPU
+  /// computes: "on" for all, "off" for none, "auto" for those where it was measured to
+  /// be faster, or may be expected to be.
+  std::string gpuLibraries = "auto";
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
@@ -104,6 +108,8 @@ struct CompilerOptions {
 
 /// "f32" (exact), "tf32", "bf16" and "f16".
 const std::vector<std::string> &matmulPrecisionNames();
+/// "auto", "on" and "off".
+const std::vector<std::string> &gpuLibraryChoices();
 
 /// "place=heft,search=odswap" -> the options' map. Fails naming an unknown step
 /// or solver and listing what there is.

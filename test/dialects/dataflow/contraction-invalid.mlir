@@ -40,6 +40,22 @@ func.func @panels(%a: tensor<4x8xf32>, %b: tensor<3x8x4xf32>) {
 
 // -----
 
+func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  %0 = dataflow.matmul %a, %b packed 6 {library = 64 : i64} : tensor<4x8xf32>, tensor<2x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @scratch(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  %0 = dataflow.matmul %a, %b {library = -1 : i64} : tensor<4x8xf32>, tensor<8x6xf32>
+  return
+}
+
+// -----
+
 func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
   // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match its weight}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -156,7 +156,7 @@ Operation *packWeights(Operation *op, const VectorTarget &target) {
     Value panels =
         PackMatmulRhsOp::create(outside, loc, weight, matmul.getTransposeRhs(), emit::matmulPanel(spec, target));
     packed = MatmulOp::create(inside, loc, matmul.getLhs(), handIn(panels), matmul.getTransposeLhsAttr(), UnitAttr(),
-                              inside.getI64IntegerAttr(spec.n));
+                              inside.getI64IntegerAttr(spec.n), IntegerAttr());
   }
   REQUIRE(packed->getResultTypes() == contraction->getResultTypes());
   contraction->replaceAllUsesWith(packed);

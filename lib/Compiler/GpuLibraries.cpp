@@ -1,0 +1,56 @@
+//===- GpuLibraries.cpp - Which products are a library's ------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "GpuLibraries.h"
+
+#include "dialects/Dataflow/Packing.h"
+#include "sluice/Compiler/Compilation.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+namespace {
+/// On the fastest of the presets' GPUs some microseconds, about what the call takes
+/// on the host. Below it, the grid that applies the epilogue too has less to read.
+constexpr int64_t kLeastFlops = int64_t(1) << 28;
+/// cuBLAS' own default, but on Hopper, where it would take 32 MiB.
+constexpr int64_t kWorkspaceBytes = int64_t(4) << 20;
+} // namespace
+
+const std::vector<std::string> &gpuLibraryChoices() {
+  static const std::vector<std::string> choices = {"auto", "on", "off"};
+  return choices;
+}
+
+ProductTimes measuredProducts(const BridgedGraph &bridge, const Profile &profile, const Device &device) {
+  ProductTimes times;
+  std::map<std::string, int> numKernels;
+  for (size_t i = 0; i < bridge.operators.size(); ++i)
+    bridge.operators[i]->walk([&](dataflow::MatmulOp op) {
+      const std::string node = dataflow::nodeName(op.getLoc());
+      auto found = profile.operators.find({bridge.graph.operators()[i].signature, deviceKey(device)});
+      ++numKernels[node];
+      if (found != profile.operators.end())
+        times[node] = found->second.medianNs;
+    });
+  for (const auto &[node, count] : numKernels)
+    if (count > 1 || node.empty())
+      times.erase(node);
+  return times;
+}
+
+void chooseLibraries(func::FuncOp function, bool always, const ProductTimes &byLibrary, const ProductTimes &byGrids) {
+  function.walk([&](dataflow::MatmulOp op) {
+    if (!dataflow::libraryProduct(op))
+      return;
+    const std::string node = dataflow::nodeName(op.getLoc());
+    auto library = byLibrary.find(node), grids = byGrids.find(node);
+    const bool isMeasured = library != byLibrary.end() && grids != byGrids.end();
+    if (always || (isMeasured ? library->second < grids->second : op.getFlops() >= kLeastFlops))
+      op.setLibrary(kWorkspaceBytes);
+  });
+}
+
+} // namespace sluice

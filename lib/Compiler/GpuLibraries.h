@@ -1,0 +1,30 @@
+//===- GpuLibraries.h - Which products are a library's ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_COMPILER_GPULIBRARIES_H
+#define SLUICE_LIB_COMPILER_GPULIBRARIES_H
+
+#include "passes/Bridge/GraphBridge.h"
+#include "sluice/Cost/Profile.h"
+
+#include <map>
+#include <string>
+
+namespace sluice {
+
+/// Nanoseconds of kernels that compute a matrix product, by its model node.
+using ProductTimes = std::map<std::string, int64_t>;
+
+/// Those a profile has of `device`; of a node with several products none.
+ProductTimes measuredProducts(const BridgedGraph &bridge, const Profile &profile, const Device &device);
+
+/// Marks the matrix products that GPUs ask a library for first (`library` of matmul):
+/// all that it has a form for where `always`; else where it was faster, and where not
+/// both were measured, from 2^28 operations on.
+void chooseLibraries(mlir::func::FuncOp function, bool always, const ProductTimes &byLibrary,
+                     const ProductTimes &byGrids);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_COMPILER_GPULIBRARIES_H
