@@ -181,7 +181,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   return status;
 }
 
-/// Issues a step's commands to a recording, inputs and outputs in memory of its own.
+/// Keeps a step's commands, inputs and outputs in memory of the recording's own; then records them: memory cannot be
+/// pinned between.
 Status Executor::recordStep() {
   const Device *only = nullptr;
   for (size_t d = 0; d < devices.size(); ++d)
@@ -225,12 +226,18 @@ Status Executor::recordStep() {
   issued = 0, bytesIn = bytesOut = 0;
   inputs = reinterpret_cast<const void *const *>(pinnedInputs.data());
   outputs = reinterpret_cast<void *const *>(pinnedOutputs.data());
+  toRecord.clear();
   isRecording = true;
   int32_t result = tables.source->step(&api, &context);
   isRecording = false;
   if (stepState.failed.load(std::memory_order_acquire))
     return failure(stepState.message());
-  return result == 0 ? recording->finish() : failure("model's step failed with code ", result);
+  if (result != 0)
+    return failure("model's step failed with code ", result);
+  for (const KeptCommand &each : toRecord)
+    if (Status added = recording->add(each.command, each.waits, each.numWaits); !added)
+      return failure(describe(each.command), ": ", added.error());
+  return recording->finish();
 }
 
 Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutputs) {
@@ -405,6 +412,11 @@ Result<char *> Executor::resolve(const sluice_slot &slot) {
   }
 }
 
+std::string Executor::describe(const Command &command) const {
+  return command.op != UINT32_MAX ? "operator '" + std::string(tables.opName(command.op)) + "'"
+                                  : "copy of tensor '" + std::string(tables.tensorName(command.tensor)) + "'";
+}
+
 Command Executor::newCommand(uint32_t number, uint32_t stream) const {
   Command command{};
   command.number = number, command.stream = stream;
@@ -416,14 +428,11 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
   const CommandNames names{tables.source->op_names, tables.source->tensor_names};
   Device &device = *devices[tables.streams[command.stream].device];
   if (isRecording) {
-    const bool isLaunch = command.op != UINT32_MAX;
-    const std::string what = (isLaunch ? "operator '" + std::string(tables.opName(command.op))
-                                       : "copy of tensor '" + std::string(tables.tensorName(command.tensor))) +
-                             "'";
     if (tables.devices[tables.streams[command.stream].device].kind != SLUICE_DEVICE_CUDA)
-      stepState.fail(command.number, what + " runs on the host");
-    else if (Status added = recording->add(command, waits, numWaits); !added)
-      stepState.fail(command.number, what + ": " + added.error());
+      stepState.fail(command.number, describe(command) + " runs on the host");
+    auto *copied = allocator.take<uint32_t>(numWaits);
+    std::copy_n(waits, numWaits, copied);
+    toRecord.push_back({command, copied, numWaits});
     ++issued;
     return;
   }

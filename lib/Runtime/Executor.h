@@ -98,6 +98,7 @@ private:
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
   Result<char *> resolve(const sluice_slot &slot);
   Command newCommand(uint32_t command, uint32_t stream) const;
+  std::string describe(const Command &command) const;
   void issue(const Command &command, const uint32_t *waits, uint32_t numWaits);
   template <typename Body>
   int32_t guarded(uint32_t command, const Body &body);
@@ -128,7 +129,13 @@ private:
 
   // Of steps that run as one; after the devices.
   std::unique_ptr<Recording> recording;
-  bool isRecording = false;
+  bool isRecording = false; ///< Commands are kept to be recorded, instead of run.
+  struct KeptCommand {
+    Command command;
+    const uint32_t *waits;
+    uint32_t numWaits;
+  };
+  std::vector<KeptCommand> toRecord; ///< Until they are recorded: in memory of the allocator.
   std::vector<char *> pinnedInputs, pinnedOutputs;
   std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
   int64_t pinnedBytes = 0;                                   ///< Of them.

@@ -131,6 +131,7 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
                               {"cuGraphInstantiateWithFlags", 0},
                               {"cuMemHostRegister_v2", 0},
                               {"cuMemHostAlloc", 2},
+                              {"cuMemHostAlloc", 3},
                               {"cuStreamWaitEvent", 0},
                               {"cuStreamWaitEvent", 5},
                               {"cuLaunchKernel", 1},

@@ -363,6 +363,8 @@ int cuMemsetD8Async(unsigned long long pointer, unsigned char value, size_t byte
 }
 int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   FAKE_BEGIN("cuMemHostAlloc");
+  if (int result = failsInCapture())
+    return result;
   *pointer = std::malloc(bytes);
   fake().pinned[static_cast<char *>(*pointer)] = bytes;
   ++fake().held;
@@ -377,6 +379,8 @@ int cuMemFreeHost(void *pointer) {
 }
 int cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned) {
   FAKE_BEGIN("cuMemHostRegister_v2");
+  if (int result = failsInCapture())
+    return result;
   fake().pinned[static_cast<char *>(pointer)] = bytes;
   ++fake().held;
   return 0;
