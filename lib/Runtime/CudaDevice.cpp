@@ -410,11 +410,13 @@ public:
 
   ~CudaRecording() override {
     cu.setCurrent(device.context);
+    device.recorded = nullptr; // A launch that memory ran out in has left it.
     stop();
     if (runnable)
       cu.graphExecDestroy(runnable);
     for (CuEvent event : events)
-      cu.eventDestroy(event);
+      if (event)
+        cu.eventDestroy(event);
     for (CudaDevice::Queue &queue : queues)
       if (queue.stream)
         cu.streamDestroy(queue.stream);
@@ -433,6 +435,7 @@ public:
   }
 
   Result<char *> allocateHost(int64_t bytes) override {
+    own.reserve(own.size() + 1);
     void *memory = nullptr;
     if (Status status = check(cu.hostAlloc(&memory, static_cast<size_t>(bytes), 0), "pinning host memory"); !status)
       return tl::unexpected(status.error());
@@ -441,6 +444,7 @@ public:
   }
 
   Status pin(char *memory, int64_t bytes) override {
+    pinned.reserve(pinned.size() + 1);
     Status status = check(cu.hostRegister(memory, static_cast<size_t>(bytes), 0), "pinning host memory");
     if (status)
       pinned.push_back(memory);
@@ -523,12 +527,10 @@ private:
   }
 
   Result<CuEvent> mark(CudaDevice::Queue &queue) {
-    CuEvent event = nullptr;
+    CuEvent &event = events.emplace_back(nullptr);
     Status status = check(cu.eventCreate(&event, kCuEventNoTiming), "making an event");
-    if (status) {
-      events.push_back(event);
+    if (status)
       status = check(cu.eventRecord(event, queue.stream), "recording an event");
-    }
     if (!status)
       return tl::unexpected(status.error());
     return event;

@@ -169,16 +169,31 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   if (Status status = ranks.meet(digest()); !status)
     return status;
   // The first step loads code; a second one may be one of many.
-  if (numSteps == 1 && whyNotRecorded.empty() && !recording && !stepState.trace)
-    if (Status recorded = recordStep(); !recorded) {
-      whyNotRecorded = recorded.error();
-      recording.reset();
-    }
+  if (numSteps == 1 && whyNotRecorded.empty() && !isRecorded && !stepState.trace)
+    tryToRecord();
   inputs = stepInputs, outputs = stepOutputs;
-  Status status = recording ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
+  Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;
   numSteps += status ? 1 : 0;
   return status;
+}
+
+void Executor::tryToRecord() {
+  Status recorded;
+  try {
+    recorded = recordStep();
+  } catch (const std::exception &error) {
+    recorded = failure("the system gave no more memory: ", error.what());
+  }
+  isRecorded = recorded.has_value();
+  if (!isRecorded)
+    giveUpRecording(recorded.error());
+}
+
+void Executor::giveUpRecording(std::string why) {
+  recording.reset();
+  isRecorded = false;
+  whyNotRecorded = std::move(why);
 }
 
 /// Keeps a step's commands, inputs and outputs in memory of the recording's own; then records them: memory cannot be
@@ -253,8 +268,7 @@ Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutp
   if (status)
     return status;
   // Command by command, the next failure names its operator.
-  recording.reset();
-  whyNotRecorded = status.error();
+  giveUpRecording(status.error());
   return failure("a step that runs as one failed: ", status.error(),
                  ", run it again: command by command, the operator is named");
 }

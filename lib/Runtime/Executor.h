@@ -83,7 +83,9 @@ private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
+  void tryToRecord();
   Status recordStep();
+  void giveUpRecording(std::string why);
   Status replayStep(const void *const *stepInputs, void *const *stepOutputs);
   Result<char *> pinnedParameters(const sluice_slot &slot, char *address);
   void collectTrace();
@@ -129,6 +131,7 @@ private:
 
   // Of steps that run as one; after the devices.
   std::unique_ptr<Recording> recording;
+  bool isRecorded = false;  ///< It is complete.
   bool isRecording = false; ///< Commands are kept to be recorded, instead of run.
   struct KeptCommand {
     Command command;

@@ -152,8 +152,11 @@ const sluice_command_time *sluice_trace(const sluice_session *session, size_t *c
 
 const char *sluice_notes(const sluice_session *session) {
   thread_local std::string notes;
-  notes = session->executor->notes();
-  return notes.c_str();
+  Status status = caught([&]() -> Status {
+    notes = session->executor->notes();
+    return {};
+  });
+  return status ? notes.c_str() : "the system gave no more memory to say it\n";
 }
 
 const char *sluice_last_error(void) { return lastError.c_str(); }

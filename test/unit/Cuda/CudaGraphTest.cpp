@@ -83,6 +83,25 @@ int32_t half(const sluice_api *api, sluice_context *context) {
   return issue.failed;
 }
 
+/// Three steps whose recording comes to call number `from` of `function`, which gives `result` once: what is done
+/// instead may ask it too.
+void checkNotRecorded(const char *function, int from, int result, const char *why) {
+  INFO(function << " " << from);
+  SwapModel model;
+  {
+    SessionPtr session = model.open(model.weights.data());
+    REQUIRE(session);
+    std::vector<float> x(256), y(256), z(256);
+    const void *inputs[] = {x.data()};
+    void *outputs[] = {y.data(), z.data()};
+    REQUIRE(sluice_run(session.get(), inputs, outputs) == 0);
+    fakeCudaFailOnce(function, from, result);
+    checkSwap(session.get(), model);
+    CHECK_THAT(sluice_notes(session.get()), Contains("steps run command by command: ") && Contains(why));
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
 } // namespace
 
 TEST_CASE("from its second run on a step is one launch, of the same commands in the same order", "[cuda]") {
@@ -138,23 +157,17 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
                               {"cuEventCreate", 3},
                               {"cuEventRecord", 2},
                               {"cuMemcpyHtoDAsync_v2", 1},
-                              {"cuStreamCreate", 1}}) {
-    INFO(failing.function << " " << failing.from);
-    SwapModel model;
-    {
-      SessionPtr session = model.open(model.weights.data());
-      REQUIRE(session);
-      std::vector<float> x(256), y(256), z(256);
-      const void *inputs[] = {x.data()};
-      void *outputs[] = {y.data(), z.data()};
-      REQUIRE(sluice_run(session.get(), inputs, outputs) == 0);
-      // Fails once: what is done instead may ask it too.
-      fakeCudaFailOnce(failing.function, failing.from, 801);
-      checkSwap(session.get(), model);
-      CHECK_THAT(sluice_notes(session.get()), Contains("steps run command by command: ") && Contains("CUDA error 801"));
-    }
-    CHECK(fakeCudaHeld() == 0);
-  }
+                              {"cuStreamCreate", 1}})
+    checkNotRecorded(failing.function, failing.from, 801, "CUDA error 801");
+
+  // What is half recorded never runs.
+  for (const Case &throwing : {Case{"cuMemHostAlloc", 0},
+                               {"cuMemHostAlloc", 3},
+                               {"cuMemHostRegister_v2", 0},
+                               {"cuEventCreate", 3},
+                               {"cuLaunchKernel", 1},
+                               {"cuStreamEndCapture", 0}})
+    checkNotRecorded(throwing.function, throwing.from, kFakeCudaThrows, "std::bad_alloc");
 
   CudaModel mixed(256, 1, 90, half);
   SessionPtr session = mixed.open();

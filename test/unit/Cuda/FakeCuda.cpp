@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -105,6 +106,8 @@ int fails(const char *function) {
   f.failFrom = 0;
   if (f.isOnce)
     f.failing.clear();
+  if (f.failResult == kFakeCudaThrows)
+    throw std::bad_alloc();
   return f.failResult;
 }
 

@@ -25,6 +25,8 @@
 extern "C" {
 /// As new: one GPU of architecture `architecture`, `bytes` of memory.
 void fakeCudaReset(int architecture, long bytes);
+/// As a result: the call throws std::bad_alloc, as where the process has no more memory.
+inline constexpr int kFakeCudaThrows = -1;
 /// From call number `from` (0: the next) of `function` on, it returns `result`;
 /// with `sticky` every call after does too, as on a GPU that is lost.
 void fakeCudaFail(const char *function, int from, int result, int sticky);
