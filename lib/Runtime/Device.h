@@ -93,6 +93,7 @@ public:
   bool joins(uint32_t a, uint32_t b) const {
     return (desc.memory_a == a && desc.memory_b == b) || (desc.memory_a == b && desc.memory_b == a);
   }
+  bool isThrottled() const { return desc.throttle != 0; }
   /// Runs the copy on `device`, from `sourceMemory`. Any thread.
   int32_t copy(Device &device, uint32_t sourceMemory, void *destination, const void *source, int64_t bytes);
 

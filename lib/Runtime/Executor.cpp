@@ -444,6 +444,8 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
   if (isRecording) {
     if (tables.devices[tables.streams[command.stream].device].kind != SLUICE_DEVICE_CUDA)
       stepState.fail(command.number, describe(command) + " runs on the host");
+    if (command.link && command.link->isThrottled())
+      stepState.fail(command.number, describe(command) + " goes over a link that is throttled");
     auto *copied = allocator.take<uint32_t>(numWaits);
     std::copy_n(waits, numWaits, copied);
     toRecord.push_back({command, copied, numWaits});

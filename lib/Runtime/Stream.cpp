@@ -62,7 +62,9 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
   if (!state.trace)
     return;
   command.endNs = nowNs();
-  command.ran = device.lastSpan();
+  // What throttles a link is the host: a device knows the pieces of such a copy alone.
+  if (!command.link || !command.link->isThrottled())
+    command.ran = device.lastSpan();
 }
 
 Stream::Stream(Device &device, StepState &state, CommandNames names)

@@ -106,7 +106,7 @@ typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* op or tensor: UINT32_MAX where it is the other */
   int64_t start_ns, end_ns;             /* from the step's start, by the host's clock: waits included */
   /* The same by a GPU's own events: its work alone. Both are -1 where the device
-   * has no clock but the host's, or its driver does not say. */
+   * has no clock but the host's, its driver does not say, or a link is throttled. */
   int64_t device_start_ns, device_end_ns;
 } sluice_command_time;
 /* The last step's commands, in issue order; *count is set to how many. */

@@ -181,6 +181,34 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
         std::string("steps run command by command: operator 'second' runs on the host\n"));
 }
 
+TEST_CASE("a throttled link throttles in every step, and a trace has the host's times of its copies", "[cuda]") {
+  constexpr int64_t kLatencyNs = 5'000'000;
+  for (bool trace : {false, true}) {
+    CudaModel model;
+    model.links[0].latency_ns = kLatencyNs;
+    model.links[0].throttle = 1;
+    SessionPtr session = model.open(nullptr, trace);
+    REQUIRE(session);
+    for (int round = 0; round < 3; ++round) {
+      REQUIRE(errorOf(session.get()) == "");
+      // In, and out behind it.
+      CHECK(statsOf(session.get()).step_ns >= 2 * kLatencyNs);
+    }
+    if (trace) {
+      size_t count = 0;
+      const sluice_command_time *times = sluice_trace(session.get(), &count);
+      REQUIRE(count == 4);
+      CHECK(times[0].device_end_ns == -1);
+      CHECK(times[0].end_ns - times[0].start_ns >= kLatencyNs);
+      CHECK(times[1].device_end_ns >= times[1].device_start_ns);
+      CHECK(times[1].device_start_ns > 0);
+    } else {
+      CHECK(sluice_notes(session.get()) ==
+            std::string("steps run command by command: copy of tensor 't0' goes over a link that is throttled\n"));
+    }
+  }
+}
+
 TEST_CASE("traced steps are not recorded: their events time each command", "[cuda]") {
   CudaModel model;
   SessionPtr session = model.open(nullptr, /*trace=*/true);
