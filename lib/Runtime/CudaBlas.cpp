@@ -35,31 +35,42 @@ std::string CudaProducts::problem() const {
   return why;
 }
 
+int32_t CudaProducts::absent(std::string reason) {
+  if (why.empty())
+    why = std::move(reason);
+  return SLUICE_LIBRARY_ABSENT;
+}
+
+static std::string statusText(int status, const char *doing) {
+  return "cuBLAS fails with status " + std::to_string(status) + ", while " + doing;
+}
+
+int32_t CudaProducts::start() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (handle)
+    return 0;
+  Result<const CudaBlas *> found = cudaBlas();
+  if (!found)
+    return absent(found.error());
+  if (int status = (*found)->create(&handle)) {
+    handle = nullptr;
+    return absent(statusText(status, "starting"));
+  }
+  return 0;
+}
+
 int32_t CudaProducts::multiply(const sluice_product &what, CuStream stream, void *const *args) {
   // cublasStatus_t of what may not work elsewhere either: NOT_INITIALIZED,
   // ALLOC_FAILED, INVALID_VALUE, ARCH_MISMATCH, NOT_SUPPORTED.
   constexpr int kRefusals[] = {1, 3, 7, 8, 15};
   std::lock_guard<std::mutex> lock(mutex);
-  auto absent = [&](std::string reason) {
-    if (why.empty())
-      why = std::move(reason);
-    return SLUICE_LIBRARY_ABSENT;
-  };
   auto finish = [&](int status, const char *doing) -> int32_t {
     for (int refusal : kRefusals)
       if (status == refusal)
-        return absent("cuBLAS fails with status " + std::to_string(status) + ", while " + doing);
+        return absent(statusText(status, doing));
     return status;
   };
-  Result<const CudaBlas *> found = cudaBlas();
-  if (!found)
-    return absent(found.error());
-  const CudaBlas &blas = **found;
-  if (!handle)
-    if (int status = blas.create(&handle)) {
-      handle = nullptr;
-      return absent("cuBLAS fails with status " + std::to_string(status) + ", while starting");
-    }
+  const CudaBlas &blas = **cudaBlas();
   // Another stream brings its own workspace back.
   if (int status = blas.setStream(handle, stream))
     return finish(status, "taking a stream");

@@ -43,15 +43,19 @@ Result<const CudaBlas *> cudaBlas();
 class CudaProducts {
 public:
   ~CudaProducts();
-  /// Has lhs x rhs computed behind what is on the stream: args are both, the result
-  /// and the workspace. Returns 0; SLUICE_LIBRARY_ABSENT where there is no library or
-  /// it does not take this product, and nothing has been done; else its own number.
-  /// The GPU's context is current.
+  /// Opens the library where that is not done. Returns 0 or SLUICE_LIBRARY_ABSENT. The
+  /// GPU's context is current, as below.
+  int32_t start();
+  /// Once start() has returned 0: has lhs x rhs computed behind what is on the stream: args are both, the result
+  /// and the workspace. Returns 0; SLUICE_LIBRARY_ABSENT where the library does not
+  /// take this product, and nothing has been done; else its own number.
   int32_t multiply(const sluice_product &what, CuStream stream, void *const *args);
   /// Why products were not the library's; empty: they all were.
   std::string problem() const;
 
 private:
+  int32_t absent(std::string reason);
+
   mutable std::mutex mutex; ///< Of all below.
   CudaBlas::Handle handle = nullptr;
   std::string why;

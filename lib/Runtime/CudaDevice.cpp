@@ -134,11 +134,9 @@ public:
     Queue *queue = queueOfThread();
     if (!queue)
       return kFailed;
-    if (mark(*queue, kBegin))
-      return kFailed;
     if (int32_t result = kernel(&env, args))
       return result;
-    if (mark(*queue, kEnd))
+    if (queue->hasBegun && mark(*queue, kEnd))
       return kFailed;
     return check(cu.streamSynchronize(queue->stream), "running");
   }
@@ -152,10 +150,9 @@ public:
     auto size = static_cast<size_t>(bytes);
     if (size == 0)
       return 0;
-    if (mark(*queue, kBegin))
-      return kFailed;
     if (toDevice && fromDevice) {
-      if (check(cu.copyWithin(address(destination), address(source), size, queue->stream), "copying") ||
+      if (begin(*queue) ||
+          check(cu.copyWithin(address(destination), address(source), size, queue->stream), "copying") ||
           mark(*queue, kEnd))
         return kFailed;
       return check(cu.streamSynchronize(queue->stream), "copying");
@@ -213,7 +210,8 @@ private:
     void *staging[2] = {nullptr, nullptr};
     CuEvent events[2] = {nullptr, nullptr}; ///< The staging buffer's last copy.
     CuEvent marks[2] = {nullptr, nullptr};  ///< The last traced command's begin and end.
-    bool isMarked = false;                  ///< The last command's they are.
+    bool hasBegun = false;                  ///< The last command has asked the driver for something.
+    bool isMarked = false;                  ///< The last command's marks they are.
   };
   static constexpr int kBegin = 0, kEnd = 1;
 
@@ -237,7 +235,7 @@ private:
       problems.erase(std::this_thread::get_id());
       queue = &queues[std::this_thread::get_id()];
     }
-    queue->isMarked = false;
+    queue->isMarked = queue->hasBegun = false;
     if (check(cu.setCurrent(context), "choosing the GPU"))
       return nullptr;
     if (!queue->stream && check(cu.streamCreate(&queue->stream, kCuStreamNonBlocking), "making a stream"))
@@ -266,6 +264,14 @@ private:
     return 0;
   }
 
+  /// Just before what the GPU is asked for: what the host has to do first is not the GPU's time.
+  int32_t begin(Queue &queue) {
+    if (queue.hasBegun)
+      return 0;
+    queue.hasBegun = true;
+    return mark(queue, kBegin);
+  }
+
   int32_t prepareStaging(Queue &queue) {
     for (int i = 0; i < 2; ++i) {
       if (!queue.staging[i] && check(cu.hostAlloc(&queue.staging[i], kStagingBytes, 0), "pinning host memory"))
@@ -285,7 +291,8 @@ private:
       if (i >= 2 && check(cu.eventSynchronize(queue.events[which]), "copying to it"))
         return kFailed;
       std::memcpy(queue.staging[which], source + done, piece);
-      if (check(cu.copyIn(destination + done, queue.staging[which], piece, queue.stream), "copying to it") ||
+      if (begin(queue) ||
+          check(cu.copyIn(destination + done, queue.staging[which], piece, queue.stream), "copying to it") ||
           check(cu.eventRecord(queue.events[which], queue.stream), "copying to it"))
         return kFailed;
     }
@@ -295,7 +302,7 @@ private:
   }
 
   int32_t copyOut(Queue &queue, char *destination, CuPointer source, size_t bytes) {
-    if (prepareStaging(queue))
+    if (prepareStaging(queue) || begin(queue))
       return kFailed;
     size_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
     auto pieceOf = [&](size_t i) { return std::min(kStagingBytes, bytes - i * kStagingBytes); };
@@ -360,7 +367,12 @@ private:
     }
     sluice_product what;
     std::memcpy(&what, settings, sizeof what);
-    int32_t result = products->multiply(what, existingQueue()->stream, args);
+    Queue &queue = *existingQueue();
+    int32_t result = products->start();
+    if (result == 0 && begin(queue))
+      return kFailed;
+    if (result == 0)
+      result = products->multiply(what, queue.stream, args);
     if (result != 0 && result != SLUICE_LIBRARY_ABSENT) {
       note("cuBLAS fails with status " + std::to_string(result) + ", while multiplying");
       return kFailed;
@@ -376,6 +388,8 @@ private:
     std::vector<void *> parameters;
     for (uint32_t i = 0; i < grid.num_args; ++i)
       parameters.push_back(&args[i]);
+    if (begin(*queue))
+      return kFailed;
     // Shared memory is in the function itself.
     return check(
         cu.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),

@@ -61,8 +61,8 @@ LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 struct Profile {
   /// Compiler and processor; times made elsewhere do not compare. Empty: not known.
   std::string origin = {};
-  /// (Operator::signature, deviceKey) -> time: of the work alone where the device
-  /// has a clock of its own, else launch overhead included.
+  /// (Operator::signature, deviceKey) -> time: by the device's own clock where
+  /// it has one, else the host's with its launch.
   std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
   /// (memory name, memory name), as in the machine's links -> rates.
   std::map<std::pair<std::string, std::string>, LinkMeasurement> links;

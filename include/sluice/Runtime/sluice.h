@@ -105,7 +105,7 @@ void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* op or tensor: UINT32_MAX where it is the other */
   int64_t start_ns, end_ns;             /* from the step's start, by the host's clock: waits included */
-  /* The same by a GPU's own events: its work alone. Both are -1 where the device
+  /* The same by a GPU's own events, from just before it is first asked to its end. Both are -1 where the device
    * has no clock but the host's, its driver does not say, or a link is throttled. */
   int64_t device_start_ns, device_end_ns;
 } sluice_command_time;

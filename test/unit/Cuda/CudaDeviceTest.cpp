@@ -45,9 +45,11 @@ TEST_CASE("a trace has the times of the GPU's own events beside the host's", "[c
       const std::vector<sluice_command_time> taken = times();
       REQUIRE(taken.size() == 4);
       for (size_t i = 0; i < taken.size(); ++i) {
+        // Without what the first step has the host do before: pin buffers, load code.
         CHECK(std::abs(taken[i].device_end_ns - taken[i].device_start_ns - kSecond) < kMillisecond);
-        CHECK(std::abs(taken[i].device_start_ns - taken[0].device_start_ns - static_cast<int64_t>(i) * kSecond) <
-              kMillisecond);
+        if (round > 0)
+          CHECK(std::abs(taken[i].device_start_ns - taken[0].device_start_ns - static_cast<int64_t>(i) * kSecond) <
+                kMillisecond);
         CHECK(taken[i].end_ns < kSecond);
         CHECK(taken[i].start_ns <= taken[i].end_ns);
       }

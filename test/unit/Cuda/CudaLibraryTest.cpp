@@ -125,6 +125,20 @@ TEST_CASE("f32 is exact unless rounding is asked for, and 16 bits are as they ar
   }
 }
 
+TEST_CASE("starting a library is no time of the GPU's", "[cuda]") {
+  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+  ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+  SessionPtr session = model.open(nullptr, /*trace=*/true);
+  REQUIRE(session);
+  fakeCudaTick(kSecond);
+  REQUIRE(errorOf(session.get()) == "");
+  size_t count = 0;
+  const sluice_command_time *times = sluice_trace(session.get(), &count);
+  REQUIRE(count == 3);
+  CHECK_FALSE(usesGrid);
+  CHECK(std::abs(times[1].device_end_ns - times[1].device_start_ns - kSecond) < kMillisecond);
+}
+
 TEST_CASE("a library that refuses leaves the product to the grid, and the session says so", "[cuda]") {
   for (const char *function :
        {"cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasGemmStridedBatchedEx"}) {

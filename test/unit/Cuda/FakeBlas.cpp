@@ -96,6 +96,7 @@ int cublasCreate_v2(Handle **handle) {
   }
   if (int status = fails("cublasCreate_v2"))
     return status;
+  fakeCudaTakeTime();
   *handle = new Handle;
   ++numHeld;
   return 0;

@@ -111,6 +111,8 @@ int fails(const char *function) {
   return f.failResult;
 }
 
+void takeTime() { fake().clock += fake().tick; }
+
 void note(const std::string &line) { fake().log += line + "\n"; }
 
 Stream &streamOf(void *stream) { return stream ? *static_cast<Stream *>(stream) : fake().defaultStream; }
@@ -164,7 +166,7 @@ int enqueue(void *stream, const std::string &what, std::function<void()> work) {
   }
   on.work.push_back([=, &on] {
     work();
-    fake().clock += fake().tick;
+    takeTime();
     note(what + " stream " + std::to_string(on.number));
   });
   return 0;
@@ -220,6 +222,10 @@ std::string loadPtx(const void *image, const std::string &text, Module &module) 
 int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()> work) {
   Lock lock(fake().mutex);
   return enqueue(stream, what, std::move(work));
+}
+void fakeCudaTakeTime() {
+  Lock lock(fake().mutex);
+  takeTime();
 }
 /// Null where that many bytes are not all within one allocation.
 void *fakeCudaHost(const void *pointer, size_t bytes) {
@@ -368,6 +374,7 @@ int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   FAKE_BEGIN("cuMemHostAlloc");
   if (int result = failsInCapture())
     return result;
+  takeTime();
   *pointer = std::malloc(bytes);
   fake().pinned[static_cast<char *>(*pointer)] = bytes;
   ++fake().held;
@@ -459,10 +466,15 @@ int cuEventRecord(void *event, void *stream) {
     return 0;
   }
   recorded->stream = &streamOf(stream), recorded->isPast = false;
-  recorded->stream->work.push_back([recorded] {
+  auto pass = [recorded] {
     recorded->isPast = true;
     recorded->passed = fake().tick.count() ? fake().clock : std::chrono::steady_clock::now();
-  });
+  };
+  // A stream without work comes to it at once.
+  if (recorded->stream->work.empty())
+    pass();
+  else
+    recorded->stream->work.push_back(pass);
   return 0;
 }
 int cuEventSynchronize(void *event) {
@@ -570,6 +582,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, in
         std::strcpy(static_cast<char *>(values[i]), problem.c_str());
     return kInvalidPtx;
   }
+  takeTime();
   ++fake().held;
   *module = loaded.release();
   note("load");

@@ -34,7 +34,8 @@ void fakeCudaFail(const char *function, int from, int result, int sticky);
 void fakeCudaFailOnce(const char *function, int from, int result);
 /// As the environment does: of what no word says, a GPU of sm_80 and 8 GiB that does not fail.
 void fakeCudaSet(const char *words);
-/// Events tell a clock from now on that each command moves by so much; 0: the real one.
+/// Events tell a clock from now on that each command moves by so much, and whatever takes a host long: loading code,
+/// pinning memory, starting a library; 0: the real one.
 void fakeCudaTick(long ns);
 /// Lines of "HtoD BYTES stream S", "launch NAME BLOCKSxTHREADS stream S", ...: each when it is done.
 const char *fakeCudaLog();
@@ -42,6 +43,8 @@ const char *fakeCudaLog();
 int fakeCudaHeld();
 }
 
+/// As much time passes as a command takes.
+void fakeCudaTakeTime();
 /// For libraries on top of it: has `work` done when it is the stream's turn, or captured; where device memory really
 /// is.
 int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()> work);
