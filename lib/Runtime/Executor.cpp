@@ -196,10 +196,9 @@ void Executor::giveUpRecording(std::string why) {
   whyNotRecorded = std::move(why);
 }
 
-/// Keeps a step's commands, inputs and outputs in memory of the recording's own; then records them: memory cannot be
-/// pinned between.
-Status Executor::recordStep() {
-  const Device *only = nullptr;
+/// The device that keeps a whole step, where one does.
+Result<Device *> Executor::findRecorder() const {
+  Device *only = nullptr;
   for (size_t d = 0; d < devices.size(); ++d)
     if (tables.devices[d].kind == SLUICE_DEVICE_CUDA) {
       if (only)
@@ -212,13 +211,29 @@ Status Executor::recordStep() {
     return failure("ranks exchange data between commands");
   if (options.spill_directory)
     return failure("what it keeps on the host is in files");
-  auto gpu = std::find_if(devices.begin(), devices.end(), [&](const auto &device) { return device.get() == only; });
+  return only;
+}
+
+/// Keeps a step's commands, inputs and outputs in memory of the recording's own; then records them: memory cannot be
+/// pinned between.
+Status Executor::recordStep() {
+  Result<Device *> gpu = findRecorder();
+  if (!gpu)
+    return tl::unexpected(gpu.error());
+  pinnedInputs.clear(), pinnedOutputs.clear(), pinnedSlots.clear();
+  pinnedBytes = 0;
+  Status fits = countPinned(arenas[0]->bytes());
+  if (fits)
+    fits = countPinned(state->bytes());
+  for (const std::vector<sluice_tensor_desc> *ports : {&tables.inputs, &tables.outputs})
+    for (size_t i = 0; i < ports->size() && fits; ++i)
+      fits = countPinned((*ports)[i].bytes);
+  if (!fits)
+    return fits;
   Result<std::unique_ptr<Recording>> made = (*gpu)->record(static_cast<uint32_t>(streams.size()));
   if (!made)
     return tl::unexpected(made.error());
   recording = std::move(*made);
-  pinnedInputs.clear(), pinnedOutputs.clear(), pinnedSlots.clear();
-  pinnedBytes = 0;
   auto allocate = [&](const std::vector<sluice_tensor_desc> &ports, std::vector<char *> &buffers) -> Status {
     for (const sluice_tensor_desc &port : ports) {
       Result<char *> memory = recording->allocateHost(std::max<int64_t>(port.bytes, 1));
@@ -273,15 +288,22 @@ Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutp
                  ", run it again: command by command, the operator is named");
 }
 
+/// Before memory is pinned, which the system cannot use for anything else then.
+Status Executor::countPinned(int64_t bytes) {
+  const int64_t most = int64_t(sysconf(_SC_PHYS_PAGES)) / 4 * sysconf(_SC_PAGESIZE);
+  if (bytes > most - pinnedBytes)
+    return failure("what a step copies from and to takes more than a quarter of the host's memory");
+  pinnedBytes += bytes;
+  return {};
+}
+
 /// The mapped file itself cannot be pinned.
 Result<char *> Executor::pinnedParameters(const sluice_slot &slot, char *address) {
   char *&copy = pinnedSlots[{slot.offset, slot.bytes}];
   if (copy || slot.bytes == 0)
     return copy;
-  const int64_t most = int64_t(sysconf(_SC_PHYS_PAGES)) / 4 * sysconf(_SC_PAGESIZE);
-  pinnedBytes += slot.bytes;
-  if (pinnedBytes > most)
-    return failure("what a step reads of the parameters takes more than a quarter of the host's memory");
+  if (Status fits = countPinned(slot.bytes); !fits)
+    return tl::unexpected(fits.error());
   Result<char *> memory = recording->allocateHost(slot.bytes);
   if (!memory)
     return memory;
@@ -532,7 +554,7 @@ int32_t Executor::copy(uint32_t number, uint32_t stream, uint32_t link, const sl
     if (isRecording && source->segment == SLUICE_SEGMENT_PARAMETER)
       from = pinnedParameters(*source, *from);
     if (!from)
-      return named(from.error());
+      return tl::unexpected(from.error());
     if (destination->segment == SLUICE_SEGMENT_INPUT || destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
     const sluice_device_desc &device = tables.devices[tables.streams[stream].device];

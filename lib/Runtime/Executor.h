@@ -84,9 +84,11 @@ private:
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
   void tryToRecord();
+  Result<Device *> findRecorder() const;
   Status recordStep();
   void giveUpRecording(std::string why);
   Status replayStep(const void *const *stepInputs, void *const *stepOutputs);
+  Status countPinned(int64_t bytes);
   Result<char *> pinnedParameters(const sluice_slot &slot, char *address);
   void collectTrace();
   void keepTime(const Command &command);
@@ -141,7 +143,7 @@ private:
   std::vector<KeptCommand> toRecord; ///< Until they are recorded: in memory of the allocator.
   std::vector<char *> pinnedInputs, pinnedOutputs;
   std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
-  int64_t pinnedBytes = 0;                                   ///< Of them.
+  int64_t pinnedBytes = 0;                                   ///< Of the host's memory, all together.
   int64_t numSteps = 0;                                      ///< That went well.
   std::string whyNotRecorded;
 

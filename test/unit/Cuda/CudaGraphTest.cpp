@@ -5,6 +5,7 @@
 #include "CudaModel.h"
 
 #include <array>
+#include <unistd.h>
 
 using namespace sluice::test;
 using Catch::Contains;
@@ -65,6 +66,14 @@ void checkSwap(sluice_session *session, const SwapModel &model) {
   }
 }
 
+/// One step of zeros.
+std::string errorOfSwap(sluice_session *session) {
+  std::vector<float> x(256), y(256), z(256);
+  const void *inputs[] = {x.data()};
+  void *outputs[] = {y.data(), z.data()};
+  return sluice_run(session, inputs, outputs) ? sluice_last_error() : "";
+}
+
 int32_t addOnHost(const sluice_kernel_env *, void **args) {
   for (int i = 0; i < 256; ++i)
     static_cast<float *>(args[1])[i] = static_cast<const float *>(args[0])[i] + 1;
@@ -91,10 +100,7 @@ void checkNotRecorded(const char *function, int from, int result, const char *wh
   {
     SessionPtr session = model.open(model.weights.data());
     REQUIRE(session);
-    std::vector<float> x(256), y(256), z(256);
-    const void *inputs[] = {x.data()};
-    void *outputs[] = {y.data(), z.data()};
-    REQUIRE(sluice_run(session.get(), inputs, outputs) == 0);
+    REQUIRE(errorOfSwap(session.get()) == "");
     fakeCudaFailOnce(function, from, result);
     checkSwap(session.get(), model);
     CHECK_THAT(sluice_notes(session.get()), Contains("steps run command by command: ") && Contains(why));
@@ -206,6 +212,33 @@ TEST_CASE("a throttled link throttles in every step, and a trace has the host's 
       CHECK(sluice_notes(session.get()) ==
             std::string("steps run command by command: copy of tensor 't0' goes over a link that is throttled\n"));
     }
+  }
+}
+
+TEST_CASE("no more than a quarter of the host's memory is pinned", "[cuda]") {
+  const int64_t most = int64_t(sysconf(_SC_PHYS_PAGES)) / 4 * sysconf(_SC_PAGESIZE);
+  // The input, two outputs and the parameters; the arena's pages are touched by nobody but for the first.
+  const int64_t others = 4 * 1024;
+  for (int64_t arena : {most - others, most - others + 1, most - 3 * 1024, most - 3 * 1024 + 1, most + 1}) {
+    INFO(arena - most);
+    SwapModel model;
+    model.memories[0].arena_bytes = arena;
+    {
+      SessionPtr session = model.open(model.weights.data());
+      REQUIRE(session);
+      REQUIRE(errorOfSwap(session.get()) == "");
+      // Nothing beyond is pinned even for a moment.
+      if (arena > most - 3 * 1024)
+        fakeCudaFailOnce("cuMemHostRegister_v2", 0, 801);
+      checkSwap(session.get(), model);
+      const std::string notes = sluice_notes(session.get());
+      if (arena == most - others)
+        CHECK(notes.empty());
+      else
+        CHECK_THAT(notes, Contains("steps run command by command: what a step copies from and to takes more than a "
+                                   "quarter of the host's memory"));
+    }
+    CHECK(fakeCudaHeld() == 0);
   }
 }
 
