@@ -64,7 +64,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
     return tl::unexpected(status.error());
   executor->initBytesIn = executor->bytesIn;
   executor->bytesIn = executor->bytesOut = executor->stepNs = 0;
-  executor->times.clear();
+  executor->times.clear(), executor->deviceTimes.clear();
   return executor;
 }
 
@@ -327,7 +327,7 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
     device->beginStep(stepState.trace);
   ranks.beginStep();
   allocator.giveBack();
-  events.clear(), queued.clear(), times.clear();
+  events.clear(), queued.clear(), times.clear(), deviceTimes.clear();
   issued = 0;
   bytesIn = bytesOut = 0;
   startNs = nowNs();
@@ -351,10 +351,10 @@ void Executor::collectTrace() {
 }
 
 void Executor::keepTime(const Command &command) {
-  const bool has = command.ran.has_value();
-  times.push_back({command.number, command.stream, command.op, command.tensor, command.startNs - startNs,
-                   command.endNs - startNs, has ? command.ran->startNs - startNs : -1,
-                   has ? command.ran->endNs - startNs : -1});
+  times.push_back(
+      {command.number, command.stream, command.op, command.tensor, command.startNs - startNs, command.endNs - startNs});
+  deviceTimes.push_back(command.ran ? sluice_device_time{command.ran->startNs - startNs, command.ran->endNs - startNs}
+                                    : sluice_device_time{-1, -1});
 }
 
 Status Executor::slowDevice(uint32_t index, double factor) {

@@ -75,6 +75,7 @@ public:
   Status slowDevice(uint32_t index, double factor);
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
+  const std::vector<sluice_device_time> &deviceTrace() const { return deviceTimes; }
   /// What did not go as fast as it might, and why: lines. Between steps.
   std::string notes() const;
   const sluice_model *model() const { return tables.source; }
@@ -130,6 +131,7 @@ private:
   std::vector<void *> inlineArgs;
   int64_t startNs = 0;
   std::vector<sluice_command_time> times;
+  std::vector<sluice_device_time> deviceTimes; ///< Of the same commands.
 
   // Of steps that run as one; after the devices.
   std::unique_ptr<Recording> recording;

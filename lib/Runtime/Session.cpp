@@ -13,6 +13,9 @@
 
 using namespace sluice::runtime;
 
+static_assert(sizeof(sluice_command_time) == 32 && sizeof(sluice_device_time) == 16,
+              "arrays whose elements do not say their size: what is added goes into an array of its own");
+
 struct sluice_session {
   std::optional<Artifact> artifact; ///< Outlives the executor, which calls into it.
   std::unique_ptr<Executor> executor;
@@ -146,6 +149,12 @@ void sluice_get_stats(const sluice_session *session, sluice_stats *stats) {
 
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count) {
   const std::vector<sluice_command_time> &times = session->executor->trace();
+  *count = times.size();
+  return times.data();
+}
+
+const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count) {
+  const std::vector<sluice_device_time> &times = session->executor->deviceTrace();
   *count = times.size();
   return times.data();
 }

@@ -193,7 +193,7 @@ Status run(const Options &options) {
       if (Status status = session->step(kept->inputs, *outputs); !status)
         return status;
       if (i > 0) // The first loads code.
-        for (const sluice_command_time &time : session->commandTimes())
+        for (const driver::CommandTime &time : session->commandTimes())
           if (time.op != UINT32_MAX)
             operatorNs[traced.op_names[time.op]].push_back(driver::tookNs(time));
     }

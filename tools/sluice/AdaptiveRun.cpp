@@ -45,7 +45,7 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   ++steps;
   const sluice_model &running = session.model();
   std::vector<int64_t> deviceNs(running.num_devices);
-  for (const sluice_command_time &time : session.commandTimes())
+  for (const CommandTime &time : session.commandTimes())
     if (time.op != UINT32_MAX)
       deviceNs[running.streams[time.stream].device] += tookNs(time);
   if (!monitor.observe(session.stats().step_ns, deviceNs))

@@ -156,10 +156,9 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   for (int64_t step = 0; step <= repeat; ++step) {
     if (sluice_run(session.get(), nullptr, nullptr) != 0)
       return makeError(ErrorCode::Internal, sluice_last_error());
-    size_t count = 0;
-    const sluice_command_time *times = sluice_trace(session.get(), &count);
-    if (count != kCommands)
-      return makeError(ErrorCode::Internal, "the runtime ran ", count, " copies of ", kCommands,
+    const std::vector<CommandTime> times = commandTimesOf(session.get());
+    if (times.size() != kCommands)
+      return makeError(ErrorCode::Internal, "the runtime ran ", times.size(), " copies of ", kCommands,
                        ", report this as a bug of sluice");
     if (step == 0) // Touches the pages.
       continue;
@@ -167,7 +166,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
       alone.push_back({sizeOf(i, *largest), std::max<int64_t>(tookNs(times[i]), 1)});
     for (uint32_t i = 1; i < kBothWays; ++i)
       handOverNs.push_back(std::max<int64_t>(times[i].start_ns - times[i - 1].end_ns, 0));
-    const sluice_command_time &in = times[kBothWays], &out = times[kBothWays + 1];
+    const CommandTime &in = times[kBothWays], &out = times[kBothWays + 1];
     bothNs.push_back(std::max(in.end_ns, out.end_ns) - std::min(in.start_ns, out.start_ns));
   }
   LinkMeasurement measured = fitLink(alone);

@@ -94,7 +94,7 @@ void takeSamples(const Subject &subject, std::map<Key, Samples> &samples) {
   const sluice_model &model = subject.session->model();
   const Compilation &compilation = *subject.compilation;
   const Plan &plan = compilation.result().plan;
-  for (const sluice_command_time &time : subject.session->commandTimes()) {
+  for (const CommandTime &time : subject.session->commandTimes()) {
     if (time.op == UINT32_MAX)
       continue;
     auto found = subject.operators.find(model.op_names[time.op]);

@@ -312,14 +312,18 @@ std::vector<std::string> RunSession::notes() const {
   return lines;
 }
 
-int64_t tookNs(const sluice_command_time &time) {
-  return time.device_end_ns < 0 ? time.end_ns - time.start_ns : time.device_end_ns - time.device_start_ns;
+int64_t tookNs(const CommandTime &time) {
+  return time.hasDeviceClock() ? time.device.end_ns - time.device.start_ns : time.end_ns - time.start_ns;
 }
 
-std::vector<sluice_command_time> RunSession::commandTimes() const {
+std::vector<CommandTime> commandTimesOf(const sluice_session *session) {
   size_t count = 0;
-  const sluice_command_time *times = sluice_trace(sessions.front().get(), &count);
-  return std::vector<sluice_command_time>(times, times + count);
+  const sluice_command_time *times = sluice_trace(session, &count);
+  const sluice_device_time *deviceTimes = sluice_device_times(session, &count);
+  std::vector<CommandTime> both;
+  for (size_t i = 0; i < count; ++i)
+    both.push_back({times[i], deviceTimes[i]});
+  return both;
 }
 
 Json RunSession::traceJson() const {
@@ -337,7 +341,7 @@ Json RunSession::traceJson() const {
   std::vector<bool> hasOwnClock(model.num_streams);
   for (uint32_t i = 0; i < model.num_streams; ++i)
     nameTrack(i, i, kStreamNames[model.streams[i].kind % 3]);
-  for (const sluice_command_time &time : commandTimes()) {
+  for (const CommandTime &time : commandTimes()) {
     auto add = [&](uint32_t track, int64_t startNs, int64_t endNs) {
       const bool isLaunch = time.op != UINT32_MAX;
       Json event;
@@ -352,13 +356,13 @@ Json RunSession::traceJson() const {
       events.push_back(std::move(event));
     };
     add(time.stream, time.start_ns, time.end_ns);
-    if (time.device_end_ns < 0)
+    if (!time.hasDeviceClock())
       continue;
     const uint32_t track = model.num_streams + time.stream;
     if (!hasOwnClock[time.stream])
       nameTrack(time.stream, track, std::string(kStreamNames[model.streams[time.stream].kind % 3]) + ", its own clock");
     hasOwnClock[time.stream] = true;
-    add(track, time.device_start_ns, time.device_end_ns);
+    add(track, time.device.start_ns, time.device.end_ns);
   }
   return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }

@@ -16,8 +16,15 @@
 
 namespace sluice::driver {
 
+/// A command's times by the host's clock, and by its device's own.
+struct CommandTime : sluice_command_time {
+  sluice_device_time device;
+  bool hasDeviceClock() const { return device.end_ns >= 0; }
+};
+/// The last step's commands, in issue order.
+std::vector<CommandTime> commandTimesOf(const sluice_session *session);
 /// How long a command ran: by its device's own clock where it has one, else by the host's.
-int64_t tookNs(const sluice_command_time &time);
+int64_t tookNs(const CommandTime &time);
 
 /// A directory that goes away with its owner.
 class TemporaryDirectory {
@@ -67,8 +74,8 @@ public:
   std::vector<RankTraffic> traffic() const;
   /// What did not go as fast as it might have, and why: each line once.
   std::vector<std::string> notes() const;
-  /// The last step's commands, in issue order.
-  std::vector<sluice_command_time> commandTimes() const;
+  /// Of the first rank here.
+  std::vector<CommandTime> commandTimes() const { return commandTimesOf(sessions.front().get()); }
   /// They as a Chrome/Perfetto trace: a track a stream by the host's clock, and one
   /// more by the device's own where it has one.
   Json traceJson() const;

@@ -105,12 +105,18 @@ void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* op or tensor: UINT32_MAX where it is the other */
   int64_t start_ns, end_ns;             /* from the step's start, by the host's clock: waits included */
-  /* The same by a GPU's own events, from just before it is first asked to its end. Both are -1 where the device
-   * has no clock but the host's, its driver does not say, or a link is throttled. */
-  int64_t device_start_ns, device_end_ns;
 } sluice_command_time;
 /* The last step's commands, in issue order; *count is set to how many. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
+
+/* The same command's times by a GPU's own events, from just before it is first asked to
+ * its end. Both are -1 where the device has no clock but the host's, its driver does not
+ * say, or a link is throttled. */
+typedef struct sluice_device_time {
+  int64_t start_ns, end_ns; /* from the step's start */
+} sluice_device_time;
+/* Of each of sluice_trace's commands. */
+const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count);
 
 /* What did not go as fast as it might have, and why, a line each; empty: nothing.
  * Until the thread's next call. Between steps only. */

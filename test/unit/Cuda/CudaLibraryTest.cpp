@@ -133,10 +133,10 @@ TEST_CASE("starting a library is no time of the GPU's", "[cuda]") {
   fakeCudaTick(kSecond);
   REQUIRE(errorOf(session.get()) == "");
   size_t count = 0;
-  const sluice_command_time *times = sluice_trace(session.get(), &count);
+  const sluice_device_time *times = sluice_device_times(session.get(), &count);
   REQUIRE(count == 3);
   CHECK_FALSE(usesGrid);
-  CHECK(std::abs(times[1].device_end_ns - times[1].device_start_ns - kSecond) < kMillisecond);
+  CHECK(std::abs(times[1].end_ns - times[1].start_ns - kSecond) < kMillisecond);
 }
 
 TEST_CASE("a library that refuses leaves the product to the grid, and the session says so", "[cuda]") {
