@@ -14,6 +14,7 @@
 #include "sluice/Runtime/sluice.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 namespace sluice::driver {
@@ -162,12 +163,16 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
                        ", report this as a bug of sluice");
     if (step == 0) // Touches the pages.
       continue;
+    // Of one clock, so that copies and what is between add up to the step.
+    const bool hasDeviceClock = std::all_of(times.begin(), times.end(), std::mem_fn(&CommandTime::hasDeviceClock));
+    auto startNs = [&](uint32_t i) { return hasDeviceClock ? times[i].device.start_ns : times[i].start_ns; };
+    auto endNs = [&](uint32_t i) { return hasDeviceClock ? times[i].device.end_ns : times[i].end_ns; };
     for (uint32_t i = 0; i < kBothWays; ++i)
-      alone.push_back({sizeOf(i, *largest), std::max<int64_t>(tookNs(times[i]), 1)});
+      alone.push_back({sizeOf(i, *largest), std::max<int64_t>(endNs(i) - startNs(i), 1)});
     for (uint32_t i = 1; i < kBothWays; ++i)
-      handOverNs.push_back(std::max<int64_t>(times[i].start_ns - times[i - 1].end_ns, 0));
-    const CommandTime &in = times[kBothWays], &out = times[kBothWays + 1];
-    bothNs.push_back(std::max(in.end_ns, out.end_ns) - std::min(in.start_ns, out.start_ns));
+      handOverNs.push_back(std::max<int64_t>(startNs(i) - endNs(i - 1), 0));
+    bothNs.push_back(std::max(endNs(kBothWays), endNs(kBothWays + 1)) -
+                     std::min(startNs(kBothWays), startNs(kBothWays + 1)));
   }
   LinkMeasurement measured = fitLink(alone);
   const int64_t moving = std::max<int64_t>(median(bothNs) - measured.latencyNs, 1);

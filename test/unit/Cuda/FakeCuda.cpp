@@ -261,7 +261,7 @@ void fakeCudaFailOnce(const char *function, int from, int result) {
   fake().isOnce = true;
 }
 void fakeCudaSet(const char *words) {
-  static const std::regex word("(architecture|memory)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(\\d+)");
+  static const std::regex word("(architecture|memory|tick)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(\\d+)");
   std::istringstream in(words);
   fakeCudaReset(80, 1l << 33);
   for (std::string text; in >> text;) {
@@ -272,6 +272,8 @@ void fakeCudaSet(const char *words) {
     }
     if (parts[1] == "architecture")
       fake().architecture = std::stoi(parts[2]);
+    else if (parts[1] == "tick")
+      fakeCudaTick(std::stol(parts[2]));
     else if (parts[1] == "memory")
       fake().bytesLeft = std::stol(parts[2]);
     else

@@ -11,7 +11,7 @@
 // pointers (sluice_thread_fn).
 //
 // Programs that know nothing of it, as `sluice run`, say by the environment's
-// FAKE_CUDA what it is to be, in words apart: architecture=80 memory=BYTES
+// FAKE_CUDA what it is to be, in words apart: architecture=80 memory=BYTES tick=NS
 // fail=FUNCTION:FROM:RESULT lost=FUNCTION:FROM:RESULT (as fakeCudaFail below).
 //
 //===----------------------------------------------------------------------===//
