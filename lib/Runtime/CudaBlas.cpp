@@ -13,6 +13,7 @@ Result<const CudaBlas *> cudaBlas() {
     SharedLibrary library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
     library.find(blas.create, "cublasCreate_v2");
     library.find(blas.destroy, "cublasDestroy_v2");
+    library.find(blas.setMathMode, "cublasSetMathMode");
     library.find(blas.setStream, "cublasSetStream_v2");
     library.find(blas.setWorkspace, "cublasSetWorkspace_v2");
     library.find(blas.multiply, "cublasGemmStridedBatchedEx");
@@ -26,8 +27,11 @@ Result<const CudaBlas *> cudaBlas() {
 }
 
 CudaProducts::~CudaProducts() {
-  if (handle)
-    (*cudaBlas())->destroy(handle);
+  if (!handle)
+    return;
+  // Its last stream may be gone.
+  (*cudaBlas())->setStream(handle, nullptr);
+  (*cudaBlas())->destroy(handle);
 }
 
 std::string CudaProducts::problem() const {
@@ -52,10 +56,14 @@ int32_t CudaProducts::start() {
   Result<const CudaBlas *> found = cudaBlas();
   if (!found)
     return absent(found.error());
-  if (int status = (*found)->create(&handle)) {
-    handle = nullptr;
+  CudaBlas::Handle made = nullptr;
+  if (int status = (*found)->create(&made))
     return absent(statusText(status, "starting"));
+  if (int status = (*found)->setMathMode(made, CudaBlas::kExactSums)) {
+    (*found)->destroy(made);
+    return absent(statusText(status, "asking for exact sums"));
   }
+  handle = made;
   return 0;
 }
 
@@ -70,6 +78,9 @@ int32_t CudaProducts::multiply(const sluice_product &what, CuStream stream, void
         return absent(statusText(status, doing));
     return status;
   };
+  for (int64_t extent : {what.batches, what.m, what.n, what.k})
+    if (extent > INT32_MAX)
+      return absent("a product is too large for cuBLAS, which counts in 32 bits");
   const CudaBlas &blas = **cudaBlas();
   // Another stream brings its own workspace back.
   if (int status = blas.setStream(handle, stream))

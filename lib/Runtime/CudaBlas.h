@@ -24,9 +24,12 @@ struct CudaBlas {
   static constexpr int kF32 = 0, kF16 = 2, kBF16 = 14;
   static constexpr int kExact = 68, kFastF16 = 74, kFastBF16 = 75, kFastTF32 = 77;
   static constexpr int kAsIs = 0, kTransposed = 1;
+  /// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: sums of parts are not rounded to 16 bits.
+  static constexpr int kExactSums = 16;
 
   int (*create)(Handle *handle);
   int (*destroy)(Handle handle);
+  int (*setMathMode)(Handle handle, int mode);
   int (*setStream)(Handle handle, CuStream stream);
   int (*setWorkspace)(Handle handle, void *workspace, size_t bytes);
   /// Column-major: C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C, for each of `count`.

@@ -109,14 +109,15 @@ TEST_CASE("f32 is exact unless rounding is asked for, and 16 bits are as they ar
     int64_t type, precision;
     const char *line;
   };
-  // CUDA_R_32F 0, CUDA_R_16F 2, CUDA_R_16BF 14; CUBLAS_COMPUTE_32F 68, _FAST_16F 74, _FAST_16BF 75, _FAST_TF32 77.
-  for (const Case &each : {Case{1, SLUICE_PRECISION_F32, "type 0 compute 68 workspace 256"},
-                           {1, SLUICE_PRECISION_TF32, "type 0 compute 77 workspace 256"},
-                           {1, SLUICE_PRECISION_BF16, "type 0 compute 75 workspace 256"},
-                           {1, SLUICE_PRECISION_F16, "type 0 compute 74 workspace 256"},
-                           {10, SLUICE_PRECISION_F32, "type 2 compute 68 workspace 256"},
-                           {10, SLUICE_PRECISION_TF32, "type 2 compute 68 workspace 256"},
-                           {16, SLUICE_PRECISION_F32, "type 14 compute 68 workspace 256"}}) {
+  // CUDA_R_32F 0, CUDA_R_16F 2, CUDA_R_16BF 14; CUBLAS_COMPUTE_32F 68, _FAST_16F 74, _FAST_16BF 75, _FAST_TF32 77;
+  // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION 16.
+  for (const Case &each : {Case{1, SLUICE_PRECISION_F32, "type 0 compute 68 mode 16 workspace 256"},
+                           {1, SLUICE_PRECISION_TF32, "type 0 compute 77 mode 16 workspace 256"},
+                           {1, SLUICE_PRECISION_BF16, "type 0 compute 75 mode 16 workspace 256"},
+                           {1, SLUICE_PRECISION_F16, "type 0 compute 74 mode 16 workspace 256"},
+                           {10, SLUICE_PRECISION_F32, "type 2 compute 68 mode 16 workspace 256"},
+                           {10, SLUICE_PRECISION_TF32, "type 2 compute 68 mode 16 workspace 256"},
+                           {16, SLUICE_PRECISION_F32, "type 14 compute 68 mode 16 workspace 256"}}) {
     ProductModel model({each.type, each.precision, 1, 4, 8, 4, 0, 0, 0, 0, 0});
     SessionPtr session = model.open();
     REQUIRE(session);
@@ -140,8 +141,8 @@ TEST_CASE("starting a library is no time of the GPU's", "[cuda]") {
 }
 
 TEST_CASE("a library that refuses leaves the product to the grid, and the session says so", "[cuda]") {
-  for (const char *function :
-       {"cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasGemmStridedBatchedEx"}) {
+  for (const char *function : {"cublasCreate_v2", "cublasSetMathMode", "cublasSetStream_v2", "cublasSetWorkspace_v2",
+                               "cublasGemmStridedBatchedEx"}) {
     INFO(function);
     ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
     fakeBlasFail(function, 3);
@@ -152,6 +153,22 @@ TEST_CASE("a library that refuses leaves the product to the grid, and the sessio
     CHECK_THAT(sluice_notes(session.get()), Contains("device 'accel0': cuBLAS fails with status 3, while ") &&
                                                 Contains("its products run as grids\n"));
     fakeBlasFail("", 0);
+    session.reset();
+    CHECK(fakeBlasHeld() == 0);
+  }
+}
+
+TEST_CASE("what a library cannot count it is not asked for", "[cuda]") {
+  constexpr int64_t kTooLarge = int64_t(INT32_MAX) + 1;
+  for (int64_t sluice_product::*extent :
+       {&sluice_product::batches, &sluice_product::m, &sluice_product::n, &sluice_product::k}) {
+    ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+    product.*extent = kTooLarge;
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    REQUIRE(errorOf(session.get()) == "");
+    CHECK(usesGrid);
+    CHECK_THAT(sluice_notes(session.get()), Contains("a product is too large for cuBLAS"));
   }
 }
 

@@ -21,6 +21,7 @@ constexpr int kInvalidValue = 7, kNotSupported = 15;
 constexpr int kF32 = 0, kF16 = 2, kBF16 = 14;
 
 struct Handle {
+  int mode = 0;
   void *stream = nullptr;
   void *workspace = nullptr;
   size_t workspaceBytes = 0;
@@ -102,9 +103,16 @@ int cublasCreate_v2(Handle **handle) {
   return 0;
 }
 int cublasDestroy_v2(Handle *handle) {
+  // As the real one: it waits for what is on its stream.
+  if (!fakeCudaHasStream(handle->stream))
+    return kInvalidValue;
   delete handle;
   --numHeld;
   return 0;
+}
+int cublasSetMathMode(Handle *handle, int mode) {
+  handle->mode = mode;
+  return fails("cublasSetMathMode");
 }
 int cublasSetStream_v2(Handle *handle, void *stream) {
   handle->stream = stream;
@@ -142,8 +150,8 @@ int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, i
   const size_t scratchBytes = handle->workspaceBytes;
   std::string what = std::string("gemm ") + (opA ? "T" : "N") + (opB ? "T " : "N ") + std::to_string(m) + "," +
                      std::to_string(n) + "," + std::to_string(k) + " count " + std::to_string(count) + " type " +
-                     std::to_string(typeA) + " compute " + std::to_string(compute) + " workspace " +
-                     std::to_string(scratchBytes);
+                     std::to_string(typeA) + " compute " + std::to_string(compute) + " mode " +
+                     std::to_string(handle->mode) + " workspace " + std::to_string(scratchBytes);
   return fakeCudaEnqueue(handle->stream, what, [=] {
     std::fill_n(scratch, scratchBytes, '\x5a');
     for (int64_t item = 0; item < count; ++item)

@@ -223,6 +223,10 @@ int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()>
   Lock lock(fake().mutex);
   return enqueue(stream, what, std::move(work));
 }
+bool fakeCudaHasStream(void *stream) {
+  Lock lock(fake().mutex);
+  return !stream || fake().streams.count(static_cast<Stream *>(stream)) != 0;
+}
 void fakeCudaTakeTime() {
   Lock lock(fake().mutex);
   takeTime();

@@ -43,6 +43,8 @@ const char *fakeCudaLog();
 int fakeCudaHeld();
 }
 
+/// Whether a stream is there still; the default one is.
+bool fakeCudaHasStream(void *stream);
 /// As much time passes as a command takes.
 void fakeCudaTakeTime();
 /// For libraries on top of it: has `work` done when it is the stream's turn, or captured; where device memory really
