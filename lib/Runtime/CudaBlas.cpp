@@ -36,7 +36,7 @@ CudaProducts::~CudaProducts() {
 
 std::string CudaProducts::problem() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return why;
+  return why.empty() ? "" : why + (isUsed ? ", some of its products run as grids" : ", its products run as grids");
 }
 
 int32_t CudaProducts::absent(std::string reason) {
@@ -76,6 +76,7 @@ int32_t CudaProducts::multiply(const sluice_product &what, CuStream stream, void
     for (int refusal : kRefusals)
       if (status == refusal)
         return absent(statusText(status, doing));
+    isUsed |= status == 0;
     return status;
   };
   for (int64_t extent : {what.batches, what.m, what.n, what.k})

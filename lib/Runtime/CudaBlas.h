@@ -53,7 +53,7 @@ public:
   /// and the workspace. Returns 0; SLUICE_LIBRARY_ABSENT where the library does not
   /// take this product, and nothing has been done; else its own number.
   int32_t multiply(const sluice_product &what, CuStream stream, void *const *args);
-  /// Why products were not the library's; empty: they all were.
+  /// Why products were not the library's, all or some; empty: they all were.
   std::string problem() const;
 
 private:
@@ -62,6 +62,7 @@ private:
   mutable std::mutex mutex; ///< Of all below.
   CudaBlas::Handle handle = nullptr;
   std::string why;
+  bool isUsed = false; ///< Some products were the library's.
 };
 
 } // namespace sluice::runtime

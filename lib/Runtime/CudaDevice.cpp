@@ -187,7 +187,7 @@ public:
 
   std::string notes() const override {
     std::string problem = products->problem();
-    return problem.empty() ? "" : "device '" + name + "': " + problem + ", its products run as grids";
+    return problem.empty() ? "" : "device '" + name + "': " + problem;
   }
 
   std::string failureText() const override {

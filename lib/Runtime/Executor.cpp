@@ -464,8 +464,9 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
   const CommandNames names{tables.source->op_names, tables.source->tensor_names};
   Device &device = *devices[tables.streams[command.stream].device];
   if (isRecording) {
-    if (tables.devices[tables.streams[command.stream].device].kind != SLUICE_DEVICE_CUDA)
-      stepState.fail(command.number, describe(command) + " runs on the host");
+    if (const sluice_device_desc &on = tables.devices[tables.streams[command.stream].device];
+        on.kind != SLUICE_DEVICE_CUDA)
+      stepState.fail(command.number, describe(command) + " runs on device '" + on.name + "', which is no GPU");
     if (command.link && command.link->isThrottled())
       stepState.fail(command.number, describe(command) + " goes over a link that is throttled");
     auto *copied = allocator.take<uint32_t>(numWaits);

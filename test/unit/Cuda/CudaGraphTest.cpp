@@ -184,7 +184,7 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
     CHECK(y == std::vector<float>(256, 7));
   }
   CHECK(sluice_notes(session.get()) ==
-        std::string("steps run command by command: operator 'second' runs on the host\n"));
+        std::string("steps run command by command: operator 'second' runs on device 'cpu', which is no GPU\n"));
 }
 
 TEST_CASE("a throttled link throttles in every step, and a trace has the host's times of its copies", "[cuda]") {

@@ -158,6 +158,17 @@ TEST_CASE("a library that refuses leaves the product to the grid, and the sessio
   }
 }
 
+TEST_CASE("a library that refuses some products is said to have done the others", "[cuda]") {
+  ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  REQUIRE(errorOf(session.get()) == "");
+  fakeBlasFail("cublasGemmStridedBatchedEx", 15);
+  REQUIRE(errorOf(session.get()) == "");
+  fakeBlasFail("", 0);
+  CHECK_THAT(sluice_notes(session.get()), Contains("while multiplying, some of its products run as grids\n"));
+}
+
 TEST_CASE("what a library cannot count it is not asked for", "[cuda]") {
   constexpr int64_t kTooLarge = int64_t(INT32_MAX) + 1;
   for (int64_t sluice_product::*extent :
