@@ -5,6 +5,7 @@
 #include "CudaModel.h"
 
 #include <array>
+#include <filesystem>
 #include <unistd.h>
 
 using namespace sluice::test;
@@ -38,6 +39,19 @@ int32_t swap(const sluice_api *api, sluice_context *context) {
   uint32_t back = issue.copy(kIn, a, home, {made, out});
   uint32_t twice = issue.launch(kCompute, addOneKernel, {a, b}, {back, saved});
   issue.copy(kOut, outputSlot(bytes, 1), b, {twice});
+  return issue.failed;
+}
+
+/// The state, and y, become the state + 1.
+int32_t countUp(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const int64_t bytes = bytesOfStep;
+  sluice_slot a = arenaSlot(1, 0, bytes), b = arenaSlot(1, bytes, bytes),
+              state = slot(0, SLUICE_SEGMENT_STATE, 0, bytes);
+  uint32_t in = issue.copy(kIn, a, state);
+  uint32_t made = issue.launch(kCompute, addOneKernel, {a, b}, {in});
+  issue.copy(kOut, state, b, {made});
+  issue.copy(kOut, outputSlot(bytes), b);
   return issue.failed;
 }
 
@@ -146,6 +160,35 @@ TEST_CASE("commands of several streams are ordered by what they wait for, and ho
   CHECK(fakeCudaHeld() == 0);
 }
 
+TEST_CASE("states are read and written between steps that run as one", "[cuda]") {
+  CudaModel model(256, 1, 90, countUp);
+  sluice_tensor_desc count = model.inputs[0];
+  count.name = "count";
+  const int64_t offset = 0;
+  model.model.num_states = 1;
+  model.model.states = &count, model.model.state_offsets = &offset;
+  model.model.state_bytes = bytesOfStep;
+  newLines();
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(256), y(256), state(256);
+  float expected = 0;
+  for (int round = 0; round < 6; ++round) {
+    if (round % 2 == 0) {
+      expected = static_cast<float>(10 * round);
+      const std::vector<float> written(256, expected);
+      REQUIRE(sluice_write_state(session.get(), 0, written.data(), bytesOfStep) == 0);
+    }
+    REQUIRE(runOnce(session.get(), x, y) == 0);
+    ++expected;
+    CHECK(y == std::vector<float>(256, expected));
+    REQUIRE(sluice_read_state(session.get(), 0, state.data(), bytesOfStep) == 0);
+    CHECK(state == y);
+  }
+  CHECK(sluice_notes(session.get()) == std::string());
+  CHECK_THAT(newLines(), Contains("graph of 4 stream "));
+}
+
 TEST_CASE("what cannot be recorded runs command by command, and says why", "[cuda]") {
   struct Case {
     const char *function;
@@ -214,6 +257,20 @@ TEST_CASE("a throttled link throttles in every step, and a trace has the host's 
             std::string("steps run command by command: copy of tensor 't0' goes over a link that is throttled\n"));
     }
   }
+}
+
+TEST_CASE("steps with states and arenas in files are not recorded", "[cuda]") {
+  SwapModel model;
+  {
+    const std::string directory = std::filesystem::temp_directory_path().string();
+    sluice_options options{sizeof(sluice_options), 2, 0, 0, nullptr, directory.c_str()};
+    SessionPtr session(sluice_open_model(model.get(), model.weights.data(), model.model.parameter_bytes, &options));
+    REQUIRE(session);
+    checkSwap(session.get(), model);
+    CHECK(sluice_notes(session.get()) ==
+          std::string("steps run command by command: what it keeps on the host is in files\n"));
+  }
+  CHECK(fakeCudaHeld() == 0);
 }
 
 TEST_CASE("no more than a quarter of the host's memory is pinned", "[cuda]") {
