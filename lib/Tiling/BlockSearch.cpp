@@ -205,11 +205,17 @@ private:
   int64_t sweeps = 0;
 };
 
+/// Whether nothing is better by more than a part of the cost; none: by anything.
+bool isWithin(double gap, const TilingState &best, double bound) {
+  return best.excess == 0 && bound >= best.cost - gap * std::abs(best.cost) - 0.5;
+}
+
 /// Where walks begin.
 class Starts {
 public:
-  /// Sweeps until the messages settle; counts them, and takes the best choice they say into `result`.
-  Starts(const TilingModel &model, BoundSearch &bounds, int64_t evaluations, const Budget &budget,
+  /// Sweeps until the messages settle, or the best choice they say is within the gap; counts them, and takes that
+  /// choice into `result`.
+  Starts(const TilingModel &model, BoundSearch &bounds, double gap, int64_t evaluations, const Budget &budget,
          TilingSearchResult &result)
       : model(model), bounds(bounds) {
     constexpr int kSweeps = 300;
@@ -221,6 +227,13 @@ public:
       read.push_back(bounds.rounded());
       if (read.size() > most)
         read.pop_front();
+      constexpr int kCheck = 25;
+      if (i % kCheck != kCheck - 1)
+        continue;
+      if (TilingState state(model, bounds.rounded()); state.betterThan(result.best))
+        result.best = std::move(state);
+      if (isWithin(gap, result.best, bounds.bound))
+        break;
     }
     multipliers = bounds.multipliers();
     multipliers.resize(model.moments);
@@ -266,7 +279,7 @@ TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingPara
   }
   result.best = solveTilingGreedily(model);
   BoundSearch bounds(model);
-  Starts starts(model, bounds, evaluations, budget, result);
+  Starts starts(model, bounds, params.gap, evaluations, budget, result);
 
   // Rounds of independent blocks, taken in their order: the same on any number of threads.
   constexpr size_t kWidth = 8;
@@ -297,10 +310,9 @@ TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingPara
       begun = improved = round;
     }
     result.bound = bounds.bound;
-    if (result.best.excess == 0 && result.bound >= result.best.cost - 0.5) {
-      result.proven = true;
+    result.proven = isWithin(0, result.best, result.bound);
+    if (isWithin(params.gap, result.best, result.bound))
       break;
-    }
     result.stoppedByClock = budget.mustStop();
     if (result.stoppedByClock || result.evaluations >= evaluations)
       break;

@@ -236,6 +236,7 @@ private:
     if (inner.budget.evaluations == std::numeric_limits<int64_t>::max())
       inner.budget.evaluations = kEvaluations;
     inner.seed = params.seed;
+    inner.gap = 1e-3; // What follows along other axes is worth more than the rest.
     inner.threads = params.threads;
     return solveTiling(problem, inner);
   }
@@ -253,21 +254,19 @@ private:
       auto instance = costs.build({axis}, tiling, filter, levels, std::nullopt, kMostEntries);
       if (!instance)
         return tl::unexpected<Error>(tooLarge());
-      std::vector<uint32_t> choice;
+      std::optional<std::vector<uint32_t>> choice;
       if (levels) {
-        // As much work on a large program as on a small one.
-        constexpr size_t kWork = 100'000, kFewest = 50, kMost = 20'000;
-        size_t mostStates = std::clamp(kWork / (program.operators.size() + 1), kFewest, kMost);
         std::vector<bool> isOperator(instance->problem.nodes.size());
         std::fill(isOperator.begin() + static_cast<ptrdiff_t>(instance->tilings.size()), isOperator.end(), true);
-        choice = solveByLevels(instance->problem, isOperator, mostStates);
-      } else {
+        choice = solveByLevels(instance->problem, isOperator);
+      }
+      if (!choice) {
         Expected<TilingSolution> solved = solve(instance->problem);
         if (!solved)
           return propagate(solved);
         choice = std::move(solved->choice);
       }
-      tiling = costs.decode(*instance, choice);
+      tiling = costs.decode(*instance, *choice);
     }
     return tiling;
   }
@@ -363,6 +362,23 @@ private:
     return tiling;
   }
 
+  /// Where descents begin: at all candidates of a small program, at the best two of a large one.
+  std::vector<Tiling> startsOf(const std::vector<PartitionSolution> &candidates) const {
+    constexpr size_t kWork = 40'000, kFewest = 2;
+    const size_t most = std::max(kWork / (program.operators.size() + 1), kFewest);
+    std::vector<const PartitionSolution *> order;
+    for (const PartitionSolution &candidate : candidates)
+      order.push_back(&candidate);
+    if (most < order.size()) {
+      std::stable_sort(order.begin(), order.end(), [&](const auto *a, const auto *b) { return isBetter(*a, *b); });
+      order.resize(most);
+    }
+    std::vector<Tiling> starts;
+    for (const PartitionSolution *candidate : order)
+      starts.push_back(candidate->tiling);
+    return starts;
+  }
+
   Expected<PartitionSolution> best() {
     std::vector<PartitionSolution> candidates;
     for (const std::string &name : partitionSolverNames())
@@ -387,11 +403,11 @@ private:
         candidates.push_back(finish(model.decode(*instance, solved->choice), "exact", proven));
       }
     if (!proven || params.cost == PartitionCost::Time) {
-      size_t starts = candidates.size();
-      for (size_t i = 0; i < starts; ++i) {
+      std::vector<Tiling> starts = startsOf(candidates);
+      for (Tiling &start : starts) {
         if (params.budget.mustStop())
           break;
-        Expected<std::optional<Tiling>> tiling = descend(candidates[i].tiling, std::nullopt);
+        Expected<std::optional<Tiling>> tiling = descend(std::move(start), std::nullopt);
         if (!tiling)
           return propagate(tiling);
         if (*tiling)

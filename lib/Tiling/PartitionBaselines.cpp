@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <unordered_map>
 
 namespace sluice {
 
@@ -58,31 +58,27 @@ std::vector<uint32_t> levelOrder(const std::vector<std::vector<Incident>> &edges
   return order;
 }
 
-/// The states between two operators.
+/// The states between two operators: tilings of the tensors that operators before and after have in common.
 class LevelProgram {
 public:
-  LevelProgram(const TilingProblem &problem, const std::vector<bool> &isOperator, size_t mostStates)
-      : problem(problem), edges(incidents(problem)), mostStates(mostStates) {
-    order = levelOrder(edges, isOperator);
-    left.resize(problem.nodes.size());
+  LevelProgram(const TilingProblem &problem, const std::vector<bool> &isOperator)
+      : problem(problem), edges(incidents(problem)), order(levelOrder(edges, isOperator)),
+        left(problem.nodes.size(), 0) {
     for (uint32_t op : order)
       for (const Incident &edge : edges[op])
         ++left[edge.other];
-    // As many on a long program as on a short one, in all.
-    constexpr size_t kPairs = 50'000'000, kFewest = 1000, kMost = size_t(1) << 16;
-    mostPairs = std::clamp(kPairs / (order.size() + 1), kFewest, kMost);
   }
 
-  std::vector<uint32_t> solve() {
-    states = {{{}, 0, {}}};
+  std::optional<std::vector<uint32_t>> solve() {
     for (uint32_t op : order)
-      step(op);
+      if (!step(op))
+        return std::nullopt;
     std::vector<uint32_t> choice(problem.nodes.size());
     // Tensors no operator touches.
     for (uint32_t node = 0; node < problem.nodes.size(); ++node)
       if (edges[node].empty())
         choice[node] = cheapest(problem.nodes[node].costs);
-    size_t at = 0;
+    size_t at = 0; // All tensors are behind: there is one state.
     for (size_t s = history.size(); s-- > 0;) {
       const Trace &trace = history[s][at];
       for (size_t i = 0; i < trace.added.size(); ++i)
@@ -95,37 +91,15 @@ public:
   }
 
 private:
-  /// Of a set of nodes with their choices: the sum of theirs, so that nodes come and go.
-  struct Fingerprint {
-    uint64_t low = 0, high = 0;
+  using Choices = std::vector<uint16_t>;
 
-    static Fingerprint of(uint32_t node, uint16_t choice) {
-      const uint64_t id = uint64_t(node) << 16 | choice;
-      return {mix(2 * id + 1), mix(2 * id + 2)};
-    }
-    Fingerprint operator+(Fingerprint other) const { return {low + other.low, high + other.high}; }
-    Fingerprint operator-(Fingerprint other) const { return {low - other.low, high - other.high}; }
-    bool operator==(const Fingerprint &) const = default;
-
-  private:
-    static uint64_t mix(uint64_t x) { // SplitMix64 (Steele et al. 2014).
-      x *= 0x9e3779b97f4a7c15;
-      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-      x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-      return x ^ (x >> 31);
-    }
-  };
-  struct FingerprintHash {
-    size_t operator()(Fingerprint of) const { return static_cast<size_t>(of.low); }
-  };
-  struct State {
-    std::vector<uint16_t> choices; ///< Of the frontier's nodes.
-    int64_t cost;
-    Fingerprint fingerprint;
-  };
   struct Trace {
     size_t parent;
-    std::vector<uint16_t> added; ///< Of the nodes this operator introduced.
+    Choices added; ///< Of the nodes this operator introduced.
+  };
+  struct Best {
+    int64_t cost;
+    Trace trace;
   };
 
   static uint32_t cheapest(const std::vector<int64_t> &costs) {
@@ -146,56 +120,17 @@ private:
     return best;
   }
 
-  /// Strategies of the tensors that an operator introduces, all tuples or, where there are too
-  /// many beside the states, those that cost least with it.
-  std::vector<std::vector<uint16_t>> choicesOf(uint32_t op, const std::vector<uint32_t> &added) const {
-    const size_t most = std::max<size_t>(1, mostPairs / states.size());
-    std::vector<std::vector<uint16_t>> tuples{{}};
-    for (size_t first = added.size(); first-- > 0;) {
-      std::vector<std::vector<uint16_t>> longer;
-      for (const std::vector<uint16_t> &tuple : tuples)
-        for (size_t c = 0; c < problem.nodes[added[first]].costs.size(); ++c) {
-          longer.push_back({static_cast<uint16_t>(c)});
-          longer.back().insert(longer.back().end(), tuple.begin(), tuple.end());
-        }
-      tuples = std::move(longer);
-      if (tuples.size() <= most)
-        continue;
-      std::vector<std::pair<int64_t, size_t>> rank;
-      for (size_t t = 0; t < tuples.size(); ++t) {
-        int64_t cost = 0;
-        for (size_t i = 0; i < tuples[t].size(); ++i)
-          cost = saturatingAdd(cost, problem.nodes[added[first + i]].costs[tuples[t][i]]);
-        rank.emplace_back(saturatingAdd(cost, leastWith(op, added, first, tuples[t])), t);
-      }
-      std::nth_element(rank.begin(), rank.begin() + static_cast<ptrdiff_t>(most), rank.end());
-      rank.resize(most);
-      std::sort(rank.begin(), rank.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
-      longer.clear();
-      for (const auto &[cost, t] : rank)
-        longer.push_back(std::move(tuples[t]));
-      tuples = std::move(longer);
+  /// The next choice of these nodes; false after the last.
+  bool advance(const std::vector<uint32_t> &nodes, Choices &choices) const {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (++choices[i] < problem.nodes[nodes[i]].costs.size())
+        return true;
+      choices[i] = 0;
     }
-    return tuples;
+    return false;
   }
 
-  /// What the operator's best rule costs along the edges to added[first] and later ones.
-  int64_t leastWith(uint32_t op, const std::vector<uint32_t> &added, size_t first,
-                    const std::vector<uint16_t> &tuple) const {
-    int64_t least = std::numeric_limits<int64_t>::max();
-    for (uint32_t r = 0; r < problem.nodes[op].costs.size(); ++r) {
-      int64_t sum = problem.nodes[op].costs[r];
-      for (const Incident &edge : edges[op]) {
-        const auto at = std::find(added.begin() + static_cast<ptrdiff_t>(first), added.end(), edge.other);
-        if (at != added.end())
-          sum = saturatingAdd(sum, edge.cost(r, tuple[static_cast<size_t>(at - added.begin()) - first]));
-      }
-      least = std::min(least, sum);
-    }
-    return least;
-  }
-
-  void step(uint32_t op) {
+  bool step(uint32_t op) {
     std::vector<uint32_t> added;
     for (const Incident &edge : edges[op])
       if (std::find(frontier.begin(), frontier.end(), edge.other) == frontier.end() &&
@@ -203,82 +138,60 @@ private:
         added.push_back(edge.other);
     std::vector<uint32_t> all = frontier;
     all.insert(all.end(), added.begin(), added.end());
-    for (const Incident &edge : edges[op])
+    std::vector<size_t> place; // Per edge.
+    for (const Incident &edge : edges[op]) {
       --left[edge.other];
+      place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
+    }
     std::vector<size_t> kept;
     for (size_t i = 0; i < all.size(); ++i)
       if (left[all[i]] > 0)
         kept.push_back(i);
-    std::vector<size_t> place; // Per edge.
-    for (const Incident &edge : edges[op])
-      place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
 
-    const std::vector<std::vector<uint16_t>> tuples = choicesOf(op, added);
-    struct Next {
-      size_t parent, tuple;
-      int64_t cost;
-      Fingerprint fingerprint;
-    };
-    // Frontiers are wide, and few of these become states: what a tuple adds is looked at alone.
-    std::vector<Next> ofTuple;
-    for (size_t t = 0; t < tuples.size(); ++t) {
-      Next next{0, t, 0, {}};
-      for (size_t i = 0; i < added.size(); ++i) {
-        next.cost = saturatingAdd(next.cost, problem.nodes[added[i]].costs[tuples[t][i]]);
-        if (left[added[i]] > 0)
-          next.fingerprint = next.fingerprint + Fingerprint::of(added[i], tuples[t][i]);
-      }
-      ofTuple.push_back(next);
-    }
-    std::unordered_map<Fingerprint, size_t, FingerprintHash> known;
-    std::vector<Next> next;
+    std::map<Choices, Best> next;
     for (size_t s = 0; s < states.size(); ++s) {
-      const std::vector<uint16_t> &choices = states[s].choices;
-      Fingerprint staying = states[s].fingerprint;
-      for (size_t i = 0; i < frontier.size(); ++i)
-        if (left[frontier[i]] == 0)
-          staying = staying - Fingerprint::of(frontier[i], choices[i]);
-      for (Next each : ofTuple) {
+      Choices adding(added.size());
+      do {
+        constexpr int64_t kMostPairs = 3'000'000;
+        if (++pairs > kMostPairs)
+          return false;
         auto choiceOf = [&](size_t i) {
-          return place[i] < frontier.size() ? choices[place[i]] : tuples[each.tuple][place[i] - frontier.size()];
+          return i < frontier.size() ? states[s].first[i] : adding[i - frontier.size()];
         };
-        each.parent = s;
-        each.cost = saturatingAdd(saturatingAdd(states[s].cost, each.cost), bestRule(op, choiceOf).first);
-        each.fingerprint = each.fingerprint + staying;
-        auto [entry, isNew] = known.try_emplace(each.fingerprint, next.size());
-        if (isNew)
-          next.push_back(each);
-        else if (each.cost < next[entry->second].cost)
-          next[entry->second] = each;
-      }
+        int64_t cost =
+            saturatingAdd(states[s].second, bestRule(op, [&](size_t i) { return choiceOf(place[i]); }).first);
+        for (size_t i = 0; i < added.size(); ++i)
+          cost = saturatingAdd(cost, problem.nodes[added[i]].costs[adding[i]]);
+        Choices choices;
+        for (size_t i : kept)
+          choices.push_back(choiceOf(i));
+        auto [best, isNew] = next.try_emplace(std::move(choices), Best{cost, {s, adding}});
+        if (!isNew && cost < best->second.cost)
+          best->second = {cost, {s, adding}};
+      } while (advance(added, adding));
     }
-    std::stable_sort(next.begin(), next.end(), [](const Next &a, const Next &b) { return a.cost < b.cost; });
-    next.resize(std::min(next.size(), mostStates));
-    std::vector<State> after;
+    states.clear();
     history.emplace_back();
-    for (const Next &each : next) {
-      State state{{}, each.cost, each.fingerprint};
-      for (size_t i : kept)
-        state.choices.push_back(i < frontier.size() ? states[each.parent].choices[i]
-                                                    : tuples[each.tuple][i - frontier.size()]);
-      after.push_back(std::move(state));
-      history.back().push_back({each.parent, tuples[each.tuple]});
+    for (auto &[choices, best] : next) {
+      states.emplace_back(choices, best.cost);
+      history.back().push_back(std::move(best.trace));
     }
-    states = std::move(after);
     introduced.push_back(std::move(added));
-    frontier.clear();
+    std::vector<uint32_t> open;
     for (size_t i : kept)
-      frontier.push_back(all[i]);
+      open.push_back(all[i]);
+    frontier = std::move(open);
+    return true;
   }
 
   const TilingProblem &problem;
   std::vector<std::vector<Incident>> edges;
-  size_t mostStates, mostPairs; ///< Pairs: states times tuples looked at for one operator.
   std::vector<uint32_t> order, frontier;
-  std::vector<size_t> left; ///< Per node: operators still to come.
-  std::vector<State> states;
-  std::vector<std::vector<Trace>> history;       ///< Per step, per state after it.
-  std::vector<std::vector<uint32_t>> introduced; ///< Per step.
+  std::vector<size_t> left;                                 ///< Per node: operators still to come.
+  std::vector<std::pair<Choices, int64_t>> states{{{}, 0}}; ///< Of the frontier's nodes, and what led there cost.
+  int64_t pairs = 0;                                        ///< Of states and what an operator adds, looked at.
+  std::vector<std::vector<Trace>> history;                  ///< Per step, per state after it.
+  std::vector<std::vector<uint32_t>> introduced;            ///< Per step.
 };
 
 /// A node group is a tensor, which Spartan's operators make one of; an operator between two is the cheapest of its
@@ -382,9 +295,8 @@ private:
 };
 } // namespace
 
-std::vector<uint32_t> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator,
-                                    size_t mostStates) {
-  return LevelProgram(problem, isOperator, mostStates).solve();
+std::optional<std::vector<uint32_t>> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator) {
+  return LevelProgram(problem, isOperator).solve();
 }
 
 std::vector<uint32_t> solveSpartan(const TilingProblem &problem, size_t tensors, const std::vector<bool> &isView,

@@ -88,10 +88,9 @@ private:
 };
 
 /// The level-by-level dynamic program of SoyBean's one cut (section 4.3), one operator at a time: states are the
-/// tilings of tensors that operators before and after have in common. Exact while there are at most `mostStates`;
-/// beyond, the cheapest go on.
-std::vector<uint32_t> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator,
-                                    size_t mostStates);
+/// tilings of tensors that operators before and after have in common. The optimum; nothing where levels are too wide
+/// for millions of states.
+std::optional<std::vector<uint32_t>> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator);
 
 /// Spartan's greedy (Huang's thesis, figure 2.8): the first `tensors` nodes are decided one by one, those of most
 /// adjacent ones first; operators between take their cheapest rules. A view's strategies follow from its neighbour's:

@@ -77,6 +77,8 @@ struct TilingParams {
   /// greatest: a number that falls with the problem's size.
   Budget budget = {};
   uint64_t seed = 1;
+  /// The search ends once nothing can be better by more than this part of the cost, in [0, 1).
+  double gap = 0;
   int threads = 1; ///< The result is the same on any number, unless the clock stops it.
 };
 

@@ -241,6 +241,26 @@ TEST_CASE("better than the greedy, bounded, and the same on any number of thread
   }
 }
 
+TEST_CASE("a gap ends the search early, and is held", "[tiling]") {
+  int earlier = 0;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const TilingProblem problem = randomProblem(seed, 300, 8, 2.5, false, false);
+    TilingParams params;
+    params.budget.evaluations = 1500;
+    Expected<TilingSolution> all = solveTiling(problem, params);
+    params.gap = 0.2;
+    Expected<TilingSolution> some = solveTiling(problem, params);
+    REQUIRE(all);
+    REQUIRE(some);
+    CHECK(static_cast<double>(some->cost) <= 1.2 * static_cast<double>(all->cost));
+    if (some->evaluations < all->evaluations) {
+      CHECK(static_cast<double>(some->bound) >= 0.8 * static_cast<double>(some->cost) - 1);
+      ++earlier;
+    }
+  }
+  CHECK(earlier >= 2);
+}
+
 TEST_CASE("not-all-equal satisfiability", "[tiling]") {
   Rng rng(7);
   int satisfiable = 0;
@@ -348,4 +368,7 @@ TEST_CASE("hostile instances are refused", "[tiling]") {
   TilingParams params;
   params.solver = "magic";
   CHECK(solveTiling(*read(kExample), params).error().message.find("solver 'magic' is unknown") == 0);
+  params = {};
+  params.gap = 1;
+  CHECK(solveTiling(*read(kExample), params).error().message.find("a gap of 1 is no part") == 0);
 }
