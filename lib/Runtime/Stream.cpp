@@ -6,6 +6,8 @@
 #include "ThreadPool.h"
 #include "Wait.h"
 
+#include <exception>
+
 namespace sluice::runtime {
 
 namespace {
@@ -34,7 +36,7 @@ std::string StepState::message() {
   return text;
 }
 
-void runCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
+static void tryCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
   if (state.failed.load(std::memory_order_acquire))
     return;
   if (state.trace)
@@ -65,6 +67,18 @@ void runCommand(Command &command, Device &device, StepState &state, const Comman
   // What throttles a link is the host: a device knows the pieces of such a copy alone.
   if (!command.link || !command.link->isThrottled())
     command.ran = device.lastSpan();
+}
+
+void runCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
+  // A stream's thread has nobody above it who could catch this.
+  try {
+    tryCommand(command, device, state, names);
+  } catch (const std::exception &error) {
+    state.fail(command.number, failure(command.kernel ? "operator '" : "copy of tensor '",
+                                       command.kernel ? names.ops[command.op] : names.tensors[command.tensor],
+                                       "' failed: the system gave no more memory: ", error.what())
+                                   .value());
+  }
 }
 
 Stream::Stream(Device &device, StepState &state, CommandNames names)

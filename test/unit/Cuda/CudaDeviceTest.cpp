@@ -131,6 +131,24 @@ TEST_CASE("failures of the driver name the operator or the tensor, and the step 
   }
 }
 
+TEST_CASE("memory that runs out while a command runs fails the step, not the process", "[cuda]") {
+  struct Failure {
+    const char *function;
+    const char *message;
+  };
+  for (const Failure &failure :
+       {Failure{"cuLaunchKernel", "operator 'first' failed"}, {"cuMemcpyHtoDAsync_v2", "copy of tensor 't0' failed"}}) {
+    CudaModel model;
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    fakeCudaFail(failure.function, 0, kFakeCudaThrows, 0);
+    CHECK_THAT(errorOf(session.get()),
+               Contains(failure.message) && Contains("the system gave no more memory: std::bad_alloc"));
+    fakeCudaFail("", 0, 0, 0);
+    CHECK(errorOf(session.get()) == "");
+  }
+}
+
 TEST_CASE("a GPU that is lost fails every step, and closing is clean", "[cuda]") {
   CudaModel model;
   SessionPtr session = model.open();

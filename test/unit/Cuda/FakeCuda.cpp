@@ -265,7 +265,7 @@ void fakeCudaFailOnce(const char *function, int from, int result) {
   fake().isOnce = true;
 }
 void fakeCudaSet(const char *words) {
-  static const std::regex word("(architecture|memory|tick)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(\\d+)");
+  static const std::regex word("(architecture|memory|tick)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(-?\\d+)");
   std::istringstream in(words);
   fakeCudaReset(80, 1l << 33);
   for (std::string text; in >> text;) {
