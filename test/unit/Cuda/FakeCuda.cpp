@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <queue>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -558,20 +559,28 @@ int cuGraphDestroy(void *graph) {
 int cuGraphExecDestroy(void *runnable) { return cuGraphDestroy(runnable); }
 int cuGraphLaunch(void *runnable, void *stream) {
   FAKE_BEGIN("cuGraphLaunch");
-  const Graph graph = *static_cast<Graph *>(runnable);
-  return enqueue(stream, "graph of " + std::to_string(graph.nodes.size()), [graph] {
+  auto graph = std::make_shared<const Graph>(*static_cast<Graph *>(runnable));
+  return enqueue(stream, "graph of " + std::to_string(graph->nodes.size()), [graph] {
     // Of those that may run, the last one captured: any order that the graph allows is right.
-    std::set<size_t> done;
-    while (done.size() < graph.nodes.size() && !fake().isLost)
-      for (size_t i = graph.nodes.size(); i-- > 0;) {
-        const Graph::Node &node = graph.nodes[i];
-        if (done.count(i) || !std::includes(done.begin(), done.end(), node.behind.begin(), node.behind.end()))
-          continue;
-        node.work();
-        note("node " + node.what);
-        done.insert(i);
-        break;
-      }
+    std::vector<size_t> missing;
+    std::vector<std::vector<size_t>> next(graph->nodes.size());
+    std::priority_queue<size_t> ready;
+    for (size_t i = 0; i < graph->nodes.size(); ++i) {
+      missing.push_back(graph->nodes[i].behind.size());
+      for (size_t before : graph->nodes[i].behind)
+        next[before].push_back(i);
+      if (missing[i] == 0)
+        ready.push(i);
+    }
+    while (!ready.empty() && !fake().isLost) {
+      const size_t number = ready.top();
+      ready.pop();
+      graph->nodes[number].work();
+      note("node " + graph->nodes[number].what);
+      for (size_t after : next[number])
+        if (--missing[after] == 0)
+          ready.push(after);
+    }
   });
 }
 int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions, int *options, void **values) {
