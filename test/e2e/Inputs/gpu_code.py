@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles every model of a directory for GPUs and checks the code without one.
 
-  gpu_code.py SLUICE DIRECTORY [--machine NAME] [--architectures N ...] [--only NAME ...] [--matmul-precision P] [--timeout S]
+  gpu_code.py SLUICE DIRECTORY [--machine NAME] [--architectures N ...] [--only NAME ...] [--matmul-precision P] [--gpu-libraries on]
+              [--timeout S]
 
 A model is a folder with model.onnx and test_data_set_0. It is run, which fails after it is compiled where there is no
 GPU's driver. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
@@ -63,7 +64,8 @@ def check(arguments, name, ptxas, assembled):
         done = subprocess.run(
             [arguments.sluice, "run", os.path.join(folder, "model.onnx"), "--expect",
              os.path.join(folder, "test_data_set_0"), "--machine", arguments.machine, "--target",
-             "cpu:x86-64-v3," + targets, "--matmul-precision", arguments.matmul_precision, "--search-evals", "1", "--dump-phases", os.path.join(out, "phases")],
+             "cpu:x86-64-v3," + targets, "--matmul-precision", arguments.matmul_precision, "--gpu-libraries",
+             arguments.gpu_libraries, "--search-evals", "1", "--dump-phases", os.path.join(out, "phases")],
             capture_output=True, text=True, timeout=arguments.timeout, check=False)
         took = time.monotonic() - begin
         if done.returncode != 0 and "no CUDA driver" not in done.stderr:
@@ -94,6 +96,7 @@ def main():
     parser.add_argument("--architectures", type=int, nargs="*", default=[70, 80, 90])
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--matmul-precision", default="f32")
+    parser.add_argument("--gpu-libraries", default="auto")
     parser.add_argument("--timeout", type=int, default=600)
     arguments = parser.parse_args()
 
