@@ -16,6 +16,9 @@ static constexpr size_t kLetPass = 2;
 /// next, than a window shows.
 static constexpr double kLeastSigma = 0.015;
 
+/// A device of a smaller share gains a new plan nothing by its own change: sigma is that of this share.
+static constexpr double kLeastShare = 0.1;
+
 /// Of a normal distribution, its deviation over the median absolute one.
 static constexpr double kSigmaOfDeviation = 1.4826;
 
@@ -46,7 +49,8 @@ void DriftMonitor::learn() {
     const double middle = median(deviations);
     for (double &value : deviations)
       value = std::abs(value - middle);
-    const double sigma = std::max(kSigmaOfDeviation * median(std::move(deviations)), kLeastSigma * middle);
+    const double least = kLeastSigma * (i == 0 ? middle : std::max(middle, kLeastShare));
+    const double sigma = std::max(kSigmaOfDeviation * median(std::move(deviations)), least);
     learned.push_back({middle, sigma});
   }
 }

@@ -128,7 +128,8 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   if (Status status = problem.check(); !status)
     return propagate(status);
   if (!(params.gap >= 0 && params.gap < 1))
-    return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap, " is no part of a tiling's cost, give 0 to 1");
+    return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
+                     " is no part of a tiling's cost, give 0 or more, below 1");
   const std::vector<std::string> names = tilingSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of tilings, use '", names.front(),

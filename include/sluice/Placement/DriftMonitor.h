@@ -30,7 +30,8 @@ struct DriftParams {
 /// window, watches, and once the time or a share of the last window has left its
 /// middle +- beta x sigma listens for a quarter of a window more: whether the change
 /// lasts, and what the devices do after it. Two iterations are let pass at first:
-/// they touch pages. Sigma counts as at least 1.5% of the middle.
+/// they touch pages. Sigma counts as at least 1.5% of the middle, and of a
+/// tenth of the work.
 class DriftMonitor {
 public:
   explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}

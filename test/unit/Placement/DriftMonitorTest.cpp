@@ -104,6 +104,14 @@ TEST_CASE("a slowed device is found although the machine's speed wanders", "[pla
   }
 }
 
+TEST_CASE("a device that hardly works calls for no plan", "[placement]") {
+  DriftMonitor monitor;
+  for (int i = 0; i < 100; ++i)
+    REQUIRE_FALSE(monitor.observe(10'000'000, {9'990'000, 10'000}));
+  for (int i = 0; i < 100; ++i)
+    REQUIRE_FALSE(monitor.observe(10'010'000, {9'990'000, 20'000}));
+}
+
 TEST_CASE("what slows all devices alike slows none beside the others", "[placement]") {
   DriftMonitor monitor;
   for (int i = 0; i < 100; ++i)
