@@ -91,6 +91,8 @@ llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm:
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
 /// Copies part number `part` along a dimension, of the result's type.
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
+/// True for collectives that exchange something, which runs beside computing.
+bool communicates(mlir::Operation *op);
 /// Bytes that one of `numRanks` ranks sends to others when a collective runs. An
 /// error on the operator, and failure, where its group has ranks that are not there.
 llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);

@@ -118,7 +118,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
     Runs on all ranks of a group together; its kernel is one call of the runtime.
-    Every rank issues its collectives in one order, so all run on one stream.
+    Every rank issues its collectives in one order, so all that exchange anything run on one stream.
   }];
   let methods = [
     InterfaceMethod<"Which of the runtime's.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,

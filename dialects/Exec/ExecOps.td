@@ -46,7 +46,7 @@ def Exec_Dialect : Dialect {
       parameters by none.
     - C7: a command reads only slots that are resident, or written by a command
       that happens before it, and not overwritten since.
-    - C8: a launch runs on a compute stream, on slots of that device's memory.
+    - C8: a launch runs on a compute or communication stream, on slots of that device's memory.
     - C9: a copy moves one tensor over a link that joins its slots' memories, no
       more bytes than either slot has; `swap_in` comes from the host, `swap_out`
       goes to it. It runs on the in stream of the device that it goes to, on the
@@ -93,7 +93,8 @@ def Exec_DeviceKind : Exec_Enum<"DeviceKind", "what runs launches", [
   I32EnumAttrCase<"Cpu", 0, "cpu">, I32EnumAttrCase<"Emulated", 1, "emulated">, I32EnumAttrCase<"Cuda", 2, "cuda">]>;
 
 def Exec_StreamKind : Exec_Enum<"StreamKind", "what a stream carries", [
-  I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"In", 1, "in">, I32EnumAttrCase<"Out", 2, "out">]>;
+  I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"In", 1, "in">, I32EnumAttrCase<"Out", 2, "out">,
+  I32EnumAttrCase<"Communicate", 3, "communicate">]>;
 
 //===----------------------------------------------------------------------===//
 // Interfaces

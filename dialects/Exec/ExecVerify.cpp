@@ -335,7 +335,7 @@ LogicalResult BodyVerifier::checkWrittenRanges(CommandOpInterface op) {
 }
 
 LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
-  if (known.streams[stream].getKind() != StreamKind::Compute)
+  if (StreamKind kind = known.streams[stream].getKind(); kind != StreamKind::Compute && kind != StreamKind::Communicate)
     return op.emitOpError() << "C8: stream '" << op.getStream() << "' does not compute";
   uint32_t memory = known.memoryOfStream(stream);
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getReads()), SmallVector<Value>(op.getWrites())))
@@ -369,8 +369,9 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
     return op->emitOpError("C9: swap_in comes from the host's memory, swap_out goes to it, copy does neither");
   StreamKind kind = known.streams[stream].getKind();
   uint32_t memory = known.memoryOfStream(stream);
-  bool streamHolds = memory != 0 && ((kind != StreamKind::Out && memory == to.memory) ||
-                                     (kind != StreamKind::In && memory == from.memory));
+  bool streamHolds =
+      memory != 0 && kind != StreamKind::Communicate &&
+      ((kind != StreamKind::Out && memory == to.memory) || (kind != StreamKind::In && memory == from.memory));
   if (!streamHolds)
     return op->emitOpError() << "C9: stream '" << known.streams[stream].getSymName()
                              << "' is not of the device that the copy goes to (in or compute) or comes from (out or "

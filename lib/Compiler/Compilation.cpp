@@ -625,8 +625,8 @@ Status Compilation::State::chooseGpuTargets() {
   return {};
 }
 
-/// What reads or writes text, is no grid for a device that runs grids alone, or exchanges data with other ranks, runs
-/// where the host's memory is.
+/// What reads or writes text, or is no grid for a device that runs grids alone, runs where the host's memory is; what
+/// exchanges data with other ranks too, but where a GPU computes, there.
 Status Compilation::State::pinToHost() {
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto host = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
@@ -637,10 +637,11 @@ Status Compilation::State::pinToHost() {
     std::string why;
     auto where = host;
     if (isa<dataflow::CollectiveOpInterface>(op)) {
-      why = "exchanges data with other ranks, from the host's memory";
       // All on one device: ranks exchange in the order of its stream.
-      if (host == devices.end())
-        where = llvm::find_if(devices, [&](DeviceId id) { return !runsGrids(machine.device(id)); });
+      why = "exchanges data with other ranks";
+      where = hasGrids ? llvm::find_if(devices, [&](DeviceId id) { return runsGrids(machine.device(id)); }) : host;
+      if (where == devices.end())
+        where = devices.begin();
     } else if (dataflow::usesStrings(op)) {
       why = "works on strings, which stay in the host's memory";
     } else if (hasGrids) {

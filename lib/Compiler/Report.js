@@ -93,12 +93,13 @@
   };
 
   // Timeline: one row a stream. What is narrower than a pixel is drawn together.
-  const kStreams = ['compute', 'swap in', 'swap out'];
+  const kStreams = ['compute', 'swap in', 'swap out', 'communicate'];
   const rows = data.streams.map(() => []);
   for (const command of data.commands) rows[command[0]].push(command);
   rows.forEach(row => row.sort((a, b) => a[1] - b[1]));
   const shown = data.streams.map((stream, i) => i).filter(i => rows[i].length > 0);
-  const colourOf = stream => stream[1] === 0 ? deviceColour(stream[0]) : stream[1] === 1 ? 'var(--in)' : 'var(--out)';
+  const colourOf = stream => stream[1] === 0 || stream[1] === 3 ? deviceColour(stream[0]) :
+      stream[1] === 1 ? 'var(--in)' : 'var(--out)';
   const nameOf = command => command[3] === 0 ? data.operators[command[4]].name : data.copied[command[4]];
   const drawTimeline = () => {
     const holder = document.getElementById('timeline'), kRow = 26;

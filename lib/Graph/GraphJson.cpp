@@ -70,6 +70,8 @@ Json graphToJson(const Graph &graph) {
     }
     if (op.colocation >= 0)
       entry["colocation"] = op.colocation;
+    if (op.communicates)
+      entry["communicates"] = true;
     operators.push_back(std::move(entry));
   }
   json["operators"] = std::move(operators);
@@ -168,7 +170,7 @@ static Expected<Operator> readOperator(const JsonReader &reader, size_t numTenso
   Operator op;
   int64_t colocation = -1;
   Status status = reader.onlyKeys({"name", "kind", "inputs", "outputs", "flops", "bytesMoved", "workspaceBytes",
-                                   "signature", "inPlace", "colocation"});
+                                   "signature", "inPlace", "colocation", "communicates"});
   status = status.and_then([&] { return readInto(op.name, reader.string("name")); })
                .and_then([&] { return readInto(op.kind, reader.string("kind")); })
                .and_then([&] { return readInto(op.inputs, readIds(reader, "inputs", numTensors)); })
@@ -177,7 +179,8 @@ static Expected<Operator> readOperator(const JsonReader &reader, size_t numTenso
                .and_then([&] { return readInto(op.bytesMoved, reader.integer("bytesMoved", 0)); })
                .and_then([&] { return readInto(op.workspaceBytes, reader.integer("workspaceBytes", 0)); })
                .and_then([&] { return readInto(op.signature, reader.string("signature", "")); })
-               .and_then([&] { return readInto(colocation, reader.integer("colocation", -1)); });
+               .and_then([&] { return readInto(colocation, reader.integer("colocation", -1)); })
+               .and_then([&] { return readInto(op.communicates, reader.boolean("communicates", false)); });
   if (status && reader.has("inPlace"))
     status = readInto(op.inPlace, readPairs(*reader.member("inPlace"), op));
   if (!status)

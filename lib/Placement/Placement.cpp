@@ -259,7 +259,8 @@ int64_t placementLowerBoundNs(const PlacementProblem &problem) {
       least = std::min(least, time);
       soonest = std::min(soonest, ends);
     }
-    work = saturatingAdd(work, least);
+    if (!graph.op(op).communicates)
+      work = saturatingAdd(work, least);
     path = std::max(path, soonest);
     for (TensorId output : graph.op(op).outputs)
       if (graph.tensor(output).isOutput)

@@ -13,7 +13,8 @@
 
 namespace sluice {
 
-static constexpr std::array<std::string_view, 3> kStreamNames = {"compute", "swap-in", "swap-out"};
+static constexpr std::array<std::string_view, kNumStreamKinds> kStreamNames = {"compute", "swap-in", "swap-out",
+                                                                               "communicate"};
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -267,7 +268,7 @@ static Status readStreams(Plan &plan, const AllNames &names, const JsonReader &r
       ++index;
     if (index == kStreamNames.size())
       return makeError(ErrorCode::InvalidInput, "stream kind '", kind.substr(0, 80), "' is unknown, at '",
-                       entry.where(), "', write compute, swap-in or swap-out");
+                       entry.where(), "', write compute, swap-in, swap-out or communicate");
     stream.kind = static_cast<StreamKind>(index);
     plan.streams.push_back(stream);
   }

@@ -64,6 +64,7 @@ private:
   std::vector<uint32_t> clocks;            ///< [command * streams + stream]
   std::vector<uint32_t> position;          ///< Per command: how many in its stream, it included.
   std::vector<AddressMap> occupied;        ///< Per memory.
+  StreamId communication;                  ///< Of all that communicates; invalid until the first.
 
   template <typename... Ts>
   tl::unexpected<Error> bad(const Ts &...parts) const {
@@ -234,10 +235,16 @@ private:
       return bad("operator '", op.name, "' is launched twice and writes what the step returns or keeps");
     launched[command.op.index()] = true;
     const Stream &stream = plan.streams[command.stream.index()];
-    if (stream.kind != StreamKind::Compute)
-      return bad(describe(id), " is on a stream for copies");
+    const bool apart = op.communicates && stream.kind == StreamKind::Communicate;
+    if (stream.kind != StreamKind::Compute && !apart)
+      return bad(describe(id), stream.kind == StreamKind::Communicate ? " is on a stream for what communicates"
+                                                                      : " is on a stream for copies");
     if (stream.device != plan.placement[command.op.index()])
       return bad(describe(id), " is not on the device its operator is placed on");
+    if (op.communicates && !communication.valid())
+      communication = command.stream;
+    if (op.communicates && communication != command.stream)
+      return bad(describe(id), " communicates on another stream than what does so before it");
 
     size_t workspaces = op.workspaceBytes > 0 ? 1 : 0;
     if (command.reads.size() != op.inputs.size() || command.writes.size() != op.outputs.size() + workspaces)

@@ -11,8 +11,10 @@
 #include "Collective.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 namespace sluice::runtime {
 
@@ -28,12 +30,6 @@ struct Parts {
   int64_t stride(size_t group) const { return static_cast<int64_t>(group) * inner; }
   int64_t bytes() const { return outer * inner; } ///< Of one part.
 };
-
-void copyPart(char *target, int64_t targetStride, const char *source, int64_t sourceStride, const Parts &parts) {
-  // Of no elements there may be no address.
-  for (int64_t i = 0; i < parts.outer && parts.inner > 0; ++i)
-    std::memcpy(target + i * targetStride, source + i * sourceStride, static_cast<size_t>(parts.inner));
-}
 
 template <typename T>
 void combine(T *into, const T *other, int64_t count, int64_t reduction) {
@@ -76,20 +72,51 @@ void combineParts(char *result, const char *parts, size_t numParts, int64_t byte
   }
 }
 
+class HostSpace final : public CollectiveSpace {
+public:
+  explicit HostSpace(const sluice_communicator &communicator) : communicator(communicator) {}
+  void copyRows(char *target, int64_t targetStride, const char *source, int64_t sourceStride, int64_t rows,
+                int64_t bytes) override {
+    for (int64_t i = 0; i < rows && bytes > 0; ++i)
+      std::memcpy(target + i * targetStride, source + i * sourceStride, static_cast<size_t>(bytes));
+  }
+  void fill(char *target, int64_t bytes, const sluice_collective &what) override {
+    if (what.fill_bytes == 0)
+      std::fill_n(target, bytes, '\0');
+    else
+      for (int64_t at = 0; at < bytes; at += what.fill_bytes)
+        std::memcpy(target + at, &what.fill, static_cast<size_t>(what.fill_bytes));
+  }
+  void combine(char *result, const char *parts, size_t numParts, int64_t bytes,
+               const sluice_collective &what) override {
+    combineParts(result, parts, numParts, bytes, what);
+  }
+  Status exchange(const Group &group, const void *const *send, const int64_t *sendBytes, void *const *receive,
+                  const int64_t *receiveBytes) override {
+    if (communicator.exchange(communicator.self, group.members.data(), static_cast<uint32_t>(group.members.size()),
+                              send, sendBytes, receive, receiveBytes) != 0)
+      return failure(communicator.error(communicator.self));
+    return {};
+  }
+
+private:
+  const sluice_communicator &communicator;
+};
+
 /// One exchange in the making.
 class Exchange {
 public:
-  Exchange(const sluice_communicator &communicator, const Group &group)
-      : communicator(communicator), group(group), send(group.members.size()), receive(send.size()),
-        sendBytes(send.size()), receiveBytes(send.size()) {}
+  Exchange(CollectiveSpace &space, const Group &group)
+      : space(space), group(group), send(group.members.size()), receive(send.size()), sendBytes(send.size()),
+        receiveBytes(send.size()) {}
 
   void put(size_t member, const void *data, int64_t bytes) { send[member] = data, sendBytes[member] = bytes; }
   void take(size_t member, void *data, int64_t bytes) { receive[member] = data, receiveBytes[member] = bytes; }
 
   Status run(int64_t &sent) {
-    if (communicator.exchange(communicator.self, group.members.data(), static_cast<uint32_t>(send.size()), send.data(),
-                              sendBytes.data(), receive.data(), receiveBytes.data()) != 0)
-      return failure(communicator.error(communicator.self));
+    if (Status status = space.exchange(group, send.data(), sendBytes.data(), receive.data(), receiveBytes.data());
+        !status)
+      return status;
     for (size_t i = 0; i < send.size(); ++i)
       if (i != group.position)
         sent += sendBytes[i];
@@ -97,7 +124,7 @@ public:
   }
 
 private:
-  const sluice_communicator &communicator;
+  CollectiveSpace &space;
   const Group &group;
   std::vector<const void *> send;
   std::vector<void *> receive;
@@ -106,15 +133,15 @@ private:
 
 class Run {
 public:
-  Run(const sluice_communicator &communicator, const sluice_collective &what, const Group &group, const char *operand,
-      char *result, char *workspace, int64_t &sent)
-      : communicator(communicator), what(what), group(group), operand(operand), result(result), workspace(workspace),
+  Run(CollectiveSpace &memory, const sluice_collective &what, const Group &group, const char *operand, char *result,
+      char *workspace, int64_t &sent)
+      : memory(memory), what(what), group(group), operand(operand), result(result), workspace(workspace),
         sent(sent), split{what.split_outer, what.split_inner}, join{what.join_outer, what.join_inner},
         size(group.members.size()) {}
 
   Status allReduce() {
     const std::vector<int64_t> from = chunks(what, size);
-    Exchange scatter(communicator, group);
+    Exchange scatter(memory, group);
     const int64_t mine = from[group.position + 1] - from[group.position];
     for (size_t i = 0; i < size; ++i) {
       scatter.put(i, operand + from[i], from[i + 1] - from[i]);
@@ -124,8 +151,8 @@ public:
       return status;
     // The result may be the operand: nothing of it was written until here.
     char *chunk = workspace + static_cast<int64_t>(size) * mine;
-    combineParts(chunk, workspace, size, mine, what);
-    Exchange gather(communicator, group);
+    memory.combine(chunk, workspace, size, mine, what);
+    Exchange gather(memory, group);
     for (size_t i = 0; i < size; ++i) {
       gather.put(i, chunk, mine);
       gather.take(i, result + from[i], from[i + 1] - from[i]);
@@ -134,26 +161,26 @@ public:
   }
 
   Status allGather() {
-    Exchange exchange(communicator, group);
+    Exchange exchange(memory, group);
     for (size_t i = 0; i < size; ++i)
       exchange.put(i, operand, join.bytes());
     return takeJoined(exchange, workspace);
   }
 
   Status allToAll() {
-    Exchange exchange(communicator, group);
+    Exchange exchange(memory, group);
     char *received = putSplit(exchange, workspace);
     return takeJoined(exchange, received);
   }
 
   Status reduceScatter() {
-    Exchange exchange(communicator, group);
+    Exchange exchange(memory, group);
     char *received = putSplit(exchange, workspace);
     for (size_t i = 0; i < size; ++i)
       exchange.take(i, received + static_cast<int64_t>(i) * split.bytes(), split.bytes());
     if (Status status = exchange.run(sent); !status)
       return status;
-    combineParts(result, received, size, split.bytes(), what);
+    memory.combine(result, received, size, split.bytes(), what);
     return {};
   }
 
@@ -171,7 +198,7 @@ public:
          *fromNext = fromPrevious + outer * lowBytes;
     copyPart(toNext, lowBytes, operand + own - lowBytes, own, {outer, lowBytes});
     copyPart(toPrevious, highBytes, operand, own, {outer, highBytes});
-    Exchange exchange(communicator, group);
+    Exchange exchange(memory, group);
     if (!isLast) {
       exchange.put(group.position + 1, toNext, outer * lowBytes);
       exchange.take(group.position + 1, fromNext, outer * highBytes);
@@ -183,9 +210,9 @@ public:
     if (Status status = exchange.run(sent); !status)
       return status;
     if (isFirst)
-      fill(fromPrevious, outer * lowBytes);
+      memory.fill(fromPrevious, outer * lowBytes, what);
     if (isLast)
-      fill(fromNext, outer * highBytes);
+      memory.fill(fromNext, outer * highBytes, what);
     copyPart(result, whole, fromPrevious, lowBytes, {outer, lowBytes});
     copyPart(result + lowBytes, whole, operand, own, {outer, own});
     copyPart(result + lowBytes + own, whole, fromNext, highBytes, {outer, highBytes});
@@ -203,7 +230,7 @@ public:
   }
 
 private:
-  const sluice_communicator &communicator;
+  CollectiveSpace &memory;
   const sluice_collective &what;
   const Group &group;
   const char *operand;
@@ -212,12 +239,8 @@ private:
   Parts split, join;
   size_t size;
 
-  void fill(char *target, int64_t bytes) const {
-    if (what.fill_bytes == 0)
-      std::fill_n(target, bytes, '\0');
-    else
-      for (int64_t at = 0; at < bytes; at += what.fill_bytes)
-        std::memcpy(target + at, &what.fill, static_cast<size_t>(what.fill_bytes));
+  void copyPart(char *target, int64_t targetStride, const char *source, int64_t sourceStride, const Parts &parts) {
+    memory.copyRows(target, targetStride, source, sourceStride, parts.outer, parts.inner);
   }
 
   /// Returns what is left of the workspace.
@@ -348,27 +371,41 @@ static Status check(uint32_t kind, const sluice_collective &what, int64_t member
 
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
                      const void *operand, void *result, void *workspace, int64_t &sent) {
-  Result<Group> group = groupOf(what, communicator.rank, communicator.num_ranks);
+  HostSpace space(communicator);
+  return runCollective(space, communicator.rank, communicator.num_ranks, kind, what, operand, result, workspace, sent);
+}
+
+Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, uint32_t kind,
+                     const sluice_collective &what, const void *operand, void *result, void *workspace, int64_t &sent) {
+  Result<Group> group = groupOf(what, rank, numRanks);
   if (!group)
     return tl::unexpected(group.error());
   if (Status status = check(kind, what, static_cast<int64_t>(group->members.size())); !status)
     return status;
-  Run run(communicator, what, *group, static_cast<const char *>(operand), static_cast<char *>(result),
+  Run run(space, what, *group, static_cast<const char *>(operand), static_cast<char *>(result),
           static_cast<char *>(workspace), sent);
+  Status status;
   switch (kind) {
   case SLUICE_COLLECTIVE_ALL_REDUCE:
-    return run.allReduce();
+    status = run.allReduce();
+    break;
   case SLUICE_COLLECTIVE_ALL_GATHER:
-    return run.allGather();
+    status = run.allGather();
+    break;
   case SLUICE_COLLECTIVE_REDUCE_SCATTER:
-    return run.reduceScatter();
+    status = run.reduceScatter();
+    break;
   case SLUICE_COLLECTIVE_ALL_TO_ALL:
-    return run.allToAll();
+    status = run.allToAll();
+    break;
   case SLUICE_COLLECTIVE_SHARD:
-    return run.shard();
+    status = run.shard();
+    break;
   default:
-    return run.halo();
+    status = run.halo();
+    break;
   }
+  return status ? space.finish() : status;
 }
 
 Status Ranks::meet(const std::string &digest) {
@@ -396,29 +433,61 @@ Status Ranks::meet(const std::string &digest) {
 }
 
 int32_t Ranks::run(uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
+  std::optional<HostSpace> space;
+  if (communicator)
+    space.emplace(*communicator);
+  Status status = runIn(space ? &*space : nullptr, kind, args, settings, bytes);
+  if (status)
+    return 0;
   std::lock_guard<std::mutex> lock(mutex);
+  texts[std::this_thread::get_id()] = status.error();
+  return 1;
+}
+
+Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
   Status status;
+  int64_t now = 0;
+  std::unique_lock<std::mutex> exchanging(turn, std::defer_lock);
+  if (kind != SLUICE_COLLECTIVE_SHARD)
+    exchanging.lock();
   if (!communicator)
     status = failure("the model's ranks run together, open it with a communicator");
   else if (bytes != sizeof(sluice_collective))
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
   else
-    status = runCollective(*communicator, kind, *static_cast<const sluice_collective *>(settings), args[0], args[1],
-                           args[2], sent);
-  if (status)
-    return 0;
-  text = status.error();
-  return 1;
+    status = runCollective(*space, communicator->rank, communicator->num_ranks, kind,
+                           *static_cast<const sluice_collective *>(settings), args[0], args[1], args[2], now);
+  std::lock_guard<std::mutex> lock(mutex);
+  sent += now;
+  return status;
 }
 
 std::string Ranks::error() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return text;
+  auto found = texts.find(std::this_thread::get_id());
+  return found == texts.end() ? "" : found->second;
+}
+
+/// What a communicator says, or zero where it is of an older version.
+template <typename T>
+static T memberOf(const sluice_communicator *communicator, T sluice_communicator::*member) {
+  const sluice_communicator none{};
+  const auto end =
+      static_cast<size_t>(reinterpret_cast<const char *>(&(none.*member)) - reinterpret_cast<const char *>(&none)) +
+      sizeof(T);
+  return communicator && communicator->size >= end ? communicator->*member : T();
+}
+
+bool Ranks::needsCallingThread() const { return memberOf(communicator, &sluice_communicator::calling_thread) != 0; }
+uint32_t Ranks::hostRank() const { return memberOf(communicator, &sluice_communicator::host_rank); }
+bool Ranks::isBroken() const {
+  const auto asks = memberOf(communicator, &sluice_communicator::is_broken);
+  return asks && asks(communicator->self) != 0;
 }
 
 void Ranks::beginStep() {
   std::lock_guard<std::mutex> lock(mutex);
-  sent = 0, text.clear();
+  sent = 0, texts.clear();
 }
 
 int64_t Ranks::bytesSent() const {

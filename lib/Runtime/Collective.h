@@ -8,8 +8,10 @@
 #include "Result.h"
 #include "sluice/Runtime/sluice.h"
 
+#include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sluice::runtime {
@@ -29,15 +31,37 @@ int64_t bytesSent(uint32_t kind, const sluice_collective &what, const Group &gro
 /// Scratch that runCollective needs.
 int64_t collectiveWorkspace(uint32_t kind, const sluice_collective &what, size_t members);
 
+/// The memory that a collective's buffers are in, and how they travel. What fails
+/// is kept, the rest then does nothing, and `exchange` and `finish` say it.
+class CollectiveSpace {
+public:
+  virtual ~CollectiveSpace() = default;
+  /// Of no bytes a row there may be no address.
+  virtual void copyRows(char *target, int64_t targetStride, const char *source, int64_t sourceStride, int64_t rows,
+                        int64_t bytes) = 0;
+  /// Zeros, or the element `what.fill` again and again.
+  virtual void fill(char *target, int64_t bytes, const sluice_collective &what) = 0;
+  /// `parts` are `numParts` of `bytes` each: their combination in this order.
+  virtual void combine(char *result, const char *parts, size_t numParts, int64_t bytes,
+                       const sluice_collective &what) = 0;
+  /// As sluice_communicator's.
+  virtual Status exchange(const Group &group, const void *const *send, const int64_t *sendBytes, void *const *receive,
+                          const int64_t *receiveBytes) = 0;
+  virtual Status finish() { return {}; }
+};
+
 /// Runs one collective, `sent` bytes of it to other ranks. Reductions add in the
 /// order of positions, so every rank has the same bits, whatever the transport.
 /// Fails on settings that contradict each other. `workspace` has collectiveWorkspace bytes. Buffers do not overlap, but
 /// that an all_reduce's may be one.
+Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, uint32_t kind,
+                     const sluice_collective &what, const void *operand, void *result, void *workspace, int64_t &sent);
+/// In the host's memory.
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
                      const void *operand, void *result, void *workspace, int64_t &sent);
 
 /// What the kernels of one session call: its communicator, and what became of
-/// the calls. Any thread.
+/// the calls. Any thread; exchanges take turns.
 class Ranks {
 public:
   explicit Ranks(const sluice_communicator *communicator) : communicator(communicator) {}
@@ -47,17 +71,28 @@ public:
   Status meet(const std::string &digest);
   /// sluice_kernel_env's `collective`. Returns 0, or 1 where error() says why.
   int32_t run(uint32_t kind, void *const *args, const void *settings, int64_t bytes);
+  /// The same in a memory; null only where there is no communicator.
+  Status runIn(CollectiveSpace *space, uint32_t kind, void *const *args, const void *settings, int64_t bytes);
+  const sluice_communicator *transport() const { return communicator; }
+  /// Of this thread's last failure in the step.
   std::string error() const;
+  /// The communicator serves the thread alone that made it.
+  bool needsCallingThread() const;
+  /// This rank's number among those of its host.
+  uint32_t hostRank() const;
+  /// No exchange can succeed any more.
+  bool isBroken() const;
   /// Forgets the last step's.
   void beginStep();
   int64_t bytesSent() const;
 
 private:
-  mutable std::mutex mutex;
   const sluice_communicator *communicator;
-  int64_t sent = 0;
   bool met = false;
-  std::string text;
+  std::mutex turn; ///< Of exchanges; what sends nothing waits for none.
+  mutable std::mutex mutex;
+  int64_t sent = 0;
+  std::map<std::thread::id, std::string> texts;
 };
 
 } // namespace sluice::runtime

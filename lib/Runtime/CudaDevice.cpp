@@ -5,6 +5,7 @@
 #include "CudaDevice.h"
 #include "CudaBlas.h"
 #include "CudaDriver.h"
+#include "CudaRanks.h"
 #include "Stream.h"
 #include "Wait.h"
 
@@ -62,8 +63,10 @@ private:
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(const CudaDriver &driver, std::string name, CuDevice device, CuContext context, unsigned architecture)
-      : cu(driver), name(std::move(name)), device(device), context(context), architecture(architecture) {
+  CudaDevice(const CudaDriver &driver, std::string name, CuDevice device, CuContext context, unsigned architecture,
+             Ranks &ranks)
+      : cu(driver), name(std::move(name)), device(device), context(context), architecture(architecture),
+        collectives(std::make_unique<CudaRanks>(driver, device, ranks, *this)) {
     env.size = sizeof env;
     env.grids = this;
     env.launch_grid = [](void *self, const sluice_grid *grid, void **args) {
@@ -74,13 +77,13 @@ public:
       return static_cast<CudaDevice *>(self)->callLibrary(function, args, settings, bytes);
     };
     env.ranks = this;
-    env.collective = [](void *self, uint32_t, void *const *, const void *, int64_t) -> int32_t {
-      static_cast<CudaDevice *>(self)->note("it exchanges nothing with other ranks yet, compile for a CPU");
-      return kFailed;
+    env.collective = [](void *self, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
+      return static_cast<CudaDevice *>(self)->collective(kind, args, settings, bytes);
     };
   }
   ~CudaDevice() override {
     cu.setCurrent(context);
+    collectives.reset();
     products.reset();
     for (auto &[thread, queue] : queues) {
       for (int i = 0; i < 2; ++i) {
@@ -185,6 +188,8 @@ public:
 
   Result<std::unique_ptr<Recording>> record(uint32_t numStreams) override;
 
+  const char *exchangesBy() const override { return collectives->exchangesBy(); }
+
   std::string notes() const override {
     std::string problem = products->problem();
     return problem.empty() ? "" : "device '" + name + "': " + problem;
@@ -212,6 +217,7 @@ private:
     CuEvent marks[2] = {nullptr, nullptr};  ///< The last traced command's begin and end.
     bool hasBegun = false;                  ///< The last command has asked the driver for something.
     bool isMarked = false;                  ///< The last command's marks they are.
+    bool isWithin = false;                  ///< Copies are part of the launch that is marked.
   };
   static constexpr int kBegin = 0, kEnd = 1;
 
@@ -253,7 +259,7 @@ private:
 
   /// In a traced step, has the GPU note when it comes here.
   int32_t mark(Queue &queue, int which) {
-    if (!traced)
+    if (!traced || queue.isWithin)
       return 0;
     CuEvent &event = queue.marks[which];
     if (!event && check(cu.eventCreate(&event, 0), "making an event"))
@@ -380,6 +386,26 @@ private:
     return result;
   }
 
+  int32_t collective(uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
+    struct Within {
+      explicit Within(Queue &queue) : queue(queue) { queue.isWithin = true; }
+      // Copies have begun anew.
+      ~Within() { queue.isWithin = false, queue.hasBegun = true; }
+      Queue &queue;
+    };
+    Queue *queue = existingQueue();
+    Status status = collectives->prepare(kind);
+    if (status && begin(*queue))
+      return kFailed;
+    if (status) {
+      Within within(*queue);
+      status = collectives->run(kind, args, settings, bytes, queue->stream);
+    }
+    if (!status)
+      note(status.error());
+    return status ? 0 : kFailed;
+  }
+
   int32_t launchGrid(const sluice_grid &grid, void **args) {
     CuFunction function = functionOf(grid);
     if (!function)
@@ -401,6 +427,7 @@ private:
   CuDevice device;
   CuContext context;
   unsigned architecture; ///< 80: sm_80.
+  std::unique_ptr<CudaRanks> collectives;
   sluice_kernel_env env{};
   std::unique_ptr<CudaProducts> products = std::make_unique<CudaProducts>();
   Queue *recorded = nullptr; ///< Where commands are recorded instead of run; no other thread works then.
@@ -619,7 +646,7 @@ CudaArena::~CudaArena() {
 
 } // namespace
 
-Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc, int ordinal) {
+Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc, int ordinal, int first, Ranks &ranks) {
   auto fail = [&](const std::string &what) { return failure("device '", desc.name, "': ", what); };
   Result<const CudaDriver *> driver = cudaDriver();
   if (!driver)
@@ -631,10 +658,11 @@ Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc,
   if (ordinal >= count)
     return fail("is GPU number " + std::to_string(ordinal) + " and there are " + std::to_string(count) +
                 ", compile for a machine like this one");
+  const int number = (first + ordinal) % count;
   CuDevice device = 0;
   int major = 0, minor = 0;
   CuContext context = nullptr;
-  CuResult result = cu.deviceGet(&device, ordinal);
+  CuResult result = cu.deviceGet(&device, number);
   if (!result)
     result = cu.deviceGetAttribute(&major, kCuComputeMajor, device);
   if (!result)
@@ -642,8 +670,8 @@ Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc,
   if (!result)
     result = cu.primaryRetain(&context, device);
   if (result)
-    return fail(cu.explain(result) + ", while opening GPU number " + std::to_string(ordinal));
-  return std::make_unique<CudaDevice>(cu, desc.name, device, context, static_cast<unsigned>(major * 10 + minor));
+    return fail(cu.explain(result) + ", while opening GPU number " + std::to_string(number));
+  return std::make_unique<CudaDevice>(cu, desc.name, device, context, static_cast<unsigned>(major * 10 + minor), ranks);
 }
 
 } // namespace sluice::runtime

@@ -29,6 +29,7 @@ static Result<CudaDriver> load() {
   find(driver.deviceGetCount, "cuDeviceGetCount");
   find(driver.deviceGet, "cuDeviceGet");
   find(driver.deviceGetName, "cuDeviceGetName");
+  find(driver.deviceGetUuid, "cuDeviceGetUuid");
   find(driver.deviceTotalMem, "cuDeviceTotalMem_v2");
   find(driver.deviceGetAttribute, "cuDeviceGetAttribute");
   find(driver.primaryRetain, "cuDevicePrimaryCtxRetain");
@@ -45,6 +46,7 @@ static Result<CudaDriver> load() {
   find(driver.streamCreate, "cuStreamCreate");
   find(driver.streamDestroy, "cuStreamDestroy_v2");
   find(driver.streamSynchronize, "cuStreamSynchronize");
+  find(driver.streamQuery, "cuStreamQuery");
   find(driver.eventCreate, "cuEventCreate");
   find(driver.eventDestroy, "cuEventDestroy_v2");
   find(driver.eventRecord, "cuEventRecord");

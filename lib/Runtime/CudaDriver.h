@@ -29,7 +29,11 @@ using CuFunction = struct CuFunctionTag *;
 using CuGraph = struct CuGraphTag *;
 using CuGraphExec = struct CuGraphExecTag *;
 
-inline constexpr CuResult kCuOutOfMemory = 2;
+struct CuUuid {
+  char bytes[16];
+};
+
+inline constexpr CuResult kCuOutOfMemory = 2, kCuNotReady = 600;
 /// CUdevice_attribute, CUjit_option, CUevent_flags, CUstream_flags.
 inline constexpr int kCuComputeMajor = 75, kCuComputeMinor = 76;
 inline constexpr int kCuClockKilohertz = 13, kCuMultiprocessors = 16;
@@ -45,6 +49,7 @@ struct CudaDriver {
   CuResult (*deviceGetCount)(int *count);
   CuResult (*deviceGet)(CuDevice *device, int ordinal);
   CuResult (*deviceGetName)(char *name, int length, CuDevice device);
+  CuResult (*deviceGetUuid)(CuUuid *uuid, CuDevice device);
   CuResult (*deviceTotalMem)(size_t *bytes, CuDevice device);
   CuResult (*deviceGetAttribute)(int *value, int attribute, CuDevice device);
   CuResult (*primaryRetain)(CuContext *context, CuDevice device);
@@ -61,6 +66,7 @@ struct CudaDriver {
   CuResult (*streamCreate)(CuStream *stream, unsigned flags);
   CuResult (*streamDestroy)(CuStream stream);
   CuResult (*streamSynchronize)(CuStream stream);
+  CuResult (*streamQuery)(CuStream stream);
   CuResult (*streamWaitEvent)(CuStream stream, CuEvent event, unsigned flags);
   CuResult (*eventCreate)(CuEvent *event, unsigned flags);
   CuResult (*eventDestroy)(CuEvent event);

@@ -113,7 +113,7 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal,
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal, int first,
                                              Ranks &ranks) {
   uint32_t cores = usableCores();
   switch (desc.kind) {
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uin
       threads = desc.threads ? std::min(desc.threads, cores) : cores;
     return std::make_unique<EmulatedDevice>(threads, desc.speed, ranks);
   case SLUICE_DEVICE_CUDA:
-    return createCudaDevice(desc, ordinal);
+    return createCudaDevice(desc, ordinal, first, ranks);
   default:
     return failure("device '", desc.name, "' is of kind ", desc.kind,
                    ", which this runtime does not drive, install the runtime it was compiled with");

@@ -72,6 +72,8 @@ public:
   virtual Result<std::unique_ptr<Recording>> record(uint32_t numStreams) {
     return failure("it runs on devices that keep no step");
   }
+  /// How ranks exchange this device's memory; null where nothing was or needs be said.
+  virtual const char *exchangesBy() const { return nullptr; }
   /// What did not go as fast as it might, and why: a line, or empty. Between steps.
   virtual std::string notes() const { return {}; }
   /// Launches take so many times as long from now on; false where a device cannot.
@@ -79,9 +81,10 @@ public:
 };
 
 /// `threads`: the caller's wish for every device, or 0 for the device's own.
-/// `ordinal`: how many devices of its kind come before it. Kernels reach other
-/// ranks through `ranks`, which outlives the device.
-Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal,
+/// `ordinal`: how many devices of its kind come before it, `first`: how many other
+/// ranks of this host take. Kernels reach other ranks through `ranks`, which outlives
+/// the device.
+Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal, int first,
                                              Ranks &ranks);
 
 /// The path between two memories. A throttled link makes copies take as long as

@@ -68,6 +68,12 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
   return executor;
 }
 
+/// Some commands exchange data with other ranks, beside those that compute.
+static bool communicates(const Model &tables) {
+  return std::any_of(tables.streams.begin(), tables.streams.end(),
+                     [](const auto &stream) { return stream.kind == SLUICE_STREAM_COMMUNICATE; });
+}
+
 Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   const sluice_model &model = *tables.source;
   if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
@@ -86,9 +92,12 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   };
   for (size_t d = 0; d < tables.devices.size(); ++d) {
     const sluice_device_desc &desc = tables.devices[d];
-    auto ordinal = std::count_if(tables.devices.begin(), tables.devices.begin() + static_cast<ptrdiff_t>(d),
-                                 [&](const sluice_device_desc &other) { return other.kind == desc.kind; });
-    if (Status status = keep(devices.emplace_back(), createDevice(desc, threads, static_cast<int>(ordinal), ranks));
+    auto isAlike = [&](const sluice_device_desc &other) { return other.kind == desc.kind; };
+    const auto ordinal =
+        std::count_if(tables.devices.begin(), tables.devices.begin() + static_cast<ptrdiff_t>(d), isAlike);
+    const auto before = ranks.hostRank() * std::count_if(tables.devices.begin(), tables.devices.end(), isAlike);
+    if (Status status = keep(devices.emplace_back(),
+                             createDevice(desc, threads, static_cast<int>(ordinal), static_cast<int>(before), ranks));
         !status)
       return status;
     for (const sluice_grid *const *grid = grids; grid && *grid; ++grid)
@@ -116,7 +125,12 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   for (const sluice_link_desc &desc : tables.links)
     links.push_back(std::make_unique<Link>(desc));
   streams.resize(tables.streams.size());
-  runsInline = tables.devices.size() == 1 && tables.devices[0].kind == SLUICE_DEVICE_CPU;
+  const bool isHostAlone = tables.devices.size() == 1 && tables.devices[0].kind == SLUICE_DEVICE_CPU;
+  const bool exchanges = communicates(tables);
+  if (exchanges && !isHostAlone && ranks.needsCallingThread())
+    return failure("model '", model.name, "' exchanges data on a thread of its own and the communicator serves one ",
+                   "thread only, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
+  runsInline = isHostAlone && (!exchanges || ranks.needsCallingThread());
   return {};
 }
 
@@ -207,8 +221,9 @@ Result<Device *> Executor::findRecorder() const {
     }
   if (!only)
     return failure("");
-  if (tables.source->num_ranks > 1)
-    return failure("ranks exchange data between commands");
+  // Through NCCL too: who waits on the GPU alone never learns that a rank is gone.
+  if (tables.source->num_ranks > 1 || communicates(tables))
+    return failure("ranks exchange data, and the host waits for each exchange");
   if (options.spill_directory)
     return failure("what it keeps on the host is in files");
   return only;
@@ -374,6 +389,10 @@ void Executor::stats(sluice_stats &out) const {
   out.bytes_sent = ranks.bytesSent();
   out.parameter_bytes = tables.source->parameter_bytes;
   out.arena_peak_bytes = peaks.data();
+  out.device_exchange = nullptr;
+  for (const std::unique_ptr<Device> &device : devices)
+    if (const char *how = device->exchangesBy())
+      out.device_exchange = how;
 }
 
 // Nothing may be thrown into the model's code.
@@ -509,7 +528,7 @@ int32_t Executor::launch(uint32_t number, uint32_t stream, sluice_kernel_fn kern
     if (Status status = checkIssue(number, stream, waits, numWaits); !status)
       return named("cannot be launched: " + status.error());
     const sluice_stream_desc &streamDesc = tables.streams[stream];
-    if (streamDesc.kind != SLUICE_STREAM_COMPUTE)
+    if (streamDesc.kind != SLUICE_STREAM_COMPUTE && streamDesc.kind != SLUICE_STREAM_COMMUNICATE)
       return named("is launched on a stream that only copies");
     uint32_t memory = tables.devices[streamDesc.device].memory;
 
@@ -558,6 +577,8 @@ int32_t Executor::copy(uint32_t number, uint32_t stream, uint32_t link, const sl
       return tl::unexpected(from.error());
     if (destination->segment == SLUICE_SEGMENT_INPUT || destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
+    if (tables.streams[stream].kind == SLUICE_STREAM_COMMUNICATE)
+      return named("is issued on a stream that only communicates");
     const sluice_device_desc &device = tables.devices[tables.streams[stream].device];
     if (device.memory != source->memory && device.memory != destination->memory)
       return named("runs on device '" + std::string(device.name) + "', at neither end");

@@ -5,9 +5,9 @@
 //
 // The model's init and step call in here for every command. A command's slots
 // are checked against the arenas and turned into addresses at once; then it goes
-// to its stream. A model with one CPU and nothing else needs no queues: issue
-// order respects every wait, so its commands run where they are issued. A step of
-// one GPU alone is recorded when it runs again, and then runs as one.
+// to its stream. A model with one CPU and nothing beside computing needs no queues:
+// issue order respects every wait, so its commands run where they are issued. A step
+// of one GPU alone is recorded when it runs again, and then runs as one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_H

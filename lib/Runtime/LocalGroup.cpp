@@ -133,7 +133,14 @@ sluice_local_group *sluice_local_group_create(uint32_t num_ranks) {
                              member->error = status.error();
                              return 1;
                            },
-                           [](void *self) { return static_cast<Member *>(self)->error.c_str(); }};
+                           [](void *self) { return static_cast<Member *>(self)->error.c_str(); },
+                           /*calling_thread=*/0,
+                           /*host_rank=*/rank,
+                           [](void *self) -> int32_t {
+                             sluice_local_group &group = *static_cast<Member *>(self)->group;
+                             std::lock_guard<std::mutex> lock(group.mutex);
+                             return !group.broken.empty();
+                           }};
   }
   return group.release();
 }

@@ -98,7 +98,7 @@ Status checkMachine(const Model &model) {
       return failure("model's link ", i, " is throttled to no positive rate, compile it again");
   }
   for (size_t i = 0; i < model.streams.size(); ++i)
-    if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_OUT)
+    if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_COMMUNICATE)
       return failure("model's stream ", i, " has no device or no known kind, compile it again");
   return {};
 }

@@ -5,11 +5,13 @@
 #include "sluice/Runtime/mpi.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <mpi.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -63,7 +65,7 @@ struct World {
           std::memcpy(receive[i], send[i], static_cast<size_t>(sendBytes[i]));
       }
     statuses.resize(requests.size());
-    const int code = MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+    const int code = waitForAll();
     for (const MPI_Status &status : statuses)
       if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_TRUNCATE)
         return disagree(static_cast<uint32_t>(status.MPI_SOURCE));
@@ -81,6 +83,20 @@ struct World {
           return disagree(members[i]);
       }
     return 0;
+  }
+
+  /// As MPI_Waitall, which would take a core from what computes meanwhile.
+  int waitForAll() {
+    constexpr auto kSpin = std::chrono::microseconds(50), kNap = std::chrono::microseconds(20);
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+      int done = 0;
+      const int code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, statuses.data());
+      if (code != MPI_SUCCESS || done)
+        return code;
+      if (std::chrono::steady_clock::now() - begin > kSpin)
+        std::this_thread::sleep_for(kNap);
+    }
   }
 
   int32_t disagree(uint32_t other) {
@@ -106,22 +122,23 @@ const sluice_communicator *sluice_mpi_start(const char **error) {
       *error = own.error.c_str();
     return nullptr;
   };
-  int initialised = 0, provided = 0, rank = 0, ranks = 0;
+  int initialised = 0, provided = 0, rank = 0, ranks = 0, hostRank = 0;
   if (!own.succeeded(MPI_Initialized(&initialised)))
     return failed();
-  // Collectives run on a stream's thread, one at a time.
+  // Collectives run on a stream's thread, one at a time; where MPI serves its main
+  // thread only, on that.
   if (!initialised && !own.succeeded(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)))
     return failed();
   own.owned = !initialised;
   if (!own.succeeded(MPI_Query_thread(&provided)))
     return failed();
-  if (provided < MPI_THREAD_SERIALIZED) {
-    own.error = "this MPI serves its main thread only, start it with MPI_THREAD_SERIALIZED";
-    return failed();
-  }
   if (!own.succeeded(MPI_Comm_dup(MPI_COMM_WORLD, &own.comm)) ||
       !own.succeeded(MPI_Comm_set_errhandler(own.comm, MPI_ERRORS_RETURN)) ||
       !own.succeeded(MPI_Comm_rank(own.comm, &rank)) || !own.succeeded(MPI_Comm_size(own.comm, &ranks)))
+    return failed();
+  MPI_Comm host = MPI_COMM_NULL;
+  if (!own.succeeded(MPI_Comm_split_type(own.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host)) ||
+      !own.succeeded(MPI_Comm_rank(host, &hostRank)) || !own.succeeded(MPI_Comm_free(&host)))
     return failed();
   own.communicator = {sizeof(sluice_communicator),
                       static_cast<uint32_t>(rank),
@@ -132,7 +149,10 @@ const sluice_communicator *sluice_mpi_start(const char **error) {
                         return static_cast<World *>(self)->exchange(members, count, send, sendBytes, receive,
                                                                     receiveBytes);
                       },
-                      [](void *self) { return static_cast<World *>(self)->error.c_str(); }};
+                      [](void *self) { return static_cast<World *>(self)->error.c_str(); },
+                      /*calling_thread=*/provided < MPI_THREAD_SERIALIZED,
+                      static_cast<uint32_t>(hostRank),
+                      /*is_broken=*/nullptr}; // A failure ends all processes.
   return &own.communicator;
 }
 

@@ -23,11 +23,15 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
                                const Schedule &placementOrder)
     : graph(graph), machine(machine), costs(costs), capacityBytes(std::move(capacityBytes)),
       devices(std::move(placement)) {
-  std::pair<const char *, Schedule> all[] = {{"placement", placementOrder},
-                                             {"model", modelOrder(graph)},
-                                             {"memory-aware", memoryAwareOrder(graph)},
-                                             {"depth-first", depthFirstOrder(graph)},
-                                             {"critical-path", criticalPathOrder(graph, costs, devices)}};
+  const std::span<const Operator> ops = graph.operators();
+  const bool communicates = std::any_of(ops.begin(), ops.end(), [](const Operator &op) { return op.communicates; });
+  std::pair<const char *, Schedule> all[] = {
+      {"overlapping", communicates ? overlappingOrder(graph, costs, devices, modelOrder(graph)) : Schedule()},
+      {"placement", placementOrder},
+      {"model", modelOrder(graph)},
+      {"memory-aware", memoryAwareOrder(graph)},
+      {"depth-first", depthFirstOrder(graph)},
+      {"critical-path", criticalPathOrder(graph, costs, devices)}};
   for (auto &[name, order] : all)
     if (order.size() == graph.numOperators() &&
         std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))

@@ -68,8 +68,9 @@ public:
 
   const std::vector<DeviceId> &placement() const { return devices; }
   SwapProblem problemFor(const Schedule &order) const;
-  /// Distinct orders with their names, the most promising first: the
-  /// placement's, the model's, memory-aware, depth-first, critical-path.
+  /// Distinct orders with their names, the most promising first: overlapping (of
+  /// programs that communicate), the placement's, the model's, memory-aware,
+  /// depth-first, critical-path.
   const std::vector<std::pair<std::string, Schedule>> &orders() const { return starts; }
 
   /// Every order with every eviction policy, the likely ones first.

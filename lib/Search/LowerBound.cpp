@@ -134,6 +134,9 @@ private:
     return longest;
   }
 
+  /// What a device does one after the other: computing, and communicating beside it.
+  size_t loadOf(OperatorId op) const { return 2 * placement[op.index()].index() + graph.op(op).communicates; }
+
   /// A device starts no sooner than the first of its operators can, and after
   /// the last the least of their tails remains.
   int64_t computeNs() const {
@@ -141,9 +144,9 @@ private:
     struct Load {
       int64_t work = 0, head = kNever, tail = kNever;
     };
-    std::vector<Load> loads(machine.devices.size());
+    std::vector<Load> loads(2 * machine.devices.size());
     for (OperatorId op : topological) {
-      Load &load = loads[placement[op.index()].index()];
+      Load &load = loads[loadOf(op)];
       load.work = saturatingAdd(load.work, costs.timeNs(op, placement[op.index()]));
       load.head = std::min(load.head, heads[op.index()]);
       load.tail = std::min(load.tail, tails[op.index()]);
@@ -242,10 +245,10 @@ private:
 
   /// The least time before v starts, by work alone, and after.
   std::pair<int64_t, int64_t> workAround(OperatorId v, const std::vector<Side> &side) const {
-    std::vector<int64_t> before(machine.devices.size(), 0), after(machine.devices.size(), 0);
+    std::vector<int64_t> before(2 * machine.devices.size(), 0), after(before);
     for (uint32_t i = 0; i < side.size(); ++i)
       if (side[i] == Ancestor || side[i] == Descendant) {
-        int64_t &work = (side[i] == Ancestor ? before : after)[placement[i].index()];
+        int64_t &work = (side[i] == Ancestor ? before : after)[loadOf(OperatorId(i))];
         work = saturatingAdd(work, costs.timeNs(OperatorId(i), placement[i]));
       }
     return {*std::max_element(before.begin(), before.end()),

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <queue>
 
 namespace sluice {
@@ -158,6 +159,55 @@ Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span
     keys[op.index()] = -saturatingAdd(longest, costs.timeNs(op, placement[op.index()]));
   }
   return listSchedule(graph, keys);
+}
+
+Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
+                          const Schedule &order) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  std::vector<uint32_t> position(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    position[order[i].index()] = i;
+  // Least first: when an operator may start, or where it is in the order.
+  using Entry = std::pair<int64_t, OperatorId>;
+  using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+  struct Lane {
+    int64_t clockNs = 0;
+    Queue waiting, ready;
+    /// When its next operator starts.
+    int64_t nextNs() const {
+      return !ready.empty() ? clockNs : waiting.empty() ? kNever : std::max(clockNs, waiting.top().first);
+    }
+  };
+  std::vector<Lane> lanes(2 * costs.numDevices); // Communicating is the second of a device's.
+  auto laneOf = [&](OperatorId op) { return 2 * placement[op.index()].index() + graph.op(op).communicates; };
+  std::vector<int64_t> endNs(graph.numOperators(), 0);
+  auto push = [&](OperatorId op) {
+    int64_t startNs = 0;
+    for (OperatorId before : graph.predecessors(op))
+      startNs = std::max(startNs, endNs[before.index()]);
+    lanes[laneOf(op)].waiting.push({startNs, op});
+  };
+  ReadyTracker tracker(graph);
+  tracker.forEachInitial(push);
+  Schedule result;
+  result.reserve(order.size());
+  while (result.size() < order.size()) {
+    // Of two that start together, what communicates goes first.
+    size_t chosen = 0;
+    for (size_t i = 1; i < lanes.size(); ++i)
+      if (std::pair(lanes[i].nextNs(), 1 - i % 2) < std::pair(lanes[chosen].nextNs(), 1 - chosen % 2))
+        chosen = i;
+    Lane &lane = lanes[chosen];
+    lane.clockNs = lane.nextNs();
+    for (; !lane.waiting.empty() && lane.waiting.top().first <= lane.clockNs; lane.waiting.pop())
+      lane.ready.push({position[lane.waiting.top().second.index()], lane.waiting.top().second});
+    const OperatorId op = lane.ready.top().second;
+    lane.ready.pop();
+    lane.clockNs = endNs[op.index()] = saturatingAdd(lane.clockNs, costs.timeNs(op, placement[op.index()]));
+    result.push_back(op);
+    tracker.schedule(op, push);
+  }
+  return result;
 }
 
 Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point) {

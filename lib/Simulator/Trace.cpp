@@ -24,6 +24,8 @@ static std::string_view streamName(StreamKind kind) {
     return "swap in";
   case StreamKind::SwapOut:
     return "swap out";
+  case StreamKind::Communicate:
+    return "communicate";
   }
   return {};
 }

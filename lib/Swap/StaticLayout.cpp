@@ -12,13 +12,24 @@ using namespace sluice::swap;
 
 std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays) {
   const SwapProblem &problem = index.problem;
-  if (memory == 0 || index.numPositions == 0)
+  if (index.numPositions == 0)
     return stays;
-  std::vector<int64_t> startNs(index.numPositions + 1, 0);
+  // Computing goes on beside what communicates, until somebody reads its results.
+  std::vector<int64_t> startNs(index.numPositions + 1, 0), endNs(index.numPositions, 0);
+  int64_t communicatedNs = 0;
   for (size_t p = 0; p < index.numPositions; ++p) {
     OperatorId op = index.opAt(p);
-    bool here = index.memoryAt[p] == memory;
-    startNs[p + 1] = startNs[p] + (here ? problem.costs.timeNs(op, problem.placement[op.index()]) : 0);
+    if (index.memoryAt[p] == memory) {
+      for (TensorId input : index.operatorAt(p).inputs)
+        if (OperatorId maker = problem.graph.tensor(input).producer;
+            maker.valid() && problem.graph.op(maker).communicates)
+          startNs[p] = std::max(startNs[p], endNs[index.positionOf[maker.index()]]);
+      const bool apart = problem.graph.op(op).communicates;
+      endNs[p] = (apart ? std::max(startNs[p], communicatedNs) : startNs[p]) +
+                 problem.costs.timeNs(op, problem.placement[op.index()]);
+      (apart ? communicatedNs : startNs[p + 1]) = endNs[p];
+    }
+    startNs[p + 1] = std::max(startNs[p + 1], startNs[p]);
   }
   auto copyNs = [&](TensorId t) {
     return transferTimeNs(problem.machine.link(index.link(0, memory)), problem.graph.tensor(t).bytes);
@@ -28,6 +39,24 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, s
     auto after = std::upper_bound(startNs.begin(), startNs.end() - 1, timeNs);
     return static_cast<uint32_t>(std::max<std::ptrdiff_t>(after - startNs.begin() - 1, 0));
   };
+  for (Stay &stay : stays) {
+    auto lasts = [&](OperatorId op) {
+      if (const uint32_t p = index.positionOf[op.index()];
+          problem.graph.op(op).communicates && index.memoryAt[p] == memory)
+        stay.last = std::max(stay.last, positionAt(endNs[p] - 1));
+    };
+    if (!stay.tensor.valid()) {
+      lasts(index.opAt(stay.first));
+      continue;
+    }
+    const Tensor &tensor = problem.graph.tensor(stay.tensor);
+    if (tensor.producer.valid())
+      lasts(tensor.producer);
+    for (OperatorId reader : tensor.consumers)
+      lasts(reader);
+  }
+  if (memory == 0)
+    return stays;
   std::vector<uint32_t> out, in;
   for (uint32_t i = 0; i < stays.size(); ++i) {
     TensorId t = stays[i].tensor;

@@ -9,8 +9,9 @@
 
 namespace sluice::swap {
 
-/// Stays lengthened by the time copies in and out are expected to take when
-/// operators run without a pause, so that no address waits for a copy.
+/// Stays lengthened by the time copies in and out, and exchanges with other ranks,
+/// are expected to take when operators run without a pause, so that no address
+/// waits for one. In the host's memory nothing is copied.
 std::vector<Stay> timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays);
 
 struct StaticLayout {

@@ -17,9 +17,9 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)
     arenas.emplace_back(capacity / kArenaAlignment * kArenaAlignment);
-  streamIds.assign(problem.machine.devices.size() * 3, kNobody);
+  streamIds.assign(problem.machine.devices.size() * kNumStreamKinds, kNobody);
   auto addStream = [&](DeviceId device, StreamKind kind) {
-    uint32_t &id = streamIds[device.index() * 3 + size_t(kind)];
+    uint32_t &id = streamIds[device.index() * kNumStreamKinds + size_t(kind)];
     if (id != kNobody)
       return;
     id = static_cast<uint32_t>(plan.streams.size());
@@ -36,6 +36,9 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
         addStream(DeviceId(d), StreamKind::SwapOut);
       }
     }
+  for (uint32_t i = 0; i < problem.placement.size(); ++i)
+    if (problem.graph.op(OperatorId(i)).communicates)
+      addStream(problem.placement[i], StreamKind::Communicate);
   size_t numSpots = index.bytes.size() * index.numMemories;
   resident.assign(numSpots, kNobody);
   cursor.assign(numSpots, 0);
@@ -85,9 +88,7 @@ int64_t StepPlanner::availableNs(uint32_t id) const {
   return std::max(free, clockNs[out]) + info[id].copyNs;
 }
 
-int64_t StepPlanner::computeClockNs(uint32_t position) const {
-  return clockNs[streamOf(index.problem.placement[index.opAt(position).index()], StreamKind::Compute)];
-}
+int64_t StepPlanner::computeClockNs(uint32_t position) const { return clockNs[streamOf(index.opAt(position))]; }
 
 int64_t StepPlanner::swapInClockNs(uint32_t memory) const {
   return clockNs[streamOf(index.swapDevice[memory], StreamKind::SwapIn)];
@@ -394,7 +395,7 @@ Status StepPlanner::runOnHost(uint32_t position) {
   const Operator &op = index.operatorAt(position);
   OperatorId id = index.opAt(position);
   DeviceId device = index.problem.placement[id.index()];
-  uint32_t stream = streamOf(device, StreamKind::Compute);
+  uint32_t stream = streamOf(id);
   Command launch{CommandKind::Launch, StreamId(stream), id, LinkId(), {}, {}, {}};
   for (TensorId t : op.inputs) {
     uint32_t source = hostCopy(t);
@@ -480,7 +481,7 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
       if (Status status = fetch(want, memory, position, device); !status)
         return status;
 
-  Command launch{CommandKind::Launch, StreamId(streamOf(device, StreamKind::Compute)), id, LinkId(), {}, {}, {}};
+  Command launch{CommandKind::Launch, StreamId(streamOf(id)), id, LinkId(), {}, {}, {}};
   uint32_t workspace = kNobody;
   for (const Want &want : request.wants) {
     if (want.fetch)

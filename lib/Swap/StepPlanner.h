@@ -138,7 +138,14 @@ private:
   void occupy(uint32_t residency);
   uint32_t emit(Command command, int64_t durationNs);
   void emitCopy(uint32_t from, uint32_t to, LinkId link, uint32_t stream);
-  uint32_t streamOf(DeviceId device, StreamKind kind) const { return streamIds[device.index() * 3 + size_t(kind)]; }
+  uint32_t streamOf(DeviceId device, StreamKind kind) const {
+    return streamIds[device.index() * kNumStreamKinds + size_t(kind)];
+  }
+  /// Where an operator is launched.
+  uint32_t streamOf(OperatorId op) const {
+    return streamOf(index.problem.placement[op.index()],
+                    index.problem.graph.op(op).communicates ? StreamKind::Communicate : StreamKind::Compute);
+  }
 
   int64_t hostOffset(TensorId t, uint32_t position, int64_t bytes, int64_t readyNs, bool &found);
   Status makeHostResidency(TensorId t, uint32_t position, int64_t readyNs, uint32_t &residency);
@@ -169,7 +176,7 @@ private:
   std::vector<uint32_t> resident;  ///< Per spot.
   std::vector<uint32_t> cursor;    ///< Per spot: reads done.
   std::vector<uint32_t> remaining; ///< Per tensor: reads to come, anywhere.
-  std::vector<uint32_t> streamIds; ///< [device * 3 + kind]
+  std::vector<uint32_t> streamIds; ///< [device * kNumStreamKinds + kind]
   std::vector<int64_t> clockNs;    ///< Per stream.
   std::vector<int64_t> endNs;      ///< Per command.
   /// [stream * streams + other]: the other's last command waited for.

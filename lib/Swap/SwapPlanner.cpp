@@ -46,18 +46,22 @@ static std::unique_ptr<FixedPlacer> placeStays(const ProblemIndex &index, uint32
   return std::make_unique<FixedPlacer>(std::move(offsets), std::move(workspaceOffsets));
 }
 
+/// So that nothing waits where that fits, else as tightly as can be.
+static StaticLayout packTimed(const ProblemIndex &index, uint32_t memory, const std::vector<Stay> &stays,
+                              int64_t capacityBytes) {
+  std::vector<Stay> timed = timedStays(index, memory, stays);
+  if (peakOfStays(index, timed).first <= capacityBytes)
+    if (StaticLayout layout = packStays(index, timed, capacityBytes); layout.peakBytes <= capacityBytes)
+      return layout;
+  return packStays(index, stays, capacityBytes);
+}
+
 /// Packs a memory from which nothing is ever evicted; null where that exceeds
 /// the capacity.
 static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, uint32_t memory,
                                                 const std::vector<Stay> &stays, int64_t capacityBytes,
                                                 std::vector<Kept> &kept) {
-  StaticLayout layout;
-  layout.peakBytes = std::numeric_limits<int64_t>::max();
-  std::vector<Stay> timed = timedStays(index, memory, stays);
-  if (peakOfStays(index, timed).first <= capacityBytes)
-    layout = packStays(index, timed, capacityBytes);
-  if (layout.peakBytes > capacityBytes)
-    layout = packStays(index, stays, capacityBytes);
+  StaticLayout layout = packTimed(index, memory, stays, capacityBytes);
   if (layout.peakBytes > capacityBytes)
     return nullptr;
   return placeStays(index, memory, stays, layout, kept);
@@ -68,7 +72,7 @@ static void packHost(const ProblemIndex &index, StepOptions &options) {
   if (!index.allOnHost())
     return;
   std::vector<Stay> stays = unlimitedStays(index, 0);
-  StaticLayout layout = packStays(index, stays, index.problem.capacityBytes[0]);
+  StaticLayout layout = packTimed(index, 0, stays, index.problem.capacityBytes[0]);
   if (layout.peakBytes > index.problem.capacityBytes[0])
     return;
   options.hostOffsets.assign(index.bytes.size(), 0);

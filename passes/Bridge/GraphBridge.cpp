@@ -152,6 +152,7 @@ private:
     entry.flops = cost.getFlops();
     entry.bytesMoved = cost.getBytesMoved();
     entry.workspaceBytes = cost.getWorkspaceBytes();
+    entry.communicates = communicates(&op);
     auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(kernelKey(&op, slots)));
     entry.signature = llvm::toHex(digest, /*LowerCase=*/true).substr(0, 32);
     result.graph.addOperator(std::move(entry));

@@ -36,13 +36,13 @@ exec::StreamKind toExec(StreamKind kind) {
     return exec::StreamKind::In;
   case StreamKind::SwapOut:
     return exec::StreamKind::Out;
+  case StreamKind::Communicate:
+    return exec::StreamKind::Communicate;
   }
   llvm_unreachable("unknown stream kind");
 }
 
-const char *suffix(StreamKind kind) {
-  return kind == StreamKind::Compute ? ".compute" : kind == StreamKind::SwapIn ? ".in" : ".out";
-}
+std::string suffix(StreamKind kind) { return "." + exec::stringifyStreamKind(toExec(kind)).str(); }
 
 class Builder {
 public:

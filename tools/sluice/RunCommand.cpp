@@ -365,6 +365,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
+  if (outcome.stats.device_exchange)
+    printLine("exchanged", concat("through ", outcome.stats.device_exchange));
   for (const std::string &note : outcome.notes)
     printLine("note", note);
   if (!outcome.checked.empty() && outcome.pruned.empty())
@@ -406,6 +408,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
                              {"bytesSent", rank.bytesSent},
                              {"plannedBytesSent", rank.plannedBytesSent},
                              {"parameterBytes", rank.parameterBytes}});
+  if (outcome.stats.device_exchange)
+    json["exchanged"] = outcome.stats.device_exchange;
   json["fixedInputs"] = outcome.fixed;
   if (!outcome.notes.empty())
     json["notes"] = outcome.notes;

@@ -327,7 +327,7 @@ std::vector<CommandTime> commandTimesOf(const sluice_session *session) {
 }
 
 Json RunSession::traceJson() const {
-  static constexpr const char *kStreamNames[] = {"compute", "swap in", "swap out"};
+  static constexpr const char *kStreamNames[] = {"compute", "swap in", "swap out", "communicate"};
   const sluice_model &model = this->model();
   auto metadata = [](const char *what, uint32_t process, uint32_t thread, const char *name) {
     return Json{{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
@@ -340,7 +340,7 @@ Json RunSession::traceJson() const {
   };
   std::vector<bool> hasOwnClock(model.num_streams);
   for (uint32_t i = 0; i < model.num_streams; ++i)
-    nameTrack(i, i, kStreamNames[model.streams[i].kind % 3]);
+    nameTrack(i, i, kStreamNames[model.streams[i].kind]);
   for (const CommandTime &time : commandTimes()) {
     auto add = [&](uint32_t track, int64_t startNs, int64_t endNs) {
       const bool isLaunch = time.op != UINT32_MAX;
@@ -360,7 +360,7 @@ Json RunSession::traceJson() const {
       continue;
     const uint32_t track = model.num_streams + time.stream;
     if (!hasOwnClock[time.stream])
-      nameTrack(time.stream, track, std::string(kStreamNames[model.streams[time.stream].kind % 3]) + ", its own clock");
+      nameTrack(time.stream, track, std::string(kStreamNames[model.streams[time.stream].kind]) + ", its own clock");
     hasOwnClock[time.stream] = true;
     add(track, time.device.start_ns, time.device.end_ns);
   }

@@ -46,8 +46,6 @@ std::string gridProblem(Operation *op) {
   constexpr unsigned kMostTensors = 500;
   if (usesStrings(op))
     return "works on strings, which stay in the host's memory";
-  if (isa<CollectiveOpInterface>(op))
-    return "exchanges data with other ranks, from the host's memory";
   if (op->getNumOperands() + op->getNumResults() > kMostTensors)
     return "has more operands than a GPU's kernel takes";
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());

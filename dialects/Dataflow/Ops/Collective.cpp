@@ -68,6 +68,11 @@ FailureOr<RankedTensorType> partType(RankedTensorType whole, int64_t dim, int64_
   return RankedTensorType::get(shape, whole.getElementType());
 }
 
+bool communicates(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.getCollectiveKind() != CollectiveKind::shard;
+}
+
 FailureOr<int64_t> bytesSent(Operation *collective, int64_t rank, int64_t numRanks) {
   auto op = cast<CollectiveOpInterface>(collective);
   const sluice_collective what = op.getCollective();

@@ -65,6 +65,9 @@ struct Operator {
   std::vector<std::pair<uint32_t, uint32_t>> inPlace;
   /// Operators with the same non-negative colour stay on one device.
   int32_t colocation = -1;
+  /// Exchanges data with other ranks, which come to such operators in one order:
+  /// may run beside what computes.
+  bool communicates = false;
 };
 
 class Graph {

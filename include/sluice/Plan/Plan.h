@@ -46,9 +46,10 @@ enum class CommandKind : uint8_t {
   Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
 };
 
-/// Each device owns three streams; a copy runs on a stream of the device at its
-/// accelerator end.
-enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut };
+/// Each device owns a stream of each kind; a copy runs on a stream of the device at
+/// its accelerator end, an operator that communicates beside those that compute.
+enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate };
+constexpr size_t kNumStreamKinds = 4;
 
 struct Stream {
   DeviceId device;
@@ -98,9 +99,12 @@ struct Plan {
 /// of streams, run always. The first violation found is named. It proves:
 ///
 /// - every operator is launched, on the compute stream of its placed device (which
-///   computes), with its operands in its own order in that device's memory; those
-///   that may be repeated (Graph::isRepeatable) as often as the plan likes, each
-///   launch with results of its own, all others once;
+///   computes) or, if it communicates, on the communication stream there, with its
+///   operands in its own order in that device's memory; those that may be repeated
+///   (Graph::isRepeatable) as often as the plan likes, each launch with results of
+///   its own, all others once;
+/// - all that communicates is on one stream, so that ranks that run one plan come to
+///   it in one order;
 /// - a copy joins its link's two memories and moves one tensor, on a stream of a
 ///   device at one of its ends (not the host's, where the other end is another);
 /// - every residency is written at most once, an initial one never, and every

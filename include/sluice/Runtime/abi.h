@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 5
+#define SLUICE_ABI_MINOR 6
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -211,7 +211,12 @@ typedef struct sluice_link_desc {
   uint32_t throttle; /* non-zero: emulated copies take as long as these say */
 } sluice_link_desc;
 
-enum sluice_stream_kind { SLUICE_STREAM_COMPUTE = 0, SLUICE_STREAM_IN = 1, SLUICE_STREAM_OUT = 2 };
+enum sluice_stream_kind {
+  SLUICE_STREAM_COMPUTE = 0,
+  SLUICE_STREAM_IN = 1,
+  SLUICE_STREAM_OUT = 2,
+  SLUICE_STREAM_COMMUNICATE = 3 /* launches of what exchanges data with other ranks. Since minor version 6 */
+};
 
 typedef struct sluice_stream_desc {
   size_t size;

@@ -17,7 +17,9 @@ extern "C" {
 #endif
 
 /* Initialises MPI where that is not done, and takes a communicator of all its
- * ranks. NULL where that fails; *error, if given, then says why. Once a process. */
+ * ranks; where MPI was or could be started for its main thread only, call it there, and
+ * models run there too. NULL where that fails; *error, if given, then says why. Once a
+ * process. */
 const sluice_communicator *sluice_mpi_start(const char **error);
 /* This rank is done: waits for the others, and finalises MPI if this library
  * initialised it. With a reason it does not wait: it prints the reason and ends

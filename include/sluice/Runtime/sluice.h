@@ -32,6 +32,14 @@ typedef struct sluice_communicator {
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
                       const int64_t *send_bytes, void *const *receive, const int64_t *receive_bytes);
   const char *(*error)(void *self);
+  /* Non-zero: only the thread that made it may call `exchange`, so that a session
+   * computes nothing meanwhile. Since minor version 6, as what follows. */
+  uint32_t calling_thread;
+  /* This rank's number among those of its host, by which it takes its GPUs. */
+  uint32_t host_rank;
+  /* Non-zero once no exchange can succeed any more, for who waits elsewhere. Any
+   * thread; null: nobody knows. */
+  int32_t (*is_broken)(void *self);
 } sluice_communicator;
 
 /* Ranks that are threads of this process. A member is used by one thread, or one
@@ -71,8 +79,8 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
 void sluice_close(sluice_session *session);
 const sluice_model *sluice_describe(const sluice_session *session);
 
-/* One step. On one GPU alone, an untraced session's steps from the second on run as
- * one graph of its driver's. inputs[i] and outputs[i] point to the bytes of the model's input
+/* One step. On one GPU alone, without other ranks, an untraced session's steps from the
+ * second on run as one graph of its driver's each. inputs[i] and outputs[i] point to the bytes of the model's input
  * and output number i, dense, row-major, in host memory. After a failure the
  * outputs and the model's states hold no promise; the session can run again.
  * Elements of tensors of strings are sluice_string: an output's text is the
@@ -98,6 +106,9 @@ typedef struct sluice_stats {
   const int64_t *arena_peak_bytes; /* per memory: highest arena address touched since opening; until the next call */
   int64_t bytes_sent;              /* to other ranks, by the last step */
   int64_t parameter_bytes;         /* of the parameter file, mapped by this session */
+  /* How GPUs' ranks exchange device memory, with the reason where it is by way of
+   * the host's; null where none did. Until the session closes. */
+  const char *device_exchange;
 } sluice_stats;
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);

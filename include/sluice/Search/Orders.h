@@ -32,6 +32,13 @@ Schedule memoryAwareOrder(const Graph &graph);
 /// rank without communication).
 Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement);
 
+/// An order for operators that communicate beside those that compute: they are issued
+/// as soon as they can be, and what reads their results only when it no longer has to
+/// wait or nothing else can run; else as in `order`. Times are the placement's, copies
+/// take none (list scheduling on two machines a device; Graham 1966).
+Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
+                          const Schedule &order);
+
 /// The first `point` operators of `head`, then the rest in `tail`'s order.
 /// Topological because both are (SwapAdvisor, figure 4).
 Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point);

@@ -395,6 +395,23 @@ exec.program @p parameters 256 state 64 {
 
 // -----
 
+// C9: a copy on a stream for exchanges.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @exchange communicate of @accel0
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C9: stream 'exchange' is not of the device}}
+    %e0 = exec.swap_in %w to %x bytes 64 via @bus on @exchange
+  }
+}
+
+// -----
+
 // C8: an accelerator that reads host memory.
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128

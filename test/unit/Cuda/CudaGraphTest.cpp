@@ -122,6 +122,29 @@ void checkNotRecorded(const char *function, int from, int result, const char *wh
   CHECK(fakeCudaHeld() == 0);
 }
 
+/// The first launch is on the stream of what exchanges data, behind three of each device.
+int32_t apart(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  sluice_slot a = arenaSlot(1, 0, 1024), b = arenaSlot(1, 1024, 1024);
+  uint32_t in = issue.copy(kIn, a, inputSlot(1024));
+  uint32_t once = issue.launch(6, addOneKernel, {a, b}, {in});
+  uint32_t twice = issue.launch(kCompute, addOneKernel, {b, a}, {once}, 1);
+  issue.copy(kOut, outputSlot(1024), a, {twice});
+  return issue.failed;
+}
+
+/// Of a session of a model that adds 2.
+std::string notesOfThreeSteps(CudaModel &model) {
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<float> x(256, 5), y(256);
+    REQUIRE(runOnce(session.get(), x, y) == 0);
+    CHECK(y == std::vector<float>(256, 7));
+  }
+  return sluice_notes(session.get());
+}
+
 } // namespace
 
 TEST_CASE("from its second run on a step is one launch, of the same commands in the same order", "[cuda]") {
@@ -219,15 +242,12 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
     checkNotRecorded(throwing.function, throwing.from, kFakeCudaThrows, "std::bad_alloc");
 
   CudaModel mixed(256, 1, 90, half);
-  SessionPtr session = mixed.open();
-  REQUIRE(session);
-  for (int round = 0; round < 3; ++round) {
-    std::vector<float> x(256, 5), y(256);
-    REQUIRE(runOnce(session.get(), x, y) == 0);
-    CHECK(y == std::vector<float>(256, 7));
-  }
-  CHECK(sluice_notes(session.get()) ==
-        std::string("steps run command by command: operator 'second' runs on device 'cpu', which is no GPU\n"));
+  CHECK(notesOfThreeSteps(mixed) ==
+        "steps run command by command: operator 'second' runs on device 'cpu', which is no GPU\n");
+  CudaModel exchanging(256, 1, 90, apart);
+  exchanging.streams.push_back({sizeof(sluice_stream_desc), 1, SLUICE_STREAM_COMMUNICATE});
+  CHECK(notesOfThreeSteps(exchanging) ==
+        "steps run command by command: ranks exchange data, and the host waits for each exchange\n");
 }
 
 TEST_CASE("a throttled link throttles in every step, and a trace has the host's times of its copies", "[cuda]") {

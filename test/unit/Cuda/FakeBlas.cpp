@@ -139,14 +139,13 @@ int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, i
   auto extent = [&](int rows, int columns, int stride, long long batch) {
     return bytesOf(typeA) * static_cast<size_t>(batch * (count - 1) + int64_t(columns - 1) * stride + rows);
   };
-  void *x = fakeCudaHost(a, extent(opA ? k : m, opA ? m : k, strideA, batchA)),
+  char *x = fakeCudaHost(a, extent(opA ? k : m, opA ? m : k, strideA, batchA)),
        *y = fakeCudaHost(b, extent(opB ? n : k, opB ? k : n, strideB, batchB)),
        *z = fakeCudaHost(c, extent(m, n, strideC, batchC));
   if (!x || !y || !z)
     return kInvalidValue;
   // What it scribbles there is nobody's.
-  char *scratch =
-      static_cast<char *>(handle->workspaceBytes ? fakeCudaHost(handle->workspace, handle->workspaceBytes) : nullptr);
+  char *scratch = handle->workspaceBytes ? fakeCudaHost(handle->workspace, handle->workspaceBytes) : nullptr;
   const size_t scratchBytes = handle->workspaceBytes;
   std::string what = std::string("gemm ") + (opA ? "T" : "N") + (opB ? "T " : "N ") + std::to_string(m) + "," +
                      std::to_string(n) + "," + std::to_string(k) + " count " + std::to_string(count) + " type " +

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "FakeCuda.h"
+#include "FakeCollectives.h"
 
 #include "lib/Runtime/Grid.h"
 #include "lib/Runtime/ThreadPool.h"
@@ -25,12 +26,13 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidPtx = 218, kNotFound = 500, kIllegalAddress = 700;
-constexpr int kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureUnjoined = 904;
+constexpr int kNotReady = 600, kLaunchFailed = 719, kCaptureUnsupported = 900, kCaptureUnjoined = 904;
 /// Makes of a host address one that nothing is mapped at.
 constexpr unsigned long long kDeviceBit = 1ull << 62;
 
@@ -49,9 +51,9 @@ struct Capture {
 };
 struct Stream {
   int number;
-  std::deque<std::function<void()>> work;
-  std::shared_ptr<Capture> capture = {}; ///< Null: it works.
-  std::set<size_t> last = {};            ///< What the next captured node is behind.
+  std::deque<std::function<bool()>> work; ///< False: not yet, ask again.
+  std::shared_ptr<Capture> capture = {};  ///< Null: it works.
+  std::set<size_t> last = {};             ///< What the next captured node is behind.
 };
 struct Event {
   std::shared_ptr<Capture> capture = {};
@@ -66,12 +68,14 @@ struct Module {
 struct Function {
   std::string name;
   sluice_grid grid;
+  HostForm form; ///< Of the runtime's own, which takes parameters as they are.
 };
 
 struct Fake {
   std::recursive_mutex mutex;
   int architecture = 80;
   long bytesLeft = 1l << 33;
+  int gpus = 1;
   std::string failing;
   int failFrom = 0, failResult = 0;
   bool isSticky = false, isLost = false, isOnce = false;
@@ -129,10 +133,23 @@ bool isDevice(unsigned long long pointer, size_t bytes) {
   return pointer + bytes <= base + size;
 }
 
-void drain(Stream &stream) {
-  while (!stream.work.empty() && !fake().isLost) {
-    stream.work.front()();
+/// As far as it comes: true where nothing is left.
+bool drain(Stream &stream) {
+  while (!stream.work.empty() && !fake().isLost && stream.work.front()())
     stream.work.pop_front();
+  return stream.work.empty() || fake().isLost;
+}
+
+/// Asks again and again, while other threads may come in.
+template <typename Done>
+void waitUntil(const Done &done) {
+  for (;;) {
+    {
+      Lock lock(fake().mutex);
+      if (done())
+        return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
@@ -153,6 +170,18 @@ int checkHost(void *stream, const void *address, size_t bytes) {
   return streamOf(stream).capture && !isPinned(address, bytes) ? kCaptureUnsupported : 0;
 }
 
+/// Of a stream that works.
+int enqueueUntil(Stream &on, const std::string &what, std::function<bool()> work) {
+  on.work.push_back([=, &on] {
+    if (!work())
+      return false;
+    takeTime();
+    note(what + " stream " + std::to_string(on.number));
+    return true;
+  });
+  return 0;
+}
+
 int enqueue(void *stream, const std::string &what, std::function<void()> work) {
   Stream &on = streamOf(stream);
   if (on.capture) {
@@ -165,12 +194,10 @@ int enqueue(void *stream, const std::string &what, std::function<void()> work) {
     on.last = {number};
     return 0;
   }
-  on.work.push_back([=, &on] {
+  return enqueueUntil(on, what, [=] {
     work();
-    takeTime();
-    note(what + " stream " + std::to_string(on.number));
+    return true;
   });
-  return 0;
 }
 
 /// "NAME ADDRESS" lines. Returns what is wrong.
@@ -199,6 +226,12 @@ std::string loadPtx(const void *image, const std::string &text, Module &module) 
   auto *grids = library ? static_cast<const sluice_grid *const *>(dlsym(library, SLUICE_GRID_TABLE)) : nullptr;
   if (library)
     dlclose(library); // Whose code it is keeps it open.
+  static const std::regex own("\\.entry\\s+(sluice_(combine|rows|fill)_\\w+)\\(");
+  for (std::sregex_iterator it(text.begin(), text.end(), own), end; it != end; ++it)
+    if (findHostForm((*it)[1]))
+      module.functions[(*it)[1]] = {};
+  if (!module.functions.empty())
+    return "";
   if (!grids || !*grids || !(*grids)->thread)
     return "compiled without --target cuda:emulated, which a driver without a GPU runs";
   std::map<std::string, const sluice_grid *> byName;
@@ -232,8 +265,12 @@ void fakeCudaTakeTime() {
   Lock lock(fake().mutex);
   takeTime();
 }
-/// Null where that many bytes are not all within one allocation.
-void *fakeCudaHost(const void *pointer, size_t bytes) {
+int fakeCudaEnqueueUntil(void *stream, const std::string &what, std::function<bool()> work) {
+  Lock lock(fake().mutex);
+  Stream &on = streamOf(stream);
+  return on.capture ? kCaptureUnsupported : enqueueUntil(on, what, std::move(work));
+}
+char *fakeCudaHost(const void *pointer, size_t bytes) {
   Lock lock(fake().mutex);
   auto address = reinterpret_cast<unsigned long long>(pointer);
   return isDevice(address, bytes) ? host(address) : nullptr;
@@ -246,10 +283,11 @@ void *fakeCudaHost(const void *pointer, size_t bytes) {
 
 extern "C" {
 
-void fakeCudaReset(int architecture, long bytes) {
+void fakeCudaReset(int architecture, long bytes) { fakeCudaResetTo(architecture, bytes, 1); }
+void fakeCudaResetTo(int architecture, long bytes, int gpus) {
   Lock lock(fake().mutex);
   Fake &f = fake();
-  f.architecture = architecture, f.bytesLeft = bytes;
+  f.architecture = architecture, f.bytesLeft = bytes, f.gpus = gpus;
   f.failing.clear(), f.log.clear(), f.functions.clear();
   f.isSticky = f.isLost = false;
   f.tick = {};
@@ -266,7 +304,7 @@ void fakeCudaFailOnce(const char *function, int from, int result) {
   fake().isOnce = true;
 }
 void fakeCudaSet(const char *words) {
-  static const std::regex word("(architecture|memory|tick)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(-?\\d+)");
+  static const std::regex word("(architecture|memory|gpus|tick)=(\\d+)|(fail|lost)=(\\w+):(\\d+):(-?\\d+)");
   std::istringstream in(words);
   fakeCudaReset(80, 1l << 33);
   for (std::string text; in >> text;) {
@@ -279,6 +317,8 @@ void fakeCudaSet(const char *words) {
       fake().architecture = std::stoi(parts[2]);
     else if (parts[1] == "tick")
       fakeCudaTick(std::stol(parts[2]));
+    else if (parts[1] == "gpus")
+      fake().gpus = std::stoi(parts[2]);
     else if (parts[1] == "memory")
       fake().bytesLeft = std::stol(parts[2]);
     else
@@ -311,12 +351,17 @@ int cuGetErrorString(int, const char **text) {
 }
 int cuDeviceGetCount(int *count) {
   FAKE_BEGIN("cuDeviceGetCount");
-  *count = 1;
+  *count = fake().gpus;
   return 0;
 }
 int cuDeviceGet(int *device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? 0 : kInvalidValue;
+  return ordinal < fake().gpus ? 0 : kInvalidValue;
+}
+int cuDeviceGetUuid(char *uuid, int device) {
+  FAKE_BEGIN("cuDeviceGetUuid");
+  std::fill_n(uuid, 16, static_cast<char>('a' + device));
+  return 0;
 }
 int cuDeviceGetName(char *name, int length, int) {
   std::snprintf(name, static_cast<size_t>(length), "Fake GPU");
@@ -446,11 +491,25 @@ int cuStreamDestroy_v2(void *stream) {
   return 0;
 }
 int cuStreamSynchronize(void *stream) {
-  FAKE_BEGIN("cuStreamSynchronize");
+  {
+    FAKE_BEGIN("cuStreamSynchronize");
+    if (int result = failsInCapture())
+      return result;
+  }
+  int result = 0;
+  waitUntil([&] {
+    const bool isDone = drain(streamOf(stream));
+    result = fake().isLost ? fake().failResult : 0;
+    return isDone;
+  });
+  return result;
+}
+int cuStreamQuery(void *stream) {
+  FAKE_BEGIN("cuStreamQuery");
   if (int result = failsInCapture())
     return result;
-  drain(streamOf(stream));
-  return fake().isLost ? fake().failResult : 0;
+  const bool isDone = drain(streamOf(stream));
+  return fake().isLost ? fake().failResult : isDone ? 0 : kNotReady;
 }
 int cuEventCreate(void **event, unsigned) {
   FAKE_BEGIN("cuEventCreate");
@@ -476,6 +535,7 @@ int cuEventRecord(void *event, void *stream) {
   auto pass = [recorded] {
     recorded->isPast = true;
     recorded->passed = fake().tick.count() ? fake().clock : std::chrono::steady_clock::now();
+    return true;
   };
   // A stream without work comes to it at once.
   if (recorded->stream->work.empty())
@@ -485,14 +545,17 @@ int cuEventRecord(void *event, void *stream) {
   return 0;
 }
 int cuEventSynchronize(void *event) {
-  FAKE_BEGIN("cuEventSynchronize");
-  if (int result = failsInCapture())
-    return result;
-  auto *awaited = static_cast<Event *>(event);
-  while (!awaited->isPast) {
-    awaited->stream->work.front()();
-    awaited->stream->work.pop_front();
+  {
+    FAKE_BEGIN("cuEventSynchronize");
+    if (int result = failsInCapture())
+      return result;
   }
+  auto *awaited = static_cast<Event *>(event);
+  waitUntil([&] {
+    while (!awaited->isPast && awaited->stream->work.front()())
+      awaited->stream->work.pop_front();
+    return awaited->isPast;
+  });
   return 0;
 }
 int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
@@ -615,7 +678,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   auto found = functions.find(name);
   if (found == functions.end())
     return kNotFound;
-  fake().functions.push_back({name, found->second});
+  fake().functions.push_back({name, found->second, findHostForm(name)});
   *function = &fake().functions.back();
   return 0;
 }
@@ -623,6 +686,15 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
                    void *stream, void **parameters, void **) {
   FAKE_BEGIN("cuLaunchKernel");
   auto *launched = static_cast<Function *>(function);
+  if (launched->form) {
+    std::vector<uint64_t> words;
+    for (int i = 0; i < launched->form.parameters; ++i)
+      words.push_back(*static_cast<uint64_t *>(parameters[i]));
+    return enqueue(stream, "launch " + launched->name, [=] {
+      if (!launched->form.run(words.data()))
+        fake().isLost = true, fake().failResult = kIllegalAddress;
+    });
+  }
   sluice_grid grid = launched->grid;
   if (grid.threads != 0 && grid.threads != threads)
     return kInvalidValue;

@@ -8,10 +8,11 @@
 // device addresses are none of the host's. Code is PTX of a compiled model that
 // also has its grids' host form (SLUICE_GRID_TABLE of abi.h), which is what runs,
 // as fibers; or text, "NAME ADDRESS" lines: functions of one thread and two
-// pointers (sluice_thread_fn).
+// pointers (sluice_thread_fn). Of the runtime's own functions (collectivePtx of
+// CudaRanks.h) it has host forms itself.
 //
 // Programs that know nothing of it, as `sluice run`, say by the environment's
-// FAKE_CUDA what it is to be, in words apart: architecture=80 memory=BYTES tick=NS
+// FAKE_CUDA what it is to be, in words apart: architecture=80 memory=BYTES gpus=N tick=NS
 // fail=FUNCTION:FROM:RESULT lost=FUNCTION:FROM:RESULT (as fakeCudaFail below).
 //
 //===----------------------------------------------------------------------===//
@@ -23,8 +24,9 @@
 #include <string>
 
 extern "C" {
-/// As new: one GPU of architecture `architecture`, `bytes` of memory.
+/// As new: `gpus` alike, or one, of architecture `architecture`, `bytes` of memory.
 void fakeCudaReset(int architecture, long bytes);
+void fakeCudaResetTo(int architecture, long bytes, int gpus);
 /// As a result: the call throws std::bad_alloc, as where the process has no more memory.
 inline constexpr int kFakeCudaThrows = -1;
 /// From call number `from` (0: the next) of `function` on, it returns `result`;
@@ -47,9 +49,11 @@ int fakeCudaHeld();
 bool fakeCudaHasStream(void *stream);
 /// As much time passes as a command takes.
 void fakeCudaTakeTime();
-/// For libraries on top of it: has `work` done when it is the stream's turn, or captured; where device memory really
-/// is.
+/// For libraries on top of it: has `work` done when it is the stream's turn, or captured.
 int fakeCudaEnqueue(void *stream, const std::string &what, std::function<void()> work);
-void *fakeCudaHost(const void *pointer, size_t bytes);
+/// The same with work that may have to wait: it is called again until it returns true. Not to be captured.
+int fakeCudaEnqueueUntil(void *stream, const std::string &what, std::function<bool()> work);
+/// Where device memory really is; null where that many bytes are not all within one allocation.
+char *fakeCudaHost(const void *pointer, size_t bytes);
 
 #endif // SLUICE_TEST_UNIT_CUDA_FAKECUDA_H

@@ -20,7 +20,7 @@ static const char *const kText = R"({
     {"name": "n", "kind": "state", "bytes": 8, "updates": 1}],
   "operators": [
     {"name": "f", "kind": "add", "inputs": [0, 1], "outputs": [2, 3], "flops": 2, "bytesMoved": 30,
-     "workspaceBytes": 5, "signature": "abc", "inPlace": [[1, 1]], "colocation": 0}]})";
+     "workspaceBytes": 5, "signature": "abc", "inPlace": [[1, 1]], "colocation": 0, "communicates": true}]})";
 
 static Expected<Graph> read(const Json &json) { return graphFromJson(JsonReader(json, "g.json:")); }
 
@@ -31,6 +31,7 @@ TEST_CASE("graphs survive the round trip", "[graph]") {
   CHECK(graph->tensor(TensorId(3)).updates == TensorId(1));
   CHECK(graph->tensor(TensorId(2)).isOutput);
   CHECK(graph->op(OperatorId(0)).inPlace == std::vector{std::pair(1u, 1u)});
+  CHECK(graph->op(OperatorId(0)).communicates);
   CHECK(graphToJson(*graph) == json);
 }
 

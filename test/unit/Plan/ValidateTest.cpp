@@ -72,6 +72,19 @@ static const std::vector<Mutation> &mutations() {
       {"launched twice", [](Example &e) { e.command(e.runD).op = e.c; }, "is launched twice"},
       {"never launched", [](Example &e) { e.plan.commands.resize(e.runD.index()); }, "'d' is never launched"},
       {"launch on a copy stream", [](Example &e) { e.command(e.runA).stream = e.in; }, "on a stream for copies"},
+      {"computing where ranks exchange",
+       [](Example &e) {
+         e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
+         e.command(e.runA).stream = StreamId(3);
+       },
+       "on a stream for what communicates"},
+      {"exchanges in two orders",
+       [](Example &e) {
+         e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
+         e.graph.mutableOp(e.a).communicates = e.graph.mutableOp(e.b).communicates = true;
+         e.command(e.runA).stream = StreamId(3);
+       },
+       "(launch of 'b') communicates on another stream"},
       {"launch elsewhere",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(0), StreamKind::Compute});

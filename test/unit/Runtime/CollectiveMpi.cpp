@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // mpirun starts this. `--lose N`: rank N ends while the others wait for it.
-// `--differ N`: rank N sends less than the others wait for.
+// `--differ N`: rank N sends less than the others wait for. `--funneled`: MPI was
+// started before, for its main thread only.
 //
 //===----------------------------------------------------------------------===//
 #include "CollectiveCheck.h"
@@ -13,10 +14,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mpi.h>
 #include <numeric>
 #include <vector>
 
 int main(int argc, char **argv) {
+  const bool isFunneled = argc == 2 && std::strcmp(argv[1], "--funneled") == 0;
+  int provided = 0;
+  if (isFunneled)
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   const char *error = nullptr;
   const sluice_communicator *communicator = sluice_mpi_start(&error);
   if (!communicator) {
@@ -43,9 +49,15 @@ int main(int argc, char **argv) {
     sluice_mpi_stop(failed ? communicator->error(communicator->self) : nullptr);
     return 0;
   }
-  const std::string wrong = sluice::test::checkCollectives(*communicator, communicator->num_ranks, 200);
+  std::string wrong = sluice::test::checkCollectives(*communicator, communicator->num_ranks, 200);
+  // What MPI gives may be more than was asked for.
+  if (communicator->calling_thread != (isFunneled && provided < MPI_THREAD_SERIALIZED) ||
+      communicator->host_rank != communicator->rank)
+    wrong = "another thread, or place on this host";
   sluice_mpi_stop(wrong.empty() ? nullptr : wrong.c_str());
+  if (isFunneled)
+    MPI_Finalize();
   if (communicator->rank == 0)
-    std::printf("%u ranks agree\n", communicator->num_ranks);
+    std::printf("%u ranks agree%s\n", communicator->num_ranks, isFunneled ? ", on their main threads" : "");
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "CollectiveCheck.h"
 #include "TestModel.h"
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -18,14 +19,22 @@ struct DestroyGroup {
 };
 using GroupPtr = std::unique_ptr<sluice_local_group, DestroyGroup>;
 
-/// Runs `body` as every rank, each on a thread.
+/// Runs `body`, which says what is wrong, as every rank, each on a thread; checks are
+/// one thread's business. Who is wrong leaves.
 template <typename Body>
 void asRanks(sluice_local_group *group, uint32_t count, const Body &body) {
   std::vector<std::thread> threads;
+  std::vector<std::string> wrong(count);
   for (uint32_t rank = 0; rank < count; ++rank)
-    threads.emplace_back([&, rank] { body(*sluice_local_group_member(group, rank)); });
+    threads.emplace_back([&, rank] {
+      wrong[rank] = body(*sluice_local_group_member(group, rank));
+      if (!wrong[rank].empty())
+        sluice_local_group_leave(group, rank, wrong[rank].c_str());
+    });
   for (std::thread &thread : threads)
     thread.join();
+  for (const std::string &what : wrong)
+    CHECK(what == "");
 }
 
 sluice_collective sumOf(int64_t floats, int64_t ranks) {
@@ -56,13 +65,9 @@ int32_t sumProgram(const sluice_api *api, sluice_context *context) {
 TEST_CASE("random collectives do what abi.h says", "[runtime]") {
   for (uint32_t ranks : {1u, 2u, 3u, 4u, 6u, 8u}) {
     GroupPtr group(sluice_local_group_create(ranks));
-    std::vector<std::string> wrong(ranks);
     if (ranks > 1)
-      asRanks(group.get(), ranks, [&](const sluice_communicator &communicator) {
-        wrong[communicator.rank] = checkCollectives(communicator, ranks, 200);
-      });
-    for (const std::string &what : wrong)
-      CHECK(what == "");
+      asRanks(group.get(), ranks,
+              [&](const sluice_communicator &communicator) { return checkCollectives(communicator, ranks, 200); });
   }
 }
 
@@ -84,8 +89,9 @@ TEST_CASE("sums have the same bits on every rank", "[runtime]") {
     for (float &value : x)
       value = std::uniform_real_distribution<float>(-1, 1)(random);
     int64_t sent = 0;
-    CHECK(runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(1001, 4), x.data(),
-                                 results[communicator.rank].data(), workspace.data(), sent));
+    auto status = runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(1001, 4), x.data(),
+                                         results[communicator.rank].data(), workspace.data(), sent);
+    return status ? std::string() : status.error();
   });
   for (const std::vector<float> &result : results)
     CHECK(result == results[0]);
@@ -99,16 +105,191 @@ TEST_CASE("sessions of one model sum across ranks", "[runtime]") {
     sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator, nullptr};
     SessionPtr session(sluice_open_model(model.get(), nullptr, 0, &options));
     std::vector<float> x(kFloats, static_cast<float>(1 << communicator.rank)), y(kFloats);
-    const bool opened = session != nullptr;
-    CHECK(opened);
-    for (int step = 0; opened && step < 2; ++step) {
-      CHECK(runOnce(session.get(), x, y) == 0);
-      CHECK(y == std::vector<float>(kFloats, 7));
+    std::string wrong = session ? "" : sluice_last_error();
+    for (int step = 0; wrong.empty() && step < 2; ++step) {
       const auto own = runtime::groupOf(sumOf(kFloats, kRanks), communicator.rank, kRanks);
-      CHECK(statsOf(session.get()).bytes_sent ==
-            runtime::bytesSent(SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(kFloats, kRanks), *own));
+      if (runOnce(session.get(), x, y) != 0)
+        wrong = sluice_last_error();
+      else if (y != std::vector<float>(kFloats, 7))
+        wrong = "another sum";
+      else if (statsOf(session.get()).bytes_sent !=
+               runtime::bytesSent(SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(kFloats, kRanks), *own))
+        wrong = "other bytes sent";
     }
+    return wrong;
   });
+}
+
+namespace {
+
+constexpr uint32_t kCommunicate = 3, kSteps = 200;
+constexpr int64_t kBytes = kFloats * 4;
+constexpr int kSums = 4;
+std::atomic<int> sumsBegun{0}, computedBeside{0}; // By rank 0.
+
+int32_t reaches(const std::atomic<int> &counter, float count) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (counter.load() < static_cast<int>(count)) {
+    if (std::chrono::steady_clock::now() > end)
+      return 1;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return 0;
+}
+// Operands begin with the rank and the step. Rank 1 gives its part of the sum once
+// rank 0, whose sum has begun, has computed beside it.
+int32_t produceKernel(const sluice_kernel_env *, void **args) {
+  const auto *x = static_cast<const float *>(args[0]);
+  std::memcpy(args[1], args[0], kBytes);
+  return x[0] == 1 ? reaches(computedBeside, x[1]) : 0;
+}
+int32_t countedSumKernel(const sluice_kernel_env *env, void **args) {
+  sumsBegun += *static_cast<const float *>(args[0]) == 0;
+  return sumKernel(env, args);
+}
+int32_t besideKernel(const sluice_kernel_env *, void **args) {
+  const auto *x = static_cast<const float *>(args[0]);
+  std::fill_n(static_cast<float *>(args[1]), kFloats, x[2]);
+  const int32_t failed = x[0] == 0 ? reaches(sumsBegun, x[1]) : 0;
+  computedBeside += x[0] == 0;
+  return failed;
+}
+int32_t addKernel(const sluice_kernel_env *, void **args) {
+  for (int64_t i = 0; i < kFloats; ++i)
+    static_cast<float *>(args[2])[i] = static_cast<const float *>(args[0])[i] + static_cast<const float *>(args[1])[i];
+  return 0;
+}
+/// Ranks are late by turns.
+int32_t lateKernel(const sluice_kernel_env *, void **args) {
+  const auto *x = static_cast<const float *>(args[0]);
+  std::this_thread::sleep_for(std::chrono::microseconds(static_cast<int>(x[0] * 37 + x[1] * 53) % 200));
+  return addKernel(nullptr, args);
+}
+
+/// y = sum of all x + x[2], the latter made while the sum waits for rank 1.
+int32_t besideProgram(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const sluice_slot x = inputSlot(kBytes), a = arenaSlot(0, 0, kBytes), sum = arenaSlot(0, kBytes, kBytes),
+                    beside = arenaSlot(0, 2 * kBytes, kBytes), workspace = arenaSlot(0, 3 * kBytes, 2 * kBytes);
+  const uint32_t produced = issue.launch(SLUICE_STREAM_COMPUTE, produceKernel, {x, a});
+  const uint32_t summed = issue.launch(kCommunicate, countedSumKernel, {a, sum, workspace}, {produced}, 1);
+  issue.launch(SLUICE_STREAM_COMPUTE, besideKernel, {x, beside});
+  issue.launch(SLUICE_STREAM_COMPUTE, addKernel, {sum, beside, outputSlot(kBytes)}, {summed});
+  return issue.failed;
+}
+
+/// Sums of sums, each beside an addition on which later ones depend.
+int32_t chainProgram(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const sluice_slot x = inputSlot(kBytes);
+  auto place = [](int64_t i) { return arenaSlot(0, i * kBytes, kBytes); };
+  const sluice_slot workspace = arenaSlot(0, 16 * kBytes, 2 * kBytes);
+  // Places 0 to kSums - 1 take sums, kSums and kSums + 1 by turns what is added up.
+  uint32_t added = issue.launch(SLUICE_STREAM_COMPUTE, lateKernel, {x, x, place(kSums)});
+  std::vector<uint32_t> sums;
+  for (int i = 0; i < kSums; ++i) {
+    const sluice_slot from = place(kSums + i), to = place(kSums + i + 1);
+    sums.push_back(issue.launch(kCommunicate, sumKernel, {from, place(i), workspace}, {added}, 1));
+    added = issue.launch(SLUICE_STREAM_COMPUTE, lateKernel, {x, from, to});
+  }
+  for (int i = 0; i < kSums; ++i)
+    added =
+        issue.launch(SLUICE_STREAM_COMPUTE, addKernel,
+                     {place(i), place(2 * kSums + i), i + 1 == kSums ? outputSlot(kBytes) : place(2 * kSums + i + 1)},
+                     {sums[static_cast<size_t>(i)]});
+  return issue.failed;
+}
+
+/// A model of the ranks with a stream of its own for what they do together.
+TestModel communicating(TestModel::Program program, uint32_t accelerators = 0) {
+  TestModel model(program, kFloats, accelerators, 32 * kBytes);
+  model.streams.insert(model.streams.begin() + kCommunicate,
+                       {sizeof(sluice_stream_desc), 0, SLUICE_STREAM_COMMUNICATE});
+  model.model.num_ranks = kRanks, model.model.planned_bytes_sent = kPlanned;
+  return model;
+}
+
+SessionPtr openAs(const sluice_communicator &communicator, TestModel &model) {
+  sluice_options options{sizeof(sluice_options), 1, 1, 0, &communicator, nullptr};
+  return SessionPtr(sluice_open_model(model.get(), nullptr, 0, &options));
+}
+
+} // namespace
+
+TEST_CASE("ranks compute while they wait for each other", "[runtime]") {
+  GroupPtr group(sluice_local_group_create(kRanks));
+  sumsBegun = computedBeside = 0;
+  asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
+    TestModel model = communicating(besideProgram);
+    SessionPtr session = openAs(communicator, model);
+    std::string wrong = session ? "" : sluice_last_error();
+    for (uint32_t step = 1; wrong.empty() && step <= kSteps; ++step) {
+      std::vector<float> x(kFloats, 1), y(kFloats);
+      x[0] = static_cast<float>(communicator.rank), x[1] = static_cast<float>(step), x[2] = 7;
+      if (runOnce(session.get(), x, y) != 0)
+        wrong = sluice_last_error();
+      else if (y[0] != 3 + 7 || y[1] != 3 * x[1] + 7 || y[kFloats - 1] != 3 + 7)
+        wrong = "another sum";
+      size_t count = 0;
+      const sluice_command_time *times = sluice_trace(session.get(), &count);
+      // Rank 0's sum waits for rank 1, which waits for what rank 0 computes.
+      if (wrong.empty() && communicator.rank == 0 &&
+          (count != 4 || times[1].start_ns > times[2].end_ns || times[1].end_ns < times[2].start_ns))
+        wrong = "nothing was computed beside the sum";
+    }
+    return wrong;
+  });
+}
+
+TEST_CASE("sums beside computing have the bits of sums between", "[runtime]") {
+  std::vector<std::vector<float>> results[2];
+  for (bool isInline : {false, true}) {
+    results[isInline].assign(kRanks * kSteps, std::vector<float>(kFloats));
+    GroupPtr group(sluice_local_group_create(kRanks));
+    asRanks(group.get(), kRanks, [&](const sluice_communicator &member) {
+      sluice_communicator communicator = member;
+      communicator.calling_thread = isInline;
+      TestModel model = communicating(chainProgram);
+      SessionPtr session = openAs(communicator, model);
+      std::string wrong = session ? "" : sluice_last_error();
+      for (uint32_t step = 0; wrong.empty() && step < kSteps; ++step) {
+        std::mt19937 random(step * kRanks + member.rank);
+        std::vector<float> x(kFloats);
+        for (float &value : x)
+          value = std::uniform_real_distribution<float>(0, 1)(random);
+        x[0] = static_cast<float>(member.rank), x[1] = static_cast<float>(step);
+        if (runOnce(session.get(), x, results[isInline][step * kRanks + member.rank]) != 0)
+          wrong = sluice_last_error();
+      }
+      return wrong;
+    });
+  }
+  CHECK(results[0] == results[1]);
+}
+
+TEST_CASE("what communicates has streams of its own", "[runtime]") {
+  GroupPtr group(sluice_local_group_create(kRanks));
+  sluice_communicator communicator = *sluice_local_group_member(group.get(), 0);
+  communicator.calling_thread = 1;
+  TestModel accelerated = communicating(besideProgram, 1);
+  CHECK(!openAs(communicator, accelerated));
+  CHECK(sluice_last_error() ==
+        std::string("model 'test' exchanges data on a thread of its own and the communicator serves one thread only, "
+                    "start MPI with MPI_THREAD_SERIALIZED or compile for 'host'"));
+  // Older ones say nothing of threads.
+  communicator.size = offsetof(sluice_communicator, calling_thread);
+  CHECK(openAs(communicator, accelerated));
+
+  TestModel copying = communicating([](const sluice_api *api, sluice_context *context) {
+    Issuer issue{api, context};
+    issue.copy(kCommunicate, arenaSlot(0, 0, 4), arenaSlot(0, 4, 4), {}, UINT32_MAX);
+    return issue.failed;
+  });
+  copying.model.num_ranks = 1;
+  SessionPtr session = copying.open();
+  std::vector<float> x(kFloats), y(kFloats);
+  CHECK(runOnce(session.get(), x, y) != 0);
+  CHECK(std::string(sluice_last_error()).find("is issued on a stream that only communicates") != std::string::npos);
 }
 
 TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
@@ -136,16 +317,17 @@ TEST_CASE("a rank that leaves ends the others' waiting", "[runtime]") {
     if (communicator.rank == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       sluice_local_group_leave(group.get(), 1, "it was killed");
-      return;
+      return std::string();
     }
     std::vector<float> x(8), workspace(16);
     for (int i = 0; i < 2; ++i) { // Later ones fail too.
       int64_t sent = 0;
       auto status = runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(8, 3), x.data(), x.data(),
                                            workspace.data(), sent);
-      CHECK(!status);
-      CHECK(status.error() == "rank 1 takes part no more: it was killed");
+      if (status || status.error() != "rank 1 takes part no more: it was killed")
+        return "exchange " + std::to_string(i) + ": " + (status ? "no error" : status.error());
     }
+    return std::string();
   });
 }
 
@@ -159,10 +341,11 @@ TEST_CASE("ranks of other programs are told before the first step", "[runtime]")
     sluice_options options{sizeof(sluice_options), 1, 0, 0, &communicator, nullptr};
     SessionPtr session(sluice_open_model(model.get(), nullptr, 0, &options));
     std::vector<float> x(kFloats), y(kFloats);
-    CHECK(runOnce(session.get(), x, y) != 0);
-    const std::string other = communicator.rank == 1 ? "0" : "1";
-    CHECK(sluice_last_error() == "rank " + other + " runs another program than rank " +
-                                     std::to_string(communicator.rank) + ", give all ranks the same compiled model");
+    const bool failed = runOnce(session.get(), x, y) != 0;
+    const std::string other = communicator.rank == 1 ? "0" : "1", said = failed ? sluice_last_error() : "no error";
+    const std::string expected = "rank " + other + " runs another program than rank " +
+                                 std::to_string(communicator.rank) + ", give all ranks the same compiled model";
+    return said == expected ? std::string() : said;
   });
 }
 
@@ -174,8 +357,8 @@ TEST_CASE("ranks that disagree are told", "[runtime]") {
     auto status =
         runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(communicator.rank ? 8 : 16, 2),
                                x.data(), x.data(), workspace.data(), sent);
-    CHECK(!status);
-    CHECK(status.error().find("the ranks run different programs") != std::string::npos);
+    const std::string said = status ? "no error" : status.error();
+    return said.find("the ranks run different programs") != std::string::npos ? std::string() : said;
   });
 }
 

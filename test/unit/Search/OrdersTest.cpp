@@ -54,6 +54,34 @@ TEST_CASE("the four orders of a diamond", "[search]") {
   CHECK(criticalPathOrder(graph, costs, placement) == schedule({0, 2, 4, 1, 3, 5}));
 }
 
+TEST_CASE("what communicates is issued early and waited for late", "[search]") {
+  // Per layer: its gradient, the sum over ranks, the update; the next layer's gradient needs this one's.
+  Graph graph;
+  CostTable costs{1, {}};
+  auto add = [&](std::vector<TensorId> inputs, int64_t timeNs, bool communicates) {
+    Tensor tensor;
+    tensor.name = concat("t", graph.numTensors());
+    TensorId output = graph.addTensor(tensor);
+    Operator op;
+    op.name = concat("op", graph.numOperators());
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    op.communicates = communicates;
+    graph.addOperator(op);
+    costs.operatorNs.push_back(timeNs);
+    return output;
+  };
+  std::vector<TensorId> gradient;
+  for (int layer = 0; layer < 3; ++layer) {
+    gradient = {add(gradient, 100, false)};
+    add({add(gradient, 150, true)}, 10, false);
+  }
+  const std::vector<DeviceId> placement(graph.numOperators(), DeviceId(0u));
+  CHECK(modelOrder(graph) == schedule({0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  // Sums end at 250, 400 and 550: the first update finds the third gradient begun.
+  CHECK(overlappingOrder(graph, costs, placement, modelOrder(graph)) == schedule({0, 1, 3, 6, 4, 2, 7, 5, 8}));
+}
+
 TEST_CASE("schedule crossover of SwapAdvisor's figure 4", "[search]") {
   // Operators 1 to 5 of the paper; child 1 starts with SCH2's first three.
   CHECK(crossoverOrders(schedule({1, 2, 3, 0, 4}), schedule({0, 1, 2, 3, 4}), 3) == schedule({1, 2, 3, 0, 4}));
@@ -67,6 +95,9 @@ TEST_CASE("every order and every child is topological", "[search]") {
     const Graph &graph = instance.graph;
     std::vector<Schedule> orders{modelOrder(graph), depthFirstOrder(graph), memoryAwareOrder(graph),
                                  criticalPathOrder(graph, instance.costs, instance.placement)};
+    for (uint32_t i = 0; i < graph.numOperators(); ++i)
+      instance.graph.mutableOp(OperatorId(i)).communicates = rng.chance(0.3);
+    orders.push_back(overlappingOrder(graph, instance.costs, instance.placement, orders[2]));
     for (int round = 0; round < 50; ++round) {
       const Schedule &a = orders[rng.below(orders.size())], &b = orders[rng.below(orders.size())];
       Schedule child = crossoverOrders(a, b, rng.below(41));
