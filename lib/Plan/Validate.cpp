@@ -289,7 +289,10 @@ private:
     bool joins = (from.memory == link.a && to.memory == link.b) || (from.memory == link.b && to.memory == link.a);
     if (!joins)
       return bad(describe(id), " is over a link that does not join its two memories");
-    MemoryId memory = machine.device(plan.streams[command.stream.index()].device).memory;
+    const Stream &stream = plan.streams[command.stream.index()];
+    if (stream.kind == StreamKind::Communicate)
+      return bad(describe(id), " is on a stream for what communicates");
+    MemoryId memory = machine.device(stream.device).memory;
     bool atEnd = memory == link.a || memory == link.b;
     if (!atEnd || memory == Machine::hostMemory())
       return bad(describe(id), " is not on a stream of the device at its accelerator end");

@@ -408,28 +408,42 @@ Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, u
   return status ? space.finish() : status;
 }
 
+/// Gives every rank the same bytes, and has theirs, by rank.
+static Result<std::string> tellAll(const sluice_communicator &communicator, const std::string &text) {
+  const uint32_t count = communicator.num_ranks;
+  std::vector<uint32_t> members(count);
+  std::iota(members.begin(), members.end(), 0U);
+  std::string all(text.size() * count, '\0');
+  const std::vector<const void *> send(count, text.data());
+  const std::vector<int64_t> sizes(count, static_cast<int64_t>(text.size()));
+  std::vector<void *> receive;
+  for (uint32_t i = 0; i < count; ++i)
+    receive.push_back(all.data() + text.size() * i);
+  if (communicator.exchange(communicator.self, members.data(), count, send.data(), sizes.data(), receive.data(),
+                            sizes.data()) != 0)
+    return failure(communicator.error(communicator.self));
+  return all;
+}
+
 Status Ranks::meet(const std::string &digest) {
   if (!communicator || met)
     return {};
-  const uint32_t count = communicator->num_ranks;
-  const auto bytes = static_cast<int64_t>(digest.size());
-  std::vector<uint32_t> members(count);
-  std::iota(members.begin(), members.end(), 0U);
-  std::string all(digest.size() * count, '\0');
-  const std::vector<const void *> send(count, digest.data());
-  const std::vector<int64_t> sizes(count, bytes);
-  std::vector<void *> receive;
-  for (uint32_t i = 0; i < count; ++i)
-    receive.push_back(all.data() + digest.size() * i);
-  if (communicator->exchange(communicator->self, members.data(), count, send.data(), sizes.data(), receive.data(),
-                             sizes.data()) != 0)
-    return failure(communicator->error(communicator->self));
-  for (uint32_t i = 0; i < count; ++i)
-    if (all.compare(digest.size() * i, digest.size(), digest) != 0)
+  Result<std::string> all = tellAll(*communicator, digest);
+  if (!all)
+    return tl::unexpected(all.error());
+  for (uint32_t i = 0; i < communicator->num_ranks; ++i)
+    if (all->compare(digest.size() * i, digest.size(), digest) != 0)
       return failure("rank ", i, " runs another program than rank ", communicator->rank,
                      ", give all ranks the same compiled model");
   met = true;
   return {};
+}
+
+Status Ranks::await() {
+  if (!communicator)
+    return {};
+  Result<std::string> all = tellAll(*communicator, ".");
+  return all ? Status() : tl::unexpected(all.error());
 }
 
 int32_t Ranks::run(uint32_t kind, void *const *args, const void *settings, int64_t bytes) {

@@ -69,6 +69,8 @@ public:
   /// All ranks meet before their first step. Fails where one's program, of which
   /// `digest` tells as many characters everywhere, is another.
   Status meet(const std::string &digest);
+  /// Returns once all ranks are here. Between exchanges.
+  Status await();
   /// sluice_kernel_env's `collective`. Returns 0, or 1 where error() says why.
   int32_t run(uint32_t kind, void *const *args, const void *settings, int64_t bytes);
   /// The same in a memory; null only where there is no communicator.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 namespace sluice::runtime {
 
@@ -198,7 +199,6 @@ public:
       owner.nccl->commAbort(owner.comm);
       cu.streamSynchronize(stream);
       owner.comm = nullptr;
-      owner.isLost = true;
     }
     return status;
   }
@@ -247,6 +247,7 @@ private:
         asked(nccl.recv(receive[i], static_cast<size_t>(receiveBytes[i]), kNcclBytes, peer, owner.comm, stream));
     }
     asked(nccl.groupEnd()); // Ends it in any case.
+    owner.hasSent = true;
     return status ? Status() : finish();
   }
 
@@ -254,23 +255,34 @@ private:
   Status exchangeByHost(const Group &group, const void *const *send, const int64_t *sendBytes, void *const *receive,
                         const int64_t *receiveBytes) {
     const sluice_communicator &transport = *owner.ranks.transport();
-    std::vector<std::vector<char>> out(group.members.size()), in(out.size());
-    std::vector<const void *> from;
-    std::vector<void *> to;
+    const size_t count = group.members.size();
     auto copy = [&](void *target, const void *source, int64_t bytes) {
       if (status && bytes > 0 && owner.copies.copy(target, source, bytes) != 0)
         status = failure(owner.copies.failureText());
     };
-    for (size_t i = 0; i < out.size(); ++i) {
-      out[i].resize(static_cast<size_t>(sendBytes[i])), in[i].resize(static_cast<size_t>(receiveBytes[i]));
-      copy(out[i].data(), send[i], sendBytes[i]);
-      from.push_back(out[i].data()), to.push_back(in[i].data());
+    // What all are sent alike has one copy.
+    auto isAgain = [&](size_t i) { return i > 0 && send[i] == send[i - 1] && sendBytes[i] == sendBytes[i - 1]; };
+    std::vector<size_t> sent(count), received(count);
+    size_t sentBytes = 0, receivedBytes = 0;
+    for (size_t i = 0; i < count; ++i) {
+      sent[i] = isAgain(i) ? sent[i - 1] : sentBytes;
+      sentBytes += isAgain(i) ? 0 : static_cast<size_t>(sendBytes[i]);
+      received[i] = receivedBytes;
+      receivedBytes += static_cast<size_t>(receiveBytes[i]);
     }
-    if (status && transport.exchange(transport.self, group.members.data(), static_cast<uint32_t>(out.size()),
-                                     from.data(), sendBytes, to.data(), receiveBytes) != 0)
+    char *out = owner.hostMemory(0, sentBytes), *in = owner.hostMemory(1, receivedBytes);
+    std::vector<const void *> from;
+    std::vector<void *> to;
+    for (size_t i = 0; i < count; ++i) {
+      if (!isAgain(i))
+        copy(out + sent[i], send[i], sendBytes[i]);
+      from.push_back(out + sent[i]), to.push_back(in + received[i]);
+    }
+    if (status && transport.exchange(transport.self, group.members.data(), static_cast<uint32_t>(count), from.data(),
+                                     sendBytes, to.data(), receiveBytes) != 0)
       status = failure(transport.error(transport.self));
-    for (size_t i = 0; i < in.size(); ++i)
-      copy(receive[i], in[i].data(), receiveBytes[i]);
+    for (size_t i = 0; i < count; ++i)
+      copy(receive[i], to[i], receiveBytes[i]);
     return status;
   }
 
@@ -295,6 +307,18 @@ CudaRanks::~CudaRanks() {
   if (module)
     cu.moduleUnload(module);
 }
+
+char *CudaRanks::hostMemory(size_t which, size_t bytes) {
+  if (bytes > hostBytes[which]) {
+    hostParts[which].reset(); // Not both at once.
+    hostBytes[which] = 0;
+    hostParts[which] = std::make_unique_for_overwrite<char[]>(bytes);
+    hostBytes[which] = bytes;
+  }
+  return hostParts[which].get();
+}
+
+Status CudaRanks::endStep() { return std::exchange(hasSent, false) ? ranks.await() : Status(); }
 
 Result<CuFunction> CudaRanks::function(const std::string &name) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -366,8 +390,6 @@ Status CudaRanks::connect() {
 static bool exchanges(uint32_t kind) { return kind != SLUICE_COLLECTIVE_SHARD; }
 
 Status CudaRanks::prepare(uint32_t kind) {
-  if (exchanges(kind) && isLost)
-    return failure("it exchanges nothing any more since NCCL failed, open the model again");
   if (exchanges(kind) && !isConnected && ranks.transport())
     if (Status status = connect(); !status)
       return status;

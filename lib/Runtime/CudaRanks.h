@@ -11,13 +11,14 @@
 #include "Nccl.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace sluice::runtime {
 
 /// One GPU's part in what ranks do together. Parts are packed and combined on the
 /// GPU, in the order of ranks, so results have the bits that they have in the
-/// host's memory. They travel by NCCL's sends and receives where every rank has
+/// host's memory, but for which NaN a sum of NaNs is. They travel by NCCL's sends and receives where every rank has
 /// NCCL and a GPU of its own, else through the host's memory. What exchanges is one
 /// thread's, what sends nothing may be another's meanwhile.
 class CudaRanks {
@@ -34,6 +35,9 @@ public:
   /// sluice_kernel_env's `collective`, with addresses on the GPU, once that is prepared.
   /// Complete when it returns.
   Status run(uint32_t kind, void *const *args, const void *settings, int64_t bytes, CuStream stream);
+  /// All ranks come here: a send that is complete on the GPU may still need NCCL's
+  /// threads, which end with this object.
+  Status endStep();
   /// How bytes travel, and why so; null before the first did.
   const char *exchangesBy() const { return text.empty() ? nullptr : text.c_str(); }
 
@@ -43,15 +47,20 @@ private:
   /// All ranks together, before their first exchange: NCCL or the host.
   Status connect();
   Result<CuFunction> function(const std::string &name);
+  char *hostMemory(size_t which, size_t bytes);
 
   const CudaDriver &cu;
   CuDevice device;
   Ranks &ranks;
   Device &copies;
-  bool isConnected = false, isLost = false;
+  bool isConnected = false;
+  bool hasSent = false; ///< By NCCL, in this step.
   const NcclLibrary *nccl = nullptr;
   NcclComm comm = nullptr; ///< Null: through the host's memory.
   std::string text;
+  /// What goes by way of the host's memory, grown as is needed: what is sent, what is received.
+  std::unique_ptr<char[]> hostParts[2];
+  size_t hostBytes[2] = {};
   std::mutex mutex; ///< Of the code.
   CuModule module = nullptr;
   std::map<std::string, CuFunction> functions;

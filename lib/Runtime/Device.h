@@ -62,6 +62,8 @@ public:
   /// No command is under way: what kernels made for the last step alone goes.
   /// `isTraced`: lastSpan() will be asked for.
   virtual void beginStep(bool isTraced) = 0;
+  /// The step has run: what it gave to others may still be under way.
+  virtual Status endStep() { return {}; }
   struct Span {
     int64_t startNs, endNs; ///< As nowNs() counts.
   };

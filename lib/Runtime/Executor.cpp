@@ -127,7 +127,8 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   streams.resize(tables.streams.size());
   const bool isHostAlone = tables.devices.size() == 1 && tables.devices[0].kind == SLUICE_DEVICE_CPU;
   const bool exchanges = communicates(tables);
-  if (exchanges && !isHostAlone && ranks.needsCallingThread())
+  // Older models exchange on the streams that compute.
+  if ((exchanges || model.num_ranks > 1) && !isHostAlone && ranks.needsCallingThread())
     return failure("model '", model.name, "' exchanges data on a thread of its own and the communicator serves one ",
                    "thread only, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
   runsInline = isHostAlone && (!exchanges || ranks.needsCallingThread());
@@ -180,6 +181,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     if (tables.inputs[i].element_type == kStringType)
       if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
         return status;
+  if (isApart)
+    return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");
   if (Status status = ranks.meet(digest()); !status)
     return status;
   // The first step loads code; a second one may be one of many.
@@ -189,6 +192,7 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
   inputs = nullptr, outputs = nullptr;
   numSteps += status ? 1 : 0;
+  isApart = !status && tables.source->num_ranks > 1;
   return status;
 }
 
@@ -356,6 +360,9 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
     return failure(stepState.message());
   if (result != 0)
     return failure("model's ", what, " failed with code ", result, ", after command ", issued);
+  for (const std::unique_ptr<Device> &device : devices)
+    if (Status status = device->endStep(); !status)
+      return status;
   return {};
 }
 

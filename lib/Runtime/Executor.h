@@ -117,6 +117,7 @@ private:
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory.
   std::vector<std::unique_ptr<Link>> links;
   bool runsInline = false;
+  bool isApart = false; ///< A step of several ranks has failed: they may be elsewhere in it.
   sluice_context context;
   sluice_api api;
 

@@ -82,7 +82,10 @@ const sluice_model *sluice_describe(const sluice_session *session);
 /* One step. On one GPU alone, without other ranks, an untraced session's steps from the
  * second on run as one graph of its driver's each. inputs[i] and outputs[i] point to the bytes of the model's input
  * and output number i, dense, row-major, in host memory. After a failure the
- * outputs and the model's states hold no promise; the session can run again.
+ * outputs and the model's states hold no promise; the session can run again, but
+ * not one of several ranks: they may be elsewhere in the step. Such a rank takes part no
+ * more (sluice_local_group_leave, MPI_Abort) before anything waits for the others,
+ * whose exchanges fail for it.
  * Elements of tensors of strings are sluice_string: an output's text is the
  * session's, the model's or an input's, and stays until the next step or close. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);

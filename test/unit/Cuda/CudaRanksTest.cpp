@@ -127,9 +127,9 @@ TEST_CASE("an exchange that is traced took from its first command to its last", 
   FakeGpuRanks ranks(1, /*trace=*/true);
   fakeCudaTick(kSecond);
   ranks.step(operands);
-  // By way of the host, twice: four parts out and four in. Once they are combined.
+  // By way of the host: four parts out and four in, combined, one out to all and four in.
   for (uint32_t rank = 0; rank < kRanks; ++rank)
-    CHECK(ranks.tookNs(rank) > 16 * kSecond);
+    CHECK(ranks.tookNs(rank) > 13 * kSecond);
   fakeCudaTick(0);
 }
 
@@ -148,7 +148,8 @@ TEST_CASE("what NCCL refuses is an error that names the collective, on all ranks
       CHECK(ranks.errors[rank] == "operator 'first' failed: device 'accel0': another rank takes part no more");
     CHECK_THAT(fakeNcclLog(0), Catch::EndsWith("abort\n"));
     ranks.step(operands);
-    CHECK_THAT(ranks.errors[0], Contains("exchanges nothing any more since NCCL failed, open the model again"));
+    CHECK_THAT(ranks.errors[0],
+               Contains("an earlier step failed, and other ranks may be elsewhere in it, open the model again"));
   }
 }
 

@@ -78,6 +78,12 @@ static const std::vector<Mutation> &mutations() {
          e.command(e.runA).stream = StreamId(3);
        },
        "on a stream for what communicates"},
+      {"a copy where ranks exchange",
+       [](Example &e) {
+         e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
+         e.command(e.outY).stream = StreamId(3);
+       },
+       "on a stream for what communicates"},
       {"exchanges in two orders",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});

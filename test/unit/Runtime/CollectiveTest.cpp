@@ -276,6 +276,10 @@ TEST_CASE("what communicates has streams of its own", "[runtime]") {
   CHECK(sluice_last_error() ==
         std::string("model 'test' exchanges data on a thread of its own and the communicator serves one thread only, "
                     "start MPI with MPI_THREAD_SERIALIZED or compile for 'host'"));
+  // Models from before such streams exchange on the one that computes, which is a thread too.
+  accelerated.streams.erase(accelerated.streams.begin() + kCommunicate);
+  CHECK(!openAs(communicator, accelerated));
+  accelerated = communicating(besideProgram, 1);
   // Older ones say nothing of threads.
   communicator.size = offsetof(sluice_communicator, calling_thread);
   CHECK(openAs(communicator, accelerated));
@@ -290,6 +294,36 @@ TEST_CASE("what communicates has streams of its own", "[runtime]") {
   std::vector<float> x(kFloats), y(kFloats);
   CHECK(runOnce(session.get(), x, y) != 0);
   CHECK(std::string(sluice_last_error()).find("is issued on a stream that only communicates") != std::string::npos);
+}
+
+TEST_CASE("after a step that failed ranks run no other", "[runtime]") {
+  GroupPtr group(sluice_local_group_create(kRanks));
+  asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
+    // The same operator fails on all; what they exchange beside it may be done on some.
+    TestModel model = communicating([](const sluice_api *api, sluice_context *context) {
+      Issuer issue{api, context};
+      const sluice_slot x = inputSlot(kBytes), sum = arenaSlot(0, 0, kBytes),
+                        workspace = arenaSlot(0, kBytes, 2 * kBytes);
+      issue.launch(kCommunicate, sumKernel, {x, sum, workspace}, {}, 1);
+      issue.launch(SLUICE_STREAM_COMPUTE, [](const sluice_kernel_env *, void **) { return 7; },
+                   {x, outputSlot(kBytes)});
+      return issue.failed;
+    });
+    SessionPtr session = openAs(communicator, model);
+    std::vector<float> x(kFloats), y(kFloats);
+    if (runOnce(session.get(), x, y) == 0)
+      return std::string("no error");
+    const std::string first = sluice_last_error();
+    // Who is still in its sum learns it so.
+    sluice_local_group_leave(group.get(), communicator.rank, "its step failed");
+    const bool failed = runOnce(session.get(), x, y) != 0;
+    const std::string second = failed ? sluice_last_error() : "no error";
+    if (first.find("failed with code 7") == std::string::npos && first.find("its step failed") == std::string::npos)
+      return first;
+    return second == "an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks"
+               ? std::string()
+               : second;
+  });
 }
 
 TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
