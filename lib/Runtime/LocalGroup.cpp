@@ -11,6 +11,7 @@
 #include "Result.h"
 #include "sluice/Runtime/sluice.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
@@ -63,7 +64,8 @@ struct sluice_local_group {
       if (others[i] != rank)
         letter(rank, others[i]) = {send[i], sendBytes[i], Letter::State::Full};
     changed.notify_all();
-    for (uint32_t i = 0; i < count && broken.empty(); ++i) {
+    uint32_t i = 0;
+    for (; i < count && broken.empty(); ++i) {
       Letter *in = nullptr;
       const void *data = send[i];
       int64_t bytes = sendBytes[i];
@@ -90,18 +92,17 @@ struct sluice_local_group {
         in->state = Letter::State::Empty;
       changed.notify_all();
     }
+    const bool hasAll = i == count;
+    auto is = [&](Letter::State state) {
+      return std::any_of(others, others + count,
+                         [&](uint32_t other) { return other != rank && letter(rank, other).state == state; });
+    };
     // The caller may change what was sent once this returns: nobody reads it then.
-    changed.wait(lock, [&] {
-      for (uint32_t i = 0; i < count; ++i) {
-        const Letter::State state = others[i] == rank ? Letter::State::Empty : letter(rank, others[i]).state;
-        if (state == Letter::State::BeingRead || (state == Letter::State::Full && broken.empty()))
-          return false;
-      }
-      return true;
-    });
-    if (!broken.empty())
-      return failure(broken);
-    return {};
+    changed.wait(lock, [&] { return !is(Letter::State::BeingRead) && !(is(Letter::State::Full) && broken.empty()); });
+    // What was done before somebody left is done.
+    if (broken.empty() || (hasAll && !is(Letter::State::Full)))
+      return {};
+    return failure(broken);
   }
 };
 

@@ -154,6 +154,9 @@ int32_t besideKernel(const sluice_kernel_env *, void **args) {
   computedBeside += x[0] == 0;
   return failed;
 }
+int32_t failingKernel(const sluice_kernel_env *, void **args) {
+  return static_cast<int32_t>(static_cast<const float *>(args[0])[2]);
+}
 int32_t addKernel(const sluice_kernel_env *, void **args) {
   for (int64_t i = 0; i < kFloats; ++i)
     static_cast<float *>(args[2])[i] = static_cast<const float *>(args[0])[i] + static_cast<const float *>(args[1])[i];
@@ -298,6 +301,7 @@ TEST_CASE("what communicates has streams of its own", "[runtime]") {
 
 TEST_CASE("after a step that failed ranks run no other", "[runtime]") {
   GroupPtr group(sluice_local_group_create(kRanks));
+  std::atomic<int> through{0};
   asRanks(group.get(), kRanks, [&](const sluice_communicator &communicator) {
     // The same operator fails on all; what they exchange beside it may be done on some.
     TestModel model = communicating([](const sluice_api *api, sluice_context *context) {
@@ -305,12 +309,17 @@ TEST_CASE("after a step that failed ranks run no other", "[runtime]") {
       const sluice_slot x = inputSlot(kBytes), sum = arenaSlot(0, 0, kBytes),
                         workspace = arenaSlot(0, kBytes, 2 * kBytes);
       issue.launch(kCommunicate, sumKernel, {x, sum, workspace}, {}, 1);
-      issue.launch(SLUICE_STREAM_COMPUTE, [](const sluice_kernel_env *, void **) { return 7; },
-                   {x, outputSlot(kBytes)});
+      issue.launch(SLUICE_STREAM_COMPUTE, failingKernel, {x, outputSlot(kBytes)});
       return issue.failed;
     });
     SessionPtr session = openAs(communicator, model);
     std::vector<float> x(kFloats), y(kFloats);
+    if (runOnce(session.get(), x, y) != 0)
+      return std::string(sluice_last_error());
+    // Nobody leaves while another is in that step.
+    ++through;
+    reaches(through, kRanks);
+    x[2] = 7;
     if (runOnce(session.get(), x, y) == 0)
       return std::string("no error");
     const std::string first = sluice_last_error();
