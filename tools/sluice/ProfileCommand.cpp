@@ -270,6 +270,12 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
         if (step > 0)
           takeSamples(*subject, samples);
       }
+  // A grid that stood in for a library says nothing of the library.
+  for (const Subject *subject : running)
+    for (const std::string &note : subject->session->notes())
+      if (note.find("run as grids") != std::string::npos)
+        return makeError(ErrorCode::Unsupported, note,
+                         ", where a library's times were asked for, install it or profile with '--gpu-libraries off'");
   summarize(std::move(samples), profile);
   return {};
 }
