@@ -345,3 +345,33 @@ TEST_CASE("a graph that fails is given up, and commands alone name the operator"
   fakeCudaFailOnce("cuLaunchKernel", 1, 719);
   CHECK_THAT(errorOf(session.get()), Contains("operator 'second' failed: device 'accel0'"));
 }
+
+/// y = x + 2: one on each of two GPUs, by way of the host.
+static int32_t addOnTwo(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  sluice_slot a = arenaSlot(1, 0, 1024), b = arenaSlot(1, 1024, 1024), home = arenaSlot(0, 0, 1024),
+              c = arenaSlot(2, 0, 1024), d = arenaSlot(2, 1024, 1024);
+  uint32_t in = issue.copy(kIn, a, inputSlot(1024));
+  uint32_t once = issue.launch(kCompute, addOneKernel, {a, b}, {in});
+  uint32_t out = issue.copy(kOut, home, b, {once});
+  uint32_t over = issue.copy(streamOf(2, SLUICE_STREAM_IN), c, home, {out}, 1);
+  uint32_t twice = issue.launch(streamOf(2, SLUICE_STREAM_COMPUTE), addOneKernel, {c, d}, {over}, 1);
+  issue.copy(streamOf(2, SLUICE_STREAM_OUT), outputSlot(1024), d, {twice}, 1);
+  return issue.failed;
+}
+
+TEST_CASE("steps on several GPUs run command by command, each on its own", "[cuda]") {
+  CudaModel model(256, 2, 90, addOnTwo);
+  fakeCudaResetTo(80, kMemory, 2);
+  {
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<float> x(256, static_cast<float>(round)), y(256);
+      REQUIRE(runOnce(session.get(), x, y) == 0);
+      CHECK(y == std::vector<float>(256, static_cast<float>(round) + 2));
+    }
+    CHECK(sluice_notes(session.get()) == std::string("steps run command by command: it runs on several GPUs\n"));
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
