@@ -13,7 +13,7 @@
 namespace sluice::driver {
 
 /// A device whose time has changed by less is as it was.
-static constexpr double kLeastChange = 0.2;
+static constexpr double kLeastChange = 0.3;
 
 Expected<Disturbance> Disturbance::parse(const std::string &text) {
   const size_t equals = text.rfind('='), at = text.rfind('@');
@@ -48,22 +48,51 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   for (const CommandTime &time : session.commandTimes())
     if (time.op != UINT32_MAX)
       deviceNs[running.streams[time.stream].device] += tookNs(time);
-  if (!monitor.observe(session.stats().step_ns, deviceNs))
+  const bool isChanged = monitor.observe(session.stats().step_ns, deviceNs);
+  if (!pending) {
+    if (!isChanged)
+      return std::nullopt;
+    Expected<std::optional<Pending>> planned = planAnew(running);
+    if (!planned)
+      return propagate(planned);
+    if (*planned) {
+      pending.emplace(std::move(**planned));
+      monitor.listenAgain();
+    } else {
+      // Something else has changed: another plan would not help.
+      monitor.restart();
+    }
     return std::nullopt;
-  const std::vector<double> slowdowns = monitor.slowdowns();
+  }
+  if (!isChanged) {
+    if (!monitor.isListening())
+      pending.reset();
+    return std::nullopt;
+  }
+  if (Status status = pending->reopened.session.takeStates(session); !status)
+    return propagate(status);
   monitor.restart();
+  options = std::move(pending->options);
+  pending->replan.step = steps;
+  made.push_back(std::move(pending->replan));
+  std::optional<Reopened> taken(std::move(pending->reopened));
+  pending.reset();
+  return taken;
+}
+
+Expected<std::optional<AdaptiveRun::Pending>> AdaptiveRun::planAnew(const sluice_model &running) {
+  const std::vector<double> slowdowns = monitor.slowdowns();
+  CompilerOptions changed = options;
   Replan replan;
-  replan.step = steps;
-  for (uint32_t i = 0; i < running.num_devices; ++i)
+  for (size_t i = 0; i < slowdowns.size(); ++i)
     if (std::abs(std::log(slowdowns[i])) > std::log1p(kLeastChange)) {
       replan.slowdowns.emplace_back(running.devices[i].name, slowdowns[i]);
-      double &factor = options.slowdowns.emplace(running.devices[i].name, 1.0).first->second;
+      double &factor = changed.slowdowns.emplace(running.devices[i].name, 1.0).first->second;
       factor *= slowdowns[i];
     }
-  // Something else has changed: another plan would not help.
   if (replan.slowdowns.empty())
     return std::nullopt;
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(model, options);
+  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(model, changed);
   if (!compilation)
     return propagate(compilation);
   Expected<TemporaryDirectory> directory = TemporaryDirectory::create();
@@ -72,14 +101,12 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   const std::string path = directory->file("model");
   if (Status status = linkToRun(**compilation, path); !status)
     return propagate(status);
-  Expected<RunSession> opened = RunSession::open(path, options.threads, /*trace=*/true);
+  Expected<RunSession> opened = RunSession::open(path, changed.threads, /*trace=*/true);
   if (!opened)
     return propagate(opened);
-  if (Status status = opened->takeStates(session); !status)
-    return propagate(status);
   replan.plannedNs = (*compilation)->result().makespanNs;
-  made.push_back(std::move(replan));
-  return std::optional<Reopened>(Reopened{std::move(*directory), std::move(*opened)});
+  return std::optional<Pending>(
+      Pending{std::move(changed), std::move(replan), Reopened{std::move(*directory), std::move(*opened)}});
 }
 
 } // namespace sluice::driver

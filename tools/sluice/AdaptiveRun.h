@@ -48,16 +48,26 @@ public:
       : model(std::move(model)), options(options), monitor(params) {}
 
   /// After a step of a session that keeps its command times: where a device has
-  /// become slower or faster and the step with it, the model by another plan, its
-  /// states as the session's are.
+  /// become slower or faster, and still is once another plan is made for that, the
+  /// model by that plan, its states as the session's are.
   Expected<std::optional<Reopened>> afterStep(const RunSession &session);
   const std::vector<Replan> &replans() const { return made; }
 
 private:
+  /// Made, and taken if the change outlasts its making.
+  struct Pending {
+    CompilerOptions options;
+    Replan replan;
+    Reopened reopened;
+  };
+
+  Expected<std::optional<Pending>> planAnew(const sluice_model &running);
+
   std::string model;
   CompilerOptions options; ///< With the slowdowns found so far.
   DriftMonitor monitor;
   int64_t steps = 0;
+  std::optional<Pending> pending;
   std::vector<Replan> made;
 };
 

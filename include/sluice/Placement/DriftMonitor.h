@@ -43,6 +43,10 @@ public:
   /// where it has no work. Where several work, over the factor of the one that changed
   /// least: what slows all alike calls for no other plan. After observe() was true.
   std::vector<double> slowdowns() const;
+  /// After observe() was true: listens for a quarter of a window again before it is
+  /// so once more, or watches on where the change was over by then.
+  void listenAgain() { change.clear(); }
+  bool isListening() const { return left; }
   /// Learns anew: another plan, or one that stays although it has changed.
   void restart();
 

@@ -104,6 +104,27 @@ TEST_CASE("a slowed device is found although the machine's speed wanders", "[pla
   }
 }
 
+TEST_CASE("a change is listened to again, and may be over", "[placement]") {
+  for (bool lasts : {true, false}) {
+    DriftMonitor monitor;
+    Steps steps{Rng(7), 0.01};
+    for (int i = 0; i < 100; ++i)
+      REQUIRE_FALSE(steps.feed(monitor));
+    steps.second = 3;
+    while (!steps.feed(monitor)) {
+    }
+    monitor.listenAgain();
+    steps.second = lasts ? 3 : 1;
+    int after = 1;
+    bool isChanged = false;
+    while (monitor.isListening() && !(isChanged = steps.feed(monitor)) && after < 100)
+      ++after;
+    CHECK(isChanged == lasts);
+    CHECK(monitor.isListening() == lasts);
+    CHECK(after <= 6);
+  }
+}
+
 TEST_CASE("a device that hardly works calls for no plan", "[placement]") {
   DriftMonitor monitor;
   for (int i = 0; i < 100; ++i)
