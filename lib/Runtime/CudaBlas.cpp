@@ -7,24 +7,21 @@
 
 namespace sluice::runtime {
 
-Result<const CudaBlas *> cudaBlas() {
-  static const Result<CudaBlas> loaded = []() -> Result<CudaBlas> {
-    CudaBlas blas{};
-    SharedLibrary library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
-    library.find(blas.create, "cublasCreate_v2");
-    library.find(blas.destroy, "cublasDestroy_v2");
-    library.find(blas.setMathMode, "cublasSetMathMode");
-    library.find(blas.setStream, "cublasSetStream_v2");
-    library.find(blas.setWorkspace, "cublasSetWorkspace_v2");
-    library.find(blas.multiply, "cublasGemmStridedBatchedEx");
-    if (std::string problem = library.problem(); !problem.empty())
-      return failure("no cuBLAS: ", problem);
-    return blas;
-  }();
-  if (!loaded)
-    return tl::unexpected(loaded.error());
-  return &*loaded;
+static Result<CudaBlas> load() {
+  CudaBlas blas{};
+  SharedLibrary library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
+  library.find(blas.create, "cublasCreate_v2");
+  library.find(blas.destroy, "cublasDestroy_v2");
+  library.find(blas.setMathMode, "cublasSetMathMode");
+  library.find(blas.setStream, "cublasSetStream_v2");
+  library.find(blas.setWorkspace, "cublasSetWorkspace_v2");
+  library.find(blas.multiply, "cublasGemmStridedBatchedEx");
+  if (std::string problem = library.problem(); !problem.empty())
+    return failure("no cuBLAS: ", problem);
+  return blas;
 }
+
+Result<const CudaBlas *> cudaBlas() { return loadedOnce<CudaBlas, load>(); }
 
 CudaProducts::~CudaProducts() {
   if (!handle)

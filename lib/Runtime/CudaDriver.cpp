@@ -72,11 +72,6 @@ static Result<CudaDriver> load() {
   return driver;
 }
 
-Result<const CudaDriver *> cudaDriver() {
-  static const Result<CudaDriver> driver = load();
-  if (!driver)
-    return tl::unexpected(driver.error());
-  return &*driver;
-}
+Result<const CudaDriver *> cudaDriver() { return loadedOnce<CudaDriver, load>(); }
 
 } // namespace sluice::runtime

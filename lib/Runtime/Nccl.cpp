@@ -32,11 +32,6 @@ static Result<NcclLibrary> load() {
   return nccl;
 }
 
-Result<const NcclLibrary *> ncclLibrary() {
-  static const Result<NcclLibrary> library = load();
-  if (!library)
-    return tl::unexpected(library.error());
-  return &*library;
-}
+Result<const NcclLibrary *> ncclLibrary() { return loadedOnce<NcclLibrary, load>(); }
 
 } // namespace sluice::runtime

@@ -5,6 +5,8 @@
 #ifndef SLUICE_RUNTIME_SHAREDLIBRARY_H
 #define SLUICE_RUNTIME_SHAREDLIBRARY_H
 
+#include "Result.h"
+
 #include <dlfcn.h>
 #include <initializer_list>
 #include <string>
@@ -47,6 +49,15 @@ private:
   void *handle = nullptr;
   std::string name, absent, missing;
 };
+
+/// A library's functions, as the first call finds them; or why there are none.
+template <typename Library, Result<Library> (*load)()>
+Result<const Library *> loadedOnce() {
+  static const Result<Library> library = load();
+  if (!library)
+    return tl::unexpected(library.error());
+  return &*library;
+}
 
 } // namespace sluice::runtime
 
