@@ -40,7 +40,7 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     auto input = typeOf(op.getInput()), weight = typeOf(op.getWeight());
-    if (input.getRank() != 3 || op.getLayout() != Layout::channels_first || op.getPackedChannels())
+    if (input.getRank() != 3 || op.isLaidOut())
       return failure();
     auto flat = [&](RankedTensorType type) {
       return SmallVector<int64_t>{type.getDimSize(0), type.getDimSize(1), 1, type.getDimSize(2)};
@@ -49,13 +49,14 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
                                 reshape(b, op.getWeight(), flat(weight)), ArrayRef<int64_t>{1, op.getStrides()[0]},
                                 ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
                                 ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
-                                IntegerAttr(), DenseI64ArrayAttr());
+                                IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr());
     b.replaceOp(op, reshape(b, conv, op.getType().getShape()));
     return success();
   }
 };
 
-/// conv -> transpose back(conv channels_last packed (transpose there, pack)).
+/// conv -> transpose back(conv channels_last packed (transpose there, pack)). A library
+/// takes the weight with its channels last too, and not packed.
 struct PackConv : OpRewritePattern<ConvOp> {
   PackConv(MLIRContext *context, const emit::VectorTarget &target, bool dynamic)
       : OpRewritePattern(context), target(target), dynamic(dynamic) {}
@@ -64,18 +65,22 @@ struct PackConv : OpRewritePattern<ConvOp> {
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     auto input = typeOf(op.getInput());
-    if (input.getRank() != 4 || op.getLayout() != Layout::channels_first || op.getPackedChannels() ||
-        !isKernelElement(input.getElementType()) || !(dynamic || isConstantExpression(op.getWeight())) ||
-        elementCount(op.getType()) == 0 || elementCount(input) == 0)
+    if (input.getRank() != 4 || op.isLaidOut() || !isKernelElement(input.getElementType()) ||
+        !(dynamic || isConstantExpression(op.getWeight())) || elementCount(op.getType()) == 0 ||
+        elementCount(input) == 0)
       return failure();
     Location loc = op.getLoc();
+    const bool isPacked = !op.getLibrary();
     emit::ConvSpec spec = describeConv(op);
-    Value packed = PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(), emit::convOutputBlock(spec, target),
-                                            emit::isDepthwise(spec));
+    Value weight = isPacked ? PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(),
+                                                       emit::convOutputBlock(spec, target), emit::isDepthwise(spec))
+                            : b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kToLast));
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));
-    Value conv = ConvOp::create(b, loc, image, packed, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),
-                                Layout::channels_last, b.getI64IntegerAttr(op.getOutputChannels()),
-                                b.getDenseI64ArrayAttr(op.getKernelShape()));
+    auto channels = isPacked ? b.getI64IntegerAttr(op.getOutputChannels()) : IntegerAttr();
+    auto kernel = isPacked ? b.getDenseI64ArrayAttr(op.getKernelShape()) : DenseI64ArrayAttr();
+    Value conv = ConvOp::create(b, loc, image, weight, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),
+                                Layout::channels_last, channels, kernel, op.getLibraryAttr(),
+                                isPacked ? Layout::channels_first : Layout::channels_last);
     b.replaceOpWithNewOp<TransposeOp>(op, conv, ArrayRef(kToFirst));
     return success();
   }

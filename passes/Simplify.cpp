@@ -109,9 +109,8 @@ Value channelVector(OpBuilder &b, Value factor) {
 
 /// conv(x, W), W constant, and c a factor of the output channels.
 bool foldsIntoConv(ConvOp conv, Value factor) {
-  return conv->hasOneUse() && !conv.getPackedChannels() && conv.getLayout() == Layout::channels_first &&
-         isPerChannel(factor, conv.getType(), conv.getType().getRank() - 2) && isConstantExpression(factor) &&
-         isConstantExpression(conv.getWeight());
+  return conv->hasOneUse() && !conv.isLaidOut() && isPerChannel(factor, conv.getType(), conv.getType().getRank() - 2) &&
+         isConstantExpression(factor) && isConstantExpression(conv.getWeight());
 }
 
 /// matmul(x, W), W constant, and c a factor of the columns.
@@ -141,7 +140,8 @@ struct FoldScaleIntoConv : OpRewritePattern<BinaryOp> {
     shape[0] = typeOf(scale).getDimSize(0);
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, conv.getWeight(), reshape(b, op.getLoc(), scale, shape));
     b.replaceOpWithNewOp<ConvOp>(op, conv.getInput(), scaled, conv.getStrides(), conv.getPads(), conv.getDilations(),
-                                 conv.getGroups(), Layout::channels_first, IntegerAttr(), DenseI64ArrayAttr());
+                                 conv.getGroups(), Layout::channels_first, IntegerAttr(), DenseI64ArrayAttr(),
+                                 conv.getLibraryAttr());
     return success();
   }
 };

@@ -1,7 +1,7 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %mpirun, %scripts, %shared, %fake_cuda, %fake_blas, %runner, %python.
+names. Substitutions: %sluice, %models (test/models), %models_build, %mpirun, %scripts, %shared, %fake_cuda, %fake_libraries, %runner, %python.
 Features: shared, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
@@ -38,7 +38,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%shared", shared),
     ("%fake_cuda", fake_cuda),
-    ("%fake_blas", os.path.join(fake_cuda, "libraries")),
+    ("%fake_libraries", os.path.join(fake_cuda, "libraries")),
     ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),

@@ -99,9 +99,22 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
     InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
       "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
-    InterfaceMethod<"What a library of a GPU's maker is asked for in the loops' place; none where it is not.",
-      "::std::optional<::sluice::dataflow::LibraryCall>", "getLibraryCall",
-      (ins "::sluice::dataflow::MatmulPrecision":$precision), "", [{ return ::std::nullopt; }]>,
+  ];
+}
+
+def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Has a `library` attribute: with it, GPUs ask a library of their maker before
+    they run the operator's own loops.
+  }];
+  let methods = [
+    InterfaceMethod<"What a library would be asked for; none where it has no form for these operands.",
+      "::std::optional<::sluice::dataflow::LibraryCall>", "getLibraryForm",
+      (ins "::sluice::dataflow::MatmulPrecision":$precision)>,
+    InterfaceMethod<"Bytes of scratch that a library gets; none where it is not asked.",
+      "::std::optional<uint64_t>", "getLibrary", (ins)>,
+    InterfaceMethod<"Sets them.", "void", "setLibrary", (ins "::std::optional<uint64_t>":$bytes)>,
   ];
 }
 

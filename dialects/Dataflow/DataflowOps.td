@@ -22,6 +22,7 @@ def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 def StringFunctionMethods : DeclareOpInterfaceMethods<StringFunctionOpInterface>;
 def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
 class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
+def Library : DeclareOpInterfaceMethods<LibraryOpInterface>;
 def GradientMethods : DeclareOpInterfaceMethods<GradientOpInterface>;
 class Tiling<list<string> methods = []> : DeclareOpInterfaceMethods<TilingRulesOpInterface, methods>;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
@@ -181,7 +182,7 @@ def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
 //===----------------------------------------------------------------------===//
 
 def MatmulOp : Dataflow_InferredOp<"matmul", [
-    Tiling<>, GradientMethods, Kernel<["emitKernel", "getLibraryCall"]>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling<>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
@@ -200,20 +201,25 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
   let hasVerifier = 1;
 }
 
-def ConvOp : Dataflow_InferredOp<"conv", [Tiling<["buildPart"]>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+def ConvOp : Dataflow_InferredOp<"conv", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
-    input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...].
+    input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]
+    (or by `weight_layout`, [M, kernel..., C/groups]).
     pads = [low..., high...]. With `packed_channels`, weight is a
     pack_conv_weight result, the input is channels_last, and the attributes
     `packed_channels` (M) and `kernel` give what the weight's shape no longer does.
+    `library` as in matmul.
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
                        DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
                        DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$layout,
                        OptionalAttr<I64Attr>:$packed_channels,
-                       OptionalAttr<DenseI64ArrayAttr>:$kernel);
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel,
+                       OptionalAttr<I64Attr>:$library,
+                       DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$weight_layout);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight `strides` $strides `pads` $pads `dilations` $dilations
@@ -223,6 +229,10 @@ def ConvOp : Dataflow_InferredOp<"conv", [Tiling<["buildPart"]>, GradientMethods
   let extraClassDeclaration = [{
     /// Spatial extents of the kernel, packed or not.
     ::llvm::SmallVector<int64_t> getKernelShape();
+    /// Whether an operand is packed or has its elements in another order than ONNX's.
+    bool isLaidOut();
+    /// Of a weight that is not packed: the dimension of its C/groups channels.
+    int64_t getWeightChannelDim();
     /// Output channels M.
     int64_t getOutputChannels();
   }];

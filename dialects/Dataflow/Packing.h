@@ -16,10 +16,6 @@ namespace sluice::dataflow {
 emit::MatmulSpec describeMatmul(MatmulOp op);
 /// Whether describeMatmul made one product of the batch.
 bool isFlatMatmul(MatmulOp op);
-/// What a library is asked for, precision and scratch apart; none where it has no
-/// form for the operands: packed, of another type, broadcast in part.
-std::optional<sluice_product> libraryProduct(MatmulOp op);
-
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
 

@@ -165,7 +165,7 @@ struct Compilation::State {
     return device.kind == DeviceKind::Cuda || (device.kind == DeviceKind::Emulated && target.emulatesGrids);
   }
   Status chooseGpuTargets();
-  Status chooseProducts();
+  Status chooseGpuLibraries();
   Status pinToHost();
   Status pinToDevice();
   Status chooseMapping();
@@ -543,8 +543,8 @@ Status Compilation::State::split() {
   });
 }
 
-/// Which products GPUs ask a library for: known before layouts are, since a library takes matrices that are not packed.
-Status Compilation::State::chooseProducts() {
+/// What GPUs ask a library for: known before layouts are, since a library takes operands that are not packed.
+Status Compilation::State::chooseGpuLibraries() {
   const std::vector<DeviceId> devices = machine.computeDevices();
   const bool isGpus = llvm::all_of(devices, [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
   if (options.gpuLibraries == "on" && !isGpus)
@@ -553,7 +553,7 @@ Status Compilation::State::chooseProducts() {
                      "'--gpu-libraries on'");
   if (options.gpuLibraries == "off" || !isGpus)
     return {};
-  ProductTimes byLibrary, byGrids;
+  KernelTimes byLibrary, byGrids;
   if (options.gpuLibraries == "auto" && !options.profileFile.empty()) {
     Expected<Profile> profile = readProfile();
     if (!profile)
@@ -564,7 +564,7 @@ Status Compilation::State::chooseProducts() {
       std::unique_ptr<Compilation> fused = trial(std::move(how), Phase::Partition);
       if (Status done = fused->run(Phase::Fuse); !done)
         return done;
-      *times = measuredProducts(fused->state->bridge, *profile, machine.device(devices.front()));
+      *times = measuredKernels(fused->state->bridge, *profile, machine.device(devices.front()));
     }
   }
   chooseLibraries(main(), options.gpuLibraries == "on", byLibrary, byGrids);
@@ -572,7 +572,7 @@ Status Compilation::State::chooseProducts() {
 }
 
 Status Compilation::State::fuse() {
-  if (Status chosen = chooseProducts(); !chosen)
+  if (Status chosen = chooseGpuLibraries(); !chosen)
     return chosen;
   AssignLayoutPassOptions layout;
   layout.lanes = vectorTarget().lanesF32;

@@ -1,10 +1,9 @@
-//===- GpuLibraries.cpp - Which products are a library's ------------------===//
+//===- GpuLibraries.cpp - Which kernels are a library's -------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "GpuLibraries.h"
 
-#include "dialects/Dataflow/Packing.h"
 #include "sluice/Compiler/Compilation.h"
 
 using namespace mlir;
@@ -24,11 +23,11 @@ const std::vector<std::string> &gpuLibraryChoices() {
   return choices;
 }
 
-ProductTimes measuredProducts(const BridgedGraph &bridge, const Profile &profile, const Device &device) {
-  ProductTimes times;
+KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &profile, const Device &device) {
+  KernelTimes times;
   std::map<std::string, int> numKernels;
   for (size_t i = 0; i < bridge.operators.size(); ++i)
-    bridge.operators[i]->walk([&](dataflow::MatmulOp op) {
+    bridge.operators[i]->walk([&](dataflow::LibraryOpInterface op) {
       const std::string node = dataflow::nodeName(op.getLoc());
       auto found = profile.operators.find({bridge.graph.operators()[i].signature, deviceKey(device)});
       ++numKernels[node];
@@ -41,14 +40,15 @@ ProductTimes measuredProducts(const BridgedGraph &bridge, const Profile &profile
   return times;
 }
 
-void chooseLibraries(func::FuncOp function, bool always, const ProductTimes &byLibrary, const ProductTimes &byGrids) {
-  function.walk([&](dataflow::MatmulOp op) {
-    if (!dataflow::libraryProduct(op))
+void chooseLibraries(func::FuncOp function, bool always, const KernelTimes &byLibrary, const KernelTimes &byGrids) {
+  function.walk([&](dataflow::LibraryOpInterface op) {
+    if (!op.getLibraryForm({}))
       return;
     const std::string node = dataflow::nodeName(op.getLoc());
     auto library = byLibrary.find(node), grids = byGrids.find(node);
     const bool isMeasured = library != byLibrary.end() && grids != byGrids.end();
-    if (always || (isMeasured ? library->second < grids->second : op.getFlops() >= kLeastFlops))
+    if (always ||
+        (isMeasured ? library->second < grids->second : cast<dataflow::CostOpInterface>(*op).getFlops() >= kLeastFlops))
       op.setLibrary(kWorkspaceBytes);
   });
 }

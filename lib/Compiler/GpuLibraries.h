@@ -1,4 +1,4 @@
-//===- GpuLibraries.h - Which products are a library's ----------*- C++ -*-===//
+//===- GpuLibraries.h - Which kernels are a library's -----------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -13,17 +13,17 @@
 
 namespace sluice {
 
-/// Nanoseconds of kernels that compute a matrix product, by its model node.
-using ProductTimes = std::map<std::string, int64_t>;
+/// Nanoseconds of kernels that a library might compute, by their model node.
+using KernelTimes = std::map<std::string, int64_t>;
 
-/// Those a profile has of `device`; of a node with several products none.
-ProductTimes measuredProducts(const BridgedGraph &bridge, const Profile &profile, const Device &device);
+/// Those a profile has of `device`; of a node with several such kernels none.
+KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &profile, const Device &device);
 
-/// Marks the matrix products that GPUs ask a library for first (`library` of matmul):
-/// all that it has a form for where `always`; else where it was faster, and where not
-/// both were measured, from 2^28 operations on.
-void chooseLibraries(mlir::func::FuncOp function, bool always, const ProductTimes &byLibrary,
-                     const ProductTimes &byGrids);
+/// Marks the operators that GPUs ask a library for first (LibraryOpInterface): all that
+/// it has a form for where `always`; else where it was faster, and where not both were
+/// measured, from 2^28 operations on.
+void chooseLibraries(mlir::func::FuncOp function, bool always, const KernelTimes &byLibrary,
+                     const KernelTimes &byGrids);
 
 } // namespace sluice
 

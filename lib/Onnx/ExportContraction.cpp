@@ -49,7 +49,7 @@ LogicalResult matmul(MatmulOp op, NodeWriter &writer) {
 }
 
 LogicalResult conv(ConvOp op, NodeWriter &writer) {
-  if (op.getPackedChannels() || op.getLayout() != Layout::channels_first)
+  if (op.isLaidOut())
     return writer.refuse(kLaidOut);
   writer.node("Conv", writer.operands())
       .set("kernel_shape", op.getKernelShape())

@@ -5,6 +5,10 @@
 #include "CudaBlas.h"
 #include "SharedLibrary.h"
 
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
 namespace sluice::runtime {
 
 static Result<CudaBlas> load() {
@@ -31,51 +35,30 @@ CudaProducts::~CudaProducts() {
   (*cudaBlas())->destroy(handle);
 }
 
-std::string CudaProducts::problem() const {
-  std::lock_guard<std::mutex> lock(mutex);
-  return why.empty() ? "" : why + (isUsed ? ", some of its products run as grids" : ", its products run as grids");
-}
-
-int32_t CudaProducts::absent(std::string reason) {
-  if (why.empty())
-    why = std::move(reason);
-  return SLUICE_LIBRARY_ABSENT;
-}
-
-static std::string statusText(int status, const char *doing) {
-  return "cuBLAS fails with status " + std::to_string(status) + ", while " + doing;
-}
-
-int32_t CudaProducts::start() {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (handle)
-    return 0;
+Status CudaProducts::open() {
   Result<const CudaBlas *> found = cudaBlas();
   if (!found)
-    return absent(found.error());
+    return tl::unexpected(found.error());
   CudaBlas::Handle made = nullptr;
   if (int status = (*found)->create(&made))
-    return absent(statusText(status, "starting"));
+    return failure(failed(status, "starting"));
   if (int status = (*found)->setMathMode(made, CudaBlas::kExactSums)) {
     (*found)->destroy(made);
-    return absent(statusText(status, "asking for exact sums"));
+    return failure(failed(status, "asking for exact sums"));
   }
   handle = made;
-  return 0;
+  return {};
 }
 
-int32_t CudaProducts::multiply(const sluice_product &what, CuStream stream, void *const *args) {
-  // cublasStatus_t of what may not work elsewhere either: NOT_INITIALIZED,
-  // ALLOC_FAILED, INVALID_VALUE, ARCH_MISMATCH, NOT_SUPPORTED.
+bool CudaProducts::isRefusal(int status) const {
+  // cublasStatus_t: NOT_INITIALIZED, ALLOC_FAILED, INVALID_VALUE, ARCH_MISMATCH, NOT_SUPPORTED.
   constexpr int kRefusals[] = {1, 3, 7, 8, 15};
-  std::lock_guard<std::mutex> lock(mutex);
-  auto finish = [&](int status, const char *doing) -> int32_t {
-    for (int refusal : kRefusals)
-      if (status == refusal)
-        return absent(statusText(status, doing));
-    isUsed |= status == 0;
-    return status;
-  };
+  return std::find(std::begin(kRefusals), std::end(kRefusals), status) != std::end(kRefusals);
+}
+
+Result<bool> CudaProducts::run(const void *settings, CuStream stream, void *const *args) {
+  sluice_product what;
+  std::memcpy(&what, settings, sizeof what);
   for (int64_t extent : {what.batches, what.m, what.n, what.k})
     if (extent > INT32_MAX)
       return absent("a product is too large for cuBLAS, which counts in 32 bits");

@@ -10,11 +10,7 @@
 #ifndef SLUICE_RUNTIME_CUDABLAS_H
 #define SLUICE_RUNTIME_CUDABLAS_H
 
-#include "CudaDriver.h"
-#include "sluice/Runtime/services.h"
-
-#include <mutex>
-#include <string>
+#include "CudaLibrary.h"
 
 namespace sluice::runtime {
 
@@ -42,27 +38,18 @@ struct CudaBlas {
 /// The process' library, loaded on the first call. Fails saying what is missing.
 Result<const CudaBlas *> cudaBlas();
 
-/// Products on one GPU. Any thread.
-class CudaProducts {
+/// Matrix products: of sluice_product.
+class CudaProducts final : public CudaLibrary {
 public:
-  ~CudaProducts();
-  /// Opens the library where that is not done. Returns 0 or SLUICE_LIBRARY_ABSENT. The
-  /// GPU's context is current, as below.
-  int32_t start();
-  /// Once start() has returned 0: has lhs x rhs computed behind what is on the stream: args are both, the result
-  /// and the workspace. Returns 0; SLUICE_LIBRARY_ABSENT where the library does not
-  /// take this product, and nothing has been done; else its own number.
-  int32_t multiply(const sluice_product &what, CuStream stream, void *const *args);
-  /// Why products were not the library's, all or some; empty: they all were.
-  std::string problem() const;
+  CudaProducts() : CudaLibrary("cuBLAS", "products", sizeof(sluice_product)) {}
+  ~CudaProducts() override;
 
 private:
-  int32_t absent(std::string reason);
+  Status open() override;
+  Result<bool> run(const void *settings, CuStream stream, void *const *args) override;
+  bool isRefusal(int status) const override;
 
-  mutable std::mutex mutex; ///< Of all below.
   CudaBlas::Handle handle = nullptr;
-  std::string why;
-  bool isUsed = false; ///< Some products were the library's.
 };
 
 } // namespace sluice::runtime

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "CudaDevice.h"
 #include "CudaBlas.h"
+#include "CudaDnn.h"
 #include "CudaDriver.h"
 #include "CudaRanks.h"
 #include "Stream.h"
@@ -85,6 +86,7 @@ public:
     cu.setCurrent(context);
     collectives.reset();
     products.reset();
+    convolutions.reset();
     for (auto &[thread, queue] : queues) {
       for (int i = 0; i < 2; ++i) {
         if (queue.events[i])
@@ -193,8 +195,11 @@ public:
   const char *exchangesBy() const override { return collectives->exchangesBy(); }
 
   std::string notes() const override {
-    std::string problem = products->problem();
-    return problem.empty() ? "" : "device '" + name + "': " + problem;
+    std::string lines;
+    for (const CudaLibrary *library : {products.get(), convolutions.get()})
+      if (std::string problem = library->problem(); !problem.empty())
+        lines += (lines.empty() ? "device '" : "\ndevice '") + name + "': " + problem;
+    return lines;
   }
 
   std::string failureText() const override {
@@ -369,23 +374,22 @@ private:
   }
 
   int32_t callLibrary(uint32_t function, void *const *args, const void *settings, int64_t bytes) {
-    if (function != SLUICE_LIBRARY_MATMUL || bytes != sizeof(sluice_product)) {
+    CudaLibrary *library = function == SLUICE_LIBRARY_MATMUL ? products.get()
+                           : function == SLUICE_LIBRARY_CONV ? convolutions.get()
+                                                             : nullptr;
+    if (!library || bytes != static_cast<int64_t>(library->settingsBytes)) {
       note("it asks a library for what this runtime does not know, compile it again");
       return kFailed;
     }
-    sluice_product what;
-    std::memcpy(&what, settings, sizeof what);
+    if (!library->start())
+      return SLUICE_LIBRARY_ABSENT;
     Queue &queue = *existingQueue();
-    int32_t result = products->start();
-    if (result == 0 && begin(queue))
+    if (begin(queue))
       return kFailed;
-    if (result == 0)
-      result = products->multiply(what, queue.stream, args);
-    if (result != 0 && result != SLUICE_LIBRARY_ABSENT) {
-      note("cuBLAS fails with status " + std::to_string(result) + ", while multiplying");
-      return kFailed;
-    }
-    return result;
+    Result<bool> computed = library->compute(settings, queue.stream, args);
+    if (!computed)
+      note(computed.error());
+    return !computed ? kFailed : *computed ? 0 : SLUICE_LIBRARY_ABSENT;
   }
 
   int32_t collective(uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
@@ -431,7 +435,8 @@ private:
   unsigned architecture; ///< 80: sm_80.
   std::unique_ptr<CudaRanks> collectives;
   sluice_kernel_env env{};
-  std::unique_ptr<CudaProducts> products = std::make_unique<CudaProducts>();
+  std::unique_ptr<CudaLibrary> products = std::make_unique<CudaProducts>(),
+                               convolutions = std::make_unique<CudaConvolutions>();
   Queue *recorded = nullptr; ///< Where commands are recorded instead of run; no other thread works then.
   bool traced = false;       ///< Of the step under way; before its first command.
   CuEvent epoch = nullptr;

@@ -18,6 +18,20 @@ func.func @conv(%x: tensor<1x128x6x5xf32>) -> tensor<1x16x6x5xf32> {
   return %0 : tensor<1x16x6x5xf32>
 }
 
+// A library takes weights channels last too, and not packed.
+// CHECK-LABEL: func.func @of_a_library
+// CHECK-SAME: (%[[X:.*]]: tensor<1x128x6x5xf32>)
+func.func @of_a_library(%x: tensor<1x128x6x5xf32>) -> tensor<1x16x6x5xf32> {
+  // CHECK-DAG: %[[W:.*]] = dataflow.transpose %{{.*}} [0, 2, 3, 1] : tensor<16x128x3x3xf32>
+  // CHECK-DAG: %[[LAST:.*]] = dataflow.transpose %[[X]] [0, 2, 3, 1]
+  // CHECK: %[[Y:.*]] = dataflow.conv %[[LAST]], %[[W]] {{.*}}{layout = #dataflow<layout channels_last>, library = 64 : i64, weight_layout = #dataflow<layout channels_last>} : tensor<1x6x5x128xf32>, tensor<16x3x3x128xf32> -> tensor<1x6x5x16xf32>
+  // CHECK: %[[FIRST:.*]] = dataflow.transpose %[[Y]] [0, 3, 1, 2]
+  // CHECK: return %[[FIRST]]
+  %w = dataflow.constant dense<1.0> : tensor<16x128x3x3xf32>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {library = 64 : i64} : tensor<1x128x6x5xf32>, tensor<16x128x3x3xf32> -> tensor<1x16x6x5xf32>
+  return %0 : tensor<1x16x6x5xf32>
+}
+
 // Transpositions sink through what commutes with them and cancel: two are left,
 // at the ends. The bias, one number a channel, changes its shape alone.
 // CHECK-LABEL: func.func @residual

@@ -130,7 +130,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->capture_default_str()
       ->group(kGeneration);
   app.add_option("--gpu-libraries", options.gpuLibraries,
-                 "ask GPUs' cuBLAS for matrix products, where it is there: auto: where faster by --profile, or large")
+                 "ask cuBLAS and cuDNN for products and convolutions, where they are there: auto: where faster by "
+                 "--profile, or large")
       ->check(CLI::IsMember(gpuLibraryChoices()))
       ->capture_default_str()
       ->group(kGeneration);

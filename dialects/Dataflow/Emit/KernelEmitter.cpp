@@ -90,8 +90,8 @@ void KernelEmitter::emitBody() {
   anchor = group ? group.getAnchor() : (isa<KernelOpInterface>(kernelOp) ? kernelOp : nullptr);
   if (anchor) {
     std::optional<LibraryCall> call;
-    if (inGrids())
-      call = cast<KernelOpInterface>(anchor).getLibraryCall(precision);
+    if (auto library = dyn_cast<LibraryOpInterface>(anchor); library && library.getLibrary() && inGrids())
+      call = library.getLibraryForm(precision);
     if (!call || !emitLibraryCall(*call))
       cast<KernelOpInterface>(anchor).emitKernel(*this);
   } else {

@@ -67,7 +67,7 @@ static Value convLike(TensorBuilder &build, Value input, Value weight, ArrayRef<
 
 LogicalResult ConvOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                     Gradients operands) {
-  if (getPackedChannels() || getLayout() != Layout::channels_first)
+  if (isLaidOut())
     return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
   ArrayRef<int64_t> low = getPads().take_front(getStrides().size());
   if (wanted[0])

@@ -160,29 +160,35 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
          product(shapeOf(op.getRhs()).drop_back(op.getPackedN() ? 3 : 2)) == 1;
 }
 
-/// ONNX's number of what libraries multiply; 0: of nothing else.
+/// ONNX's number of a type that libraries compute; 0: of another.
 static int64_t libraryElement(Type type) { return type.isF32() ? 1 : type.isF16() ? 10 : type.isBF16() ? 16 : 0; }
 
-std::optional<sluice_product> sluice::dataflow::libraryProduct(MatmulOp op) {
-  MatmulShape shape = shapeOfMatmul(op);
+template <typename Settings>
+static LibraryCall callOf(uint32_t function, const Settings &settings) {
+  return {function, std::string(reinterpret_cast<const char *>(&settings), sizeof settings)};
+}
+
+std::optional<LibraryCall> MatmulOp::getLibraryForm(MatmulPrecision precision) {
+  MatmulShape shape = shapeOfMatmul(*this);
   sluice_product what{};
-  what.element_type = libraryElement(op.getType().getElementType());
-  if (what.element_type == 0 || op.getPackedN() || elementCount(op.getType()) == 0 || shape.k == 0)
+  what.element_type = libraryElement(getType().getElementType());
+  what.precision = static_cast<int64_t>(precision);
+  if (what.element_type == 0 || getPackedN() || elementCount(getType()) == 0 || shape.k == 0)
     return std::nullopt;
-  const bool isFlat = isFlatMatmul(op);
+  const bool isFlat = isFlatMatmul(*this);
   const int64_t batches = product(shape.batch);
   what.batches = isFlat ? 1 : batches;
   what.m = isFlat ? batches * shape.m : shape.m;
   what.n = shape.n, what.k = shape.k;
-  what.transpose_lhs = op.getTransposeLhs(), what.transpose_rhs = op.getTransposeRhs();
+  what.transpose_lhs = getTransposeLhs(), what.transpose_rhs = getTransposeRhs();
   // All batches' matrices one behind the other, or one for all of them.
   auto strideOf = [&](Value operand, int64_t matrix, int64_t &stride) {
     const int64_t own = product(shapeOf(operand).drop_back(2));
     stride = own == 1 ? 0 : matrix;
     return own == 1 || own == batches;
   };
-  if (!strideOf(op.getLhs(), shape.m * shape.k, what.lhs_stride) ||
-      !strideOf(op.getRhs(), shape.k * shape.n, what.rhs_stride))
+  if (!strideOf(getLhs(), shape.m * shape.k, what.lhs_stride) ||
+      !strideOf(getRhs(), shape.k * shape.n, what.rhs_stride))
     return std::nullopt;
   if (isFlat)
     what.lhs_stride = 0;
@@ -190,16 +196,8 @@ std::optional<sluice_product> sluice::dataflow::libraryProduct(MatmulOp op) {
   for (int64_t extent : {what.batches, what.m, what.n, what.k})
     if (extent > INT32_MAX)
       return std::nullopt;
-  return what;
-}
-
-std::optional<LibraryCall> MatmulOp::getLibraryCall(MatmulPrecision precision) {
-  std::optional<sluice_product> what = getLibrary() ? libraryProduct(*this) : std::nullopt;
-  if (!what)
-    return std::nullopt;
-  what->precision = static_cast<int64_t>(precision);
-  what->workspace_bytes = getWorkspaceBytes();
-  return LibraryCall{SLUICE_LIBRARY_MATMUL, std::string(reinterpret_cast<const char *>(&*what), sizeof *what)};
+  what.workspace_bytes = getWorkspaceBytes();
+  return callOf(SLUICE_LIBRARY_MATMUL, what);
 }
 
 emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
@@ -353,7 +351,16 @@ void MatmulOp::emitKernel(KernelEmitter &kernel) {
 SmallVector<int64_t> ConvOp::getKernelShape() {
   if (auto kernel = getKernel())
     return SmallVector<int64_t>(*kernel);
-  return SmallVector<int64_t>(shapeOf(getWeight()).drop_front(2));
+  ArrayRef<int64_t> weight = shapeOf(getWeight()).drop_front();
+  return SmallVector<int64_t>(getWeightLayout() == Layout::channels_last ? weight.drop_back() : weight.drop_front());
+}
+
+bool ConvOp::isLaidOut() {
+  return getPackedChannels() || getLayout() != Layout::channels_first || getWeightLayout() != Layout::channels_first;
+}
+
+int64_t ConvOp::getWeightChannelDim() {
+  return getWeightLayout() == Layout::channels_last ? typeOf(getWeight()).getRank() - 1 : 1;
 }
 
 int64_t ConvOp::getOutputChannels() { return getPackedChannels() ? *getPackedChannels() : shapeOf(getWeight())[0]; }
@@ -369,7 +376,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
     return emitOptionalError(loc, "conv input and weight have different element types");
   if (isPacked && (!adaptor.getKernel() || static_cast<int64_t>(adaptor.getKernel()->size()) != spatial))
     return emitOptionalError(loc, "a packed weight needs the 'kernel' attribute");
-  ArrayRef<int64_t> kernel = isPacked ? *adaptor.getKernel() : weight.getShape().drop_front(2);
+  const bool weightLast = adaptor.getWeightLayout() == Layout::channels_last;
+  ArrayRef<int64_t> kernel = isPacked ? *adaptor.getKernel() : weight.getShape().slice(weightLast ? 1 : 2, spatial);
   ArrayRef<int64_t> strides = adaptor.getStrides(), pads = adaptor.getPads(), dilations = adaptor.getDilations();
   if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
       static_cast<int64_t>(pads.size()) != 2 * spatial)
@@ -381,7 +389,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
   int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
   if (groups < 1 || channels % groups || outChannels % groups ||
-      (!isPacked && weight.getDimSize(1) != channels / groups))
+      (!isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups))
     return emitOptionalError(loc, "conv of ", channels, " to ", outChannels, " channels in ", groups,
                              " groups does not match its weight");
   SmallVector<int64_t> shape{input.getDimSize(0)};
@@ -410,6 +418,10 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 LogicalResult ConvOp::verify() {
   if (getPackedChannels() && (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4))
     return emitOpError("a packed weight needs a channels_last image");
+  if (getPackedChannels() && getWeightLayout() != Layout::channels_first)
+    return emitOpError("a packed weight has an order of its own, not 'weight_layout'");
+  if (getLibrary() && (static_cast<int64_t>(*getLibrary()) < 0 || getPackedChannels()))
+    return emitOpError("a library takes operands that are not packed, and some scratch or none");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   return success();
@@ -418,6 +430,56 @@ LogicalResult ConvOp::verify() {
 int64_t ConvOp::getFlops() {
   int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
   return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
+}
+
+int64_t ConvOp::getWorkspaceBytes() { return static_cast<int64_t>(getLibrary().value_or(0)); }
+
+/// With few filters in a group there is no tile to fill.
+static bool hasFewFilters(ConvOp op) {
+  constexpr int64_t kFewFilters = 8;
+  const auto groups = static_cast<int64_t>(op.getGroups());
+  return groups > 1 && op.getOutputChannels() / groups < kFewFilters;
+}
+
+std::optional<LibraryCall> ConvOp::getLibraryForm(MatmulPrecision precision) {
+  ArrayRef<int64_t> in = shapeOf(getInput()), out = getType().getShape(), pads = getPads();
+  const size_t spatial = in.size() - 2;
+  if (libraryElement(getType().getElementType()) == 0 || getPackedChannels() || elementCount(getType()) == 0 ||
+      elementCount(getInput().getType()) == 0 || spatial > 2 || getLayout() != getWeightLayout() ||
+      hasFewFilters(*this))
+    return std::nullopt;
+  const bool last = getLayout() == Layout::channels_last;
+  const size_t first = last ? 1 : 2, channel = last ? spatial + 1 : 1;
+  SmallVector<int64_t> kernel = getKernelShape();
+  for (size_t d = 0; d < spatial; ++d) {
+    // Libraries pad both ends alike; what only the far end lacks no window sees.
+    const int64_t reach = (kernel[d] - 1) * getDilations()[d] + 1, padded = in[first + d] + 2 * pads[d];
+    if (pads[d] < 0 || padded < reach || (padded - reach) / getStrides()[d] + 1 != out[first + d])
+      return std::nullopt;
+  }
+  // A signal is an image of height 1.
+  auto of = [&](ArrayRef<int64_t> list, size_t from, size_t i, int64_t none) {
+    return i + spatial < 2 ? none : list[from + i + spatial - 2];
+  };
+  sluice_convolution what{};
+  what.element_type = libraryElement(getType().getElementType());
+  what.precision = static_cast<int64_t>(precision);
+  what.channels_last = last;
+  what.batch = in[0], what.channels = in[channel], what.filters = out[channel];
+  what.in_height = of(in, first, 0, 1), what.in_width = of(in, first, 1, 1);
+  what.out_height = of(out, first, 0, 1), what.out_width = of(out, first, 1, 1);
+  what.kernel_height = of(kernel, 0, 0, 1), what.kernel_width = of(kernel, 0, 1, 1);
+  what.pad_height = of(pads, 0, 0, 0), what.pad_width = of(pads, 0, 1, 0);
+  what.stride_height = of(getStrides(), 0, 0, 1), what.stride_width = of(getStrides(), 0, 1, 1);
+  what.dilation_height = of(getDilations(), 0, 0, 1), what.dilation_width = of(getDilations(), 0, 1, 1);
+  what.groups = static_cast<int64_t>(getGroups());
+  // Libraries count in 32 bits.
+  for (int64_t count : {elementCount(getInput().getType()), elementCount(getWeight().getType()),
+                        elementCount(getType()), what.pad_height, what.pad_width})
+    if (count > INT32_MAX)
+      return std::nullopt;
+  what.workspace_bytes = getWorkspaceBytes();
+  return callOf(SLUICE_LIBRARY_CONV, what);
 }
 
 emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
@@ -472,14 +534,15 @@ static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
                                                                           SmallVector<Value> position) -> Value {
         if (d == spatial) {
           return kernel.reduce(kernel.index(0), kernel.index(perGroup), 1, acc, [&](Value c, ValueRange sums) {
-            SmallVector<Value> from{at[0]}, weight{m, c};
+            SmallVector<Value> from{at[0]}, weight(tap);
+            weight.insert(weight.begin(), m);
+            weight.insert(weight.begin() + op.getWeightChannelDim(), c);
             Value channel = kernel.add(firstChannel, c);
             if (!last)
               from.push_back(channel);
             llvm::append_range(from, position);
             if (last)
               from.push_back(channel);
-            llvm::append_range(weight, tap);
             Value term = emitBinary(b, loc, BinaryKind::mul, kernel.element(op.getInput(), from),
                                     kernel.element(op.getWeight(), weight), false);
             return SmallVector<Value>{emitBinary(b, loc, BinaryKind::add, sums[0], term, false)};
@@ -561,8 +624,9 @@ struct ConvElements {
   SmallVector<Value> weightAt(Value group, Value output, Value channel, ValueRange tap) {
     Value filter = kernel.add(kernel.mul(group, outputs), output);
     if (!op.getPackedChannels()) {
-      SmallVector<Value> at{filter, channel};
-      llvm::append_range(at, tap);
+      SmallVector<Value> at(tap);
+      at.insert(at.begin(), filter);
+      at.insert(at.begin() + op.getWeightChannelDim(), channel);
       return at;
     }
     ArrayRef<int64_t> shape = shapeOf(op.getWeight());
@@ -584,10 +648,10 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   SmallVector<int64_t> taps = op.getKernelShape();
   SmallVector<int64_t> pixels{out[0]};
   llvm::append_range(pixels, out.drop_front(elements.spatialAt).take_front(elements.spatial));
-  // In the weights' order, so that their elements lie together: (taps, channel) where packed, else (channel, taps).
-  bool isPacked = op.getPackedChannels().has_value();
+  // In the weights' order, so that their elements lie together: (taps, channel) where packed, or as they are.
+  bool isPacked = op.getPackedChannels().has_value(), endsInChannels = isPacked || op.getWeightChannelDim() != 1;
   SmallVector<int64_t> sum(taps);
-  sum.insert(isPacked ? sum.end() : sum.begin(), elements.inputs);
+  sum.insert(endsInChannels ? sum.end() : sum.begin(), elements.inputs);
   GridProduct tiles;
   tiles.batches = elements.groups;
   tiles.m = product(pixels);
@@ -600,7 +664,7 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   tiles.lhs.alongK = elements.last;
   tiles.rhs.alongK = !isPacked;
   // Channels of a pixel lie together; so do filters of a panel, or a whole filter.
-  if (elements.last && isPacked)
+  if (elements.last && endsInChannels)
     tiles.lhs.run = longestRun(element, elements.inputs);
   bool hasPanels = isPacked && shapeOf(op.getWeight()).size() > 3;
   tiles.rhs.run = longestRun(element, hasPanels  ? shapeOf(op.getWeight()).back()
@@ -612,8 +676,8 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   };
   auto split = [&](Value k) {
     SmallVector<Value> digits = kernel.delinearize(k, sum);
-    Value channel = isPacked ? digits.back() : digits.front();
-    digits.erase(isPacked ? digits.end() - 1 : digits.begin());
+    Value channel = endsInChannels ? digits.back() : digits.front();
+    digits.erase(endsInChannels ? digits.end() - 1 : digits.begin());
     return Term{channel, digits};
   };
   auto locateInput = [&](Value group, Value m, Value k) {
@@ -636,7 +700,7 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   emitGridProduct(kernel, tiles);
 }
 
-/// A thread an element: with few channels in a group there is no tile to fill.
+/// A thread an element.
 static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
   ConvElements elements{op, kernel};
   ArrayRef<int64_t> out = shapeOf(op.getResult());
@@ -664,9 +728,7 @@ static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
 
 void ConvOp::emitKernel(KernelEmitter &kernel) {
   if (kernel.inGrids() && elementCount(getType()) != 0) {
-    constexpr int64_t kFewChannels = 8;
-    int64_t outputs = getOutputChannels() / static_cast<int64_t>(getGroups());
-    getGroups() > 1 && outputs < kFewChannels ? emitGridDepthwise(*this, kernel) : emitGridConv(*this, kernel);
+    hasFewFilters(*this) ? emitGridDepthwise(*this, kernel) : emitGridConv(*this, kernel);
     return;
   }
   if (!getPackedChannels()) {

@@ -153,7 +153,7 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
   auto group = dyn_cast<FusedOp>(op);
   Operation *anchor = group ? group.getAnchor() : nullptr;
   // A library writes all of the result before the epilogue reads anything.
-  if (anchor && cast<KernelOpInterface>(anchor).getLibraryCall({}))
+  if (auto library = dyn_cast_or_null<LibraryOpInterface>(anchor); library && library.getLibrary())
     return operands;
   auto isReadInStep = [&](Operation *user) {
     return isa<ElementwiseOpInterface, YieldOp>(user) && !(anchor && feedsAnchor(user, anchor));

@@ -65,7 +65,7 @@ std::vector<TilingRule> ConvOp::getTilingRules() {
   rules.split("batch", {0, kWhole}, {0});
   addChannels(rules, getGroups(), {channel, 0}, channel, [&] {
     rules.split("output channels", {kWhole, 0}, {channel});
-    rules.partial("input channels", {channel, 1}, PartialKind::Sum);
+    rules.partial("input channels", {channel, getWeightChannelDim()}, PartialKind::Sum);
   });
   for (size_t d = 0; d < kernel.size(); ++d) {
     int64_t at = first + static_cast<int64_t>(d);

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 6
+#define SLUICE_ABI_MINOR 7
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -132,9 +132,9 @@ typedef struct sluice_kernel_env {
    * minor version 3. */
   void *ranks;
   int32_t (*collective)(void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes);
-  /* `args` are two operands, the result and the workspace, `settings` a
-   * sluice_product. Has it computed, behind the grids before it; or does nothing and
-   * returns SLUICE_LIBRARY_ABSENT. Since minor version 5. */
+  /* `args` are two operands, the result and the workspace, `settings` what
+   * sluice_library_function says. Has it computed, behind the grids before it; or does
+   * nothing and returns SLUICE_LIBRARY_ABSENT. Since minor version 5. */
   void *libraries;
   int32_t (*library)(void *libraries, uint32_t function, void *const *args, const void *settings, int64_t bytes);
 } sluice_kernel_env;

@@ -46,7 +46,10 @@ typedef struct sluice_collective {
 
 /* What a library of a GPU's maker may compute in the place of a grid, from two
  * operands: into the result, with a workspace. */
-enum sluice_library_function { SLUICE_LIBRARY_MATMUL = 0 };
+enum sluice_library_function {
+  SLUICE_LIBRARY_MATMUL = 0, /* a sluice_product */
+  SLUICE_LIBRARY_CONV = 1    /* a sluice_convolution. Since minor version 7 */
+};
 /* Nothing has been done: there is no such library here. */
 #define SLUICE_LIBRARY_ABSENT (-1)
 /* What f32 operands are rounded to; sums are f32. */
@@ -66,5 +69,21 @@ typedef struct sluice_product {
   int64_t lhs_stride, rhs_stride;       /* elements from a batch's to the next; 0: one for all */
   int64_t workspace_bytes;
 } sluice_product;
+
+/* A convolution of images, all dense; windows that reach over the edge have zeros
+ * there, above and left of it `pad`. */
+typedef struct sluice_convolution {
+  int64_t element_type; /* of all three: float, float16 or bfloat16 */
+  int64_t precision;
+  int64_t channels_last; /* 0: [N, C, H, W] and [M, C/groups, KH, KW]; else [N, H, W, C] and [M, KH, KW, C/groups] */
+  int64_t batch, channels, in_height, in_width;
+  int64_t filters, out_height, out_width;
+  int64_t kernel_height, kernel_width;
+  int64_t pad_height, pad_width;
+  int64_t stride_height, stride_width;
+  int64_t dilation_height, dilation_width;
+  int64_t groups;
+  int64_t workspace_bytes;
+} sluice_convolution;
 
 #endif /* SLUICE_RUNTIME_SERVICES_H */

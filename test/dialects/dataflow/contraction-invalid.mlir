@@ -109,6 +109,39 @@ func.func @packed_layout(%x: tensor<1x4x9x9xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
 
 // -----
 
+func.func @packed_order(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
+  // expected-error @+1 {{a packed weight has an order of its own, not 'weight_layout'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64, weight_layout = #dataflow<layout channels_last>} : tensor<1x9x9x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x7x7x6xf32>
+  return
+}
+
+// -----
+
+func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
+  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, library = 0 : i64, packed_channels = 6 : i64} : tensor<1x9x9x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x7x7x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_scratch(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {library = -1 : i64} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
+func.func @weight_order(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match its weight}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {weight_layout = #dataflow<layout channels_last>} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
+  return
+}
+
+// -----
+
 func.func @transposed_channels(%x: tensor<1x4x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
   // expected-error @+1 {{channels, groups and weight do not match}}
   %0 = dataflow.conv_transpose %x, %w strides [1, 1] pads_low [0, 0] dilations [1, 1] : (tensor<1x4x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x2x7x7xf32>

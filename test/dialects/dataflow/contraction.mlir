@@ -18,13 +18,15 @@ func.func @products(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<5x1x4x8
 }
 
 // CHECK-LABEL: func.func @convolutions
-func.func @convolutions(%x: tensor<1x4x9x11xf32>, %w: tensor<6x2x3x3xf32>, %last: tensor<1x9x11x4xf32>) {
+func.func @convolutions(%x: tensor<1x4x9x11xf32>, %w: tensor<6x2x3x3xf32>, %last: tensor<1x9x11x4xf32>, %wlast: tensor<6x3x3x2xf32>) {
   // CHECK: dataflow.conv %{{.*}}, %{{.*}} strides [2, 1] pads [1, 1, 1, 1] dilations [1, 2] {groups = 2 : i64} : tensor<1x4x9x11xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x5x9xf32>
   %0 = dataflow.conv %x, %w strides [2, 1] pads [1, 1, 1, 1] dilations [1, 2] {groups = 2 : i64} : tensor<1x4x9x11xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x5x9xf32>
   // CHECK: dataflow.pack_conv_weight %{{.*}} {block = 8 : i64, groups = 2 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x3x3x2x8xf32>
   %1 = dataflow.pack_conv_weight %w {block = 8 : i64, groups = 2 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x3x3x2x8xf32>
   // CHECK: dataflow.conv {{.*}} kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<2x1x3x3x2x8xf32> -> tensor<1x9x11x6xf32>
   %2 = dataflow.conv %last, %1 strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 2 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<2x1x3x3x2x8xf32> -> tensor<1x9x11x6xf32>
+  // CHECK: dataflow.conv {{.*}} {groups = 2 : i64, layout = #dataflow<layout channels_last>, library = 64 : i64, weight_layout = #dataflow<layout channels_last>} : tensor<1x9x11x4xf32>, tensor<6x3x3x2xf32> -> tensor<1x9x11x6xf32>
+  %4 = dataflow.conv %last, %wlast strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 2 : i64, layout = #dataflow<layout channels_last>, library = 64 : i64, weight_layout = #dataflow<layout channels_last>} : tensor<1x9x11x4xf32>, tensor<6x3x3x2xf32> -> tensor<1x9x11x6xf32>
   // CHECK: dataflow.conv_transpose %{{.*}}, %{{.*}} strides [2, 2] pads_low [0, 1] dilations [1, 1] {groups = 2 : i64} : (tensor<1x6x5x9xf32>, tensor<6x2x3x3xf32>) -> tensor<1x4x11x18xf32>
   %3 = dataflow.conv_transpose %0, %w strides [2, 2] pads_low [0, 1] dilations [1, 1] {groups = 2 : i64} : (tensor<1x6x5x9xf32>, tensor<6x2x3x3xf32>) -> tensor<1x4x11x18xf32>
   return

@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "CudaModel.h"
+#include "CudaLibraryModel.h"
 #include "FakeBlas.h"
 
 using namespace sluice::test;
@@ -10,59 +10,14 @@ using Catch::Contains;
 
 namespace {
 
-constexpr int64_t kScratch = 256;
-sluice_product product;
-int64_t lhsFloats, rhsFloats, resultFloats;
-/// Where the library did nothing: what the kernel does instead.
-bool usesGrid;
-
-/// args: lhs, rhs, result, workspace.
-int32_t productKernel(const sluice_kernel_env *env, void **args) {
-  int32_t status = env->library(env->libraries, SLUICE_LIBRARY_MATMUL, args, &product, sizeof product);
-  if (status != SLUICE_LIBRARY_ABSENT)
-    return status;
-  usesGrid = true;
-  void *instead[] = {args[2], args[2]};
-  return env->launch_grid(env->grids, &addOne, instead);
-}
-
-/// The input is lhs, then rhs; the result is the whole output.
-int32_t multiply(const sluice_api *api, sluice_context *context) {
-  Issuer issue{api, context};
-  const int64_t bytes = bytesOfStep;
-  sluice_slot both = arenaSlot(1, 0, bytes), result = arenaSlot(1, bytes, bytes);
-  uint32_t in = issue.copy(kIn, both, inputSlot(bytes));
-  uint32_t made = issue.launch(kCompute, productKernel,
-                               {arenaSlot(1, 0, 4 * lhsFloats), arenaSlot(1, 4 * lhsFloats, 4 * rhsFloats), result,
-                                arenaSlot(1, 2 * bytes, kScratch)},
-                               {in});
-  issue.copy(kOut, outputSlot(bytes), result, {made});
-  return issue.failed;
-}
-
-struct ProductModel : CudaModel {
-  explicit ProductModel(const sluice_product &what) : CudaModel(256, 1, 90, multiply) {
+struct ProductModel : LibraryModel {
+  explicit ProductModel(sluice_product what)
+      : LibraryModel(SLUICE_LIBRARY_MATMUL, withScratch(what), (what.lhs_stride ? what.batches : 1) * what.m * what.k,
+                     (what.rhs_stride ? what.batches : 1) * what.k * what.n) {
     fakeBlasFail("", 0);
-    product = what;
-    product.workspace_bytes = kScratch;
-    memories[1].arena_bytes = 2 * bytesOfStep + kScratch;
-    memories[1].capacity_bytes = memories[1].arena_bytes;
-    lhsFloats = (what.lhs_stride ? what.batches : 1) * what.m * what.k;
-    rhsFloats = (what.rhs_stride ? what.batches : 1) * what.k * what.n;
-    resultFloats = what.batches * what.m * what.n;
-    REQUIRE(lhsFloats + rhsFloats <= 256);
-    REQUIRE(resultFloats <= 256);
-    usesGrid = false;
+    REQUIRE(what.batches * what.m * what.n <= kLibraryFloats);
   }
 };
-
-/// Small integers: sums are exact in any order.
-std::vector<float> numbers() {
-  std::vector<float> x(256);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = static_cast<float>(static_cast<int>(i * 7 % 13) - 6);
-  return x;
-}
 
 constexpr int64_t kFloat = 1;
 
@@ -173,8 +128,10 @@ TEST_CASE("what a library cannot count it is not asked for", "[cuda]") {
   constexpr int64_t kTooLarge = int64_t(INT32_MAX) + 1;
   for (int64_t sluice_product::*extent :
        {&sluice_product::batches, &sluice_product::m, &sluice_product::n, &sluice_product::k}) {
-    ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
-    product.*extent = kTooLarge;
+    sluice_product what{kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0};
+    ProductModel model(what);
+    what.*extent = kTooLarge;
+    model.ask(what);
     SessionPtr session = model.open();
     REQUIRE(session);
     REQUIRE(errorOf(session.get()) == "");

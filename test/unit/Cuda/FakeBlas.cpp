@@ -4,15 +4,13 @@
 //===----------------------------------------------------------------------===//
 #include "FakeBlas.h"
 #include "FakeCuda.h"
+#include "FakeLibrary.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <regex>
 #include <string>
+
+using namespace sluice::test;
 
 namespace {
 
@@ -27,75 +25,22 @@ struct Handle {
   size_t workspaceBytes = 0;
 };
 
-std::string failing;
-int failStatus = 0, numHeld = 0;
+FakeFailure failure;
+int numHeld = 0;
 
-int fails(const char *function) { return failing == function ? failStatus : 0; }
-
-size_t bytesOf(int type) { return type == kF32 ? 4 : 2; }
-
-float halfToFloat(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const float fraction = static_cast<float>(bits & 1023);
-  const float value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
-  return bits & 0x8000 ? -value : value;
-}
-
-/// Nearest, ties to even; patterns ascend as their numbers do.
-uint16_t floatToHalf(float value) {
-  const float size = std::fabs(value);
-  uint32_t below = 0, above = 0x7bff;
-  while (above - below > 1) {
-    const uint32_t middle = (below + above) / 2;
-    (halfToFloat(static_cast<uint16_t>(middle)) <= size ? below : above) = middle;
-  }
-  const float down = size - halfToFloat(static_cast<uint16_t>(below)),
-              up = halfToFloat(static_cast<uint16_t>(above)) - size;
-  const uint32_t nearest = down < up || (down == up && below % 2 == 0) ? below : above;
-  return static_cast<uint16_t>(nearest | (std::signbit(value) ? 0x8000u : 0u));
-}
-
-double read(const void *data, int type, int64_t i) {
-  if (type == kF32)
-    return static_cast<const float *>(data)[i];
-  const uint16_t bits = static_cast<const uint16_t *>(data)[i];
-  return type == kF16 ? halfToFloat(bits) : std::bit_cast<float>(uint32_t(bits) << 16);
-}
-
-void write(void *data, int type, int64_t i, double value) {
-  const auto rounded = static_cast<float>(value);
-  if (type == kF32) {
-    static_cast<float *>(data)[i] = rounded;
-    return;
-  }
-  uint16_t bits = 0;
-  if (type == kF16) {
-    bits = floatToHalf(rounded);
-  } else {
-    const auto word = std::bit_cast<uint32_t>(rounded);
-    bits = static_cast<uint16_t>((word + 0x7fff + (word >> 16 & 1)) >> 16);
-  }
-  static_cast<uint16_t *>(data)[i] = bits;
-}
+/// cudaDataType_t's types, which are other numbers elsewhere.
+FakeType typeOf(int type) { return type == kF32 ? FakeType::F32 : type == kF16 ? FakeType::F16 : FakeType::BF16; }
 
 } // namespace
 
 extern "C" {
 
-void fakeBlasFail(const char *function, int status) { failing = function, failStatus = status; }
+void fakeBlasFail(const char *function, int status) { failure = {function, status}; }
 int fakeBlasHeld() { return numHeld; }
 
 int cublasCreate_v2(Handle **handle) {
-  if (const char *wanted = std::getenv("FAKE_BLAS")) {
-    static const std::regex words("fail=(\\w+):(\\d+)");
-    std::cmatch parts;
-    if (!std::regex_match(wanted, parts, words)) {
-      std::fprintf(stderr, "FAKE_BLAS: '%s' is not what it knows\n", wanted);
-      std::abort();
-    }
-    fakeBlasFail(parts[1].str().c_str(), std::stoi(parts[2]));
-  }
-  if (int status = fails("cublasCreate_v2"))
+  failure.takeFrom("FAKE_BLAS");
+  if (int status = failure.of("cublasCreate_v2"))
     return status;
   fakeCudaTakeTime();
   *handle = new Handle;
@@ -112,32 +57,33 @@ int cublasDestroy_v2(Handle *handle) {
 }
 int cublasSetMathMode(Handle *handle, int mode) {
   handle->mode = mode;
-  return fails("cublasSetMathMode");
+  return failure.of("cublasSetMathMode");
 }
 int cublasSetStream_v2(Handle *handle, void *stream) {
   handle->stream = stream;
   handle->workspace = nullptr, handle->workspaceBytes = 0;
-  return fails("cublasSetStream_v2");
+  return failure.of("cublasSetStream_v2");
 }
 int cublasSetWorkspace_v2(Handle *handle, void *workspace, size_t bytes) {
   if (bytes > 0 && !fakeCudaHost(workspace, bytes))
     return kInvalidValue;
   handle->workspace = workspace, handle->workspaceBytes = bytes;
-  return fails("cublasSetWorkspace_v2");
+  return failure.of("cublasSetWorkspace_v2");
 }
 int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, int k, const float *alpha, const void *a,
                                int typeA, int strideA, long long batchA, const void *b, int typeB, int strideB,
                                long long batchB, const float *beta, void *c, int typeC, int strideC, long long batchC,
                                int count, int compute, int) {
-  if (int status = fails("cublasGemmStridedBatchedEx"))
+  if (int status = failure.of("cublasGemmStridedBatchedEx"))
     return status;
   if (*alpha != 1 || *beta != 0 || (typeA != kF32 && typeA != kF16 && typeA != kBF16) || typeB != typeA ||
       typeC != typeA)
     return kNotSupported;
   if (strideA < (opA ? k : m) || strideB < (opB ? n : k) || strideC < m)
     return kInvalidValue;
+  const FakeType type = typeOf(typeA);
   auto extent = [&](int rows, int columns, int stride, long long batch) {
-    return bytesOf(typeA) * static_cast<size_t>(batch * (count - 1) + int64_t(columns - 1) * stride + rows);
+    return bytesOf(type) * static_cast<size_t>(batch * (count - 1) + int64_t(columns - 1) * stride + rows);
   };
   char *x = fakeCudaHost(a, extent(opA ? k : m, opA ? m : k, strideA, batchA)),
        *y = fakeCudaHost(b, extent(opB ? n : k, opB ? k : n, strideB, batchB)),
@@ -158,9 +104,9 @@ int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, i
         for (int64_t row = 0; row < m; ++row) {
           double sum = 0;
           for (int64_t i = 0; i < k; ++i)
-            sum += read(x, typeA, item * batchA + (opA ? row * strideA + i : i * strideA + row)) *
-                   read(y, typeA, item * batchB + (opB ? i * strideB + column : column * strideB + i));
-          write(z, typeA, item * batchC + column * strideC + row, sum);
+            sum += readNumber(x, type, item * batchA + (opA ? row * strideA + i : i * strideA + row)) *
+                   readNumber(y, type, item * batchB + (opB ? i * strideB + column : column * strideB + i));
+          writeNumber(z, type, item * batchC + column * strideC + row, sum);
         }
   });
 }

@@ -94,6 +94,7 @@ struct Conv {
   std::string strides, pads, dilations;
   int64_t groups = 1;
   std::string element = "f32";
+  bool weightLast = false; ///< Its channels, and not second as they are here.
 };
 } // namespace
 
@@ -118,13 +119,17 @@ static std::vector<int64_t> resultOf(const Conv &c, bool channelsLast) {
 }
 
 static Case plainConv(const Conv &c, bool channelsLast) {
-  std::string input = tensorOf(c.input, c.element), weight = tensorOf(c.weight, c.element);
+  std::vector<int64_t> filters = c.weight;
+  if (c.weightLast)
+    std::rotate(filters.begin() + 1, filters.begin() + 2, filters.end());
+  std::string input = tensorOf(c.input, c.element), weight = tensorOf(filters, c.element);
   std::string result = tensorOf(resultOf(c, channelsLast), c.element);
   return {"%x: " + input + ", %w: " + weight,
           "dataflow.conv %x, %w strides [" + c.strides + "] pads [" + c.pads + "] dilations [" + c.dilations +
               "] {groups = " + std::to_string(c.groups) + " : i64" +
-              (channelsLast ? ", layout = #dataflow<layout channels_last>" : "") + "} : " + input + ", " + weight +
-              " -> " + result,
+              (channelsLast ? ", layout = #dataflow<layout channels_last>" : "") +
+              (c.weightLast ? ", weight_layout = #dataflow<layout channels_last>" : "") + "} : " + input + ", " +
+              weight + " -> " + result,
           {{-1, 1}},
           c.element == "f32" ? 5e-5 : 0};
 }
@@ -135,7 +140,13 @@ TEST_CASE("convolution of any rank, layout and grouping", "[dataflow]") {
       plainConv({{1, 4, 9, 11}, {6, 2, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, false),
       plainConv({{1, 6, 7, 7}, {12, 1, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 6}, false),
       plainConv({{2, 9, 11, 4}, {6, 2, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, true),
+      plainConv({{2, 9, 11, 4}, {6, 2, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2, "f32", true}, true),
+      plainConv({{2, 9, 11, 8}, {40, 8, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 1, "f32", true}, true),
+      plainConv({{2, 3, 9, 11}, {17, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f32", true}, false),
+      plainConv({{1, 7, 7, 6}, {12, 1, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 6, "f32", true}, true),
+      plainConv({{1, 6, 6, 3}, {9, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16", true}, true),
       plainConv({{2, 3, 29}, {4, 3, 5}, "2", "2, 1", "2"}, false),
+      plainConv({{2, 29, 3}, {4, 3, 5}, "2", "2, 1", "2", 1, "f32", true}, true),
       plainConv({{2, 29, 3}, {4, 3, 5}, "2", "2, 1", "2"}, true),
       plainConv({{1, 2, 5, 6, 7}, {3, 2, 2, 3, 3}, "1, 2, 1", "1, 0, 1, 0, 1, 2", "2, 1, 1"}, false),
       plainConv({{1, 5, 6, 7, 2}, {3, 2, 2, 3, 3}, "1, 2, 1", "1, 0, 1, 0, 1, 2", "2, 1, 1"}, true),
@@ -171,10 +182,11 @@ TEST_CASE("convolutions by tensor cores, of rounded operands", "[dataflow]") {
   std::vector<Case> cases = {
       plainConv({{2, 3, 9, 11}, {17, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, false),
       plainConv({{2, 9, 11, 12}, {40, 6, 3, 2}, "2, 1", "0, 1, 2, 0", "1, 2", 2}, true),
+      plainConv({{1, 14, 15, 16}, {32, 16, 3, 3}, "2, 2", "0, 1, 1, 0", "1, 1", 1, "f32", true}, true),
       plainConv({{1, 14, 15, 16}, {32, 16, 3, 3}, "2, 2", "0, 1, 1, 0", "1, 1"}, true),
       plainConv({{2, 5, 7, 20}, {37, 20, 1, 1}, "1, 1", "0, 0, 0, 0", "1, 1"}, true),
   };
-  for (size_t i = 2; i < cases.size(); ++i)
+  for (size_t i = 3; i < cases.size(); ++i)
     cases[i].isPacked = true;
   for (std::string precision : {"tf32", "bf16", "f16"})
     checkTensorCores(cases, precision);

@@ -147,9 +147,9 @@ Operation *packWeights(Operation *op, const VectorTarget &target) {
     auto kernel = inside.getDenseI64ArrayAttr(conv.getKernelShape());
     Value blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
                                             emit::isDepthwise(spec));
-    packed =
-        ConvOp::create(inside, loc, conv.getInput(), handIn(blocks), conv.getStrides(), conv.getPads(),
-                       conv.getDilations(), conv.getGroups(), conv.getLayout(), cast<IntegerAttr>(channels), kernel);
+    packed = ConvOp::create(inside, loc, conv.getInput(), handIn(blocks), conv.getStrides(), conv.getPads(),
+                            conv.getDilations(), conv.getGroups(), conv.getLayout(), cast<IntegerAttr>(channels),
+                            kernel, IntegerAttr());
   } else {
     auto matmul = cast<MatmulOp>(contraction);
     emit::MatmulSpec spec = describeMatmul(matmul);

@@ -140,6 +140,9 @@ static void interpretConv(ConvOp op, Environment &values) {
   const Tensor &weight = values.at(weightValue);
   bool last = op.getLayout() == Layout::channels_last;
   size_t spatial = input.shape().size() - 2, channelAt = last ? spatial + 1 : 1, spatialAt = last ? 1 : 2;
+  // Of a filter, which is a tap less one dimension.
+  const bool weightLast = op.getWeightLayout() == Layout::channels_last;
+  const size_t tapChannel = weightLast ? spatial : 0, tapSpatial = weightLast ? 0 : 1;
   Tensor out(op.getType());
   int64_t outPerGroup = out.shape()[channelAt] / static_cast<int64_t>(op.getGroups());
   forEachIndex(out.shape(), [&](llvm::ArrayRef<int64_t> at) {
@@ -147,10 +150,10 @@ static void interpretConv(ConvOp op, Environment &values) {
     double sum = 0;
     forEachIndex(weight.shape().drop_front(1), [&](llvm::ArrayRef<int64_t> tap) {
       Index from(at), filter{m};
-      from[channelAt] = m / outPerGroup * weight.shape()[1] + tap[0];
+      from[channelAt] = m / outPerGroup * weight.shape()[1 + tapChannel] + tap[tapChannel];
       for (size_t d = 0; d < spatial; ++d) {
         from[spatialAt + d] =
-            at[spatialAt + d] * op.getStrides()[d] - op.getPads()[d] + tap[1 + d] * op.getDilations()[d];
+            at[spatialAt + d] * op.getStrides()[d] - op.getPads()[d] + tap[tapSpatial + d] * op.getDilations()[d];
         if (from[spatialAt + d] < 0 || from[spatialAt + d] >= input.shape()[spatialAt + d])
           return;
       }

@@ -1,0 +1,98 @@
+//===- CudaDnn.h - NVIDIA's convolutions, where they are installed -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// cuDNN is found at run time, as the driver is. Declared here are its functions
+// that the runtime calls, as its documentation ("cuDNN Backend", library
+// cudnn_cnn) has them. Versions 8 and 9 have them alike.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_CUDADNN_H
+#define SLUICE_RUNTIME_CUDADNN_H
+
+#include "CudaLibrary.h"
+
+#include <map>
+
+namespace sluice::runtime {
+
+struct CudaDnn {
+  using Handle = struct CudnnTag *;
+  using Tensor = struct CudnnTensorTag *;
+  using Filter = struct CudnnFilterTag *;
+  using Convolution = struct CudnnConvolutionTag *;
+  /// cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t.
+  static constexpr int kF32 = 0, kF16 = 2, kBF16 = 9;
+  static constexpr int kChannelsFirst = 0, kChannelsLast = 1;
+  static constexpr int kCrossCorrelation = 1;
+  /// cudnnMathType_t. The default one may round f32 to tf32, kHalves to f16.
+  static constexpr int kDefaultMath = 0, kTensorCores = 1, kHalves = 2, kExact = 3;
+  /// cudnnConvolutionFwdAlgo_t: those that sum products of the operands, in some order.
+  /// Winograd's and FFT, behind them, transform operands first, which costs digits.
+  static constexpr int kImplicitGemm = 0, kPrecomputedGemm = 1, kGemm = 2;
+
+  int (*create)(Handle *handle);
+  int (*destroy)(Handle handle);
+  int (*setStream)(Handle handle, CuStream stream);
+  int (*createTensor)(Tensor *tensor);
+  int (*destroyTensor)(Tensor tensor);
+  int (*setTensor)(Tensor tensor, int format, int type, int n, int c, int h, int w);
+  int (*createFilter)(Filter *filter);
+  int (*destroyFilter)(Filter filter);
+  int (*setFilter)(Filter filter, int type, int format, int k, int c, int h, int w);
+  int (*createConvolution)(Convolution *convolution);
+  int (*destroyConvolution)(Convolution convolution);
+  int (*setConvolution)(Convolution convolution, int padHeight, int padWidth, int strideHeight, int strideWidth,
+                        int dilationHeight, int dilationWidth, int mode, int type);
+  int (*setGroups)(Convolution convolution, int groups);
+  int (*setMath)(Convolution convolution, int math);
+  int (*workspace)(Handle handle, Tensor x, Filter w, Convolution convolution, Tensor y, int algorithm, size_t *bytes);
+  /// y = alpha conv(x, w) + beta y.
+  int (*forward)(Handle handle, const void *alpha, Tensor xDesc, const void *x, Filter wDesc, const void *w,
+                 Convolution convolution, int algorithm, void *workspace, size_t bytes, const void *beta, Tensor yDesc,
+                 void *y);
+};
+
+/// The process' library, loaded on the first call. Fails saying what is missing.
+Result<const CudaDnn *> cudaDnn();
+
+/// What describes a convolution to the library; nothing in it where a status is not 0.
+struct CudaConvolution {
+  explicit CudaConvolution(const sluice_convolution &what);
+  ~CudaConvolution();
+  CudaConvolution(const CudaConvolution &) = delete;
+  CudaConvolution &operator=(const CudaConvolution &) = delete;
+
+  CudaDnn::Tensor input = nullptr, result = nullptr;
+  CudaDnn::Filter filters = nullptr;
+  CudaDnn::Convolution convolution = nullptr;
+  int status = 0;
+};
+
+/// Convolutions: of sluice_convolution.
+class CudaConvolutions final : public CudaLibrary {
+public:
+  CudaConvolutions() : CudaLibrary("cuDNN", "convolutions", sizeof(sluice_convolution)) {}
+  ~CudaConvolutions() override;
+
+private:
+  struct Known {
+    explicit Known(const sluice_convolution &what) : description(what) {}
+    CudaConvolution description;
+    int algorithm = 0;
+    std::string refused; ///< Why none will do; empty: one will.
+  };
+  Status open() override;
+  Result<bool> run(const void *settings, CuStream stream, void *const *args) override;
+  bool isRefusal(int status) const override;
+  /// The first algorithm that takes it, and no more workspace than there is.
+  void choose(Known &known, size_t workspaceBytes) const;
+
+  CudaDnn::Handle handle = nullptr;
+  std::map<std::string, Known> all; ///< By their settings.
+};
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_CUDADNN_H

@@ -1,0 +1,53 @@
+//===- CudaLibrary.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "CudaLibrary.h"
+
+namespace sluice::runtime {
+
+CudaLibrary::CudaLibrary(const char *name, const char *kernels, size_t settingsBytes)
+    : settingsBytes(settingsBytes), name(name), kernels(kernels) {}
+
+bool CudaLibrary::start() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (isOpen)
+    return true;
+  Status opened = open();
+  if (!opened)
+    absent(opened.error());
+  return isOpen = opened.has_value();
+}
+
+Result<bool> CudaLibrary::compute(const void *settings, CuStream stream, void *const *args) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return run(settings, stream, args);
+}
+
+std::string CudaLibrary::problem() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (why.empty())
+    return "";
+  return why + (isUsed ? ", some of its " : ", its ") + kernels + " run as grids";
+}
+
+std::string CudaLibrary::failed(int status, const char *doing) const {
+  return std::string(name) + " fails with status " + std::to_string(status) + ", while " + doing;
+}
+
+Result<bool> CudaLibrary::absent(std::string reason) {
+  if (why.empty())
+    why = std::move(reason);
+  return false;
+}
+
+Result<bool> CudaLibrary::finish(int status, const char *doing) {
+  if (isRefusal(status))
+    return absent(failed(status, doing));
+  if (status)
+    return failure(failed(status, doing));
+  isUsed = true;
+  return true;
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,82 @@
+//===- CudaLibraryModel.h - Models that ask libraries -----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_UNIT_CUDA_CUDALIBRARYMODEL_H
+#define SLUICE_TEST_UNIT_CUDA_CUDALIBRARYMODEL_H
+
+#include "CudaModel.h"
+
+#include <vector>
+
+namespace sluice::test {
+
+inline constexpr int64_t kScratch = 256, kLibraryFloats = 256;
+inline uint32_t libraryFunction;
+inline std::string librarySettings;
+inline int64_t lhsFloats, rhsFloats;
+/// Where the library did nothing: what the kernel does instead.
+inline bool usesGrid;
+
+/// args: lhs, rhs, result, workspace.
+inline int32_t libraryKernel(const sluice_kernel_env *env, void **args) {
+  int32_t status = env->library(env->libraries, libraryFunction, args, librarySettings.data(),
+                                static_cast<int64_t>(librarySettings.size()));
+  if (status != SLUICE_LIBRARY_ABSENT)
+    return status;
+  usesGrid = true;
+  void *instead[] = {args[2], args[2]};
+  return env->launch_grid(env->grids, &addOne, instead);
+}
+
+/// The input is lhs, then rhs; the result is the whole output.
+inline int32_t askLibrary(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  const int64_t bytes = bytesOfStep;
+  sluice_slot both = arenaSlot(1, 0, bytes), result = arenaSlot(1, bytes, bytes);
+  uint32_t in = issue.copy(kIn, both, inputSlot(bytes));
+  uint32_t made = issue.launch(kCompute, libraryKernel,
+                               {arenaSlot(1, 0, 4 * lhsFloats), arenaSlot(1, 4 * lhsFloats, 4 * rhsFloats), result,
+                                arenaSlot(1, 2 * bytes, kScratch)},
+                               {in});
+  issue.copy(kOut, outputSlot(bytes), result, {made});
+  return issue.failed;
+}
+
+template <typename Settings>
+Settings withScratch(Settings what) {
+  what.workspace_bytes = kScratch;
+  return what;
+}
+
+/// One kernel that asks a library, of kLibraryFloats in and out.
+struct LibraryModel : CudaModel {
+  template <typename Settings>
+  LibraryModel(uint32_t function, const Settings &what, int64_t lhs, int64_t rhs)
+      : CudaModel(kLibraryFloats, 1, 90, askLibrary) {
+    libraryFunction = function;
+    ask(what);
+    memories[1].arena_bytes = 2 * bytesOfStep + kScratch;
+    memories[1].capacity_bytes = memories[1].arena_bytes;
+    lhsFloats = lhs, rhsFloats = rhs;
+    REQUIRE(lhsFloats + rhsFloats <= kLibraryFloats);
+    usesGrid = false;
+  }
+  /// From the next step on.
+  template <typename Settings>
+  void ask(const Settings &what) {
+    librarySettings.assign(reinterpret_cast<const char *>(&what), sizeof what);
+  }
+};
+
+/// Small integers: sums are exact in any order.
+inline std::vector<float> numbers() {
+  std::vector<float> x(kLibraryFloats);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(static_cast<int>(i * 7 % 13) - 6);
+  return x;
+}
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_UNIT_CUDA_CUDALIBRARYMODEL_H

@@ -1,0 +1,210 @@
+//===- FakeDnn.cpp - cuDNN without a GPU ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "FakeDnn.h"
+#include "FakeCuda.h"
+#include "FakeLibrary.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+using namespace sluice::test;
+
+namespace {
+
+constexpr int kBadParameter = 2000, kTooLittle = 2006, kBadShape = 2008, kNotSupported = 3000, kNotThisLayout = 3004;
+/// cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionFwdAlgo_t.
+constexpr int kF32 = 0, kF16 = 2, kBF16 = 9, kLast = 1, kImplicit = 0, kPrecomputed = 1;
+
+struct Handle {
+  void *stream = nullptr;
+};
+/// A tensor [n, c, h, w], or filters [n, c, h, w], in either order in memory.
+struct Tensor {
+  int format = -1, type = -1;
+  int64_t n = 0, c = 0, h = 0, w = 0;
+
+  size_t bytes() const { return bytesOf(fakeType()) * static_cast<size_t>(n * c * h * w); }
+  FakeType fakeType() const { return type == kF32 ? FakeType::F32 : type == kF16 ? FakeType::F16 : FakeType::BF16; }
+  int64_t at(int64_t i, int64_t channel, int64_t y, int64_t x) const {
+    return format == kLast ? ((i * h + y) * w + x) * c + channel : ((i * c + channel) * h + y) * w + x;
+  }
+};
+struct Performance {
+  int algorithm, status;
+  float milliseconds;
+  size_t workspace;
+  int determinism, math, reserved[3];
+};
+struct Convolution {
+  int64_t padH, padW, strideH, strideW, dilationH, dilationW;
+  int type = -1, groups = 1, math = 0;
+};
+
+FakeFailure failure;
+size_t needed = 64;
+int numHeld = 0;
+
+template <typename T>
+int make(const char *function, T **made) {
+  if (int status = failure.of(function))
+    return status;
+  *made = new T();
+  ++numHeld;
+  return 0;
+}
+template <typename T>
+int unmake(T *made) {
+  delete made;
+  --numHeld;
+  return 0;
+}
+
+int set(const char *function, Tensor *tensor, Tensor to) {
+  if (int status = failure.of(function))
+    return status;
+  if ((to.type != kF32 && to.type != kF16 && to.type != kBF16) || std::min({to.n, to.c, to.h, to.w}) < 1)
+    return kBadParameter;
+  *tensor = to;
+  return 0;
+}
+
+int64_t windows(int64_t extent, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation) {
+  return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+}
+
+int check(const Tensor &x, const Tensor &w, const Convolution &conv, const Tensor &y, int algorithm) {
+  if (x.format != w.format || x.format != y.format || x.type != w.type || x.type != y.type || conv.type != kF32)
+    return kBadParameter;
+  if (w.c * conv.groups != x.c || w.n % conv.groups || y.n != x.n || y.c != w.n ||
+      y.h != windows(x.h, w.h, conv.padH, conv.strideH, conv.dilationH) ||
+      y.w != windows(x.w, w.w, conv.padW, conv.strideW, conv.dilationW))
+    return kBadShape;
+  if (algorithm != kImplicit && algorithm != kPrecomputed)
+    return kNotSupported;
+  return x.format == kLast && algorithm != kPrecomputed ? kNotThisLayout : 0;
+}
+
+} // namespace
+
+extern "C" {
+
+void fakeDnnFail(const char *function, int status) { failure = {function, status}; }
+void fakeDnnNeed(size_t bytes) { needed = bytes; }
+int fakeDnnHeld() { return numHeld; }
+
+int cudnnCreate(Handle **handle) {
+  failure.takeFrom("FAKE_DNN");
+  int status = make("cudnnCreate", handle);
+  if (!status)
+    fakeCudaTakeTime();
+  return status;
+}
+int cudnnDestroy(Handle *handle) { return fakeCudaHasStream(handle->stream) ? unmake(handle) : kBadParameter; }
+int cudnnSetStream(Handle *handle, void *stream) {
+  handle->stream = stream;
+  return failure.of("cudnnSetStream");
+}
+int cudnnCreateTensorDescriptor(Tensor **tensor) { return make("cudnnCreateTensorDescriptor", tensor); }
+int cudnnDestroyTensorDescriptor(Tensor *tensor) { return unmake(tensor); }
+int cudnnSetTensor4dDescriptor(Tensor *tensor, int format, int type, int n, int c, int h, int w) {
+  return set("cudnnSetTensor4dDescriptor", tensor, {format, type, n, c, h, w});
+}
+int cudnnCreateFilterDescriptor(Tensor **filter) { return make("cudnnCreateFilterDescriptor", filter); }
+int cudnnDestroyFilterDescriptor(Tensor *filter) { return unmake(filter); }
+int cudnnSetFilter4dDescriptor(Tensor *filter, int type, int format, int k, int c, int h, int w) {
+  return set("cudnnSetFilter4dDescriptor", filter, {format, type, k, c, h, w});
+}
+int cudnnCreateConvolutionDescriptor(Convolution **conv) { return make("cudnnCreateConvolutionDescriptor", conv); }
+int cudnnDestroyConvolutionDescriptor(Convolution *conv) { return unmake(conv); }
+int cudnnSetConvolution2dDescriptor(Convolution *conv, int padH, int padW, int strideH, int strideW, int dilationH,
+                                    int dilationW, int mode, int type) {
+  if (int status = failure.of("cudnnSetConvolution2dDescriptor"))
+    return status;
+  constexpr int kCrossCorrelation = 1;
+  if (mode != kCrossCorrelation || padH < 0 || padW < 0 || std::min({strideH, strideW, dilationH, dilationW}) < 1)
+    return kBadParameter;
+  *conv = {padH, padW, strideH, strideW, dilationH, dilationW, type};
+  return 0;
+}
+int cudnnSetConvolutionGroupCount(Convolution *conv, int groups) {
+  conv->groups = groups;
+  return failure.of("cudnnSetConvolutionGroupCount");
+}
+int cudnnSetConvolutionMathType(Convolution *conv, int math) {
+  conv->math = math;
+  return failure.of("cudnnSetConvolutionMathType");
+}
+int cudnnGetConvolutionForwardWorkspaceSize(Handle *, Tensor *x, Tensor *w, Convolution *conv, Tensor *y, int algorithm,
+                                            size_t *bytes) {
+  if (int status = failure.of("cudnnGetConvolutionForwardWorkspaceSize"))
+    return status;
+  *bytes = algorithm == kPrecomputed ? needed : 0;
+  return check(*x, *w, *conv, *y, algorithm);
+}
+/// Made-up times: Winograd's algorithm twice as fast as the precomputed one, and one that is not supported.
+int cudnnFindConvolutionForwardAlgorithm(Handle *, Tensor *x, Tensor *w, Convolution *conv, Tensor *y, int most,
+                                         int *count, Performance *found) {
+  if (int status = check(*x, *w, *conv, *y, kPrecomputed))
+    return status;
+  constexpr int kDirect = 3, kWinograd = 6;
+  *count = std::min(most, 3);
+  std::copy_n(std::initializer_list<Performance>{{kWinograd, 0, 1, 0, 1, conv->math, {}},
+                                                 {kPrecomputed, 0, 2, needed, 1, conv->math, {}},
+                                                 {kDirect, kNotSupported, -1, 0, 0, 0, {}}}
+                  .begin(),
+              *count, found);
+  return 0;
+}
+int cudnnConvolutionForward(Handle *handle, const float *alpha, Tensor *xDesc, const void *x, Tensor *wDesc,
+                            const void *w, Convolution *conv, int algorithm, void *workspace, size_t workspaceBytes,
+                            const float *beta, Tensor *yDesc, void *y) {
+  if (int status = failure.of("cudnnConvolutionForward"))
+    return status;
+  if (int status = check(*xDesc, *wDesc, *conv, *yDesc, algorithm))
+    return status;
+  if (algorithm == kPrecomputed && workspaceBytes < needed)
+    return kTooLittle;
+  const Tensor in = *xDesc, filters = *wDesc, out = *yDesc;
+  const Convolution how = *conv;
+  char *from = fakeCudaHost(x, in.bytes()), *by = fakeCudaHost(w, filters.bytes()), *to = fakeCudaHost(y, out.bytes());
+  char *scratch = workspaceBytes ? fakeCudaHost(workspace, workspaceBytes) : nullptr;
+  if (*alpha != 1 || *beta != 0 || !from || !by || !to || (workspaceBytes && !scratch))
+    return kBadParameter;
+  auto list = [](std::initializer_list<int64_t> numbers) {
+    std::string text;
+    for (int64_t number : numbers)
+      text += (text.empty() ? "" : ",") + std::to_string(number);
+    return text;
+  };
+  const std::string what = "conv " + list({in.n, in.c, in.h, in.w}) + " filters " +
+                           list({filters.n, filters.h, filters.w}) + " groups " + std::to_string(how.groups) +
+                           " format " + std::to_string(in.format) + " type " + std::to_string(in.type) + " math " +
+                           std::to_string(how.math) + " algorithm " + std::to_string(algorithm) + " workspace " +
+                           std::to_string(workspaceBytes);
+  return fakeCudaEnqueue(handle->stream, what, [=] {
+    // What it scribbles there is nobody's.
+    std::fill_n(scratch, workspaceBytes, '\x5a');
+    const int64_t perGroup = filters.n / how.groups;
+    for (int64_t i = 0; i < out.n; ++i)
+      for (int64_t m = 0; m < out.c; ++m)
+        for (int64_t row = 0; row < out.h; ++row)
+          for (int64_t column = 0; column < out.w; ++column) {
+            double sum = 0;
+            for (int64_t c = 0; c < filters.c; ++c)
+              for (int64_t ky = 0; ky < filters.h; ++ky)
+                for (int64_t kx = 0; kx < filters.w; ++kx) {
+                  const int64_t py = row * how.strideH + ky * how.dilationH - how.padH,
+                                px = column * how.strideW + kx * how.dilationW - how.padW;
+                  if (py >= 0 && py < in.h && px >= 0 && px < in.w)
+                    sum += readNumber(from, in.fakeType(), in.at(i, m / perGroup * filters.c + c, py, px)) *
+                           readNumber(by, filters.fakeType(), filters.at(m, c, ky, kx));
+                }
+            writeNumber(to, out.fakeType(), out.at(i, m, row, column), sum);
+          }
+  });
+}
+
+} // extern "C"
