@@ -42,6 +42,7 @@ struct PartRule {
   mlir::Value number; ///< tensor<i64>: which of the parts, from 0.
 };
 namespace detail {
+llvm::LogicalResult verifyLibrary(mlir::Operation *op);
 llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> rules,
                                              mlir::ValueRange operands);
 } // namespace detail

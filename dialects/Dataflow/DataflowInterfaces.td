@@ -108,6 +108,7 @@ def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
     Has a `library` attribute: with it, GPUs ask a library of their maker before
     they run the operator's own loops.
   }];
+  let verify = [{ return ::sluice::dataflow::detail::verifyLibrary($_op); }];
   let methods = [
     InterfaceMethod<"What a library would be asked for; none where it has no form for these operands.",
       "::std::optional<::sluice::dataflow::LibraryCall>", "getLibraryForm",

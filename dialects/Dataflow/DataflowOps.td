@@ -238,12 +238,17 @@ def ConvOp : Dataflow_InferredOp<"conv", [
   }];
 }
 
-def ConvTransposeOp : Dataflow_Op<"conv_transpose", [Tiling<["buildPart"]>, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
+def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
-  let description = "pads = [low...]: what is cut before the result begins; the result type gives its end.";
+  let description = [{
+    pads = [low...]: what is cut before the result begins; the result type gives
+    its end. `library` as in matmul.
+  }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
-                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups);
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<I64Attr>:$library);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight `strides` $strides `pads_low` $pads_low `dilations` $dilations
@@ -252,7 +257,9 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [Tiling<["buildPart"]>, Grad
   let hasVerifier = 1;
 }
 
-def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, Library,
+    CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "A convolution's gradient by its weight; also a transposed convolution's";
   let description = [{
     input [N, C, spatial...], gradient [N, M, spatial...] of the convolution's
@@ -260,7 +267,8 @@ def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [Tiling<["buildPa
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$gradient,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
-                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups);
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<I64Attr>:$library);
   let results = (outs Dataflow_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $gradient `strides` $strides `pads_low` $pads_low `dilations` $dilations

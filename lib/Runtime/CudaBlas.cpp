@@ -56,7 +56,7 @@ bool CudaProducts::isRefusal(int status) const {
   return std::find(std::begin(kRefusals), std::end(kRefusals), status) != std::end(kRefusals);
 }
 
-Result<bool> CudaProducts::run(const void *settings, CuStream stream, void *const *args) {
+Result<bool> CudaProducts::run(uint32_t, const void *settings, CuStream stream, void *const *args) {
   sluice_product what;
   std::memcpy(&what, settings, sizeof what);
   for (int64_t extent : {what.batches, what.m, what.n, what.k})

@@ -46,7 +46,7 @@ public:
 
 private:
   Status open() override;
-  Result<bool> run(const void *settings, CuStream stream, void *const *args) override;
+  Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) override;
   bool isRefusal(int status) const override;
 
   CudaBlas::Handle handle = nullptr;

@@ -374,9 +374,9 @@ private:
   }
 
   int32_t callLibrary(uint32_t function, void *const *args, const void *settings, int64_t bytes) {
-    CudaLibrary *library = function == SLUICE_LIBRARY_MATMUL ? products.get()
-                           : function == SLUICE_LIBRARY_CONV ? convolutions.get()
-                                                             : nullptr;
+    CudaLibrary *library = function == SLUICE_LIBRARY_MATMUL                 ? products.get()
+                           : function <= SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? convolutions.get()
+                                                                             : nullptr;
     if (!library || bytes != static_cast<int64_t>(library->settingsBytes)) {
       note("it asks a library for what this runtime does not know, compile it again");
       return kFailed;
@@ -386,7 +386,7 @@ private:
     Queue &queue = *existingQueue();
     if (begin(queue))
       return kFailed;
-    Result<bool> computed = library->compute(settings, queue.stream, args);
+    Result<bool> computed = library->compute(function, settings, queue.stream, args);
     if (!computed)
       note(computed.error());
     return !computed ? kFailed : *computed ? 0 : SLUICE_LIBRARY_ABSENT;

@@ -6,6 +6,7 @@
 #include "SharedLibrary.h"
 
 #include <cstring>
+#include <vector>
 
 namespace sluice::runtime {
 
@@ -28,6 +29,10 @@ static Result<CudaDnn> load() {
   library.find(dnn.setMath, "cudnnSetConvolutionMathType");
   library.find(dnn.workspace, "cudnnGetConvolutionForwardWorkspaceSize");
   library.find(dnn.forward, "cudnnConvolutionForward");
+  library.find(dnn.dataWorkspace, "cudnnGetConvolutionBackwardDataWorkspaceSize");
+  library.find(dnn.backwardData, "cudnnConvolutionBackwardData");
+  library.find(dnn.filterWorkspace, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  library.find(dnn.backwardFilter, "cudnnConvolutionBackwardFilter");
   if (std::string problem = library.problem(); !problem.empty())
     return failure("no cuDNN: ", problem);
   return dnn;
@@ -124,16 +129,47 @@ bool CudaConvolutions::isRefusal(int status) const {
   }
 }
 
-void CudaConvolutions::choose(Known &known, size_t workspaceBytes) const {
+int CudaConvolutions::workspaceOf(const Known &known, int algorithm, size_t &bytes) const {
   const CudaDnn &dnn = **cudaDnn();
   const CudaConvolution &it = known.description;
-  if (it.status) {
-    known.refused = failed(it.status, "describing a convolution");
+  switch (known.function) {
+  case SLUICE_LIBRARY_CONV_DATA_GRADIENT:
+    return dnn.dataWorkspace(handle, it.filters, it.result, it.convolution, it.input, algorithm, &bytes);
+  case SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT:
+    return dnn.filterWorkspace(handle, it.input, it.result, it.convolution, it.filters, algorithm, &bytes);
+  default:
+    return dnn.workspace(handle, it.input, it.filters, it.convolution, it.result, algorithm, &bytes);
+  }
+}
+
+int CudaConvolutions::launch(const Known &known, void *const *args, size_t workspaceBytes) const {
+  const CudaDnn &dnn = **cudaDnn();
+  const CudaConvolution &it = known.description;
+  const float one = 1, zero = 0;
+  switch (known.function) {
+  case SLUICE_LIBRARY_CONV_DATA_GRADIENT:
+    return dnn.backwardData(handle, &one, it.filters, args[1], it.result, args[0], it.convolution, known.algorithm,
+                            args[3], workspaceBytes, &zero, it.input, args[2]);
+  case SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT:
+    return dnn.backwardFilter(handle, &one, it.input, args[0], it.result, args[1], it.convolution, known.algorithm,
+                              args[3], workspaceBytes, &zero, it.filters, args[2]);
+  default:
+    return dnn.forward(handle, &one, it.input, args[0], it.filters, args[1], it.convolution, known.algorithm, args[3],
+                       workspaceBytes, &zero, it.result, args[2]);
+  }
+}
+
+void CudaConvolutions::choose(Known &known, size_t workspaceBytes) const {
+  if (known.description.status) {
+    known.refused = failed(known.description.status, "describing a convolution");
     return;
   }
-  for (int algorithm : {CudaDnn::kPrecomputedGemm, CudaDnn::kImplicitGemm}) {
+  std::vector<int> algorithms{CudaDnn::kGradientGemm};
+  if (known.function == SLUICE_LIBRARY_CONV)
+    algorithms = {CudaDnn::kPrecomputedGemm, CudaDnn::kImplicitGemm};
+  for (int algorithm : algorithms) {
     size_t bytes = 0;
-    int status = dnn.workspace(handle, it.input, it.filters, it.convolution, it.result, algorithm, &bytes);
+    int status = workspaceOf(known, algorithm, bytes);
     if (!status && bytes <= workspaceBytes) {
       known.refused.clear();
       known.algorithm = algorithm;
@@ -146,7 +182,7 @@ void CudaConvolutions::choose(Known &known, size_t workspaceBytes) const {
   }
 }
 
-Result<bool> CudaConvolutions::run(const void *settings, CuStream stream, void *const *args) {
+Result<bool> CudaConvolutions::run(uint32_t function, const void *settings, CuStream stream, void *const *args) {
   sluice_convolution what;
   std::memcpy(&what, settings, sizeof what);
   for (int64_t number : {what.batch, what.channels, what.in_height, what.in_width, what.filters, what.out_height,
@@ -154,21 +190,17 @@ Result<bool> CudaConvolutions::run(const void *settings, CuStream stream, void *
                          what.stride_height, what.stride_width, what.dilation_height, what.dilation_width, what.groups})
     if (number > INT32_MAX)
       return absent("a convolution is too large for cuDNN, which counts in 32 bits");
-  const CudaDnn &dnn = **cudaDnn();
   const auto workspaceBytes = static_cast<size_t>(what.workspace_bytes);
-  auto [found, isNew] = all.try_emplace(std::string(static_cast<const char *>(settings), sizeof what), what);
+  auto [found, isNew] =
+      all.try_emplace({function, std::string(static_cast<const char *>(settings), sizeof what)}, function, what);
   Known &known = found->second;
   if (isNew)
     choose(known, workspaceBytes);
   if (!known.refused.empty())
     return absent(known.refused);
-  if (int status = dnn.setStream(handle, stream))
+  if (int status = (*cudaDnn())->setStream(handle, stream))
     return finish(status, "taking a stream");
-  const CudaConvolution &it = known.description;
-  const float one = 1, zero = 0;
-  return finish(dnn.forward(handle, &one, it.input, args[0], it.filters, args[1], it.convolution, known.algorithm,
-                            args[3], workspaceBytes, &zero, it.result, args[2]),
-                "convolving");
+  return finish(launch(known, args, workspaceBytes), "convolving");
 }
 
 } // namespace sluice::runtime

@@ -14,6 +14,7 @@
 #include "CudaLibrary.h"
 
 #include <map>
+#include <utility>
 
 namespace sluice::runtime {
 
@@ -31,6 +32,9 @@ struct CudaDnn {
   /// cudnnConvolutionFwdAlgo_t: those that sum products of the operands, in some order.
   /// Winograd's and FFT, behind them, transform operands first, which costs digits.
   static constexpr int kImplicitGemm = 0, kPrecomputedGemm = 1, kGemm = 2;
+  /// cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t: of those the one
+  /// whose sums are in the same order each time.
+  static constexpr int kGradientGemm = 1;
 
   int (*create)(Handle *handle);
   int (*destroy)(Handle handle);
@@ -52,6 +56,16 @@ struct CudaDnn {
   int (*forward)(Handle handle, const void *alpha, Tensor xDesc, const void *x, Filter wDesc, const void *w,
                  Convolution convolution, int algorithm, void *workspace, size_t bytes, const void *beta, Tensor yDesc,
                  void *y);
+  int (*dataWorkspace)(Handle handle, Filter w, Tensor dy, Convolution convolution, Tensor dx, int algorithm,
+                       size_t *bytes);
+  int (*backwardData)(Handle handle, const void *alpha, Filter wDesc, const void *w, Tensor dyDesc, const void *dy,
+                      Convolution convolution, int algorithm, void *workspace, size_t bytes, const void *beta,
+                      Tensor dxDesc, void *dx);
+  int (*filterWorkspace)(Handle handle, Tensor x, Tensor dy, Convolution convolution, Filter dw, int algorithm,
+                         size_t *bytes);
+  int (*backwardFilter)(Handle handle, const void *alpha, Tensor xDesc, const void *x, Tensor dyDesc, const void *dy,
+                        Convolution convolution, int algorithm, void *workspace, size_t bytes, const void *beta,
+                        Filter dwDesc, void *dw);
 };
 
 /// The process' library, loaded on the first call. Fails saying what is missing.
@@ -70,7 +84,7 @@ struct CudaConvolution {
   int status = 0;
 };
 
-/// Convolutions: of sluice_convolution.
+/// Convolutions and their gradients: of sluice_convolution.
 class CudaConvolutions final : public CudaLibrary {
 public:
   CudaConvolutions() : CudaLibrary("cuDNN", "convolutions", sizeof(sluice_convolution)) {}
@@ -78,19 +92,22 @@ public:
 
 private:
   struct Known {
-    explicit Known(const sluice_convolution &what) : description(what) {}
+    Known(uint32_t function, const sluice_convolution &what) : function(function), description(what) {}
+    uint32_t function;
     CudaConvolution description;
     int algorithm = 0;
     std::string refused; ///< Why none will do; empty: one will.
   };
   Status open() override;
-  Result<bool> run(const void *settings, CuStream stream, void *const *args) override;
+  Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) override;
   bool isRefusal(int status) const override;
+  int workspaceOf(const Known &known, int algorithm, size_t &bytes) const;
+  int launch(const Known &known, void *const *args, size_t workspaceBytes) const;
   /// The first algorithm that takes it, and no more workspace than there is.
   void choose(Known &known, size_t workspaceBytes) const;
 
   CudaDnn::Handle handle = nullptr;
-  std::map<std::string, Known> all; ///< By their settings.
+  std::map<std::pair<uint32_t, std::string>, Known> all; ///< By function and settings.
 };
 
 } // namespace sluice::runtime

@@ -19,9 +19,9 @@ bool CudaLibrary::start() {
   return isOpen = opened.has_value();
 }
 
-Result<bool> CudaLibrary::compute(const void *settings, CuStream stream, void *const *args) {
+Result<bool> CudaLibrary::compute(uint32_t function, const void *settings, CuStream stream, void *const *args) {
   std::lock_guard<std::mutex> lock(mutex);
-  return run(settings, stream, args);
+  return run(function, settings, stream, args);
 }
 
 std::string CudaLibrary::problem() const {

@@ -21,10 +21,10 @@ public:
   /// Opens the library where that is not done. Whether it is of use.
   bool start();
   /// Once start() has returned true: has a kernel computed behind what is on the
-  /// stream; `settings` are as services.h says, args two operands, the result and the
+  /// stream; `function` and `settings` are as services.h says, args two operands, the result and the
   /// workspace. Whether it is the library's; where it is not, nothing has been
   /// done. Fails with what to report.
-  Result<bool> compute(const void *settings, CuStream stream, void *const *args);
+  Result<bool> compute(uint32_t function, const void *settings, CuStream stream, void *const *args);
   /// Why kernels were not the library's, all or some; empty: they all were.
   std::string problem() const;
 
@@ -40,7 +40,7 @@ protected:
 
 private:
   virtual Status open() = 0;
-  virtual Result<bool> run(const void *settings, CuStream stream, void *const *args) = 0;
+  virtual Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) = 0;
   /// Whether a status says that something may not work here, but elsewhere.
   virtual bool isRefusal(int status) const = 0;
 

@@ -20,13 +20,6 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
 
-/// Chunks of about this many operations keep the cost of a dispatch hidden.
-static int64_t grainFor(int64_t totalFlops, int64_t extent) {
-  constexpr int64_t kChunkFlops = 400'000;
-  int64_t perItem = std::max<int64_t>(1, totalFlops / std::max<int64_t>(1, extent));
-  return std::max<int64_t>(1, kChunkFlops / perItem);
-}
-
 //===----------------------------------------------------------------------===//
 // matmul
 //===----------------------------------------------------------------------===//
@@ -86,16 +79,14 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 }
 
 LogicalResult MatmulOp::verify() {
-  if (getLibrary() && (static_cast<int64_t>(*getLibrary()) < 0 || getPackedN()))
-    return emitOpError("a library takes operands that are not packed, and some scratch or none");
+  if (getLibrary() && getPackedN())
+    return emitOpError("a library takes operands that are not packed");
   if (getPackedN() && getTransposeRhs())
     return emitOpError("a packed operand is not transposed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   return success();
 }
-
-int64_t MatmulOp::getWorkspaceBytes() { return static_cast<int64_t>(getLibrary().value_or(0)); }
 
 int64_t MatmulOp::getFlops() {
   int64_t k = shapeOf(getLhs())[typeOf(getLhs()).getRank() - (getTransposeLhs() ? 2 : 1)];
@@ -158,46 +149,6 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
   int64_t batches = product(shape.batch);
   return batches > 1 && !op.getTransposeLhs() && product(shapeOf(op.getLhs()).drop_back(2)) == batches &&
          product(shapeOf(op.getRhs()).drop_back(op.getPackedN() ? 3 : 2)) == 1;
-}
-
-/// ONNX's number of a type that libraries compute; 0: of another.
-static int64_t libraryElement(Type type) { return type.isF32() ? 1 : type.isF16() ? 10 : type.isBF16() ? 16 : 0; }
-
-template <typename Settings>
-static LibraryCall callOf(uint32_t function, const Settings &settings) {
-  return {function, std::string(reinterpret_cast<const char *>(&settings), sizeof settings)};
-}
-
-std::optional<LibraryCall> MatmulOp::getLibraryForm(MatmulPrecision precision) {
-  MatmulShape shape = shapeOfMatmul(*this);
-  sluice_product what{};
-  what.element_type = libraryElement(getType().getElementType());
-  what.precision = static_cast<int64_t>(precision);
-  if (what.element_type == 0 || getPackedN() || elementCount(getType()) == 0 || shape.k == 0)
-    return std::nullopt;
-  const bool isFlat = isFlatMatmul(*this);
-  const int64_t batches = product(shape.batch);
-  what.batches = isFlat ? 1 : batches;
-  what.m = isFlat ? batches * shape.m : shape.m;
-  what.n = shape.n, what.k = shape.k;
-  what.transpose_lhs = getTransposeLhs(), what.transpose_rhs = getTransposeRhs();
-  // All batches' matrices one behind the other, or one for all of them.
-  auto strideOf = [&](Value operand, int64_t matrix, int64_t &stride) {
-    const int64_t own = product(shapeOf(operand).drop_back(2));
-    stride = own == 1 ? 0 : matrix;
-    return own == 1 || own == batches;
-  };
-  if (!strideOf(getLhs(), shape.m * shape.k, what.lhs_stride) ||
-      !strideOf(getRhs(), shape.k * shape.n, what.rhs_stride))
-    return std::nullopt;
-  if (isFlat)
-    what.lhs_stride = 0;
-  // Libraries count rows and columns in 32 bits.
-  for (int64_t extent : {what.batches, what.m, what.n, what.k})
-    if (extent > INT32_MAX)
-      return std::nullopt;
-  what.workspace_bytes = getWorkspaceBytes();
-  return callOf(SLUICE_LIBRARY_MATMUL, what);
 }
 
 emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
@@ -420,8 +371,8 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a packed weight needs a channels_last image");
   if (getPackedChannels() && getWeightLayout() != Layout::channels_first)
     return emitOpError("a packed weight has an order of its own, not 'weight_layout'");
-  if (getLibrary() && (static_cast<int64_t>(*getLibrary()) < 0 || getPackedChannels()))
-    return emitOpError("a library takes operands that are not packed, and some scratch or none");
+  if (getLibrary() && getPackedChannels())
+    return emitOpError("a library takes operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   return success();
@@ -430,56 +381,6 @@ LogicalResult ConvOp::verify() {
 int64_t ConvOp::getFlops() {
   int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
   return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
-}
-
-int64_t ConvOp::getWorkspaceBytes() { return static_cast<int64_t>(getLibrary().value_or(0)); }
-
-/// With few filters in a group there is no tile to fill.
-static bool hasFewFilters(ConvOp op) {
-  constexpr int64_t kFewFilters = 8;
-  const auto groups = static_cast<int64_t>(op.getGroups());
-  return groups > 1 && op.getOutputChannels() / groups < kFewFilters;
-}
-
-std::optional<LibraryCall> ConvOp::getLibraryForm(MatmulPrecision precision) {
-  ArrayRef<int64_t> in = shapeOf(getInput()), out = getType().getShape(), pads = getPads();
-  const size_t spatial = in.size() - 2;
-  if (libraryElement(getType().getElementType()) == 0 || getPackedChannels() || elementCount(getType()) == 0 ||
-      elementCount(getInput().getType()) == 0 || spatial > 2 || getLayout() != getWeightLayout() ||
-      hasFewFilters(*this))
-    return std::nullopt;
-  const bool last = getLayout() == Layout::channels_last;
-  const size_t first = last ? 1 : 2, channel = last ? spatial + 1 : 1;
-  SmallVector<int64_t> kernel = getKernelShape();
-  for (size_t d = 0; d < spatial; ++d) {
-    // Libraries pad both ends alike; what only the far end lacks no window sees.
-    const int64_t reach = (kernel[d] - 1) * getDilations()[d] + 1, padded = in[first + d] + 2 * pads[d];
-    if (pads[d] < 0 || padded < reach || (padded - reach) / getStrides()[d] + 1 != out[first + d])
-      return std::nullopt;
-  }
-  // A signal is an image of height 1.
-  auto of = [&](ArrayRef<int64_t> list, size_t from, size_t i, int64_t none) {
-    return i + spatial < 2 ? none : list[from + i + spatial - 2];
-  };
-  sluice_convolution what{};
-  what.element_type = libraryElement(getType().getElementType());
-  what.precision = static_cast<int64_t>(precision);
-  what.channels_last = last;
-  what.batch = in[0], what.channels = in[channel], what.filters = out[channel];
-  what.in_height = of(in, first, 0, 1), what.in_width = of(in, first, 1, 1);
-  what.out_height = of(out, first, 0, 1), what.out_width = of(out, first, 1, 1);
-  what.kernel_height = of(kernel, 0, 0, 1), what.kernel_width = of(kernel, 0, 1, 1);
-  what.pad_height = of(pads, 0, 0, 0), what.pad_width = of(pads, 0, 1, 0);
-  what.stride_height = of(getStrides(), 0, 0, 1), what.stride_width = of(getStrides(), 0, 1, 1);
-  what.dilation_height = of(getDilations(), 0, 0, 1), what.dilation_width = of(getDilations(), 0, 1, 1);
-  what.groups = static_cast<int64_t>(getGroups());
-  // Libraries count in 32 bits.
-  for (int64_t count : {elementCount(getInput().getType()), elementCount(getWeight().getType()),
-                        elementCount(getType()), what.pad_height, what.pad_width})
-    if (count > INT32_MAX)
-      return std::nullopt;
-  what.workspace_bytes = getWorkspaceBytes();
-  return callOf(SLUICE_LIBRARY_CONV, what);
 }
 
 emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
@@ -728,7 +629,8 @@ static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
 
 void ConvOp::emitKernel(KernelEmitter &kernel) {
   if (kernel.inGrids() && elementCount(getType()) != 0) {
-    hasFewFilters(*this) ? emitGridDepthwise(*this, kernel) : emitGridConv(*this, kernel);
+    hasFewFilters(static_cast<int64_t>(getGroups()), getOutputChannels()) ? emitGridDepthwise(*this, kernel)
+                                                                          : emitGridConv(*this, kernel);
     return;
   }
   if (!getPackedChannels()) {

@@ -10,6 +10,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -34,6 +35,19 @@ llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> 
   for (int64_t from : permutation)
     result.push_back(values[from]);
   return result;
+}
+
+/// Chunks of about this many operations keep the cost of a dispatch hidden.
+inline int64_t grainFor(int64_t totalFlops, int64_t extent) {
+  constexpr int64_t kChunkFlops = 400'000;
+  int64_t perItem = std::max<int64_t>(1, totalFlops / std::max<int64_t>(1, extent));
+  return std::max<int64_t>(1, kChunkFlops / perItem);
+}
+
+/// With few filters in a group a convolution has no tile to fill.
+inline bool hasFewFilters(int64_t groups, int64_t filters) {
+  constexpr int64_t kFew = 8;
+  return groups > 1 && filters / groups < kFew;
 }
 
 inline llvm::LogicalResult checkAxis(std::optional<mlir::Location> loc, int64_t axis, int64_t rank) {

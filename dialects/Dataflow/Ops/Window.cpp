@@ -380,16 +380,15 @@ int64_t ConvTransposeOp::getFlops() {
 
 /// Gathers: input position i reaches output o through tap k where
 /// i * stride + k * dilation = o + pad.
-Value ConvTransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
+static Value emitTransposedSum(ConvTransposeOp op, KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
-  ArrayRef<int64_t> in = shapeOf(getInput()), weight = shapeOf(getWeight());
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), weight = shapeOf(op.getWeight());
   size_t spatial = in.size() - 2;
-  int64_t perGroup = in[1] / static_cast<int64_t>(getGroups());
-  Type element = getType().getElementType();
+  int64_t perGroup = in[1] / static_cast<int64_t>(op.getGroups());
   Value m = indices[1], outputs = kernel.index(weight[1]);
-  Value group = getGroups() == 1 ? kernel.index(0) : arith::DivUIOp::create(b, loc, m, outputs).getResult();
-  Value filter = getGroups() == 1 ? m : arith::RemUIOp::create(b, loc, m, outputs).getResult();
+  Value group = op.getGroups() == 1 ? kernel.index(0) : arith::DivUIOp::create(b, loc, m, outputs).getResult();
+  Value filter = op.getGroups() == 1 ? m : arith::RemUIOp::create(b, loc, m, outputs).getResult();
   Value firstChannel = kernel.mul(group, perGroup);
   SmallVector<Value> position(spatial), tap(spatial);
   std::function<Value(size_t, Value)> level = [&](size_t d, Value acc) -> Value {
@@ -399,13 +398,13 @@ Value ConvTransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
         SmallVector<Value> from{indices[0], channel}, at{channel, filter};
         llvm::append_range(from, position);
         llvm::append_range(at, tap);
-        Value term = emitBinary(b, loc, BinaryKind::mul, kernel.element(getInput(), from),
-                                kernel.element(getWeight(), at), false);
+        Value term = emitBinary(b, loc, BinaryKind::mul, kernel.element(op.getInput(), from),
+                                kernel.element(op.getWeight(), at), false);
         return SmallVector<Value>{emitBinary(b, loc, BinaryKind::add, sums[0], term, false)};
       })[0];
     return kernel.reduce(kernel.index(0), kernel.index(weight[2 + d]), 1, acc, [&](Value k, ValueRange sums) {
       auto [window, exists] =
-          kernel.windowOver(indices[2 + d], k, getStrides()[d], getPadsLow()[d], getDilations()[d], in[2 + d]);
+          kernel.windowOver(indices[2 + d], k, op.getStrides()[d], op.getPadsLow()[d], op.getDilations()[d], in[2 + d]);
       position[d] = window;
       tap[d] = k;
       Value sum = kernel.choose(
@@ -413,5 +412,18 @@ Value ConvTransposeOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
       return SmallVector<Value>{sum};
     })[0];
   };
-  return emitRoundTrip(b, loc, element, level(0, emitConstant(b, loc, computeType(element), 0)));
+  return level(0, emitConstant(b, loc, computeType(op.getType().getElementType()), 0));
+}
+
+void ConvTransposeOp::emitKernel(KernelEmitter &kernel) {
+  ArrayRef<int64_t> out = getType().getShape();
+  const int64_t extent = product(out);
+  if (extent == 0)
+    return;
+  kernel.parallel(extent, grainFor(getFlops(), extent), [&](Value begin, Value end) {
+    kernel.loop(begin, end, 1, [&](Value linear) {
+      SmallVector<Value> at = kernel.delinearize(linear, out);
+      kernel.store(emitTransposedSum(*this, kernel, at), at);
+    });
+  });
 }

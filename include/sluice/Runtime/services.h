@@ -48,7 +48,11 @@ typedef struct sluice_collective {
  * operands: into the result, with a workspace. */
 enum sluice_library_function {
   SLUICE_LIBRARY_MATMUL = 0, /* a sluice_product */
-  SLUICE_LIBRARY_CONV = 1    /* a sluice_convolution. Since minor version 7 */
+  /* A sluice_convolution: of images and filters; of its result's gradient and filters,
+   * the images'; of images and its result's gradient, the filters'. Since minor version 7. */
+  SLUICE_LIBRARY_CONV = 1,
+  SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
+  SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3
 };
 /* Nothing has been done: there is no such library here. */
 #define SLUICE_LIBRARY_ABSENT (-1)

@@ -41,7 +41,7 @@ func.func @panels(%a: tensor<4x8xf32>, %b: tensor<3x8x4xf32>) {
 // -----
 
 func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  // expected-error @+1 {{a library takes operands that are not packed}}
   %0 = dataflow.matmul %a, %b packed 6 {library = 64 : i64} : tensor<4x8xf32>, tensor<2x8x4xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
 // -----
 
 func.func @scratch(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  // expected-error @+1 {{a library gets some scratch or none, not -1 bytes}}
   %0 = dataflow.matmul %a, %b {library = -1 : i64} : tensor<4x8xf32>, tensor<8x6xf32>
   return
 }
@@ -118,7 +118,7 @@ func.func @packed_order(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
 // -----
 
 func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  // expected-error @+1 {{a library takes operands that are not packed}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, library = 0 : i64, packed_channels = 6 : i64} : tensor<1x9x9x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x7x7x6xf32>
   return
 }
@@ -126,7 +126,7 @@ func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) 
 // -----
 
 func.func @conv_scratch(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed, and some scratch or none}}
+  // expected-error @+1 {{a library gets some scratch or none, not -1 bytes}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {library = -1 : i64} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
 }

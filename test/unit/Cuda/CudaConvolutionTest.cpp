@@ -5,6 +5,9 @@
 #include "CudaLibraryModel.h"
 #include "FakeDnn.h"
 
+#include <algorithm>
+#include <tuple>
+
 using namespace sluice::test;
 using Catch::Contains;
 
@@ -13,86 +16,106 @@ namespace {
 constexpr int64_t kFloat = 1;
 
 struct ConvolutionModel : LibraryModel {
-  explicit ConvolutionModel(const sluice_convolution &what)
-      : LibraryModel(SLUICE_LIBRARY_CONV, withScratch(what),
-                     what.batch * what.channels * what.in_height * what.in_width,
-                     what.filters * what.channels / what.groups * what.kernel_height * what.kernel_width) {
+  explicit ConvolutionModel(const sluice_convolution &what, uint32_t function = SLUICE_LIBRARY_CONV)
+      : LibraryModel(function, withScratch(what),
+                     function == SLUICE_LIBRARY_CONV_DATA_GRADIENT ? windows(what) : images(what),
+                     function == SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? windows(what) : filters(what)) {
     fakeDnnFail("", 0);
     fakeDnnNeed(64);
-    REQUIRE(what.batch * what.filters * what.out_height * what.out_width <= kLibraryFloats);
+    REQUIRE(windows(what) <= kLibraryFloats);
+  }
+  static int64_t images(const sluice_convolution &what) {
+    return what.batch * what.channels * what.in_height * what.in_width;
+  }
+  static int64_t filters(const sluice_convolution &what) {
+    return what.filters * what.channels / what.groups * what.kernel_height * what.kernel_width;
+  }
+  static int64_t windows(const sluice_convolution &what) {
+    return what.batch * what.filters * what.out_height * what.out_width;
   }
 };
 
-/// 2 images of 4 channels, 5 by 4, by 6 filters of 3 by 2 in 2 groups.
+/// 2 images of 4 channels, 4 by 3, by 6 filters of 3 by 2 in 2 groups.
 sluice_convolution grouped() {
   sluice_convolution what{};
   what.element_type = kFloat;
-  what.batch = 2, what.channels = 4, what.in_height = 5, what.in_width = 4;
+  what.batch = 2, what.channels = 4, what.in_height = 4, what.in_width = 3;
   what.filters = 6, what.kernel_height = 3, what.kernel_width = 2;
   what.pad_height = 1, what.pad_width = 2;
   what.stride_height = 2, what.stride_width = 1;
   what.dilation_height = 1, what.dilation_width = 3;
   what.groups = 2;
-  what.out_height = 3, what.out_width = 5;
+  what.out_height = 2, what.out_width = 4;
   return what;
 }
 
-/// What of `x`, the images and then the filters, becomes element (image, filter, row, column).
-float convolved(const sluice_convolution &what, const std::vector<float> &x, int64_t image, int64_t filter, int64_t row,
-                int64_t column) {
-  const int64_t perGroup = what.channels / what.groups, first = filter / (what.filters / what.groups) * perGroup;
-  float sum = 0;
-  for (int64_t c = 0; c < perGroup; ++c)
-    for (int64_t ky = 0; ky < what.kernel_height; ++ky)
-      for (int64_t kx = 0; kx < what.kernel_width; ++kx) {
-        const int64_t py = row * what.stride_height + ky * what.dilation_height - what.pad_height,
-                      px = column * what.stride_width + kx * what.dilation_width - what.pad_width;
-        if (py < 0 || py >= what.in_height || px < 0 || px >= what.in_width)
-          continue;
-        const int64_t from = what.channels_last
-                                 ? ((image * what.in_height + py) * what.in_width + px) * what.channels + first + c
-                                 : ((image * what.channels + first + c) * what.in_height + py) * what.in_width + px;
-        const int64_t by = what.channels_last
-                               ? ((filter * what.kernel_height + ky) * what.kernel_width + kx) * perGroup + c
-                               : ((filter * perGroup + c) * what.kernel_height + ky) * what.kernel_width + kx;
-        sum += x[from] * x[lhsFloats + by];
-      }
-  return sum;
+/// Calls fn(image's element, filters', windows') of each product.
+template <typename Fn>
+void forEachProduct(const sluice_convolution &what, Fn fn) {
+  const int64_t perGroup = what.channels / what.groups;
+  auto at = [&](int64_t i, int64_t c, int64_t y, int64_t x, int64_t channels, int64_t height, int64_t width) {
+    return what.channels_last ? ((i * height + y) * width + x) * channels + c
+                              : ((i * channels + c) * height + y) * width + x;
+  };
+  for (int64_t i = 0; i < what.batch; ++i)
+    for (int64_t m = 0; m < what.filters; ++m)
+      for (int64_t row = 0; row < what.out_height; ++row)
+        for (int64_t column = 0; column < what.out_width; ++column)
+          for (int64_t c = 0; c < perGroup; ++c)
+            for (int64_t ky = 0; ky < what.kernel_height; ++ky)
+              for (int64_t kx = 0; kx < what.kernel_width; ++kx) {
+                const int64_t y = row * what.stride_height + ky * what.dilation_height - what.pad_height,
+                              x = column * what.stride_width + kx * what.dilation_width - what.pad_width;
+                const int64_t channel = m / (what.filters / what.groups) * perGroup + c;
+                if (y >= 0 && y < what.in_height && x >= 0 && x < what.in_width)
+                  fn(at(i, channel, y, x, what.channels, what.in_height, what.in_width),
+                     at(m, c, ky, kx, perGroup, what.kernel_height, what.kernel_width),
+                     at(i, m, row, column, what.filters, what.out_height, what.out_width));
+              }
 }
 
 } // namespace
 
-TEST_CASE("a library's convolution is the dialect's, in either layout", "[cuda]") {
-  for (int64_t last : {0, 1}) {
-    sluice_convolution what = grouped();
-    what.channels_last = last;
-    INFO(last);
-    {
-      ConvolutionModel model(what);
-      SessionPtr session = model.open();
-      REQUIRE(session);
-      // The second step is recorded, the library's part too.
-      for (int round = 0; round < 3; ++round) {
-        std::vector<float> x = numbers(), y(kLibraryFloats);
-        REQUIRE(runOnce(session.get(), x, y) == 0);
-        for (int64_t i = 0; i < what.batch; ++i)
-          for (int64_t m = 0; m < what.filters; ++m)
-            for (int64_t row = 0; row < what.out_height; ++row)
-              for (int64_t column = 0; column < what.out_width; ++column) {
-                const int64_t at = last ? ((i * what.out_height + row) * what.out_width + column) * what.filters + m
-                                        : ((i * what.filters + m) * what.out_height + row) * what.out_width + column;
-                REQUIRE(y[at] == convolved(what, x, i, m, row, column));
-              }
+TEST_CASE("a library's convolutions and their gradients are the dialect's, in either layout", "[cuda]") {
+  for (uint32_t function :
+       {SLUICE_LIBRARY_CONV, SLUICE_LIBRARY_CONV_DATA_GRADIENT, SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT})
+    for (int64_t last : {0, 1}) {
+      sluice_convolution what = grouped();
+      what.channels_last = last;
+      INFO(function << " " << last);
+      {
+        ConvolutionModel model(what, function);
+        SessionPtr session = model.open();
+        REQUIRE(session);
+        // The second step is recorded, the library's part too.
+        for (int round = 0; round < 3; ++round) {
+          std::vector<float> x = numbers(), y(kLibraryFloats), sums(kLibraryFloats);
+          REQUIRE(runOnce(session.get(), x, y) == 0);
+          int64_t made = 0;
+          forEachProduct(what, [&](int64_t image, int64_t filter, int64_t window) {
+            const int64_t lhs = function == SLUICE_LIBRARY_CONV_DATA_GRADIENT ? window : image,
+                          rhs = function == SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? window : filter,
+                          to = function == SLUICE_LIBRARY_CONV                 ? window
+                               : function == SLUICE_LIBRARY_CONV_DATA_GRADIENT ? image
+                                                                               : filter;
+            sums[to] += x[lhs] * x[lhsFloats + rhs];
+            made = std::max(made, to + 1);
+          });
+          REQUIRE(made > 60);
+          REQUIRE(std::equal(y.begin(), y.begin() + made, sums.begin()));
+        }
+        CHECK(sluice_notes(session.get()) == std::string());
+        CHECK_FALSE(usesGrid);
+        const char *name = function == SLUICE_LIBRARY_CONV                 ? "node conv "
+                           : function == SLUICE_LIBRARY_CONV_DATA_GRADIENT ? "node conv-data "
+                                                                           : "node conv-filters ";
+        CHECK_THAT(std::string(fakeCudaLog()), Contains(name + std::string("2,4,4,3 filters 6,3,2 groups 2 format ") +
+                                                        std::to_string(last) + " type 0 math 3 algorithm 1"));
+        CHECK(fakeDnnHeld() == 5); // Described once: two tensors, filters, how, and the handle.
       }
-      CHECK(sluice_notes(session.get()) == std::string());
-      CHECK_FALSE(usesGrid);
-      CHECK_THAT(std::string(fakeCudaLog()), Contains("node conv 2,4,5,4 filters 6,3,2 groups 2 format " +
-                                                      std::to_string(last) + " type 0 math 3 algorithm 1"));
-      CHECK(fakeDnnHeld() == 5); // Described once: two tensors, filters, how, and the handle.
+      CHECK(fakeCudaHeld() == 0);
+      CHECK(fakeDnnHeld() == 0);
     }
-    CHECK(fakeCudaHeld() == 0);
-    CHECK(fakeDnnHeld() == 0);
-  }
 }
 
 TEST_CASE("f32 convolutions are exact unless rounding is asked for, and 16 bits are as they are", "[cuda]") {
@@ -164,6 +187,27 @@ TEST_CASE("a library that refuses leaves the convolution to the grid, and the se
       CHECK(fakeDnnHeld() == 0);
     }
   }
+}
+
+TEST_CASE("a gradient that the library refuses is the grid's", "[cuda]") {
+  for (auto [function, name, sized] : {std::tuple(SLUICE_LIBRARY_CONV_DATA_GRADIENT, "cudnnConvolutionBackwardData",
+                                                  "cudnnGetConvolutionBackwardDataWorkspaceSize"),
+                                       std::tuple(SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT, "cudnnConvolutionBackwardFilter",
+                                                  "cudnnGetConvolutionBackwardFilterWorkspaceSize")})
+    for (const char *failing : {name, sized, ""}) {
+      INFO(name << " " << failing);
+      ConvolutionModel model(grouped(), function);
+      fakeDnnFail(failing, 3000);
+      // Of one algorithm alone the sums are in the same order each time.
+      fakeDnnNeed(*failing ? 64 : kScratch + 1);
+      SessionPtr session = model.open();
+      REQUIRE(session);
+      REQUIRE(errorOf(session.get()) == "");
+      CHECK(usesGrid);
+      CHECK_THAT(sluice_notes(session.get()), Contains(*failing ? "cuDNN fails with status 3000, while "
+                                                                : "cuDNN needs 257 bytes of workspace where 256"));
+      fakeDnnFail("", 0);
+    }
 }
 
 TEST_CASE("a convolution that the library fails at fails the operator", "[cuda]") {

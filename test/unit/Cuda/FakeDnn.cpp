@@ -7,8 +7,10 @@
 #include "FakeLibrary.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 using namespace sluice::test;
 
@@ -87,6 +89,94 @@ int check(const Tensor &x, const Tensor &w, const Convolution &conv, const Tenso
   return x.format == kLast && algorithm != kPrecomputed ? kNotThisLayout : 0;
 }
 
+/// Of the algorithms for gradients all but one sum in another order each time.
+int checkGradient(const Tensor &x, const Tensor &w, const Convolution &conv, const Tensor &y, int algorithm) {
+  constexpr int kInOrder = 1;
+  const int status = check(x, w, conv, y, kPrecomputed);
+  return status || algorithm == kInOrder ? status : kNotSupported;
+}
+int gradientWorkspace(const char *function, const Tensor &x, const Tensor &w, const Convolution &conv, const Tensor &y,
+                      int algorithm, size_t &bytes) {
+  if (int status = failure.of(function))
+    return status;
+  bytes = needed;
+  return checkGradient(x, w, conv, y, algorithm);
+}
+
+struct Described {
+  Tensor image, filters, windows;
+  Convolution conv;
+};
+/// Which of the three is computed, of the two others.
+enum class Of { Image, Filters, Windows };
+
+/// Calls fn(image's element, filters', windows') of each product.
+template <typename Fn>
+void forEachProduct(const Described &all, Fn fn) {
+  const auto &[in, filters, out, conv] = all;
+  const int64_t perGroup = filters.n / conv.groups;
+  for (int64_t i = 0; i < out.n; ++i)
+    for (int64_t m = 0; m < out.c; ++m)
+      for (int64_t row = 0; row < out.h; ++row)
+        for (int64_t column = 0; column < out.w; ++column)
+          for (int64_t c = 0; c < filters.c; ++c)
+            for (int64_t ky = 0; ky < filters.h; ++ky)
+              for (int64_t kx = 0; kx < filters.w; ++kx) {
+                const int64_t y = row * conv.strideH + ky * conv.dilationH - conv.padH,
+                              x = column * conv.strideW + kx * conv.dilationW - conv.padW;
+                if (y >= 0 && y < in.h && x >= 0 && x < in.w)
+                  fn(in.at(i, m / perGroup * filters.c + c, y, x), filters.at(m, c, ky, kx), out.at(i, m, row, column));
+              }
+}
+
+std::string list(std::initializer_list<int64_t> numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+int launch(const char *function, int checked, Handle *handle, float alpha, float beta, const Described &all,
+           std::array<const void *, 3> pointers, Of of, int algorithm, void *workspace, size_t workspaceBytes) {
+  if (int status = failure.of(function))
+    return status;
+  if (checked)
+    return checked;
+  if (algorithm == kPrecomputed && workspaceBytes < needed)
+    return kTooLittle;
+  const auto &[in, filters, out, conv] = all;
+  char *const image = fakeCudaHost(pointers[0], in.bytes()),
+              *const weights = fakeCudaHost(pointers[1], filters.bytes()),
+              *const windows = fakeCudaHost(pointers[2], out.bytes());
+  char *const scratch = workspaceBytes ? fakeCudaHost(workspace, workspaceBytes) : nullptr;
+  if (alpha != 1 || beta != 0 || !image || !weights || !windows || (workspaceBytes && !scratch))
+    return kBadParameter;
+  const char *name = of == Of::Windows ? "conv " : of == Of::Image ? "conv-data " : "conv-filters ";
+  const std::string what = name + list({in.n, in.c, in.h, in.w}) + " filters " +
+                           list({filters.n, filters.h, filters.w}) + " groups " + std::to_string(conv.groups) +
+                           " format " + std::to_string(in.format) + " type " + std::to_string(in.type) + " math " +
+                           std::to_string(conv.math) + " algorithm " + std::to_string(algorithm) + " workspace " +
+                           std::to_string(workspaceBytes);
+  return fakeCudaEnqueue(handle->stream, what, [=] {
+    // What it scribbles there is nobody's.
+    std::fill_n(scratch, workspaceBytes, '\x5a');
+    const Tensor &made = of == Of::Windows ? all.windows : of == Of::Image ? all.image : all.filters;
+    char *const to = of == Of::Windows ? windows : of == Of::Image ? image : weights;
+    const FakeType type = made.fakeType();
+    std::vector<double> sums(made.bytes() / bytesOf(type));
+    forEachProduct(all, [&](int64_t x, int64_t w, int64_t y) {
+      if (of == Of::Windows)
+        sums[y] += readNumber(image, type, x) * readNumber(weights, type, w);
+      else if (of == Of::Image)
+        sums[x] += readNumber(windows, type, y) * readNumber(weights, type, w);
+      else
+        sums[w] += readNumber(image, type, x) * readNumber(windows, type, y);
+    });
+    for (size_t i = 0; i < sums.size(); ++i)
+      writeNumber(to, type, static_cast<int64_t>(i), sums[i]);
+  });
+}
+
 } // namespace
 
 extern "C" {
@@ -161,50 +251,31 @@ int cudnnFindConvolutionForwardAlgorithm(Handle *, Tensor *x, Tensor *w, Convolu
 int cudnnConvolutionForward(Handle *handle, const float *alpha, Tensor *xDesc, const void *x, Tensor *wDesc,
                             const void *w, Convolution *conv, int algorithm, void *workspace, size_t workspaceBytes,
                             const float *beta, Tensor *yDesc, void *y) {
-  if (int status = failure.of("cudnnConvolutionForward"))
-    return status;
-  if (int status = check(*xDesc, *wDesc, *conv, *yDesc, algorithm))
-    return status;
-  if (algorithm == kPrecomputed && workspaceBytes < needed)
-    return kTooLittle;
-  const Tensor in = *xDesc, filters = *wDesc, out = *yDesc;
-  const Convolution how = *conv;
-  char *from = fakeCudaHost(x, in.bytes()), *by = fakeCudaHost(w, filters.bytes()), *to = fakeCudaHost(y, out.bytes());
-  char *scratch = workspaceBytes ? fakeCudaHost(workspace, workspaceBytes) : nullptr;
-  if (*alpha != 1 || *beta != 0 || !from || !by || !to || (workspaceBytes && !scratch))
-    return kBadParameter;
-  auto list = [](std::initializer_list<int64_t> numbers) {
-    std::string text;
-    for (int64_t number : numbers)
-      text += (text.empty() ? "" : ",") + std::to_string(number);
-    return text;
-  };
-  const std::string what = "conv " + list({in.n, in.c, in.h, in.w}) + " filters " +
-                           list({filters.n, filters.h, filters.w}) + " groups " + std::to_string(how.groups) +
-                           " format " + std::to_string(in.format) + " type " + std::to_string(in.type) + " math " +
-                           std::to_string(how.math) + " algorithm " + std::to_string(algorithm) + " workspace " +
-                           std::to_string(workspaceBytes);
-  return fakeCudaEnqueue(handle->stream, what, [=] {
-    // What it scribbles there is nobody's.
-    std::fill_n(scratch, workspaceBytes, '\x5a');
-    const int64_t perGroup = filters.n / how.groups;
-    for (int64_t i = 0; i < out.n; ++i)
-      for (int64_t m = 0; m < out.c; ++m)
-        for (int64_t row = 0; row < out.h; ++row)
-          for (int64_t column = 0; column < out.w; ++column) {
-            double sum = 0;
-            for (int64_t c = 0; c < filters.c; ++c)
-              for (int64_t ky = 0; ky < filters.h; ++ky)
-                for (int64_t kx = 0; kx < filters.w; ++kx) {
-                  const int64_t py = row * how.strideH + ky * how.dilationH - how.padH,
-                                px = column * how.strideW + kx * how.dilationW - how.padW;
-                  if (py >= 0 && py < in.h && px >= 0 && px < in.w)
-                    sum += readNumber(from, in.fakeType(), in.at(i, m / perGroup * filters.c + c, py, px)) *
-                           readNumber(by, filters.fakeType(), filters.at(m, c, ky, kx));
-                }
-            writeNumber(to, out.fakeType(), out.at(i, m, row, column), sum);
-          }
-  });
+  const int status = check(*xDesc, *wDesc, *conv, *yDesc, algorithm);
+  return launch("cudnnConvolutionForward", status, handle, *alpha, *beta, {*xDesc, *wDesc, *yDesc, *conv}, {x, w, y},
+                Of::Windows, algorithm, workspace, workspaceBytes);
+}
+int cudnnGetConvolutionBackwardDataWorkspaceSize(Handle *, Tensor *w, Tensor *dy, Convolution *conv, Tensor *dx,
+                                                 int algorithm, size_t *bytes) {
+  return gradientWorkspace("cudnnGetConvolutionBackwardDataWorkspaceSize", *dx, *w, *conv, *dy, algorithm, *bytes);
+}
+int cudnnConvolutionBackwardData(Handle *handle, const float *alpha, Tensor *wDesc, const void *w, Tensor *dyDesc,
+                                 const void *dy, Convolution *conv, int algorithm, void *workspace,
+                                 size_t workspaceBytes, const float *beta, Tensor *dxDesc, void *dx) {
+  const int status = checkGradient(*dxDesc, *wDesc, *conv, *dyDesc, algorithm);
+  return launch("cudnnConvolutionBackwardData", status, handle, *alpha, *beta, {*dxDesc, *wDesc, *dyDesc, *conv},
+                {dx, w, dy}, Of::Image, algorithm, workspace, workspaceBytes);
+}
+int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle *, Tensor *x, Tensor *dy, Convolution *conv, Tensor *dw,
+                                                   int algorithm, size_t *bytes) {
+  return gradientWorkspace("cudnnGetConvolutionBackwardFilterWorkspaceSize", *x, *dw, *conv, *dy, algorithm, *bytes);
+}
+int cudnnConvolutionBackwardFilter(Handle *handle, const float *alpha, Tensor *xDesc, const void *x, Tensor *dyDesc,
+                                   const void *dy, Convolution *conv, int algorithm, void *workspace,
+                                   size_t workspaceBytes, const float *beta, Tensor *dwDesc, void *dw) {
+  const int status = checkGradient(*xDesc, *dwDesc, *conv, *dyDesc, algorithm);
+  return launch("cudnnConvolutionBackwardFilter", status, handle, *alpha, *beta, {*xDesc, *dwDesc, *dyDesc, *conv},
+                {x, dw, dy}, Of::Filters, algorithm, workspace, workspaceBytes);
 }
 
 } // extern "C"
