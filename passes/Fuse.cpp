@@ -93,6 +93,10 @@ private:
         return false;
       if (from.anchor && !cast<KernelOpInterface>(from.anchor).allowsEpilogue())
         return false;
+      // A library's result becomes the epilogue's in its place.
+      auto library = dyn_cast_or_null<LibraryOpInterface>(from.anchor);
+      if (library && library.getLibrary() && value.getType() != consumer->getResult(0).getType())
+        return false;
       // An epilogue runs on vectors: only element-wise members have that form.
       if ((from.anchor || to.anchor) && !(from.isElementwise && to.isElementwise))
         return false;

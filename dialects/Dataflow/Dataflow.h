@@ -102,6 +102,17 @@ llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, in
 /// their elements is read just before the result's at the same place is written.
 llvm::SmallVector<unsigned> overwritableOperands(mlir::Operation *op);
 
+/// The addition of operand number `operand`, of the result's type, behind a group's
+/// anchor: a library makes it itself where the result has that operand's memory. The
+/// epilogue then has `sum` in the place of the addition.
+struct LibraryAddition {
+  BinaryOp addition;
+  unsigned operand;
+  mlir::Value sum;
+};
+/// Of a group whose anchor asks a library; behind additions of other values there may be one.
+std::optional<LibraryAddition> libraryAddition(mlir::Operation *kernel);
+
 /// True where the value is constant, or follows from constants alone through
 /// operators that can evaluate themselves. Looks at all the value follows from.
 bool isConstantExpression(mlir::Value value);

@@ -16,6 +16,12 @@ namespace {
 constexpr int64_t kLeastFlops = int64_t(1) << 28;
 /// cuBLAS' own default, but on Hopper, where it would take 32 MiB.
 constexpr int64_t kWorkspaceBytes = int64_t(4) << 20;
+
+/// Layouts change shapes, but not how many elements there are.
+KernelTimes::key_type keyOf(Operation *op) {
+  return {dataflow::nodeName(op->getLoc()), op->getName().getStringRef().str(),
+          dataflow::elementCount(op->getResult(0).getType())};
+}
 } // namespace
 
 const std::vector<std::string> &gpuLibraryChoices() {
@@ -25,18 +31,18 @@ const std::vector<std::string> &gpuLibraryChoices() {
 
 KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &profile, const Device &device) {
   KernelTimes times;
-  std::map<std::string, int> numKernels;
+  std::map<KernelTimes::key_type, int> numKernels;
   for (size_t i = 0; i < bridge.operators.size(); ++i)
     bridge.operators[i]->walk([&](dataflow::LibraryOpInterface op) {
-      const std::string node = dataflow::nodeName(op.getLoc());
+      const KernelTimes::key_type kernel = keyOf(op);
       auto found = profile.operators.find({bridge.graph.operators()[i].signature, deviceKey(device)});
-      ++numKernels[node];
+      ++numKernels[kernel];
       if (found != profile.operators.end())
-        times[node] = found->second.medianNs;
+        times[kernel] = found->second.medianNs;
     });
-  for (const auto &[node, count] : numKernels)
-    if (count > 1 || node.empty())
-      times.erase(node);
+  for (const auto &[kernel, count] : numKernels)
+    if (count > 1 || std::get<0>(kernel).empty())
+      times.erase(kernel);
   return times;
 }
 
@@ -44,8 +50,7 @@ void chooseLibraries(func::FuncOp function, bool always, const KernelTimes &byLi
   function.walk([&](dataflow::LibraryOpInterface op) {
     if (!op.getLibraryForm({}))
       return;
-    const std::string node = dataflow::nodeName(op.getLoc());
-    auto library = byLibrary.find(node), grids = byGrids.find(node);
+    auto library = byLibrary.find(keyOf(op)), grids = byGrids.find(keyOf(op));
     const bool isMeasured = library != byLibrary.end() && grids != byGrids.end();
     if (always ||
         (isMeasured ? library->second < grids->second : cast<dataflow::CostOpInterface>(*op).getFlops() >= kLeastFlops))

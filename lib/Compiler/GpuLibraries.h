@@ -10,13 +10,15 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace sluice {
 
-/// Nanoseconds of kernels that a library might compute, by their model node.
-using KernelTimes = std::map<std::string, int64_t>;
+/// Nanoseconds of kernels that a library might compute, by their model node, operator
+/// and result's elements: a node's gradients are its kernels too.
+using KernelTimes = std::map<std::tuple<std::string, std::string, int64_t>, int64_t>;
 
-/// Those a profile has of `device`; of a node with several such kernels none.
+/// Those a profile has of `device`; of kernels that are alike in all of these none.
 KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &profile, const Device &device);
 
 /// Marks the operators that GPUs ask a library for first (LibraryOpInterface): all that

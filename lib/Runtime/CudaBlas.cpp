@@ -56,12 +56,18 @@ bool CudaProducts::isRefusal(int status) const {
   return std::find(std::begin(kRefusals), std::end(kRefusals), status) != std::end(kRefusals);
 }
 
-Result<bool> CudaProducts::run(uint32_t, const void *settings, CuStream stream, void *const *args) {
+bool CudaProducts::describe(const Request &request) {
   sluice_product what;
-  std::memcpy(&what, settings, sizeof what);
+  std::memcpy(&what, request.settings, sizeof what);
   for (int64_t extent : {what.batches, what.m, what.n, what.k})
     if (extent > INT32_MAX)
       return absent("a product is too large for cuBLAS, which counts in 32 bits");
+  return true;
+}
+
+Result<bool> CudaProducts::run(const Request &request, CuStream stream, void *const *args) {
+  sluice_product what;
+  std::memcpy(&what, request.settings, sizeof what);
   const CudaBlas &blas = **cudaBlas();
   // Another stream brings its own workspace back.
   if (int status = blas.setStream(handle, stream))
@@ -83,12 +89,12 @@ Result<bool> CudaProducts::run(uint32_t, const void *settings, CuStream stream, 
     compute = CudaBlas::kFastF16;
   const auto m = static_cast<int>(what.m), n = static_cast<int>(what.n), k = static_cast<int>(what.k);
   auto operation = [](int64_t transposed) { return transposed ? CudaBlas::kTransposed : CudaBlas::kAsIs; };
-  const float one = 1, zero = 0;
+  const float one = 1, before = request.accumulates ? 1 : 0;
   constexpr int kDefaultAlgorithm = -1;
   // A row-major matrix is its transpose, column-major: C' = B' A'.
   return finish(blas.multiply(handle, operation(what.transpose_rhs), operation(what.transpose_lhs), n, m, k, &one,
                               args[1], type, what.transpose_rhs ? k : n, what.rhs_stride, args[0], type,
-                              what.transpose_lhs ? m : k, what.lhs_stride, &zero, args[2], type, n, what.m * what.n,
+                              what.transpose_lhs ? m : k, what.lhs_stride, &before, args[2], type, n, what.m * what.n,
                               static_cast<int>(what.batches), compute, kDefaultAlgorithm),
                 "multiplying");
 }

@@ -46,7 +46,8 @@ public:
 
 private:
   Status open() override;
-  Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) override;
+  bool describe(const Request &request) override;
+  Result<bool> run(const Request &request, CuStream stream, void *const *args) override;
   bool isRefusal(int status) const override;
 
   CudaBlas::Handle handle = nullptr;

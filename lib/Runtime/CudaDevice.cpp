@@ -374,6 +374,8 @@ private:
   }
 
   int32_t callLibrary(uint32_t function, void *const *args, const void *settings, int64_t bytes) {
+    const bool accumulates = function & SLUICE_LIBRARY_ACCUMULATE;
+    function &= ~uint32_t(SLUICE_LIBRARY_ACCUMULATE);
     CudaLibrary *library = function == SLUICE_LIBRARY_MATMUL                 ? products.get()
                            : function <= SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? convolutions.get()
                                                                              : nullptr;
@@ -381,12 +383,13 @@ private:
       note("it asks a library for what this runtime does not know, compile it again");
       return kFailed;
     }
-    if (!library->start())
+    const CudaLibrary::Request request{function, accumulates, settings};
+    if (!library->prepare(request))
       return SLUICE_LIBRARY_ABSENT;
     Queue &queue = *existingQueue();
     if (begin(queue))
       return kFailed;
-    Result<bool> computed = library->compute(function, settings, queue.stream, args);
+    Result<bool> computed = library->compute(request, queue.stream, args);
     if (!computed)
       note(computed.error());
     return !computed ? kFailed : *computed ? 0 : SLUICE_LIBRARY_ABSENT;

@@ -10,6 +10,17 @@
 
 namespace sluice::runtime {
 
+/// Those beside it that libcudnn opens when they are needed, and ends the process where they are not there.
+static std::string missingPart(const SharedLibrary &library) {
+  std::vector<const char *> parts{"libcudnn_cnn.so.9"};
+  if (library.fileName() == "libcudnn.so.8")
+    parts = {"libcudnn_ops_infer.so.8", "libcudnn_cnn_infer.so.8", "libcudnn_cnn_train.so.8"};
+  for (const char *part : parts)
+    if (!library.hasBeside(part))
+      return part;
+  return "";
+}
+
 static Result<CudaDnn> load() {
   CudaDnn dnn{};
   SharedLibrary library({"libcudnn.so.9", "libcudnn.so.8"});
@@ -35,6 +46,8 @@ static Result<CudaDnn> load() {
   library.find(dnn.backwardFilter, "cudnnConvolutionBackwardFilter");
   if (std::string problem = library.problem(); !problem.empty())
     return failure("no cuDNN: ", problem);
+  if (std::string part = missingPart(library); !part.empty())
+    return failure("no cuDNN: its part '", part, "' is not there");
   return dnn;
 }
 
@@ -142,20 +155,20 @@ int CudaConvolutions::workspaceOf(const Known &known, int algorithm, size_t &byt
   }
 }
 
-int CudaConvolutions::launch(const Known &known, void *const *args, size_t workspaceBytes) const {
+int CudaConvolutions::launch(const Known &known, bool accumulates, void *const *args, size_t workspaceBytes) const {
   const CudaDnn &dnn = **cudaDnn();
   const CudaConvolution &it = known.description;
-  const float one = 1, zero = 0;
+  const float one = 1, before = accumulates ? 1 : 0;
   switch (known.function) {
   case SLUICE_LIBRARY_CONV_DATA_GRADIENT:
     return dnn.backwardData(handle, &one, it.filters, args[1], it.result, args[0], it.convolution, known.algorithm,
-                            args[3], workspaceBytes, &zero, it.input, args[2]);
+                            args[3], workspaceBytes, &before, it.input, args[2]);
   case SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT:
     return dnn.backwardFilter(handle, &one, it.input, args[0], it.result, args[1], it.convolution, known.algorithm,
-                              args[3], workspaceBytes, &zero, it.filters, args[2]);
+                              args[3], workspaceBytes, &before, it.filters, args[2]);
   default:
     return dnn.forward(handle, &one, it.input, args[0], it.filters, args[1], it.convolution, known.algorithm, args[3],
-                       workspaceBytes, &zero, it.result, args[2]);
+                       workspaceBytes, &before, it.result, args[2]);
   }
 }
 
@@ -182,25 +195,41 @@ void CudaConvolutions::choose(Known &known, size_t workspaceBytes) const {
   }
 }
 
-Result<bool> CudaConvolutions::run(uint32_t function, const void *settings, CuStream stream, void *const *args) {
+static sluice_convolution convolutionOf(const CudaLibrary::Request &request) {
   sluice_convolution what;
-  std::memcpy(&what, settings, sizeof what);
+  std::memcpy(&what, request.settings, sizeof what);
+  return what;
+}
+
+CudaConvolutions::Key CudaConvolutions::keyOf(const Request &request) const {
+  return {request.function, std::string(static_cast<const char *>(request.settings), settingsBytes)};
+}
+
+bool CudaConvolutions::describe(const Request &request) {
+  const sluice_convolution what = convolutionOf(request);
   for (int64_t number : {what.batch, what.channels, what.in_height, what.in_width, what.filters, what.out_height,
                          what.out_width, what.kernel_height, what.kernel_width, what.pad_height, what.pad_width,
                          what.stride_height, what.stride_width, what.dilation_height, what.dilation_width, what.groups})
     if (number > INT32_MAX)
       return absent("a convolution is too large for cuDNN, which counts in 32 bits");
-  const auto workspaceBytes = static_cast<size_t>(what.workspace_bytes);
-  auto [found, isNew] =
-      all.try_emplace({function, std::string(static_cast<const char *>(settings), sizeof what)}, function, what);
-  Known &known = found->second;
+  auto [found, isNew] = all.try_emplace(keyOf(request), request.function, what);
   if (isNew)
-    choose(known, workspaceBytes);
-  if (!known.refused.empty())
-    return absent(known.refused);
-  if (int status = (*cudaDnn())->setStream(handle, stream))
-    return finish(status, "taking a stream");
-  return finish(launch(known, args, workspaceBytes), "convolving");
+    choose(found->second, static_cast<size_t>(what.workspace_bytes));
+  return found->second.refused.empty() || absent(found->second.refused);
+}
+
+Result<bool> CudaConvolutions::run(const Request &request, CuStream stream, void *const *args) {
+  Known &known = all.at(keyOf(request));
+  int status = (*cudaDnn())->setStream(handle, stream);
+  if (!status)
+    status = launch(known, request.accumulates, args, static_cast<size_t>(convolutionOf(request).workspace_bytes));
+  // Its code is loaded now, for which there may be no memory, and the grid writes all of what this may have.
+  const bool isFirst = !known.hasRun && !request.accumulates;
+  known.hasRun |= status == 0;
+  Result<bool> finished = status && isFirst ? absent(failed(status, "convolving")) : finish(status, "convolving");
+  if (finished && !*finished)
+    known.refused = failed(status, "convolving");
+  return finished;
 }
 
 } // namespace sluice::runtime

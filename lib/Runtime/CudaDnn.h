@@ -31,7 +31,7 @@ struct CudaDnn {
   static constexpr int kDefaultMath = 0, kTensorCores = 1, kHalves = 2, kExact = 3;
   /// cudnnConvolutionFwdAlgo_t: those that sum products of the operands, in some order.
   /// Winograd's and FFT, behind them, transform operands first, which costs digits.
-  static constexpr int kImplicitGemm = 0, kPrecomputedGemm = 1, kGemm = 2;
+  static constexpr int kImplicitGemm = 0, kPrecomputedGemm = 1;
   /// cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t: of those the one
   /// whose sums are in the same order each time.
   static constexpr int kGradientGemm = 1;
@@ -71,7 +71,7 @@ struct CudaDnn {
 /// The process' library, loaded on the first call. Fails saying what is missing.
 Result<const CudaDnn *> cudaDnn();
 
-/// What describes a convolution to the library; nothing in it where a status is not 0.
+/// What describes a convolution to the library; of no use where `status` is not 0.
 struct CudaConvolution {
   explicit CudaConvolution(const sluice_convolution &what);
   ~CudaConvolution();
@@ -96,18 +96,22 @@ private:
     uint32_t function;
     CudaConvolution description;
     int algorithm = 0;
+    bool hasRun = false;
     std::string refused; ///< Why none will do; empty: one will.
   };
   Status open() override;
-  Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) override;
+  bool describe(const Request &request) override;
+  Result<bool> run(const Request &request, CuStream stream, void *const *args) override;
   bool isRefusal(int status) const override;
   int workspaceOf(const Known &known, int algorithm, size_t &bytes) const;
-  int launch(const Known &known, void *const *args, size_t workspaceBytes) const;
+  int launch(const Known &known, bool accumulates, void *const *args, size_t workspaceBytes) const;
   /// The first algorithm that takes it, and no more workspace than there is.
   void choose(Known &known, size_t workspaceBytes) const;
 
   CudaDnn::Handle handle = nullptr;
-  std::map<std::pair<uint32_t, std::string>, Known> all; ///< By function and settings.
+  using Key = std::pair<uint32_t, std::string>; ///< Function and settings.
+  Key keyOf(const Request &request) const;
+  std::map<Key, Known> all;
 };
 
 } // namespace sluice::runtime

@@ -9,19 +9,19 @@ namespace sluice::runtime {
 CudaLibrary::CudaLibrary(const char *name, const char *kernels, size_t settingsBytes)
     : settingsBytes(settingsBytes), name(name), kernels(kernels) {}
 
-bool CudaLibrary::start() {
+bool CudaLibrary::prepare(const Request &request) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (isOpen)
-    return true;
-  Status opened = open();
-  if (!opened)
-    absent(opened.error());
-  return isOpen = opened.has_value();
+  if (!isTried) {
+    isTried = true;
+    Status opened = open();
+    isOpen = opened ? true : absent(opened.error());
+  }
+  return isOpen && describe(request);
 }
 
-Result<bool> CudaLibrary::compute(uint32_t function, const void *settings, CuStream stream, void *const *args) {
+Result<bool> CudaLibrary::compute(const Request &request, CuStream stream, void *const *args) {
   std::lock_guard<std::mutex> lock(mutex);
-  return run(function, settings, stream, args);
+  return run(request, stream, args);
 }
 
 std::string CudaLibrary::problem() const {
@@ -35,14 +35,14 @@ std::string CudaLibrary::failed(int status, const char *doing) const {
   return std::string(name) + " fails with status " + std::to_string(status) + ", while " + doing;
 }
 
-Result<bool> CudaLibrary::absent(std::string reason) {
+bool CudaLibrary::absent(std::string reason) {
   if (why.empty())
     why = std::move(reason);
   return false;
 }
 
 Result<bool> CudaLibrary::finish(int status, const char *doing) {
-  if (isRefusal(status))
+  if (status && isRefusal(status))
     return absent(failed(status, doing));
   if (status)
     return failure(failed(status, doing));

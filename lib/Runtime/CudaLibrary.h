@@ -17,14 +17,20 @@ namespace sluice::runtime {
 /// thread; the GPU's context is current.
 class CudaLibrary {
 public:
+  /// As services.h says: a function, whether to add to what is there, its settings.
+  struct Request {
+    uint32_t function;
+    bool accumulates;
+    const void *settings;
+  };
   virtual ~CudaLibrary() = default;
-  /// Opens the library where that is not done. Whether it is of use.
-  bool start();
-  /// Once start() has returned true: has a kernel computed behind what is on the
-  /// stream; `function` and `settings` are as services.h says, args two operands, the result and the
-  /// workspace. Whether it is the library's; where it is not, nothing has been
-  /// done. Fails with what to report.
-  Result<bool> compute(uint32_t function, const void *settings, CuStream stream, void *const *args);
+  /// Opens the library the first time, and prepares what the host has to for this
+  /// kernel. Whether the library is of use for it.
+  bool prepare(const Request &request);
+  /// Once prepare() has returned true: has the kernel computed behind what is on the
+  /// stream; args are two operands, the result and the workspace. Whether it is the
+  /// library's; where it is not, nothing has been done. Fails with what to report.
+  Result<bool> compute(const Request &request, CuStream stream, void *const *args);
   /// Why kernels were not the library's, all or some; empty: they all were.
   std::string problem() const;
 
@@ -34,20 +40,22 @@ protected:
   /// `kernels`: what it computes, in the plural.
   CudaLibrary(const char *name, const char *kernels, size_t settingsBytes);
   std::string failed(int status, const char *doing) const;
-  Result<bool> absent(std::string reason);
+  /// Remembers why; false.
+  bool absent(std::string reason);
   /// What compute returns of a call that ended so.
   Result<bool> finish(int status, const char *doing);
 
 private:
   virtual Status open() = 0;
-  virtual Result<bool> run(uint32_t function, const void *settings, CuStream stream, void *const *args) = 0;
+  virtual bool describe(const Request &request) = 0;
+  virtual Result<bool> run(const Request &request, CuStream stream, void *const *args) = 0;
   /// Whether a status says that something may not work here, but elsewhere.
   virtual bool isRefusal(int status) const = 0;
 
   const char *name, *kernels;
   mutable std::mutex mutex; ///< Of all below.
   std::string why;
-  bool isOpen = false;
+  bool isTried = false, isOpen = false;
   bool isUsed = false; ///< Some kernels were the library's.
 };
 

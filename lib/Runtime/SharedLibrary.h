@@ -34,9 +34,24 @@ public:
     function = handle ? reinterpret_cast<std::remove_reference_t<Function>>(dlsym(handle, symbol)) : nullptr;
     if (handle && !function && missing.empty())
       missing = symbol;
+    if (function)
+      anySymbol = symbol;
   }
 
   bool isOpen() const { return handle; }
+  const std::string &fileName() const { return name; }
+  /// Whether another is found where it was, or by its name alone; that stays open too.
+  bool hasBeside(const char *other) const {
+    Dl_info where{};
+    void *symbol = handle ? dlsym(handle, anySymbol.c_str()) : nullptr;
+    if (symbol && dladdr(symbol, &where) && where.dli_fname) {
+      const std::string path = where.dli_fname;
+      if (size_t slash = path.rfind('/'); slash != std::string::npos)
+        if (dlopen((path.substr(0, slash + 1) + other).c_str(), RTLD_NOW | RTLD_LOCAL))
+          return true;
+    }
+    return dlopen(other, RTLD_NOW | RTLD_LOCAL);
+  }
   /// Why it is not; of the first name.
   const std::string &error() const { return absent; }
   /// The first function that was not found; empty: all were.
@@ -47,7 +62,7 @@ public:
 
 private:
   void *handle = nullptr;
-  std::string name, absent, missing;
+  std::string name, absent, missing, anySymbol;
 };
 
 /// A library's functions, as the first call finds them; or why there are none.

@@ -309,7 +309,7 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
 
 void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef settings) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(argumentElement.size()) + 1));
-  status = requestService(service, function, settings, all);
+  status = requestService(service, arith::ConstantIntOp::create(entryBuilder, location, function, 32), settings, all);
 }
 
 bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
@@ -325,34 +325,62 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
   arguments.append({numOperands, static_cast<int64_t>(argumentElement.size())});
 
   OpBuilder &eb = entryBuilder;
-  Value done = requestService(Service::Libraries, call.function, call.settings, arguments);
-  Value isAbsent = arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, done,
-                                         arith::ConstantIntOp::create(eb, location, SLUICE_LIBRARY_ABSENT, 32));
-  auto chosen = scf::IfOp::create(eb, location, eb.getI32Type(), isAbsent, /*withElseRegion=*/true);
-  auto branch = [&](Region &region, Value before, function_ref<void()> body) {
-    OpBuilder::InsertionGuard guard(eb);
-    eb.setInsertionPointToStart(&region.front());
-    status = before;
-    body();
-    if (!status)
-      status = arith::ConstantIntOp::create(eb, location, 0, 32);
-    scf::YieldOp::create(eb, location, status);
+  Type i32 = eb.getI32Type();
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 32); };
+  auto either = [&](Value condition, function_ref<void()> onTrue, function_ref<void()> onFalse) {
+    auto chosen = scf::IfOp::create(eb, location, i32, condition, /*withElseRegion=*/true);
+    Value before = status;
+    for (auto [region, body] : {std::pair(&chosen.getThenRegion(), onTrue), {&chosen.getElseRegion(), onFalse}}) {
+      OpBuilder::InsertionGuard guard(eb);
+      eb.setInsertionPointToStart(&region->front());
+      status = before;
+      body();
+      scf::YieldOp::create(eb, location, status ? status : number(0));
+    }
+    status = chosen.getResult(0);
   };
-  branch(chosen.getThenRegion(), Value(), [&] { cast<KernelOpInterface>(anchor).emitKernel(*this); });
-  branch(chosen.getElseRegion(), done, [&] {
-    if (!hasEpilogue())
+  std::optional<LibraryAddition> addition = libraryAddition(kernelOp);
+  Value function = number(call.function), isInPlace;
+  if (addition) {
+    auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+    auto pointerOf = [&](unsigned argument) -> Value {
+      Value at = LLVM::GEPOp::create(eb, location, ptr, ptr, kernel.getBody().front().getArgument(1),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[argument])});
+      return LLVM::LoadOp::create(eb, location, ptr, at);
+    };
+    isInPlace = LLVM::ICmpOp::create(eb, location, LLVM::ICmpPredicate::eq, pointerOf(addition->operand),
+                                     pointerOf(numOperands));
+    function =
+        arith::SelectOp::create(eb, location, isInPlace, number(call.function | SLUICE_LIBRARY_ACCUMULATE), function);
+  }
+  // In place: its members map each element (FusedOp's verifier).
+  auto emitEpilogue = [&] {
+    Value root = absorbed && yielded[0] == absorbed->getResult(0) ? absorbedSum : yielded[0];
+    if (root == product)
       return;
-    // In place: its members map each element (FusedOp's verifier).
     argumentIndex[product] = numOperands;
-    emitGridLoops(0, yielded[0]);
+    emitGridLoops(0, root);
     argumentIndex.erase(product);
-  });
-  status = chosen.getResult(0);
+  };
+  Value done = requestService(Service::Libraries, function, call.settings, arguments);
+  auto emitOwn = [&] { cast<KernelOpInterface>(anchor).emitKernel(*this); };
+  auto emitRest = [&] {
+    status = done;
+    if (!addition)
+      return emitEpilogue();
+    auto emitLessAddition = [&] {
+      absorbed = addition->addition, absorbedSum = addition->sum;
+      emitEpilogue();
+      absorbed = nullptr;
+    };
+    either(isInPlace, emitLessAddition, emitEpilogue);
+  };
+  either(arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, done, number(SLUICE_LIBRARY_ABSENT)), emitOwn,
+         emitRest);
   return true;
 }
 
-Value KernelEmitter::requestService(Service service, uint32_t function, StringRef settings,
-                                    ArrayRef<int64_t> arguments) {
+Value KernelEmitter::requestService(Service service, Value function, StringRef settings, ArrayRef<int64_t> arguments) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
@@ -384,8 +412,7 @@ Value KernelEmitter::requestService(Service service, uint32_t function, StringRe
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
   return LLVM::CallOp::create(
              eb, location, type,
-             ValueRange{callee, self, arith::ConstantIntOp::create(eb, location, function, 32), addresses,
-                        LLVM::AddressOfOp::create(eb, location, ptr, name),
+             ValueRange{callee, self, function, addresses, LLVM::AddressOfOp::create(eb, location, ptr, name),
                         arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
       .getResult();
 }
@@ -523,6 +550,8 @@ Value KernelEmitter::compute(Value tensor, ValueRange indices, int64_t lanes) {
   if (auto it = argumentIndex.find(tensor); it != argumentIndex.end())
     return load(pointers[it->second], elementType, linearize(indices, shapeOf(tensor)), lanes);
   Operation *op = tensor.getDefiningOp();
+  if (op == absorbed)
+    return elements(absorbedSum, indices, lanes);
   if (auto constantOp = dyn_cast<ConstantOp>(op)) {
     // Only splats are cloned into groups.
     Type type = computeType(elementType);

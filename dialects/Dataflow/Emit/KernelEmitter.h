@@ -222,12 +222,13 @@ private:
                 mlir::ModuleOp module, llvm::StringRef symbol);
   void emitBody();
   /// The kernel is a library's call where there is such a library, then a grid for
-  /// the epilogue; else its own grids. False, and nothing, where an operand is an
-  /// expression, or the result has no room for what the epilogue reads.
+  /// the epilogue, less what the library adds itself; else its own grids. False, and
+  /// nothing, where an operand is an expression, or the result has no room for what
+  /// the epilogue reads.
   bool emitLibraryCall(const LibraryCall &call);
   /// Calls a service with the addresses of those arguments (operands, results,
   /// workspace, by number); returns what it returns.
-  mlir::Value requestService(Service service, uint32_t function, llvm::StringRef settings,
+  mlir::Value requestService(Service service, mlir::Value function, llvm::StringRef settings,
                              llvm::ArrayRef<int64_t> arguments);
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
@@ -249,11 +250,13 @@ private:
   mlir::Value status;           ///< What the kernel returns; null: 0.
   mlir::func::FuncOp chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
-  int64_t team = 1;        ///< Of the grid being emitted.
-  mlir::Value position;    ///< In the team.
-  int64_t sharedBytes = 0; ///< Of the grid being emitted.
-  bool waits = false;      ///< The grid being emitted has barriers or exchanges.
-  int64_t accessLanes = 1; ///< Vectors of so many elements lie at multiples of their size.
+  int64_t team = 1;                    ///< Of the grid being emitted.
+  mlir::Value position;                ///< In the team.
+  int64_t sharedBytes = 0;             ///< Of the grid being emitted.
+  bool waits = false;                  ///< The grid being emitted has barriers or exchanges.
+  mlir::Operation *absorbed = nullptr; ///< An addition that the library has made,
+  mlir::Value absorbedSum;             ///< and what it has added to.
+  int64_t accessLanes = 1;             ///< Vectors of so many elements lie at multiples of their size.
 
   /// Kernel argument number of operands (or the group's block arguments).
   llvm::DenseMap<mlir::Value, unsigned> argumentIndex;

@@ -152,9 +152,6 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
     return operands;
   auto group = dyn_cast<FusedOp>(op);
   Operation *anchor = group ? group.getAnchor() : nullptr;
-  // A library writes all of the result before the epilogue reads anything.
-  if (auto library = dyn_cast_or_null<LibraryOpInterface>(anchor); library && library.getLibrary())
-    return operands;
   auto isReadInStep = [&](Operation *user) {
     return isa<ElementwiseOpInterface, YieldOp>(user) && !(anchor && feedsAnchor(user, anchor));
   };
@@ -171,5 +168,10 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
   };
   if (group && !llvm::all_of(group.getBody().front(), isInStep))
     operands.clear();
+  // A library writes all of the result before the epilogue reads anything.
+  if (auto library = dyn_cast_or_null<LibraryOpInterface>(anchor); library && library.getLibrary()) {
+    std::optional<LibraryAddition> addition = libraryAddition(op);
+    llvm::erase_if(operands, [&](unsigned operand) { return !addition || operand != addition->operand; });
+  }
   return operands;
 }

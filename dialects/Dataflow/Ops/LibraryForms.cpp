@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/Packing.h"
 
@@ -84,7 +85,9 @@ static std::optional<LibraryCall> convolutionForm(uint32_t function, const Convo
   what.channels_last = conv.channelsLast;
   what.batch = in[0], what.channels = in[channel], what.filters = out[channel];
   what.groups = conv.groups;
-  if (what.element_type == 0 || spatial > 2 || hasFewFilters(what.groups, what.filters) ||
+  // A weight's gradient is a grid of a thread a few weights: the fewer, the worse.
+  const bool isThin = function != SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT && hasFewFilters(what.groups, what.filters);
+  if (what.element_type == 0 || spatial > 2 || isThin ||
       !areCountable({elementCount(conv.image), elementCount(conv.windows), elementCount(conv.weight)}))
     return std::nullopt;
   for (size_t d = 0; d < spatial; ++d) {
@@ -119,16 +122,37 @@ std::optional<LibraryCall> ConvOp::getLibraryForm(MatmulPrecision precision) {
                          precision, getWorkspaceBytes());
 }
 
-std::optional<LibraryCall> ConvTransposeOp::getLibraryForm(MatmulPrecision precision) {
+/// As its grid, exact in every precision.
+std::optional<LibraryCall> ConvTransposeOp::getLibraryForm(MatmulPrecision) {
   return convolutionForm(SLUICE_LIBRARY_CONV_DATA_GRADIENT,
                          {getType(), typeOf(getInput()), typeOf(getWeight()), shapeOf(getWeight()).drop_front(2),
                           getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())},
-                         precision, getWorkspaceBytes());
+                         MatmulPrecision::F32, getWorkspaceBytes());
 }
 
-std::optional<LibraryCall> ConvWeightGradientOp::getLibraryForm(MatmulPrecision precision) {
+/// As its grid, exact in every precision.
+std::optional<LibraryCall> ConvWeightGradientOp::getLibraryForm(MatmulPrecision) {
   return convolutionForm(SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT,
                          {typeOf(getInput()), typeOf(getGradient()), getType(), getType().getShape().drop_front(2),
                           getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())},
-                         precision, getWorkspaceBytes());
+                         MatmulPrecision::F32, getWorkspaceBytes());
+}
+
+std::optional<LibraryAddition> sluice::dataflow::libraryAddition(Operation *kernel) {
+  auto group = dyn_cast<FusedOp>(kernel);
+  auto anchor = group ? dyn_cast_or_null<LibraryOpInterface>(group.getAnchor()) : LibraryOpInterface();
+  if (!anchor || !anchor.getLibrary())
+    return std::nullopt;
+  for (Value sum = anchor->getResult(0); sum.hasOneUse();) {
+    auto addition = dyn_cast<BinaryOp>(*sum.user_begin());
+    if (!addition || addition.getKind() != BinaryKind::add || addition.getType() != sum.getType())
+      break;
+    Value other = addition.getLhs() == sum ? addition.getRhs() : addition.getLhs();
+    auto argument = dyn_cast<BlockArgument>(other);
+    if (argument && argument.hasOneUse() && argument.getType() == sum.getType() &&
+        llvm::count(group.getOperands(), group.getOperand(argument.getArgNumber())) == 1)
+      return LibraryAddition{addition, argument.getArgNumber(), sum};
+    sum = addition.getResult();
+  }
+  return std::nullopt;
 }

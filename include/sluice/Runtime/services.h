@@ -54,6 +54,8 @@ enum sluice_library_function {
   SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
   SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3
 };
+/* Or'd to a function: the result is added to what its memory holds. Since minor version 7. */
+#define SLUICE_LIBRARY_ACCUMULATE 256
 /* Nothing has been done: there is no such library here. */
 #define SLUICE_LIBRARY_ABSENT (-1)
 /* What f32 operands are rounded to; sums are f32. */

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "CudaLibraryModel.h"
 #include "FakeDnn.h"
+#include "LibraryReference.h"
 
 #include <algorithm>
 #include <tuple>
@@ -49,31 +50,6 @@ sluice_convolution grouped() {
   return what;
 }
 
-/// Calls fn(image's element, filters', windows') of each product.
-template <typename Fn>
-void forEachProduct(const sluice_convolution &what, Fn fn) {
-  const int64_t perGroup = what.channels / what.groups;
-  auto at = [&](int64_t i, int64_t c, int64_t y, int64_t x, int64_t channels, int64_t height, int64_t width) {
-    return what.channels_last ? ((i * height + y) * width + x) * channels + c
-                              : ((i * channels + c) * height + y) * width + x;
-  };
-  for (int64_t i = 0; i < what.batch; ++i)
-    for (int64_t m = 0; m < what.filters; ++m)
-      for (int64_t row = 0; row < what.out_height; ++row)
-        for (int64_t column = 0; column < what.out_width; ++column)
-          for (int64_t c = 0; c < perGroup; ++c)
-            for (int64_t ky = 0; ky < what.kernel_height; ++ky)
-              for (int64_t kx = 0; kx < what.kernel_width; ++kx) {
-                const int64_t y = row * what.stride_height + ky * what.dilation_height - what.pad_height,
-                              x = column * what.stride_width + kx * what.dilation_width - what.pad_width;
-                const int64_t channel = m / (what.filters / what.groups) * perGroup + c;
-                if (y >= 0 && y < what.in_height && x >= 0 && x < what.in_width)
-                  fn(at(i, channel, y, x, what.channels, what.in_height, what.in_width),
-                     at(m, c, ky, kx, perGroup, what.kernel_height, what.kernel_width),
-                     at(i, m, row, column, what.filters, what.out_height, what.out_width));
-              }
-}
-
 } // namespace
 
 TEST_CASE("a library's convolutions and their gradients are the dialect's, in either layout", "[cuda]") {
@@ -85,6 +61,7 @@ TEST_CASE("a library's convolutions and their gradients are the dialect's, in ei
       INFO(function << " " << last);
       {
         ConvolutionModel model(what, function);
+        addsAgain = last == 1;
         SessionPtr session = model.open();
         REQUIRE(session);
         // The second step is recorded, the library's part too.
@@ -98,7 +75,7 @@ TEST_CASE("a library's convolutions and their gradients are the dialect's, in ei
                           to = function == SLUICE_LIBRARY_CONV                 ? window
                                : function == SLUICE_LIBRARY_CONV_DATA_GRADIENT ? image
                                                                                : filter;
-            sums[to] += x[lhs] * x[lhsFloats + rhs];
+            sums[to] += (addsAgain ? 2.0f : 1.0f) * x[lhs] * x[lhsFloats + rhs];
             made = std::max(made, to + 1);
           });
           REQUIRE(made > 60);
@@ -170,9 +147,10 @@ TEST_CASE("a library that refuses leaves the convolution to the grid, and the se
         "cudnnSetFilter4dDescriptor", "cudnnCreateConvolutionDescriptor", "cudnnSetConvolution2dDescriptor",
         "cudnnSetConvolutionGroupCount", "cudnnSetConvolutionMathType", "cudnnGetConvolutionForwardWorkspaceSize",
         "cudnnSetStream", "cudnnConvolutionForward"}) {
-    // CUDNN_STATUS_NOT_SUPPORTED, of version 8 and 9.
-    for (int status : {9, 3000}) {
-      INFO(function);
+    // CUDNN_STATUS_NOT_INITIALIZED, ALLOC_FAILED, NOT_SUPPORTED of version 8, NOT_INITIALIZED, BAD_PARAM,
+    // NOT_SUPPORTED, INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED of version 9; EXECUTION_FAILED of both, the first time.
+    for (int status : {1, 2, 9, 1001, 2000, 3000, 4004, 8, 5000}) {
+      INFO(function << " " << status);
       ConvolutionModel model(grouped());
       fakeDnnFail(function, status);
       SessionPtr session = model.open();
@@ -182,7 +160,11 @@ TEST_CASE("a library that refuses leaves the convolution to the grid, and the se
       CHECK_THAT(sluice_notes(session.get()),
                  Contains("device 'accel0': cuDNN fails with status " + std::to_string(status) + ", while ") &&
                      Contains("its convolutions run as grids\n"));
+      // It is not asked again, in a step that is recorded least of all.
       fakeDnnFail("", 0);
+      usesGrid = false;
+      REQUIRE(errorOf(session.get()) == "");
+      CHECK(usesGrid);
       session.reset();
       CHECK(fakeDnnHeld() == 0);
     }
@@ -210,18 +192,35 @@ TEST_CASE("a gradient that the library refuses is the grid's", "[cuda]") {
     }
 }
 
-TEST_CASE("a convolution that the library fails at fails the operator", "[cuda]") {
-  // CUDNN_STATUS_EXECUTION_FAILED, of version 8 and 9.
-  for (int status : {8, 5000}) {
+TEST_CASE("a convolution that the library once did and then fails at fails the operator", "[cuda]") {
+  // CUDNN_STATUS_INTERNAL_ERROR, EXECUTION_FAILED, of version 8 and 9.
+  for (int status : {4, 8, 4000, 5000}) {
     ConvolutionModel model(grouped());
-    SessionPtr session = model.open();
+    // Traced steps are none of a graph's.
+    SessionPtr session = model.open(nullptr, /*trace=*/true);
     REQUIRE(session);
+    REQUIRE(errorOf(session.get()) == "");
     fakeDnnFail("cudnnConvolutionForward", status);
     CHECK_THAT(errorOf(session.get()), Contains("operator 'first' failed: device 'accel0': cuDNN fails with status " +
                                                 std::to_string(status) + ", while convolving"));
+    CHECK_FALSE(usesGrid);
     fakeDnnFail("", 0);
     CHECK(errorOf(session.get()) == "");
   }
+}
+
+TEST_CASE("starting and asking cuDNN is no time of the GPU's", "[cuda]") {
+  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+  ConvolutionModel model(grouped());
+  SessionPtr session = model.open(nullptr, /*trace=*/true);
+  REQUIRE(session);
+  fakeCudaTick(kSecond);
+  REQUIRE(errorOf(session.get()) == "");
+  size_t count = 0;
+  const sluice_device_time *times = sluice_device_times(session.get(), &count);
+  REQUIRE(count == 3);
+  CHECK_FALSE(usesGrid);
+  CHECK(std::abs(times[1].end_ns - times[1].start_ns - kSecond) < kMillisecond);
 }
 
 TEST_CASE("a convolution that the library cannot count it is not asked for", "[cuda]") {

@@ -17,11 +17,16 @@ inline std::string librarySettings;
 inline int64_t lhsFloats, rhsFloats;
 /// Where the library did nothing: what the kernel does instead.
 inline bool usesGrid;
+/// The library is asked once more, to add to what it has made.
+inline bool addsAgain;
 
 /// args: lhs, rhs, result, workspace.
 inline int32_t libraryKernel(const sluice_kernel_env *env, void **args) {
   int32_t status = env->library(env->libraries, libraryFunction, args, librarySettings.data(),
                                 static_cast<int64_t>(librarySettings.size()));
+  if (status == 0 && addsAgain)
+    status = env->library(env->libraries, libraryFunction | SLUICE_LIBRARY_ACCUMULATE, args, librarySettings.data(),
+                          static_cast<int64_t>(librarySettings.size()));
   if (status != SLUICE_LIBRARY_ABSENT)
     return status;
   usesGrid = true;
@@ -60,7 +65,7 @@ struct LibraryModel : CudaModel {
     memories[1].capacity_bytes = memories[1].arena_bytes;
     lhsFloats = lhs, rhsFloats = rhs;
     REQUIRE(lhsFloats + rhsFloats <= kLibraryFloats);
-    usesGrid = false;
+    usesGrid = addsAgain = false;
   }
   /// From the next step on.
   template <typename Settings>

@@ -76,8 +76,8 @@ int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, i
                                int count, int compute, int) {
   if (int status = failure.of("cublasGemmStridedBatchedEx"))
     return status;
-  if (*alpha != 1 || *beta != 0 || (typeA != kF32 && typeA != kF16 && typeA != kBF16) || typeB != typeA ||
-      typeC != typeA)
+  if (*alpha != 1 || (*beta != 0 && *beta != 1) || (typeA != kF32 && typeA != kF16 && typeA != kBF16) ||
+      typeB != typeA || typeC != typeA)
     return kNotSupported;
   if (strideA < (opA ? k : m) || strideB < (opB ? n : k) || strideC < m)
     return kInvalidValue;
@@ -97,12 +97,13 @@ int cublasGemmStridedBatchedEx(Handle *handle, int opA, int opB, int m, int n, i
                      std::to_string(n) + "," + std::to_string(k) + " count " + std::to_string(count) + " type " +
                      std::to_string(typeA) + " compute " + std::to_string(compute) + " mode " +
                      std::to_string(handle->mode) + " workspace " + std::to_string(scratchBytes);
-  return fakeCudaEnqueue(handle->stream, what, [=] {
+  const bool adds = *beta == 1;
+  return fakeCudaEnqueue(handle->stream, what + (adds ? " added" : ""), [=] {
     std::fill_n(scratch, scratchBytes, '\x5a');
     for (int64_t item = 0; item < count; ++item)
       for (int64_t column = 0; column < n; ++column)
         for (int64_t row = 0; row < m; ++row) {
-          double sum = 0;
+          double sum = adds ? readNumber(z, type, item * batchC + column * strideC + row) : 0;
           for (int64_t i = 0; i < k; ++i)
             sum += readNumber(x, type, item * batchA + (opA ? row * strideA + i : i * strideA + row)) *
                    readNumber(y, type, item * batchB + (opB ? i * strideB + column : column * strideB + i));

@@ -6,7 +6,7 @@
 // A libcublas.so.13 on the fake driver: its products are done on host memory when
 // it is their stream's turn, column-major, with sums of f64. Each is a line of the
 // driver's log, "gemm OPSxM,N,K count COUNT type T compute C mode M
-// workspace BYTES".
+// workspace BYTES", and " added" behind it where it is.
 //
 // The environment's FAKE_BLAS, "fail=FUNCTION:STATUS", does as fakeBlasFail.
 //

@@ -149,7 +149,7 @@ int launch(const char *function, int checked, Handle *handle, float alpha, float
               *const weights = fakeCudaHost(pointers[1], filters.bytes()),
               *const windows = fakeCudaHost(pointers[2], out.bytes());
   char *const scratch = workspaceBytes ? fakeCudaHost(workspace, workspaceBytes) : nullptr;
-  if (alpha != 1 || beta != 0 || !image || !weights || !windows || (workspaceBytes && !scratch))
+  if (alpha != 1 || (beta != 0 && beta != 1) || !image || !weights || !windows || (workspaceBytes && !scratch))
     return kBadParameter;
   const char *name = of == Of::Windows ? "conv " : of == Of::Image ? "conv-data " : "conv-filters ";
   const std::string what = name + list({in.n, in.c, in.h, in.w}) + " filters " +
@@ -157,13 +157,16 @@ int launch(const char *function, int checked, Handle *handle, float alpha, float
                            " format " + std::to_string(in.format) + " type " + std::to_string(in.type) + " math " +
                            std::to_string(conv.math) + " algorithm " + std::to_string(algorithm) + " workspace " +
                            std::to_string(workspaceBytes);
-  return fakeCudaEnqueue(handle->stream, what, [=] {
+  const bool adds = beta == 1;
+  return fakeCudaEnqueue(handle->stream, what + (adds ? " added" : ""), [=] {
     // What it scribbles there is nobody's.
     std::fill_n(scratch, workspaceBytes, '\x5a');
     const Tensor &made = of == Of::Windows ? all.windows : of == Of::Image ? all.image : all.filters;
     char *const to = of == Of::Windows ? windows : of == Of::Image ? image : weights;
     const FakeType type = made.fakeType();
     std::vector<double> sums(made.bytes() / bytesOf(type));
+    for (size_t i = 0; adds && i < sums.size(); ++i)
+      sums[i] = readNumber(to, type, static_cast<int64_t>(i));
     forEachProduct(all, [&](int64_t x, int64_t w, int64_t y) {
       if (of == Of::Windows)
         sums[y] += readNumber(image, type, x) * readNumber(weights, type, w);
@@ -231,6 +234,7 @@ int cudnnGetConvolutionForwardWorkspaceSize(Handle *, Tensor *x, Tensor *w, Conv
                                             size_t *bytes) {
   if (int status = failure.of("cudnnGetConvolutionForwardWorkspaceSize"))
     return status;
+  fakeCudaTakeTime();
   *bytes = algorithm == kPrecomputed ? needed : 0;
   return check(*x, *w, *conv, *y, algorithm);
 }

@@ -6,7 +6,7 @@
 // A libcudnn.so.9 on the fake driver: its convolutions are done on host memory when
 // it is their stream's turn, with sums of f64. Each is a line of the driver's log,
 // "conv N,C,H,W filters M,KH,KW groups G format F type T math M algorithm A
-// workspace BYTES", or "conv-data", "conv-filters" of a gradient. As the real one, it
+// workspace BYTES", or "conv-data", "conv-filters" of a gradient; " added" behind it where it is. As the real one, it
 // takes channels-last operands by the precomputed algorithm alone.
 //
 // The environment's FAKE_DNN, "fail=FUNCTION:STATUS", does as fakeDnnFail.

@@ -13,6 +13,7 @@
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Runtime/abi.h"
 #include "sluice/Support/Rng.h"
+#include "test/unit/Cuda/LibraryReference.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -222,7 +223,15 @@ private:
   void *handle = nullptr;
 };
 
-std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environment &values, bool atEnd, int &chunks) {
+/// A library that does what services.h says, or is not there.
+struct HostLibrary {
+  bool isThere = true, inPlace = false;
+  int64_t elements = 0; ///< Of the result.
+  int numCalls = 0, numAdded = 0;
+};
+
+std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environment &values, bool atEnd, int &chunks,
+                        HostLibrary *library = nullptr) {
   std::vector<std::unique_ptr<Guarded>> buffers;
   std::vector<void *> args;
   auto add = [&](size_t bytes) {
@@ -247,11 +256,26 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   env.launch_grid = [](void *grids, const sluice_grid *grid, void **args) {
     return runtime::runGrid(*static_cast<runtime::ThreadPool *>(grids), *grid, args);
   };
+  if (library) {
+    library->elements = elementCount(op->getResult(0).getType());
+    env.libraries = library;
+    env.library = [](void *self, uint32_t function, void *const *args, const void *settings, int64_t) -> int32_t {
+      auto &library = *static_cast<HostLibrary *>(self);
+      ++library.numCalls;
+      library.numAdded += (function & SLUICE_LIBRARY_ACCUMULATE) != 0;
+      if (!library.isThere)
+        return SLUICE_LIBRARY_ABSENT;
+      computeAsLibrary(function, args, settings, library.elements);
+      return 0;
+    };
+    if (std::optional<LibraryAddition> addition = libraryAddition(op); addition && library->inPlace)
+      args[op->getNumOperands()] = args[addition->operand];
+  }
   REQUIRE(kernel(&env, args.data()) == 0);
   std::vector<Tensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
     Tensor &result = results.emplace_back(type);
-    const char *data = buffers[op->getNumOperands() + i]->data;
+    const auto *data = static_cast<const char *>(args[op->getNumOperands() + i]);
     std::copy_n(data, result.bytes.size(), result.bytes.begin());
   }
   return results;
@@ -273,6 +297,7 @@ struct Made {
   KernelForm form;
   unsigned architecture = 90;
   MatmulPrecision precision = MatmulPrecision::F32;
+  HostLibrary *library = nullptr; ///< Beside the kernels, where they run.
 };
 constexpr unsigned kOldArchitecture = 70;
 
@@ -349,10 +374,12 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
         for (Environment *environment : {&values, &given})
           interpret(&each, *environment);
     int chunks = 0;
-    std::vector<Tensor> forward = run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/true, chunks);
+    std::vector<Tensor> forward =
+        run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/true, chunks, made.library);
     if (c.isChunked && made.form == KernelForm::Chunks)
       CHECK(chunks > 1);
-    std::vector<Tensor> backward = run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/false, chunks);
+    std::vector<Tensor> backward =
+        run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/false, chunks, made.library);
     for (auto [n, result] : llvm::enumerate(op->getResults())) {
       double tolerance = c.tolerance ? c.tolerance : defaultTolerance(forward[n].element());
       CHECK(difference(forward[n], values.at(result), tolerance) == "");
@@ -390,6 +417,18 @@ void checkTensorCores(const std::vector<Case> &cases, const std::string &precisi
   for (size_t i = 0; i < cases.size(); ++i)
     if (cases[i].arguments.find("xf32") != std::string::npos)
       CHECK(newer.at(i)[0].bytes != older.at(i)[0].bytes);
+}
+
+void checkLibraries(const std::vector<Case> &cases, bool isAsked) {
+  for (bool isThere : {true, false})
+    for (bool inPlace : {false, true}) {
+      HostLibrary library{isThere, inPlace};
+      checkForm(cases, {0, KernelForm::Grids, 90, MatmulPrecision::F32, &library});
+      // Each kernel runs twice.
+      CHECK(library.numCalls == (isAsked ? 2 * static_cast<int>(cases.size()) : 0));
+      const bool addsAny = llvm::any_of(cases, [](const Case &c) { return StringRef(c.body).contains("%added"); });
+      CHECK((library.numAdded > 0) == (inPlace && addsAny));
+    }
 }
 
 } // namespace sluice::test

@@ -45,6 +45,11 @@ void checkKernels(const std::vector<Case> &cases, int64_t lanes = 0);
 /// first two arguments are rounded to nearest. Architectures without them are exact.
 void checkTensorCores(const std::vector<Case> &cases, const std::string &precision);
 
+/// CHECKs kernels whose operators ask a library, as grids beside one that does what
+/// services.h says: with it, in the place of what it adds to where it adds something,
+/// and where it is absent. It is asked where `isAsked`, and else not at all.
+void checkLibraries(const std::vector<Case> &cases, bool isAsked = true);
+
 /// "tensor<2x3xf32>"
 std::string tensorOf(const std::vector<int64_t> &shape, const std::string &element);
 
