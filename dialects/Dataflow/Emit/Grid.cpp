@@ -274,6 +274,8 @@ void KernelEmitter::once(function_ref<void()> body) {
 void KernelEmitter::emitGridLoops(unsigned result, Value value) {
   constexpr int64_t kRunBytes = 16, kMostRun = 8;
   collapsed.clear();
+  if (TransposeOp transpose = tiledTranspose(value))
+    return emitGridTranspose(result, value, transpose);
   bool vectorize = isVectorizable(value);
   SmallVector<SmallVector<size_t>> members;
   if (vectorize)

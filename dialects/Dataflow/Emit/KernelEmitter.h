@@ -36,6 +36,7 @@ namespace sluice::dataflow {
 
 using emit::VectorTarget;
 struct LibraryCall;
+class TransposeOp;
 
 /// What a kernel's parallel regions become.
 enum class KernelForm : uint8_t {
@@ -233,6 +234,10 @@ private:
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
   void emitGridLoops(unsigned result, mlir::Value value);
+  /// The transposition that an expression is an element-wise function of, where
+  /// tiles of it pay.
+  TransposeOp tiledTranspose(mlir::Value root);
+  void emitGridTranspose(unsigned result, mlir::Value value, TransposeOp transpose);
   mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
 

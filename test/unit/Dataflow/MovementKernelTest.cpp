@@ -8,6 +8,64 @@
 
 using namespace sluice::test;
 
+TEST_CASE("transpositions by tiles, of every element type", "[dataflow]") {
+  std::vector<Case> cases;
+  for (const char *element : {"f32", "f64", "f16", "bf16", "i1", "i8", "ui8", "i64"}) {
+    auto add = [&](const std::vector<int64_t> &shape, const std::string &permutation) {
+      std::string type = tensorOf(shape, element);
+      cases.push_back({"%x: " + type, "dataflow.transpose %x [" + permutation + "] : " + type, {{0, 9}}});
+    };
+    add({64, 96}, "1, 0");
+    add({16, 45}, "1, 0");
+    add({33, 17}, "1, 0");
+    // Images to channels last and back: rows of pixels are one side.
+    add({2, 20, 5, 7}, "0, 2, 3, 1");
+    add({2, 5, 7, 20}, "0, 3, 1, 2");
+    // A batch within, and without, and none of the sides where it was.
+    add({3, 35, 2, 18}, "3, 2, 0, 1");
+    add({18, 3, 35}, "2, 1, 0");
+    add({3, 18, 1, 35}, "0, 3, 2, 1");
+    // The result's rows are several of the input's dimensions.
+    add({4, 5, 6, 17}, "3, 0, 1, 2");
+    // Few of one side, and the same rows in both: as any other.
+    add({40, 3}, "1, 0");
+    add({3, 20, 40}, "1, 0, 2");
+  }
+  cases.push_back({"%x: tensor<201x203xf32>", "dataflow.transpose %x [1, 0] : tensor<201x203xf32>"});
+  checkKernels(cases);
+}
+
+TEST_CASE("groups around a transposition by tiles", "[dataflow]") {
+  auto group = [](const std::string &body, const std::string &last) -> Case {
+    return {
+        "%a: tensor<2x20x35xf32>, %b: tensor<2x35x20xf32>, %c: tensor<20xf32>",
+        "%y = dataflow.fused (%x = %a : tensor<2x20x35xf32>, %z = %b : tensor<2x35x20xf32>, %i = %c : tensor<20xf32>) "
+        "-> (tensor<2x35x20xf32>) {\n" +
+            body + "dataflow.yield " + last + " : tensor<2x35x20xf32>\n}",
+        {{-1, 1}}};
+  };
+  const std::string turn = "%t = dataflow.transpose %x [0, 2, 1] : tensor<2x20x35xf32>\n";
+  checkKernels({
+      group(turn + "%1 = dataflow.binary add %t, %i : tensor<2x35x20xf32>, tensor<20xf32>\n"
+                   "%2 = dataflow.binary mul %1, %z : tensor<2x35x20xf32>, tensor<2x35x20xf32>\n"
+                   "%3 = dataflow.binary add %2, %t : tensor<2x35x20xf32>, tensor<2x35x20xf32>\n",
+            "%3"),
+      // What comes before it is computed as it is read.
+      group("%0 = dataflow.unary relu %x : tensor<2x20x35xf32>\n"
+            "%t = dataflow.transpose %0 [0, 2, 1] : tensor<2x20x35xf32>\n"
+            "%1 = dataflow.binary add %t, %z : tensor<2x35x20xf32>, tensor<2x35x20xf32>\n",
+            "%1"),
+      // Two; and one that is read elsewhere too.
+      group(turn + "%0 = dataflow.unary relu %x : tensor<2x20x35xf32>\n"
+                   "%u = dataflow.transpose %0 [0, 2, 1] : tensor<2x20x35xf32>\n"
+                   "%1 = dataflow.binary add %t, %u : tensor<2x35x20xf32>, tensor<2x35x20xf32>\n",
+            "%1"),
+      group(turn + "%u = dataflow.slice %t from [0, 34, 0] by [1, -1, 1] : tensor<2x35x20xf32> -> tensor<2x35x20xf32>\n"
+                   "%1 = dataflow.binary add %t, %u : tensor<2x35x20xf32>, tensor<2x35x20xf32>\n",
+            "%1"),
+  });
+}
+
 TEST_CASE("views and copies of every element type", "[dataflow]") {
   std::vector<Case> cases;
   for (const char *element : {"f32", "f64", "f16", "bf16", "i1", "i8", "ui8", "i64"}) {
@@ -44,7 +102,6 @@ TEST_CASE("views and copies of every element type", "[dataflow]") {
                    "dataflow.pad constant %x, %v low [2, 0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<4x3xf32>"});
   cases.push_back({"%x: tensor<0x3xf32>", "dataflow.transpose %x [1, 0] : tensor<0x3xf32>"});
   cases.push_back({"%x: tensor<f32>", "dataflow.reshape %x : tensor<f32> -> tensor<1x1xf32>"});
-  cases.push_back({"%x: tensor<201x203xf32>", "dataflow.transpose %x [1, 0] : tensor<201x203xf32>"});
   for (const char *element : {"f32", "f64", "i32", "i64"})
     cases.push_back({"%s: " + tensorOf({}, element) + ", %d: " + tensorOf({1}, element),
                      "dataflow.range %s, %d : (" + tensorOf({}, element) + ", " + tensorOf({1}, element) + ") -> " +

@@ -1,0 +1,146 @@
+//===- GridTranspose.cpp - Transpositions by tiles of shared memory -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+namespace {
+constexpr int64_t kTile = kWarpThreads, kRowsAtOnce = 8;
+/// One element more than a tile's side: a column's elements are in as many banks.
+constexpr int64_t kPitch = kTile + 1;
+/// Below this much of a tile's side, threads that are left over cost more than reading strided.
+constexpr int64_t kLeastSide = kTile / 2;
+
+/// The result's dimensions that become a tile's sides: `read` ends in the one along
+/// which the input's elements lie together, `written` in the result's last. Each
+/// begins where the input's order leaves the result's.
+struct TileSides {
+  size_t readFrom, readTo, writtenFrom, writtenTo; ///< [from, to)
+};
+} // namespace
+
+/// None where elements lie together along the same dimension in both, or along few.
+static std::optional<TileSides> tileSides(TransposeOp op) {
+  ArrayRef<int64_t> permutation = op.getPermutation(), shape = op.getType().getShape();
+  const size_t rank = shape.size();
+  if (rank < 2 || elementCount(op.getType()) == 0 || op.getType().getElementType().getIntOrFloatBitWidth() < 8)
+    return std::nullopt;
+  const auto read = static_cast<size_t>(llvm::find(permutation, static_cast<int64_t>(rank) - 1) - permutation.begin());
+  if (read + 1 == rank)
+    return std::nullopt;
+  TileSides sides{read, read + 1, rank - 1, rank};
+  auto follows = [&](size_t d) { return permutation[d] == permutation[d - 1] + 1; };
+  while (sides.readFrom > 0 && follows(sides.readFrom))
+    --sides.readFrom;
+  while (sides.writtenFrom > sides.readTo && follows(sides.writtenFrom))
+    --sides.writtenFrom;
+  auto isLong = [&](size_t from, size_t to) { return product(shape.slice(from, to - from)) >= kLeastSide; };
+  if (!isLong(sides.readFrom, sides.readTo) || !isLong(sides.writtenFrom, sides.writtenTo))
+    return std::nullopt;
+  return sides;
+}
+
+TransposeOp KernelEmitter::tiledTranspose(Value root) {
+  TransposeOp found;
+  SmallVector<Value> pending{root};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = isArgument(value) ? nullptr : value.getDefiningOp();
+    if (!op || isa<ConstantOp>(op) || op == found)
+      continue;
+    if (auto transpose = dyn_cast<TransposeOp>(op);
+        transpose && !found && shapeOf(value) == shapeOf(root) && tileSides(transpose)) {
+      found = transpose;
+      continue;
+    }
+    // Whatever else is read at the same place as the result.
+    if (!isa<ElementwiseOpInterface>(op))
+      return {};
+    llvm::append_range(pending, op->getOperands());
+  }
+  return found;
+}
+
+void KernelEmitter::emitGridTranspose(unsigned result, Value value, TransposeOp transpose) {
+  ArrayRef<int64_t> shape = shapeOf(value), permutation = transpose.getPermutation();
+  const TileSides sides = *tileSides(transpose);
+  ArrayRef<int64_t> read = shape.slice(sides.readFrom, sides.readTo - sides.readFrom),
+                    written = shape.slice(sides.writtenFrom, sides.writtenTo - sides.writtenFrom);
+  const int64_t readExtent = product(read), writtenExtent = product(written);
+  // What is left, and then which tile.
+  SmallVector<int64_t> blocks(shape.take_front(sides.readFrom));
+  llvm::append_range(blocks, shape.slice(sides.readTo, sides.writtenFrom - sides.readTo));
+  const size_t numOuter = blocks.size();
+  for (int64_t extent : {readExtent, writtenExtent})
+    blocks.push_back((extent + kTile - 1) / kTile);
+  Type stored = cast<RankedTensorType>(transpose.getType()).getElementType(), type = computeType(stored);
+
+  grid(product(blocks), kTile * kRowsAtOnce, [&] {
+    SmallVector<Value> block = delinearize(blockIndex(), blocks);
+    SmallVector<Value> thread = delinearize(threadIndex(), {kRowsAtOnce, kTile});
+    Value firstRead = mul(block[numOuter], kTile), firstWritten = mul(block[numOuter + 1], kTile);
+    Value buffer = sharedBuffer(type, kTile * kPitch);
+    auto isWithin = [&](Value i, int64_t extent) -> Value {
+      return extent % kTile == 0
+                 ? Value()
+                 : Value(arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, i, index(extent)));
+    };
+    auto placeOf = [&](Value readAt, Value writtenAt) {
+      SmallVector<Value> at(ArrayRef<Value>(block).take_front(sides.readFrom));
+      llvm::append_range(at, delinearize(readAt, read));
+      llvm::append_range(at, ArrayRef<Value>(block).slice(sides.readFrom, numOuter - sides.readFrom));
+      llvm::append_range(at, delinearize(writtenAt, written));
+      return at;
+    };
+    // All are on their way before the first is put down; what is outside is read at the edge.
+    SmallVector<Value> values;
+    for (int64_t row = 0; row < kTile; row += kRowsAtOnce) {
+      Value readAt = add(firstRead, thread[1]), writtenAt = add(firstWritten, add(thread[0], index(row)));
+      for (auto [at, extent] : {std::pair(&readAt, readExtent), {&writtenAt, writtenExtent}})
+        if (extent % kTile != 0)
+          *at = arith::MinUIOp::create(b, location, *at, index(extent - 1));
+      SmallVector<Value> place = placeOf(readAt, writtenAt), from(place.size());
+      for (auto [d, source] : llvm::enumerate(permutation))
+        from[source] = place[d];
+      values.push_back(element(transpose.getInput(), from));
+    }
+    for (auto [i, each] : llvm::enumerate(values))
+      emitStore(b, location,
+                address(buffer, type,
+                        add(mul(add(thread[0], index(static_cast<int64_t>(i) * kRowsAtOnce)), kPitch), thread[1])),
+                type, each, /*whole=*/false);
+    barrier();
+    for (int64_t row = 0; row < kTile; row += kRowsAtOnce) {
+      Value inTile = add(thread[0], index(row));
+      Value readAt = add(firstRead, inTile), writtenAt = add(firstWritten, thread[1]);
+      auto put = [&] {
+        memo.clear();
+        SmallVector<Value> at = placeOf(readAt, writtenAt);
+        Value own = emitLoad(b, location, address(buffer, type, add(mul(thread[1], kPitch), inTile)), type, 1, false);
+        bound[transpose.getResult()] = {own, at, 1};
+        store(pointers[numOperands + result], argumentElement[numOperands + result], linearize(at, shape),
+              elements(value, at, 1));
+        bound.clear();
+        memo.clear();
+      };
+      Value isInside = isWithin(readAt, readExtent), isRight = isWithin(writtenAt, writtenExtent);
+      if (isInside && isRight)
+        isInside = arith::AndIOp::create(b, location, isInside, isRight);
+      else if (isRight)
+        isInside = isRight;
+      isInside ? ifThen(isInside, put) : put();
+    }
+  });
+}
+
+} // namespace sluice::dataflow
