@@ -206,6 +206,14 @@ static void emitCopy(KernelEmitter &kernel, Value data) {
   });
 }
 
+/// How many positions a chunk has of each of `count` updates. With duplicate indices the
+/// last one wins, or they are combined in order, as the standard's reference does: what
+/// runs side by side are positions, not updates.
+static int64_t scatterGrain(int64_t count) {
+  constexpr int64_t kChunk = 16384, kLeast = 64;
+  return std::max(kLeast, kChunk / std::max<int64_t>(1, count));
+}
+
 /// Combines one update with what is at `linear` of the result.
 static void emitUpdate(KernelEmitter &kernel, ScatterKind kind, Type element, Value linear, Value update) {
   Value target = kernel.resultPointer(0);
@@ -244,14 +252,26 @@ void ScatterElementsOp::emitKernel(KernelEmitter &kernel) {
   ArrayRef<int64_t> shape = shapeOf(getData());
   Type element = typeOf(getData()).getElementType();
   emitCopy(kernel, getData());
-  // In order: with duplicate indices the last one wins, as the standard's
-  // reference does.
-  kernel.parallel(1, 1, [&](Value, Value) {
-    kernel.nest(shapeOf(getIndices()), [&](ValueRange at) {
-      SmallVector<Value> to(at);
-      to[getAxis()] = emitIndex(kernel, getIndices(), at, shape[getAxis()]);
-      emitUpdate(kernel, getKind(), element, kernel.linearize(to, shape), kernel.element(getUpdates(), at));
-    });
+  const auto axis = static_cast<size_t>(getAxis());
+  SmallVector<int64_t> columns(shapeOf(getIndices()));
+  const int64_t length = columns[axis];
+  columns.erase(columns.begin() + axis);
+  auto update = [&](Value column, Value along) {
+    SmallVector<Value> at = kernel.delinearize(column, columns);
+    at.insert(at.begin() + axis, along);
+    SmallVector<Value> to(at);
+    to[axis] = emitIndex(kernel, getIndices(), at, shape[axis]);
+    emitUpdate(kernel, getKind(), element, kernel.linearize(to, shape), kernel.element(getUpdates(), at));
+  };
+  const bool isRow = axis + 1 == shape.size();
+  // Updates of one column meet in no other.
+  kernel.parallel(product(columns), scatterGrain(length), [&](Value begin, Value end) {
+    auto walkAlong = [&](llvm::function_ref<void(Value)> body) { kernel.loop(0, length, 1, body); };
+    auto walkColumns = [&](llvm::function_ref<void(Value)> body) { kernel.loop(begin, end, 1, body); };
+    if (isRow)
+      walkColumns([&](Value column) { walkAlong([&](Value along) { update(column, along); }); });
+    else
+      walkAlong([&](Value along) { walkColumns([&](Value column) { update(column, along); }); });
   });
 }
 
@@ -282,18 +302,24 @@ LogicalResult ScatterNdOp::verify() {
 void ScatterNdOp::emitKernel(KernelEmitter &kernel) {
   ArrayRef<int64_t> shape = shapeOf(getData()), tuples = shapeOf(getIndices());
   Type element = typeOf(getData()).getElementType();
-  int64_t tuple = tuples.back(), outerRank = tuples.size() - 1;
+  int64_t tuple = tuples.back();
   emitCopy(kernel, getData());
-  kernel.parallel(1, 1, [&](Value, Value) {
-    kernel.nest(shapeOf(getUpdates()), [&](ValueRange at) {
+  // Slices are replaced one after the other, but each of their elements by itself.
+  ArrayRef<int64_t> slice = shape.drop_front(tuple), outer = tuples.drop_back();
+  kernel.parallel(product(slice), scatterGrain(product(outer)), [&](Value begin, Value end) {
+    kernel.nest(outer, [&](ValueRange number) {
       SmallVector<Value> to;
       for (int64_t k = 0; k < tuple; ++k) {
-        SmallVector<Value> from(at.take_front(outerRank));
+        SmallVector<Value> from(number);
         from.push_back(kernel.index(k));
         to.push_back(emitIndex(kernel, getIndices(), from, shape[k]));
       }
-      llvm::append_range(to, at.drop_front(outerRank));
-      emitUpdate(kernel, getKind(), element, kernel.linearize(to, shape), kernel.element(getUpdates(), at));
+      kernel.loop(begin, end, 1, [&](Value i) {
+        SmallVector<Value> within = kernel.delinearize(i, slice), at(number), target(to);
+        llvm::append_range(at, within);
+        llvm::append_range(target, within);
+        emitUpdate(kernel, getKind(), element, kernel.linearize(target, shape), kernel.element(getUpdates(), at));
+      });
     });
   });
 }

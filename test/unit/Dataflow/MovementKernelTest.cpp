@@ -5,6 +5,7 @@
 #include "KernelHarness.h"
 
 #include <catch2/catch.hpp>
+#include <tuple>
 
 using namespace sluice::test;
 
@@ -160,12 +161,27 @@ TEST_CASE("scatters, duplicates in order", "[dataflow]") {
       scatter("scatter_nd", {5, 7}, {6, 1}, {6, 7}, "", indicesInto(5));
       scatter("scatter_nd", {5, 7}, {3, 4, 2}, {3, 4}, "", indicesInto(5));
       scatter("scatter_nd", {2, 3, 4}, {9, 2}, {9, 4}, "", indicesInto(2, true));
+      scatter("scatter_elements", {3, 5, 4}, {2, 6, 3}, {2, 6, 3}, " {axis = 1 : i64}", indicesInto(5, true));
+      scatter("scatter_nd", {5, 3, 4}, {2, 4, 1}, {2, 4, 3, 4}, "", indicesInto(5, true));
     }
   // More data than one chunk copies.
   cases.push_back({"%d: tensor<301x67xf32>, %i: tensor<40x1xi64>, %u: tensor<40x67xf32>",
                    "dataflow.scatter_nd add %d, %i, %u : tensor<301x67xf32>, tensor<40x1xi64>, tensor<40x67xf32> -> "
                    "tensor<301x67xf32>",
                    {{-1, 1}, indicesInto(301), {-1, 1}}});
+  // Many updates of few places, whose positions are several chunks.
+  for (auto [op, indices, attributes] : {std::tuple("scatter_nd", "tensor<300x1xi64>", ""),
+                                         {"scatter_elements", "tensor<300x333xi64>", " {axis = 0 : i64}"}}) {
+    const std::string data = "tensor<4x333xf32>", updates = "tensor<300x333xf32>";
+    cases.push_back({"%d: " + data + ", %i: " + indices + ", %u: " + updates,
+                     std::string("dataflow.") + op + " add %d, %i, %u" + attributes + " : " + data + ", " + indices +
+                         ", " + updates + " -> " + data,
+                     {{-1, 1}, indicesInto(4), {-1, 1}},
+                     1e-4,
+                     /*isPacked=*/false,
+                     /*isChunked=*/true,
+                     /*isAlikeInGrids=*/true});
+  }
   checkKernels(cases);
 }
 
