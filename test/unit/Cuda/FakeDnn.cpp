@@ -110,23 +110,36 @@ struct Described {
 /// Which of the three is computed, of the two others.
 enum class Of { Image, Filters, Windows };
 
-/// Calls fn(image's element, filters', windows') of each product.
+/// Calls fn(image's element, filters', windows') of each product. Whole models run on it: the innermost loop only adds.
 template <typename Fn>
 void forEachProduct(const Described &all, Fn fn) {
   const auto &[in, filters, out, conv] = all;
   const int64_t perGroup = filters.n / conv.groups;
+  const int64_t imageStep = in.at(0, 1, 0, 0), filterStep = filters.at(0, 1, 0, 0);
   for (int64_t i = 0; i < out.n; ++i)
-    for (int64_t m = 0; m < out.c; ++m)
-      for (int64_t row = 0; row < out.h; ++row)
-        for (int64_t column = 0; column < out.w; ++column)
-          for (int64_t c = 0; c < filters.c; ++c)
-            for (int64_t ky = 0; ky < filters.h; ++ky)
-              for (int64_t kx = 0; kx < filters.w; ++kx) {
-                const int64_t y = row * conv.strideH + ky * conv.dilationH - conv.padH,
-                              x = column * conv.strideW + kx * conv.dilationW - conv.padW;
-                if (y >= 0 && y < in.h && x >= 0 && x < in.w)
-                  fn(in.at(i, m / perGroup * filters.c + c, y, x), filters.at(m, c, ky, kx), out.at(i, m, row, column));
-              }
+    for (int64_t row = 0; row < out.h; ++row)
+      for (int64_t column = 0; column < out.w; ++column)
+        for (int64_t ky = 0; ky < filters.h; ++ky)
+          for (int64_t kx = 0; kx < filters.w; ++kx) {
+            const int64_t y = row * conv.strideH + ky * conv.dilationH - conv.padH,
+                          x = column * conv.strideW + kx * conv.dilationW - conv.padW;
+            if (y < 0 || y >= in.h || x < 0 || x >= in.w)
+              continue;
+            for (int64_t m = 0; m < out.c; ++m) {
+              const int64_t image = in.at(i, m / perGroup * filters.c, y, x), filter = filters.at(m, 0, ky, kx),
+                            window = out.at(i, m, row, column);
+              for (int64_t c = 0; c < filters.c; ++c)
+                fn(image + c * imageStep, filter + c * filterStep, window);
+            }
+          }
+}
+
+std::vector<double> numbersOf(const char *data, const Tensor &tensor) {
+  const FakeType type = tensor.fakeType();
+  std::vector<double> numbers(tensor.bytes() / bytesOf(type));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = readNumber(data, type, static_cast<int64_t>(i));
+  return numbers;
 }
 
 std::string list(std::initializer_list<int64_t> numbers) {
@@ -161,22 +174,32 @@ int launch(const char *function, int checked, Handle *handle, float alpha, float
   return fakeCudaEnqueue(handle->stream, what + (adds ? " added" : ""), [=] {
     // What it scribbles there is nobody's.
     std::fill_n(scratch, workspaceBytes, '\x5a');
-    const Tensor &made = of == Of::Windows ? all.windows : of == Of::Image ? all.image : all.filters;
-    char *const to = of == Of::Windows ? windows : of == Of::Image ? image : weights;
-    const FakeType type = made.fakeType();
-    std::vector<double> sums(made.bytes() / bytesOf(type));
-    for (size_t i = 0; adds && i < sums.size(); ++i)
-      sums[i] = readNumber(to, type, static_cast<int64_t>(i));
-    forEachProduct(all, [&](int64_t x, int64_t w, int64_t y) {
-      if (of == Of::Windows)
-        sums[y] += readNumber(image, type, x) * readNumber(weights, type, w);
-      else if (of == Of::Image)
-        sums[x] += readNumber(windows, type, y) * readNumber(weights, type, w);
+    std::vector<double> x, w, y;
+    auto read = [&](std::vector<double> &numbers, const char *data, const Tensor &tensor, Of which) {
+      if (which != of || adds)
+        numbers = numbersOf(data, tensor);
       else
-        sums[w] += readNumber(image, type, x) * readNumber(windows, type, y);
-    });
-    for (size_t i = 0; i < sums.size(); ++i)
-      writeNumber(to, type, static_cast<int64_t>(i), sums[i]);
+        numbers.assign(tensor.bytes() / bytesOf(tensor.fakeType()), 0);
+    };
+    read(x, image, all.image, Of::Image);
+    read(w, weights, all.filters, Of::Filters);
+    read(y, windows, all.windows, Of::Windows);
+    auto write = [](char *data, const Tensor &tensor, const std::vector<double> &numbers) {
+      const size_t count = tensor.bytes() / bytesOf(tensor.fakeType());
+      for (size_t i = 0; i < count; ++i)
+        writeNumber(data, tensor.fakeType(), static_cast<int64_t>(i), numbers[i]);
+    };
+    switch (of) {
+    case Of::Windows:
+      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { y[o] += x[i] * w[f]; });
+      return write(windows, all.windows, y);
+    case Of::Image:
+      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { x[i] += y[o] * w[f]; });
+      return write(image, all.image, x);
+    case Of::Filters:
+      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { w[f] += x[i] * y[o]; });
+      return write(weights, all.filters, w);
+    }
   });
 }
 
