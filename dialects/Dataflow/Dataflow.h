@@ -98,8 +98,12 @@ bool communicates(mlir::Operation *op);
 /// error on the operator, and failure, where its group has ranks that are not there.
 llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);
 
+/// What a value is a view of: a reshape's operand has the same memory.
+mlir::Value viewedValue(mlir::Value value);
+
 /// Operands of an operator or group whose memory its result may take: each of
-/// their elements is read just before the result's at the same place is written.
+/// their elements is read just before the result's at the same place is written, and
+/// no other operand is a view of them.
 llvm::SmallVector<unsigned> overwritableOperands(mlir::Operation *op);
 
 /// The addition of operand number `operand`, of the result's type, behind a group's

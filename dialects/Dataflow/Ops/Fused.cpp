@@ -146,6 +146,12 @@ static bool feedsAnchor(Operation *member, Operation *anchor) {
          });
 }
 
+Value sluice::dataflow::viewedValue(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
 SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
   SmallVector<unsigned> operands;
   if (op->getNumResults() != 1)
@@ -158,6 +164,11 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned i = operand.getOperandNumber();
     if (operand.get().getType() != op->getResult(0).getType())
+      continue;
+    auto isOtherView = [&](Value other) {
+      return other != operand.get() && viewedValue(other) == viewedValue(operand.get());
+    };
+    if (llvm::any_of(op->getOperands(), isOtherView))
       continue;
     if (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op))
       operands.push_back(i);

@@ -149,9 +149,16 @@ std::optional<LibraryAddition> sluice::dataflow::libraryAddition(Operation *kern
       break;
     Value other = addition.getLhs() == sum ? addition.getRhs() : addition.getLhs();
     auto argument = dyn_cast<BlockArgument>(other);
+    auto isAlone = [&](Value operand) {
+      return llvm::count_if(group.getOperands(),
+                            [&](Value each) { return viewedValue(each) == viewedValue(operand); }) == 1;
+    };
     if (argument && argument.hasOneUse() && argument.getType() == sum.getType() &&
-        llvm::count(group.getOperands(), group.getOperand(argument.getArgNumber())) == 1)
+        isAlone(group.getOperand(argument.getArgNumber())))
       return LibraryAddition{addition, argument.getArgNumber(), sum};
+    // Of f16 another order may leave its range between.
+    if (cast<RankedTensorType>(sum.getType()).getElementType().isF16())
+      break;
     sum = addition.getResult();
   }
   return std::nullopt;

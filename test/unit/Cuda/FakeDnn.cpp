@@ -110,12 +110,11 @@ struct Described {
 /// Which of the three is computed, of the two others.
 enum class Of { Image, Filters, Windows };
 
-/// Calls fn(image's element, filters', windows') of each product. Whole models run on it: the innermost loop only adds.
+/// Calls fn(image's first element, filters', windows') of each window's products along the channels.
 template <typename Fn>
-void forEachProduct(const Described &all, Fn fn) {
+void forEachTap(const Described &all, Fn fn) {
   const auto &[in, filters, out, conv] = all;
   const int64_t perGroup = filters.n / conv.groups;
-  const int64_t imageStep = in.at(0, 1, 0, 0), filterStep = filters.at(0, 1, 0, 0);
   for (int64_t i = 0; i < out.n; ++i)
     for (int64_t row = 0; row < out.h; ++row)
       for (int64_t column = 0; column < out.w; ++column)
@@ -125,12 +124,8 @@ void forEachProduct(const Described &all, Fn fn) {
                           x = column * conv.strideW + kx * conv.dilationW - conv.padW;
             if (y < 0 || y >= in.h || x < 0 || x >= in.w)
               continue;
-            for (int64_t m = 0; m < out.c; ++m) {
-              const int64_t image = in.at(i, m / perGroup * filters.c, y, x), filter = filters.at(m, 0, ky, kx),
-                            window = out.at(i, m, row, column);
-              for (int64_t c = 0; c < filters.c; ++c)
-                fn(image + c * imageStep, filter + c * filterStep, window);
-            }
+            for (int64_t m = 0; m < out.c; ++m)
+              fn(in.at(i, m / perGroup * filters.c, y, x), filters.at(m, 0, ky, kx), out.at(i, m, row, column));
           }
 }
 
@@ -189,15 +184,28 @@ int launch(const char *function, int checked, Handle *handle, float alpha, float
       for (size_t i = 0; i < count; ++i)
         writeNumber(data, tensor.fakeType(), static_cast<int64_t>(i), numbers[i]);
     };
+    // Whole models run on it.
+    const int64_t count = all.filters.c, along = all.image.at(0, 1, 0, 0), within = all.filters.at(0, 1, 0, 0);
     switch (of) {
     case Of::Windows:
-      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { y[o] += x[i] * w[f]; });
+      forEachTap(all, [&](int64_t i, int64_t f, int64_t o) {
+        double sum = 0;
+        for (int64_t c = 0; c < count; ++c)
+          sum += x[i + c * along] * w[f + c * within];
+        y[o] += sum;
+      });
       return write(windows, all.windows, y);
     case Of::Image:
-      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { x[i] += y[o] * w[f]; });
+      forEachTap(all, [&](int64_t i, int64_t f, int64_t o) {
+        for (int64_t c = 0; c < count; ++c)
+          x[i + c * along] += y[o] * w[f + c * within];
+      });
       return write(image, all.image, x);
     case Of::Filters:
-      forEachProduct(all, [&](int64_t i, int64_t f, int64_t o) { w[f] += x[i] * y[o]; });
+      forEachTap(all, [&](int64_t i, int64_t f, int64_t o) {
+        for (int64_t c = 0; c < count; ++c)
+          w[f + c * within] += x[i + c * along] * y[o];
+      });
       return write(weights, all.filters, w);
     }
   });

@@ -134,4 +134,16 @@ TEST_CASE("a library adds to what its result takes the place of, and the epilogu
       group("%1 = dataflow.binary mul %0, %i : tensor<1x8x5x5xf32>, tensor<8x1x1xf32>\n"
             "%r = dataflow.binary sub %c, %1 : tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>\n"),
   });
+  // What is a view of it is read behind the library.
+  checkLibraries(
+      {Case{"%a: tensor<1x3x5x5xf32>, %b: tensor<8x3x3x3xf32>, %kept: tensor<1x8x5x5xf32>",
+            "%view = dataflow.reshape %kept : tensor<1x8x5x5xf32> -> tensor<8x5x5xf32>\n"
+            "%y = dataflow.fused (%x = %a : tensor<1x3x5x5xf32>, %w = %b : tensor<8x3x3x3xf32>, %c = %kept : "
+            "tensor<1x8x5x5xf32>, %v = %view : tensor<8x5x5xf32>) -> (tensor<1x8x5x5xf32>) {\n%0 = " +
+                conv +
+                "%1 = dataflow.binary add %0, %c : tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>\n"
+                "%r = dataflow.binary mul %1, %v : tensor<1x8x5x5xf32>, tensor<8x5x5xf32>\n" +
+                yield,
+            {{-1, 1}},
+            5e-5}});
 }
