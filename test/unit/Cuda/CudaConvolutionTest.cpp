@@ -96,26 +96,14 @@ TEST_CASE("a library's convolutions and their gradients are the dialect's, in ei
 }
 
 TEST_CASE("f32 convolutions are exact unless rounding is asked for, and 16 bits are as they are", "[cuda]") {
-  struct Case {
-    int64_t type, precision;
-    const char *line;
-  };
   // CUDNN_DATA_FLOAT 0, HALF 2, BFLOAT16 9; CUDNN_DEFAULT_MATH 0, TENSOR_OP_MATH 1, _ALLOW_CONVERSION 2, FMA_MATH 3.
-  for (const Case &each : {Case{1, SLUICE_PRECISION_F32, "type 0 math 3 "},
-                           {1, SLUICE_PRECISION_TF32, "type 0 math 0 "},
-                           {1, SLUICE_PRECISION_BF16, "type 0 math 0 "},
-                           {1, SLUICE_PRECISION_F16, "type 0 math 2 "},
-                           {10, SLUICE_PRECISION_F32, "type 2 math 1 "},
-                           {10, SLUICE_PRECISION_TF32, "type 2 math 1 "},
-                           {16, SLUICE_PRECISION_F32, "type 9 math 1 "}}) {
-    sluice_convolution what = grouped();
-    what.element_type = each.type, what.precision = each.precision;
-    ConvolutionModel model(what);
-    SessionPtr session = model.open();
-    REQUIRE(session);
-    REQUIRE(errorOf(session.get()) == "");
-    CHECK_THAT(std::string(fakeCudaLog()), Contains(each.line));
-  }
+  checkArithmetic<ConvolutionModel>(grouped(), {{1, SLUICE_PRECISION_F32, "type 0 math 3 "},
+                                                {1, SLUICE_PRECISION_TF32, "type 0 math 0 "},
+                                                {1, SLUICE_PRECISION_BF16, "type 0 math 0 "},
+                                                {1, SLUICE_PRECISION_F16, "type 0 math 2 "},
+                                                {10, SLUICE_PRECISION_F32, "type 2 math 1 "},
+                                                {10, SLUICE_PRECISION_TF32, "type 2 math 1 "},
+                                                {16, SLUICE_PRECISION_F32, "type 9 math 1 "}});
 }
 
 TEST_CASE("a convolution takes the first algorithm that the planned workspace serves", "[cuda]") {
@@ -210,17 +198,8 @@ TEST_CASE("a convolution that the library once did and then fails at fails the o
 }
 
 TEST_CASE("starting and asking cuDNN is no time of the GPU's", "[cuda]") {
-  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
   ConvolutionModel model(grouped());
-  SessionPtr session = model.open(nullptr, /*trace=*/true);
-  REQUIRE(session);
-  fakeCudaTick(kSecond);
-  REQUIRE(errorOf(session.get()) == "");
-  size_t count = 0;
-  const sluice_device_time *times = sluice_device_times(session.get(), &count);
-  REQUIRE(count == 3);
-  CHECK_FALSE(usesGrid);
-  CHECK(std::abs(times[1].end_ns - times[1].start_ns - kSecond) < kMillisecond);
+  checkTimeOf(model);
 }
 
 TEST_CASE("a convolution that the library cannot count it is not asked for", "[cuda]") {

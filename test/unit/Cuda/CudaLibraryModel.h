@@ -7,6 +7,7 @@
 
 #include "CudaModel.h"
 
+#include <cstdlib>
 #include <vector>
 
 namespace sluice::test {
@@ -80,6 +81,37 @@ inline std::vector<float> numbers() {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<float>(static_cast<int>(i * 7 % 13) - 6);
   return x;
+}
+
+/// CHECKs that a step has no more of the GPU's time than its command: opening and asking the library is the host's.
+inline void checkTimeOf(LibraryModel &model) {
+  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+  SessionPtr session = model.open(nullptr, /*trace=*/true);
+  REQUIRE(session);
+  fakeCudaTick(kSecond);
+  REQUIRE(errorOf(session.get()) == "");
+  size_t count = 0;
+  const sluice_device_time *times = sluice_device_times(session.get(), &count);
+  REQUIRE(count == 3);
+  CHECK_FALSE(usesGrid);
+  CHECK(std::abs(times[1].end_ns - times[1].start_ns - kSecond) < kMillisecond);
+}
+
+/// How a library is to multiply operands of a type: a part of the driver's log.
+struct Arithmetic {
+  int64_t type, precision;
+  const char *line;
+};
+template <typename Model, typename Settings>
+void checkArithmetic(Settings what, const std::vector<Arithmetic> &cases) {
+  for (const Arithmetic &each : cases) {
+    what.element_type = each.type, what.precision = each.precision;
+    Model model(what);
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    REQUIRE(errorOf(session.get()) == "");
+    CHECK_THAT(std::string(fakeCudaLog()), Catch::Contains(each.line));
+  }
 }
 
 } // namespace sluice::test

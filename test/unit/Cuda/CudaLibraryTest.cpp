@@ -61,39 +61,22 @@ TEST_CASE("a library's product is the row-major one, in every form", "[cuda]") {
 }
 
 TEST_CASE("f32 is exact unless rounding is asked for, and 16 bits are as they are", "[cuda]") {
-  struct Case {
-    int64_t type, precision;
-    const char *line;
-  };
   // CUDA_R_32F 0, CUDA_R_16F 2, CUDA_R_16BF 14; CUBLAS_COMPUTE_32F 68, _FAST_16F 74, _FAST_16BF 75, _FAST_TF32 77;
   // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION 16.
-  for (const Case &each : {Case{1, SLUICE_PRECISION_F32, "type 0 compute 68 mode 16 workspace 256"},
-                           {1, SLUICE_PRECISION_TF32, "type 0 compute 77 mode 16 workspace 256"},
-                           {1, SLUICE_PRECISION_BF16, "type 0 compute 75 mode 16 workspace 256"},
-                           {1, SLUICE_PRECISION_F16, "type 0 compute 74 mode 16 workspace 256"},
-                           {10, SLUICE_PRECISION_F32, "type 2 compute 68 mode 16 workspace 256"},
-                           {10, SLUICE_PRECISION_TF32, "type 2 compute 68 mode 16 workspace 256"},
-                           {16, SLUICE_PRECISION_F32, "type 14 compute 68 mode 16 workspace 256"}}) {
-    ProductModel model({each.type, each.precision, 1, 4, 8, 4, 0, 0, 0, 0, 0});
-    SessionPtr session = model.open();
-    REQUIRE(session);
-    REQUIRE(errorOf(session.get()) == "");
-    CHECK_THAT(std::string(fakeCudaLog()), Contains("gemm NN 8,4,4 count 1 " + std::string(each.line)));
-  }
+  checkArithmetic<ProductModel>(
+      sluice_product{1, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0},
+      {{1, SLUICE_PRECISION_F32, "gemm NN 8,4,4 count 1 type 0 compute 68 mode 16 workspace 256"},
+       {1, SLUICE_PRECISION_TF32, "gemm NN 8,4,4 count 1 type 0 compute 77 mode 16 workspace 256"},
+       {1, SLUICE_PRECISION_BF16, "gemm NN 8,4,4 count 1 type 0 compute 75 mode 16 workspace 256"},
+       {1, SLUICE_PRECISION_F16, "gemm NN 8,4,4 count 1 type 0 compute 74 mode 16 workspace 256"},
+       {10, SLUICE_PRECISION_F32, "gemm NN 8,4,4 count 1 type 2 compute 68 mode 16 workspace 256"},
+       {10, SLUICE_PRECISION_TF32, "gemm NN 8,4,4 count 1 type 2 compute 68 mode 16 workspace 256"},
+       {16, SLUICE_PRECISION_F32, "gemm NN 8,4,4 count 1 type 14 compute 68 mode 16 workspace 256"}});
 }
 
 TEST_CASE("starting a library is no time of the GPU's", "[cuda]") {
-  constexpr int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
   ProductModel model({kFloat, 0, 1, 4, 8, 4, 0, 0, 0, 0, 0});
-  SessionPtr session = model.open(nullptr, /*trace=*/true);
-  REQUIRE(session);
-  fakeCudaTick(kSecond);
-  REQUIRE(errorOf(session.get()) == "");
-  size_t count = 0;
-  const sluice_device_time *times = sluice_device_times(session.get(), &count);
-  REQUIRE(count == 3);
-  CHECK_FALSE(usesGrid);
-  CHECK(std::abs(times[1].end_ns - times[1].start_ns - kSecond) < kMillisecond);
+  checkTimeOf(model);
 }
 
 TEST_CASE("a library that refuses leaves the product to the grid, and the session says so", "[cuda]") {
