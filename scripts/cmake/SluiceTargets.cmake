@@ -6,10 +6,16 @@ target_include_directories(SluiceOptions INTERFACE
   $<INSTALL_INTERFACE:include>)
 target_compile_options(SluiceOptions INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wno-unused-parameter;-Werror=return-type>)
+# Executables share precompiled headers with libraries.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 reports false overreads in its own inlined containers at -O3.
   target_compile_options(SluiceOptions INTERFACE
     $<BUILD_INTERFACE:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized;-Wno-restrict>)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12 itself calls what it declares deprecated.
+  target_compile_options(SluiceOptions INTERFACE $<BUILD_INTERFACE:-Wno-deprecated-declarations>)
 endif()
 if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
@@ -36,17 +42,22 @@ function(sluice_add_room name)
     target_link_libraries(Sluice${name} PUBLIC Sluice${room})
   endforeach()
   target_link_libraries(Sluice${name} PRIVATE ${ARG_PRIVATE_LINKS})
+  sluice_use_pch(Sluice${name} Room)
   set_property(GLOBAL APPEND PROPERTY SLUICE_INSTALL_TARGETS Sluice${name})
 endfunction()
 
-# sluice_add_unit_test(Room SOURCES a.cpp ... LINKS target ...)
+# sluice_add_unit_test(Room SOURCES a.cpp ... LINKS target ... [PCH kind])
 # One Catch2 program a room; each TEST_CASE is a ctest test. A case that prints a line
 # `skipped: why` counts as skipped.
 function(sluice_add_unit_test room)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_PCH)
+    set(ARG_PCH Test)
+  endif()
   set(target ${room}Tests)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE SluiceOptions ${ARG_LINKS} Catch2::Catch2WithMain)
+  sluice_use_pch(${target} ${ARG_PCH})
   target_compile_definitions(${target} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   catch_discover_tests(${target} TEST_PREFIX "${room}: "

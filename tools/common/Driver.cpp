@@ -44,6 +44,10 @@ void clearProgress() {
     std::cerr << "\r\033[K" << std::flush;
 }
 
+CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &description) {
+  return app.add_subcommand(name, description);
+}
+
 void addFormatOption(CLI::App &command, std::string &format) {
   command.add_option("--format", format, "text for people, json for programs")
       ->check(CLI::IsMember({"text", "json"}))

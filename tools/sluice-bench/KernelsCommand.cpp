@@ -103,7 +103,7 @@ Status runKernels(const Options &options) {
 
 void addKernelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("kernels", "Our matrix products and convolutions beside oneDNN's");
+  CLI::App *command = driver::addCommand(app, "kernels", "Our matrix products and convolutions beside oneDNN's");
   command->add_option("--filter", options->filter, "only kernels whose name contains this")->type_name("TEXT");
   options->addTo(*command);
   options->vectors = hostVectors();

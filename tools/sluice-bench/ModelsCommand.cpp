@@ -186,7 +186,7 @@ Status runModels(const Options &options) {
 void addModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("models", "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
+      driver::addCommand(app, "models", "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
   command->add_option("MODEL", options->models, "ONNX files; weights may be absent");
   command->add_flag("--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
   command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");

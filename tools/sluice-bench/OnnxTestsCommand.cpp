@@ -249,7 +249,7 @@ Status runTests(const Options &options) {
 
 void addOnnxTestsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("onnx-tests", "ONNX's backend tests: compiled, run and compared");
+  CLI::App *command = driver::addCommand(app, "onnx-tests", "ONNX's backend tests: compiled, run and compared");
   command->add_option("DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")->required();
   command->add_option("--filter", options->filter, "only tests whose name matches this regular expression")
       ->type_name("REGEX");

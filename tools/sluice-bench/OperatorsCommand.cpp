@@ -45,7 +45,7 @@ Status printOperators() {
 } // namespace
 
 void addOperatorsCommand(CLI::App &app, Action &action) {
-  CLI::App *command = app.add_subcommand("operators", "The ONNX operators that can be read, as Markdown");
+  CLI::App *command = driver::addCommand(app, "operators", "The ONNX operators that can be read, as Markdown");
   command->callback([&action] { action = printOperators; });
 }
 

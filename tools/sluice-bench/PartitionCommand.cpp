@@ -317,8 +317,8 @@ Status runPartition(Options options) {
 
 void addPartitionCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand(
-      "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
+  CLI::App *command = driver::addCommand(
+      app, "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
   command
       ->add_option("--suite", options->suite,
                    "soybean: its models; megatron: transformers beside Megatron's tiling; spartan: its random programs")

@@ -459,7 +459,7 @@ Status runPlacement(const Options &options) {
 
 void addPlacementCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("placement", "Placement solvers against each other and against optima");
+  CLI::App *command = driver::addCommand(app, "placement", "Placement solvers against each other and against optima");
   std::vector<std::string> suites;
   for (const auto &[name, run] : kSuites)
     suites.push_back(name);

@@ -309,8 +309,8 @@ Status runServing(const Options &options) {
 
 void addServingCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand(
-      "serving", "Models that share a device: p99 latency against throughput, ResNet-152 unless set");
+  CLI::App *command = driver::addCommand(
+      app, "serving", "Models that share a device: p99 latency against throughput, ResNet-152 unless set");
   command->add_option("--models", options->models, "numbers of models that share the device")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000))

@@ -181,7 +181,7 @@ Status runSimulator(const Options &options) {
 
 void addSimulatorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("simulator", "Plans made and simulated per second against graph size");
+  CLI::App *command = driver::addCommand(app, "simulator", "Plans made and simulated per second against graph size");
   command->add_option("--operators", options->sizes, "sizes of the random layered graphs")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))

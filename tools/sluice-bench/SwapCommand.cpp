@@ -351,7 +351,8 @@ CLI::Option *addDuration(CLI::App &command, const std::string &name, int64_t &ns
 
 void addSwapCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
+  CLI::App *command =
+      driver::addCommand(app, "swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
   CLI::Option *models = command->add_option("--models", options->models, "of the five; all unless set")
                             ->delimiter(',')
                             ->check(CLI::IsMember(trainingModels()))

@@ -161,7 +161,7 @@ Status measureRates(const Options &options) {
 void addRatesCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("rates", "Measure the first GPU: copies, cuBLAS' products, cuDNN's convolution");
+      driver::addCommand(app, "rates", "Measure the first GPU: copies, cuBLAS' products, cuDNN's convolution");
   command->add_option("--megabytes", options->megabytes, "to copy, a quarter of the memory at most")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

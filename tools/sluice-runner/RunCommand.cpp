@@ -319,14 +319,14 @@ Status generate(const std::string &folder) {
 
 void addGenerateCommand(CLI::App &app, Action &action) {
   auto folder = std::make_shared<std::string>();
-  CLI::App *command = app.add_subcommand("generate", "Compute the weights that a kept run was copied without");
+  CLI::App *command = driver::addCommand(app, "generate", "Compute the weights that a kept run was copied without");
   command->add_option("FOLDER", *folder, "what `sluice run --keep` wrote")->required();
   command->callback([folder, &action] { action = [folder] { return generate(*folder); }; });
 }
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("run", "Run a kept run and compare it with its references");
+  CLI::App *command = driver::addCommand(app, "run", "Run a kept run and compare it with its references");
   command->add_option("FOLDER", options->folder, "what `sluice run --keep` wrote")->required();
   command->add_option("--steps", options->steps, "to compare")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--repeat", options->repeat, "then time so many steps, and as many for each operator's time")

@@ -79,7 +79,7 @@ Status simulatePlans(const Options &options) {
 
 void addSimulateCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("simulate", "Simulate kept runs' plans with measured times");
+  CLI::App *command = driver::addCommand(app, "simulate", "Simulate kept runs' plans with measured times");
   command->add_option("FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
   command->add_option("--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")
       ->type_name("FILE")

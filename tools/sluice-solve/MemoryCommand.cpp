@@ -201,7 +201,7 @@ Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
 
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("memory", "Give buffers addresses: the least peak");
+  CLI::App *command = driver::addCommand(app, "memory", "Give buffers addresses: the least peak");
   command->add_option("FILE", options->file, "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")
       ->required();
   addBytesOption(*command, "--capacity", options->capacity, "stop at the first packing within this; fail without one");

@@ -163,8 +163,8 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
   PlacementParams &params = options->params;
   params.interrupt = &interrupt;
   params.threads = 0;
-  CLI::App *command =
-      app.add_subcommand("placement", "Give operators devices: the least simulated makespan, copies waiting in line");
+  CLI::App *command = driver::addCommand(
+      app, "placement", "Give operators devices: the least simulated makespan, copies waiting in line");
   command
       ->add_option(
           "FILE", options->file,

@@ -177,7 +177,8 @@ void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &inte
   auto options = std::make_shared<Options>();
   SearchParams &params = options->params;
   params.interrupt = &interrupt;
-  CLI::App *command = app.add_subcommand("swap", "Order, addresses and swaps of a step: the least simulated makespan");
+  CLI::App *command =
+      driver::addCommand(app, "swap", "Order, addresses and swaps of a step: the least simulated makespan");
   command->add_option("FILE", options->file, "a planning problem as JSON")->required();
   command->add_option("--solver", params.solver, joined(searchSolverNames()))
       ->check(CLI::IsMember(searchSolverNames()))

@@ -87,7 +87,7 @@ void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &in
   TilingParams &params = options->params;
   params.budget.interrupt = &interrupt;
   params.threads = 0;
-  CLI::App *command = app.add_subcommand("tiling", "Give nodes strategies: the least cost within the memory");
+  CLI::App *command = driver::addCommand(app, "tiling", "Give nodes strategies: the least cost within the memory");
   command
       ->add_option("FILE", options->file,
                    "an instance of the ASPLOS 2025 contest on intra-operator parallelism as JSON, may be gzipped")

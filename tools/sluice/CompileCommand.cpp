@@ -80,7 +80,7 @@ Status runCompile(const Options &options) {
 void addCompileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("compile", "Compile a model into a directory that 'run' and applications open");
+      driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
   command->add_option("-o,--output", options->output,
                       "directory of the compiled model; file of the IR, with --compile-to");

@@ -75,7 +75,7 @@ Status runExport(const Options &options) {
 void addExportCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
+      driver::addCommand(app, "export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
   command->add_option("MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();
   command->add_option("-o,--output", options->output, "the ONNX file")->required();
   command->add_option("--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");

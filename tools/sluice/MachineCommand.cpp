@@ -137,7 +137,7 @@ Status runMachine(const Options &options) {
 
 void addMachineCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("machine", "Show a machine, or list the presets");
+  CLI::App *command = driver::addCommand(app, "machine", "Show a machine, or list the presets");
   CLI::Option *name = command->add_option("MACHINE", options->machine, "a preset or a machine file");
   command->add_flag("--detect", options->detect, "measure this machine; with --format=json, a machine file")
       ->excludes(name);

@@ -287,7 +287,7 @@ Status runPlan(const Options &options) {
 
 void addPlanCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("plan", "Decide placement, order, addresses and swaps; generate no code");
+  CLI::App *command = driver::addCommand(app, "plan", "Decide placement, order, addresses and swaps; generate no code");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
   command->add_option("-o,--output", options->output, "write the plan, for --plan and 'report'");
   addFormatOption(*command, options->format);

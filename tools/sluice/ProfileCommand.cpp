@@ -351,7 +351,7 @@ Status runProfile(const Options &options) {
 void addProfileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
-      app.add_subcommand("profile", "Measure a model's operators on every device, and the links, for --profile");
+      driver::addCommand(app, "profile", "Measure a model's operators on every device, and the links, for --profile");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
   command->add_option("-o,--output", options->output, "the measured times; what it has already is not measured again")
       ->required();

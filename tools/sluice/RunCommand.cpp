@@ -615,7 +615,7 @@ Status runRun(const Options &options) {
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("run", "Run a compiled model, or compile one and run it");
+  CLI::App *command = driver::addCommand(app, "run", "Run a compiled model, or compile one and run it");
   command->add_option("MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
   command
       ->add_option("--input", options->inputs,

@@ -1,0 +1,4 @@
+// Precompiled for targets that know the dataflow dialect.
+#include "Mlir.h"
+
+#include "dialects/Dataflow/Dataflow.h"
