@@ -5,6 +5,8 @@
 
 #include "sluice/Support/Json.h"
 
+#include "sluice/Support/Text.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -50,7 +52,7 @@ public:
   bool key(string_t &name) override {
     Level &level = stack.back();
     if (!level.keys.insert(name).second) {
-      problem = concat("key '", name.substr(0, 80), "' appears twice in one object");
+      problem = concat("key '", excerpt(name), "' appears twice in one object");
       return false;
     }
     // ordered_map's own emplace searches linearly; the set above has done so.
@@ -60,8 +62,11 @@ public:
     return true;
   }
 
-  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &failure) override {
+  bool parse_error(size_t, const std::string &last, const nlohmann::detail::exception &failure) override {
     problem = failure.what();
+    // The message ends in the whole of what was read last.
+    if (size_t at = problem.rfind(last); last.size() > kMostQuoted && at != std::string::npos)
+      problem.replace(at, last.size(), excerpt(last));
     // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (size_t end = problem.find("] "); problem.starts_with('[') && end != std::string::npos)
       problem.erase(0, end + 2);
@@ -326,7 +331,7 @@ Status JsonReader::onlyKeys(std::initializer_list<std::string_view> known) const
     return wrongType(*this, "an object");
   for (const auto &[key, unused] : value->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      return makeError(ErrorCode::InvalidInput, "key '", key.substr(0, 80), "' is unknown, at '", path,
+      return makeError(ErrorCode::InvalidInput, "key '", excerpt(key), "' is unknown, at '", path,
                        "', remove it or correct its spelling");
   return {};
 }

@@ -5,6 +5,8 @@
 
 #include "sluice/Support/Units.h"
 
+#include "sluice/Support/Text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,23 +16,10 @@
 
 namespace sluice {
 
-static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 static constexpr int64_t kLargestQuantity = int64_t(1) << 62;
 
-int64_t saturatingAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  if (!__builtin_add_overflow(a, b, &sum))
-    return sum;
-  return a > 0 ? kMax : kMin;
-}
-
-int64_t saturatingMul(int64_t a, int64_t b) {
-  int64_t product;
-  if (!__builtin_mul_overflow(a, b, &product))
-    return product;
-  return (a > 0) == (b > 0) ? kMax : kMin;
-}
+int64_t saturatingAdd(int64_t a, int64_t b) { return Count(a) + Count(b); }
+int64_t saturatingMul(int64_t a, int64_t b) { return Count(a) * Count(b); }
 
 namespace {
 struct Unit {
@@ -67,9 +56,6 @@ static std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// User text in a message: quoted by the caller, bounded here.
-static std::string_view shown(std::string_view text) { return text.substr(0, 80); }
-
 static Expected<int64_t> parseQuantity(std::string_view text, std::span<const Unit> units, std::string_view what,
                                        std::string_view example) {
   std::string_view body = trim(text);
@@ -80,7 +66,7 @@ static Expected<int64_t> parseQuantity(std::string_view text, std::span<const Un
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   auto unit = std::find_if(units.begin(), units.end(), [&](const Unit &u) { return u.suffix == suffix; });
   if (number.empty() || unit == units.end())
-    return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is not ", what, ", write it as in ", example);
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not ", what, ", write it as in ", example);
 
   int64_t integer = 0;
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), integer);
@@ -93,7 +79,7 @@ static Expected<int64_t> parseQuantity(std::string_view text, std::span<const Un
     auto [realEnd, realError] =
         std::from_chars(number.data(), number.data() + number.size(), real, std::chars_format::fixed);
     if (realError != std::errc() || realEnd != number.data() + number.size())
-      return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is not ", what, ", write it as in ", example);
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not ", what, ", write it as in ", example);
     double value = std::round(real * static_cast<double>(unit->factor));
     if (value <= static_cast<double>(kLargestQuantity))
       return static_cast<int64_t>(value);
@@ -102,10 +88,10 @@ static Expected<int64_t> parseQuantity(std::string_view text, std::span<const Un
     auto [realEnd, realError] =
         std::from_chars(number.data(), number.data() + number.size(), real, std::chars_format::fixed);
     if (realError != std::errc() || realEnd != number.data() + number.size())
-      return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is not ", what, ", write it as in ", example);
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not ", what, ", write it as in ", example);
     return static_cast<int64_t>(std::round(real * static_cast<double>(unit->factor)));
   }
-  return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is too large for ", what, ", write at most 2^62");
+  return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is too large for ", what, ", write at most 2^62");
 }
 
 Expected<int64_t> parseBytes(std::string_view text) {
@@ -156,9 +142,9 @@ Expected<int64_t> parseInteger(std::string_view text) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)
-    return makeError(ErrorCode::InvalidInput, "'", shown(text), "' does not fit 64 bits, write a smaller integer");
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' does not fit 64 bits, write a smaller integer");
   if (error != std::errc() || end != text.data() + text.size())
-    return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is not an integer, write digits only");
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not an integer, write digits only");
   return value;
 }
 
@@ -166,7 +152,7 @@ Expected<double> parseNumber(std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return makeError(ErrorCode::InvalidInput, "'", shown(text), "' is not a finite number, write it as in '1.5e9'");
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not a finite number, write it as in '1.5e9'");
   return value;
 }
 

@@ -5,6 +5,7 @@
 #ifndef SLUICE_SUPPORT_UNITS_H
 #define SLUICE_SUPPORT_UNITS_H
 
+#include "sluice/Support/Count.h"
 #include "sluice/Support/Error.h"
 
 #include <string>
@@ -17,7 +18,7 @@ namespace sluice {
 inline constexpr int64_t kArenaAlignment = 64;
 
 constexpr int64_t alignUp(int64_t bytes, int64_t alignment = kArenaAlignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (Count(bytes) + (alignment - 1)) / alignment * alignment;
 }
 
 /// Sums and products that stick at the ends of int64 instead of wrapping.

@@ -1,0 +1,61 @@
+//===- Text.cpp -----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Support/Text.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+static constexpr std::string_view kLeftOut = "...";
+
+/// A byte of UTF-8 that continues a character.
+static bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+/// `text` without the parts of characters at its ends.
+static std::string_view wholeCharacters(std::string_view text, bool cutBefore, bool cutAfter) {
+  while (cutBefore && !text.empty() && continues(text.front()))
+    text.remove_prefix(1);
+  if (!cutAfter)
+    return text;
+  // The last character is whole only if nothing of it follows; that is not known here, so one that may go on goes.
+  size_t lead = text.size();
+  while (lead > 0 && continues(text[lead - 1]))
+    --lead;
+  if (lead > 0 && (static_cast<unsigned char>(text[lead - 1]) & 0x80))
+    text.remove_suffix(text.size() - (lead - 1));
+  return text;
+}
+
+static std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  return text;
+}
+
+std::string excerpt(std::string_view text) {
+  if (text.size() <= kMostQuoted)
+    return printable(std::string(text));
+  constexpr size_t kHead = (kMostQuoted - kLeftOut.size()) / 2, kTail = kMostQuoted - kLeftOut.size() - kHead;
+  std::string result(wholeCharacters(text.substr(0, kHead), false, true));
+  result += kLeftOut;
+  result += wholeCharacters(text.substr(text.size() - kTail), true, false);
+  return printable(std::move(result));
+}
+
+std::string excerptAround(std::string_view text, size_t position) {
+  if (text.size() <= kMostQuoted)
+    return printable(std::string(text));
+  constexpr size_t kShown = kMostQuoted - 2 * kLeftOut.size();
+  // More of what was read than of what follows.
+  const size_t begin = std::min(position - std::min(position, kShown * 3 / 4), text.size() - kShown);
+  const bool cutBefore = begin > 0, cutAfter = begin + kShown < text.size();
+  std::string result(cutBefore ? kLeftOut : "");
+  result += wholeCharacters(text.substr(begin, kShown), cutBefore, cutAfter);
+  result += cutAfter ? kLeftOut : "";
+  return printable(std::move(result));
+}
+
+} // namespace sluice
