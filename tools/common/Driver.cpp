@@ -5,6 +5,8 @@
 
 #include "tools/common/Driver.h"
 
+#include "tools/common/Guard.h"
+
 #include <csignal>
 #include <iomanip>
 #include <iostream>
@@ -26,17 +28,19 @@ void hearInterrupts() {
 }
 
 int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (Status status = action(); !status) {
-    clearProgress();
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  return guarded([&] {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+      return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (Status status = action(); !status) {
+      clearProgress();
+      std::cerr << "error: " << status.error().message << '\n';
+      return 1;
+    }
+    return 0;
+  });
 }
 
 void clearProgress() {

@@ -24,7 +24,7 @@ extern std::atomic<bool> interrupted;
 /// Lowers `interrupted` and hears the next Ctrl-C as the first.
 void hearInterrupts();
 
-/// Parses the command line and does what it asks for. Exit code 2 where it cannot be
+/// Parses the command line and does what it asks for, guarded (Guard.h). Exit code 2 where it cannot be
 /// parsed, 1 where the action fails, which it says.
 int runTool(CLI::App &app, const Action &action, int argc, char **argv);
 

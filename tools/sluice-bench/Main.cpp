@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "tools/common/LlvmErrors.h"
 
 namespace sluice::bench {
 
@@ -32,5 +33,6 @@ int main(int argc, char **argv) {
   addOperatorsCommand(app, action);
   addPartitionCommand(app, action);
   addPlacementCommand(app, action);
+  sluice::driver::guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
 }

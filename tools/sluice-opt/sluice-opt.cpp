@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "tools/common/LlvmErrors.h"
 #include "tools/common/Registration.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -11,5 +12,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
   sluice::registerToolPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry));
+  sluice::driver::guardLlvm();
+  return sluice::driver::guarded(
+      [&] { return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry)); });
 }

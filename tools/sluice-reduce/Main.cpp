@@ -6,6 +6,7 @@
 #include "Reducer.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
+#include "tools/common/Driver.h"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -33,11 +34,6 @@ void printLine(const std::string &label, const std::string &value) {
   std::cout << std::left << std::setw(10) << label << value << '\n';
 }
 
-void clearProgress() {
-  if (isatty(STDERR_FILENO))
-    std::cerr << "\r\033[K" << std::flush;
-}
-
 Status run(const Options &options) {
   Expected<TemporaryDirectory> scratch = TemporaryDirectory::create();
   if (!scratch)
@@ -55,7 +51,7 @@ Status run(const Options &options) {
     return writeFileAtomically(options.output, bytes);
   };
   Expected<Reduction> reduction = reduceModel(*subject, options.model, *scratch, options.params, accept);
-  clearProgress();
+  driver::clearProgress();
   if (!reduction)
     return propagate(reduction);
   const Progress &last = reduction->progress;
@@ -102,15 +98,7 @@ int main(int argc, char **argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group("Limits");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
   std::signal(SIGINT, onInterrupt);
-  if (Status status = run(options); !status) {
-    std::cerr << "error: " << status.error().message << '\n';
-    return 1;
-  }
-  return 0;
+  return driver::runTool(
+      app, [&] { return run(options); }, argc, argv);
 }

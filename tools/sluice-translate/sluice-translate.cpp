@@ -5,6 +5,7 @@
 #include "dialects/Dataflow/Dataflow.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
+#include "tools/common/LlvmErrors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -65,5 +66,7 @@ int main(int argc, char **argv) {
                                          importOnnx, registerDialects);
   mlir::TranslateFromMLIRRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx,
                                              registerDialects);
-  return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n"));
+  driver::guardLlvm();
+  return driver::guarded(
+      [&] { return int(mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n"))); });
 }

@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "sluice/Codegen/Artifact.h"
+#include "tools/common/LlvmErrors.h"
 
 int main(int argc, char **argv) {
   using namespace sluice::driver;
@@ -21,5 +22,6 @@ int main(int argc, char **argv) {
   addInfoCommand(app, action);
   addMachineCommand(app, action);
   hearInterrupts();
+  guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
 }

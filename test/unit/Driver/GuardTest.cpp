@@ -1,0 +1,127 @@
+//===- GuardTest.cpp - What escapes a tool --------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Guard.h"
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace sluice::driver;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+struct Ended {
+  int status = 0;
+  std::string errors;
+
+  int exitCode() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+};
+
+/// Runs a guarded tool in a process of its own.
+Ended runGuarded(const std::function<int()> &tool) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]), close(ends[1]);
+    const rlimit noCore{0, 0};
+    setrlimit(RLIMIT_CORE, &noCore);
+    // Catch's own handlers are not those of a tool.
+    for (int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGTERM, SIGINT, SIGILL})
+      std::signal(signal, SIG_DFL);
+    _exit(guarded(tool));
+  }
+  close(ends[1]);
+  Ended ended;
+  char buffer[4096];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    ended.errors.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  REQUIRE(waitpid(child, &ended.status, 0) == child);
+  return ended;
+}
+
+/// Calls itself until the stack ends.
+__attribute__((noinline)) int recurse(volatile char *above) {
+  if (!above)
+    return 0;
+  volatile char here[256];
+  here[0] = above[0];
+  return recurse(here) + here[0];
+}
+} // namespace
+
+TEST_CASE("a tool's exit code is the guard's", "[driver]") {
+  CHECK(runGuarded([] { return 0; }).exitCode() == 0);
+  CHECK(runGuarded([] { return 2; }).exitCode() == 2);
+  CHECK(runGuarded([] { return 2; }).errors.empty());
+}
+
+TEST_CASE("a lack of memory is an error, not an abort", "[driver]") {
+  for (const std::function<int()> &tool :
+       {std::function<int()>([]() -> int { throw std::bad_alloc(); }), std::function<int()>([] {
+          return static_cast<int>(std::vector<char>(std::vector<char>().max_size() + size_t(1)).size());
+        })}) {
+    Ended ended = runGuarded(tool);
+    CHECK(ended.exitCode() == 1);
+    CHECK_THAT(ended.errors, StartsWith("error: out of memory, ") && !Contains("report"));
+  }
+}
+
+TEST_CASE("any other exception asks for a bug report", "[driver]") {
+  Ended known = runGuarded([]() -> int { throw std::runtime_error("no such thing"); });
+  CHECK(known.exitCode() == 1);
+  CHECK_THAT(known.errors, StartsWith("error: internal: no such thing, ") && Contains("report"));
+  Ended unknown = runGuarded([]() -> int { throw 42; });
+  CHECK(unknown.exitCode() == 1);
+  CHECK_THAT(unknown.errors, StartsWith("error: internal: ") && Contains("report"));
+}
+
+TEST_CASE("an exception that escapes a thread is an error too", "[driver]") {
+  Ended ended = runGuarded([] {
+    std::thread([] { throw std::bad_alloc(); }).join();
+    return 0;
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: out of memory, "));
+}
+
+TEST_CASE("what a handler ends says what happened", "[driver]") {
+  Ended bug = runGuarded([]() -> int { endAsBug("a reason"); });
+  CHECK(bug.exitCode() == 1);
+  CHECK_THAT(bug.errors, StartsWith("error: internal: a reason, "));
+  Ended memory = runGuarded([]() -> int { endOutOfMemory(); });
+  CHECK(memory.exitCode() == 1);
+  CHECK_THAT(memory.errors, StartsWith("error: out of memory, "));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("a stack that nesting exhausts is an error, any other fault a crash", "[driver]") {
+  Ended deep = runGuarded([] {
+    volatile char top = 0;
+    return recurse(&top);
+  });
+  CHECK(deep.exitCode() == 1);
+  CHECK_THAT(deep.errors, StartsWith("error: the stack is exhausted, "));
+  Ended fault = runGuarded([] {
+    // An address of no page, far from the stack.
+    volatile int *nothing = reinterpret_cast<int *>(uintptr_t(64));
+    return *nothing;
+  });
+  CHECK(fault.signal() == SIGSEGV);
+}
+#endif

@@ -1,0 +1,124 @@
+//===- Guard.cpp ----------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Guard.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <pthread.h>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace sluice::driver {
+
+static constexpr char kNoMemory[] =
+    "error: out of memory, in this process, free memory or give a smaller model, problem or limit\n";
+static constexpr char kNoStack[] =
+    "error: the stack is exhausted, its input is nested too deeply, give one with less nesting or raise 'ulimit -s'\n";
+
+/// Needs no memory of the heap, and no stream that may be locked.
+static void print(const char *text) {
+  for (size_t left = std::strlen(text); left > 0;) {
+    ssize_t count = ::write(STDERR_FILENO, text, left);
+    if (count <= 0)
+      return;
+    text += count, left -= static_cast<size_t>(count);
+  }
+}
+
+static void printBug(const char *what) {
+  print("error: internal: ");
+  print(what);
+  print(", this is a bug of Sluice, please report it with the command and its input\n");
+}
+
+/// Prints the exception in flight.
+static void printException() {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    print(kNoMemory);
+  } catch (const std::length_error &) { // A container larger than the address space.
+    print(kNoMemory);
+  } catch (const std::exception &error) {
+    printBug(error.what());
+  } catch (...) {
+    printBug("an exception of unknown type");
+  }
+}
+
+void endAsBug(const char *what) {
+  printBug(what);
+  _exit(1);
+}
+
+void endOutOfMemory() {
+  print(kNoMemory);
+  _exit(1);
+}
+
+[[noreturn]] static void onTerminate() {
+  if (std::current_exception())
+    printException();
+  else
+    printBug("terminated");
+  _exit(1);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static uintptr_t lowestStack = 0;
+
+static void onFault(int signal, siginfo_t *info, void *) {
+  // The page below a full stack is what a call too deep touches first; frames are smaller than this.
+  constexpr uintptr_t kLargestFrame = uintptr_t(1) << 20;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (address + kLargestFrame >= lowestStack && address < lowestStack + kLargestFrame) {
+    print(kNoStack);
+    _exit(1);
+  }
+  // Any other fault is a crash, as it would have been.
+  std::signal(signal, SIG_DFL);
+}
+
+static void hearStackOverflow() {
+  pthread_attr_t attributes;
+  void *low = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    return;
+  const bool isKnown = pthread_attr_getstack(&attributes, &low, &size) == 0;
+  pthread_attr_destroy(&attributes);
+  static char handlerStack[1 << 16];
+  stack_t alternate{};
+  alternate.ss_sp = handlerStack;
+  alternate.ss_size = sizeof handlerStack;
+  if (!isKnown || sigaltstack(&alternate, nullptr) != 0)
+    return;
+  lowestStack = reinterpret_cast<uintptr_t>(low);
+  struct sigaction action {};
+  action.sa_sigaction = onFault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+#else
+/// Sanitizers report it themselves.
+static void hearStackOverflow() {}
+#endif
+
+int guarded(const std::function<int()> &tool) {
+  std::set_terminate(onTerminate);
+  hearStackOverflow();
+  try {
+    return tool();
+  } catch (...) {
+    printException();
+    return 1;
+  }
+}
+
+} // namespace sluice::driver

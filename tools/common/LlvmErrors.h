@@ -1,0 +1,23 @@
+//===- LlvmErrors.h - LLVM's fatal errors as diagnostics --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_COMMON_LLVMERRORS_H
+#define SLUICE_TOOLS_COMMON_LLVMERRORS_H
+
+#include "tools/common/Guard.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+namespace sluice::driver {
+
+/// LLVM is built without exceptions: it aborts where memory is short or its own code finds no way on. From here on it
+/// ends as Guard.h says. Call once.
+inline void guardLlvm() {
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) { endAsBug(reason); });
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endOutOfMemory(); });
+}
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_COMMON_LLVMERRORS_H
