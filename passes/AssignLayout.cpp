@@ -113,10 +113,6 @@ struct ConvTransposeToConv : OpRewritePattern<ConvTransposeOp> {
       by.push_back(-1);
       isPointwise &= taps == 1;
     }
-    Value turned = build.reshape(build.transpose(build.reshape(op.getWeight(), split), exchange), joined);
-    if (!isPointwise)
-      turned = build.slice(turned, from, by, joined);
-
     // Where a tap is all of the kernel, the zeros can come last.
     Dims none(2 + spatial, 0), steps{1, 1}, cut{0, 0}, spread(in), pads, high, starts{0, 0};
     for (size_t d = 0; d < spatial; ++d) {
@@ -131,10 +127,15 @@ struct ConvTransposeToConv : OpRewritePattern<ConvTransposeOp> {
       int64_t after = out[2 + d] + reach - spread[2 + d] - pads.back();
       spread[2 + d] += std::min<int64_t>(after, 0);
       high.push_back(std::max<int64_t>(after, 0));
-      if (spread[2 + d] <= 0)
+      // A pattern that fails must not have made anything, or it is tried again without end: conv takes 32 bits of
+      // padding.
+      if (spread[2 + d] <= 0 || !llvm::isInt<32>(pads.back()) || !llvm::isInt<32>(high.back()))
         return failure();
     }
     pads.append(high);
+    Value turned = build.reshape(build.transpose(build.reshape(op.getWeight(), split), exchange), joined);
+    if (!isPointwise)
+      turned = build.slice(turned, from, by, joined);
     auto convolve = [&](Value x, ArrayRef<int64_t> padding) {
       Dims ones(spatial, 1);
       return build.create<ConvOp>({x, turned},

@@ -131,7 +131,8 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return function.emitError("the loss is taken of an output of ") << type.getElementType() << " elements, not floats";
   if (loss == "output") {
     if (elementCount(type) != 1)
-      return function.emitError("the output that is the loss has ") << elementCount(type) << " elements, not one";
+      return function.emitError("the output that is the loss has ")
+             << elementCount(type).value() << " elements, not one";
     return build.reshape(output, {});
   }
   if (loss == "mse") {

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -12,6 +13,8 @@
 #include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <atomic>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -29,6 +32,10 @@ namespace {
 /// Folding stops here: larger results stay constant expressions, evaluated once
 /// when parameters are packed.
 constexpr int64_t kMaxFoldedBytes = 64 * 1024;
+
+/// A context never forgets an attribute, and loops unroll: a program may ask for any number of folds. Those of more
+/// than a few elements end after so many bytes of operands and results, and leave constant expressions.
+constexpr int64_t kMostFoldedBytes = int64_t(2) << 30, kSmallFoldBytes = 1024;
 
 /// One fold for every operator that can evaluate itself.
 struct EvaluateFold : DialectFoldInterface {
@@ -53,6 +60,10 @@ struct EvaluateFold : DialectFoldInterface {
         return failure();
       inputs.push_back({cast<RankedTensorType>(elements.getType()), storage[i].data()});
     }
+    Count touched = sluice::dataflow::detail::totalBytes(op->getOperandTypes()) +
+                    sluice::dataflow::detail::totalBytes(op->getResultTypes());
+    if (touched > kSmallFoldBytes && (spent += touched) > kMostFoldedBytes)
+      return failure();
     SmallVector<std::vector<char>> data;
     SmallVector<MutableTensorView> outputs;
     for (Type type : op->getResultTypes()) {
@@ -65,6 +76,9 @@ struct EvaluateFold : DialectFoldInterface {
       results.push_back(makeDense(cast<RankedTensorType>(type), bytes));
     return success();
   }
+
+private:
+  mutable std::atomic<int64_t> spent = 0;
 };
 
 } // namespace
@@ -108,19 +122,10 @@ namespace sluice::dataflow {
 
 int64_t elementBytes(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
-int64_t elementCount(Type type) {
-  int64_t count = 1;
-  for (int64_t extent : cast<RankedTensorType>(type).getShape())
-    if (llvm::MulOverflow(count, extent, count))
-      return std::numeric_limits<int64_t>::max();
-  return count;
-}
+Count elementCount(Type type) { return product(cast<RankedTensorType>(type).getShape()); }
 
-int64_t tensorBytes(Type type) {
-  int64_t bytes;
-  if (llvm::MulOverflow(elementCount(type), elementBytes(cast<RankedTensorType>(type).getElementType()), bytes))
-    return std::numeric_limits<int64_t>::max();
-  return bytes;
+Count tensorBytes(Type type) {
+  return elementCount(type) * elementBytes(cast<RankedTensorType>(type).getElementType());
 }
 
 bool isSmallFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 8; }
@@ -148,14 +153,14 @@ std::string nodeName(Location loc) {
 bool isUnsignedElement(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
 
 namespace detail {
-int64_t totalElements(TypeRange types) {
-  int64_t total = 0;
+Count totalElements(TypeRange types) {
+  Count total;
   for (Type type : types)
     total += elementCount(type);
   return total;
 }
-int64_t totalBytes(TypeRange types) {
-  int64_t total = 0;
+Count totalBytes(TypeRange types) {
+  Count total;
   for (Type type : types)
     total += tensorBytes(type);
   return total;

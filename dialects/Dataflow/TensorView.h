@@ -5,6 +5,8 @@
 #ifndef SLUICE_DATAFLOW_TENSORVIEW_H
 #define SLUICE_DATAFLOW_TENSORVIEW_H
 
+#include "sluice/Support/Count.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeRange.h"
 
@@ -13,6 +15,7 @@ class Operation;
 } // namespace mlir
 
 namespace sluice::dataflow {
+using sluice::Count;
 class KernelEmitter;
 
 /// Dense row-major data, not owned. i1 and types of 4 and 2 bits take a byte an
@@ -28,9 +31,9 @@ struct MutableTensorView {
 
 /// Bytes an element takes in memory: at least one.
 int64_t elementBytes(mlir::Type elementType);
-/// Of a static type, unaligned; saturating.
-int64_t tensorBytes(mlir::Type tensorType);
-int64_t elementCount(mlir::Type tensorType);
+/// Of a static type, unaligned.
+Count tensorBytes(mlir::Type tensorType);
+Count elementCount(mlir::Type tensorType);
 
 /// A float of 8 or 4 bits: f8E4M3FN, f8E5M2, their FNUZ kin, f8E8M0FNU, f4E2M1FN.
 bool isSmallFloat(mlir::Type elementType);
@@ -46,8 +49,8 @@ bool isString(mlir::Type elementType);
 bool usesStrings(mlir::Operation *op);
 
 namespace detail {
-int64_t totalElements(mlir::TypeRange types);
-int64_t totalBytes(mlir::TypeRange types);
+Count totalElements(mlir::TypeRange types);
+Count totalBytes(mlir::TypeRange types);
 void emitStringKernel(mlir::Operation *op, KernelEmitter &kernel);
 void emitCollectiveKernel(mlir::Operation *op, KernelEmitter &kernel);
 int64_t collectiveWorkspace(mlir::Operation *op);

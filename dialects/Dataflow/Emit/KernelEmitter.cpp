@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Ops/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -146,6 +147,24 @@ KernelEmitter::CoveringWindow KernelEmitter::windowOver(Value element, Value tap
   // Unsigned: a negative position is out of range too.
   Value inside = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, position, index(windows));
   return {position, arith::AndIOp::create(b, location, exact, inside)};
+}
+
+static Value dividedUp(KernelEmitter &kernel, Value x, int64_t by) {
+  return by == 1 ? x : Value(arith::CeilDivUIOp::create(kernel.builder(), kernel.loc(), x, kernel.index(by)));
+}
+
+Value KernelEmitter::tapsBefore(Value start, int64_t limit, int64_t taps, int64_t dilation) {
+  Value room = arith::SubIOp::create(b, location, index(limit), start);
+  room = arith::MaxSIOp::create(b, location, room, index(0));
+  return arith::MinSIOp::create(b, location, dividedUp(*this, room, dilation), index(taps));
+}
+
+KernelEmitter::TapRange KernelEmitter::tapsInside(Value start, int64_t extent, int64_t taps, int64_t dilation) {
+  Value before = arith::SubIOp::create(b, location, index(0), start);
+  before = arith::MaxSIOp::create(b, location, before, index(0));
+  Value low = dividedUp(*this, before, dilation), high = tapsBefore(start, extent, taps, dilation);
+  // A window that lies in the padding altogether has no taps.
+  return {low, arith::MaxSIOp::create(b, location, high, low)};
 }
 
 SmallVector<Value> KernelEmitter::delinearize(Value linear, ArrayRef<int64_t> extents) {
@@ -733,7 +752,7 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
     });
     return;
   }
-  int64_t grain = std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, columns));
+  int64_t grain = grainOf(kGrainElements, columns);
   parallel(rows, grain, [&](Value begin, Value end) {
     loop(begin, end, 1, [&](Value row) {
       SmallVector<Value> prefix = delinearize(row, ArrayRef(shape).drop_back());

@@ -196,6 +196,14 @@ public:
   };
   CoveringWindow windowOver(mlir::Value element, mlir::Value tap, int64_t stride, int64_t padLow, int64_t dilation,
                             int64_t windows);
+  /// The taps of a window from `start` on that meet positions 0 .. extent-1, of `taps` that lie `dilation` apart: low
+  /// to high, none where both are equal. A loop over them is as long as the image at most, however large the window is.
+  struct TapRange {
+    mlir::Value low, high;
+  };
+  TapRange tapsInside(mlir::Value start, int64_t extent, int64_t taps, int64_t dilation);
+  /// How many taps come before position `limit`.
+  mlir::Value tapsBefore(mlir::Value start, int64_t limit, int64_t taps, int64_t dilation);
   /// Row-major digits of `linear` in base `extents`.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> extents);
   mlir::Value linearize(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents);

@@ -11,6 +11,10 @@ using namespace sluice::dataflow;
 LogicalResult PoolOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>, Gradients operands) {
   if (getLayout() != Layout::channels_first)
     return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
+  // Each element of the gradient looks at every tap, and at every other one where a maximum is chosen.
+  constexpr int64_t kMostTaps = 1 << 24;
+  if (product(getKernel()) > kMostTaps)
+    return emitOpError("has windows of more than ") << kMostTaps << " elements, whose gradient is not supported";
   SmallVector<Value> inputs{results[0]};
   if (getKind() != PoolKind::average)
     inputs.push_back(getInput());

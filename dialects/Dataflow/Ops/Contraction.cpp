@@ -154,7 +154,7 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
 emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
   MatmulShape shape = shapeOfMatmul(op);
   emit::MatmulSpec spec;
-  spec.m = isFlatMatmul(op) ? shape.m * product(shape.batch) : shape.m;
+  spec.m = isFlatMatmul(op) ? (shape.m * product(shape.batch)).value() : shape.m;
   spec.n = shape.n;
   spec.k = shape.k;
   spec.lda = shapeOf(op.getLhs()).back();
@@ -172,8 +172,8 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
   SmallVector<int64_t> rows(shape.batch);
   rows.push_back(shape.m);
   GridProduct tiles;
-  tiles.batches = isFlat ? 1 : product(shape.batch);
-  tiles.m = isFlat ? product(rows) : shape.m;
+  tiles.batches = isFlat ? int64_t(1) : product(shape.batch).value();
+  tiles.m = isFlat ? product(rows).value() : shape.m;
   tiles.n = shape.n;
   tiles.k = shape.k;
   tiles.type = computeType(op.getType().getElementType());
@@ -247,7 +247,7 @@ void MatmulOp::emitKernel(KernelEmitter &kernel) {
   emit::MatmulSpec spec = describeMatmul(*this);
   spec.sinkStyle = kernel.sinkStyle();
   bool isFlat = isFlatMatmul(*this);
-  int64_t batches = isFlat ? 1 : product(shape.batch);
+  int64_t batches = isFlat ? int64_t(1) : product(shape.batch).value();
   ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
   ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(spec.packedB ? 3 : 2);
   int64_t lhsMatrix = product(lhs.getShape().take_back(2));

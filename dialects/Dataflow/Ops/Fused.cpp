@@ -104,7 +104,7 @@ LogicalResult FusedOp::verify() {
 /// Sum over the members of what one of CostOpInterface's methods says.
 template <typename Fn>
 static int64_t sumMembers(FusedOp op, Fn method) {
-  int64_t total = 0;
+  Count total;
   for (Operation &member : op.getBody().front().without_terminator())
     if (auto cost = dyn_cast<CostOpInterface>(member))
       total += method(cost);

@@ -211,7 +211,7 @@ static void emitCopy(KernelEmitter &kernel, Value data) {
 /// runs side by side are positions, not updates.
 static int64_t scatterGrain(int64_t count) {
   constexpr int64_t kChunk = 16384, kLeast = 64;
-  return std::max(kLeast, kChunk / std::max<int64_t>(1, count));
+  return std::max(kLeast, grainOf(kChunk, count));
 }
 
 /// Combines one update with what is at `linear` of the result.

@@ -112,8 +112,8 @@ LogicalResult ReshapeOp::verify() {
   if (failed(verifySameElement(*this, getInput(), getResult())))
     return failure();
   if (elementCount(getInput().getType()) != elementCount(getType()))
-    return emitOpError("has ") << elementCount(getInput().getType()) << " elements in and " << elementCount(getType())
-                               << " out";
+    return emitOpError("has ") << elementCount(getInput().getType()).value() << " elements in and "
+                               << elementCount(getType()).value() << " out";
   return success();
 }
 
@@ -313,7 +313,7 @@ void ConcatOp::emitKernel(KernelEmitter &kernel) {
     Type element = typeOf(input).getElementType();
     // Rows are long for channels-last images, short and many otherwise: both are
     // a loop over elements, chunked by bytes.
-    int64_t grain = std::max<int64_t>(1, 16384 / run);
+    int64_t grain = grainOf(16384, run);
     kernel.parallelNest(outer, run, grain, [&](Value row, Value first, Value last) {
       Value source = kernel.pointer(input), target = kernel.resultPointer(0);
       int64_t lanes = kernel.target().lanesF32;

@@ -72,7 +72,7 @@ void SoftmaxOp::emitKernel(KernelEmitter &kernel) {
   // exp is the cost: keep a row's values on the stack where they fit.
   constexpr int64_t kStackElements = 8192;
   bool keep = !getLog() && length <= kStackElements && !kernel.inGrids();
-  kernel.parallelRows(product(kept), length, std::max<int64_t>(1, 8192 / length), [&](Value begin, Value end) {
+  kernel.parallelRows(product(kept), length, grainOf(8192, length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -149,7 +149,7 @@ void LayerNormOp::emitKernel(KernelEmitter &kernel) {
   // Vectors need the row to be the last dimension.
   bool isRow = product(inner.drop_back()) == 1;
   Type compute = computeType(getType().getElementType());
-  kernel.parallelRows(product(outer), length, std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
+  kernel.parallelRows(product(outer), length, grainOf(16384, length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -225,7 +225,7 @@ void InstanceNormOp::emitKernel(KernelEmitter &kernel) {
   if (elementCount(getType()) == 0)
     return;
   Type element = getType().getElementType(), compute = computeType(element);
-  kernel.parallelRows(shape[0] * channels, length, std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
+  kernel.parallelRows(shape[0] * channels, length, grainOf(16384, length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -294,7 +294,7 @@ LogicalResult LrnOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
 }
 
 LogicalResult LrnOp::verify() { return success(); }
-int64_t LrnOp::getFlops() { return elementCount(getType()) * (2 * static_cast<int64_t>(getSize()) + 16); }
+int64_t LrnOp::getFlops() { return elementCount(getType()) * (2 * Count(getSize()) + 16); }
 
 FailureOr<Operation *> LrnOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
   int64_t axis = llvm::find(permutation, static_cast<int64_t>(getChannelAxis())) - permutation.begin();

@@ -260,7 +260,7 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
     kernel.once([&] { kernel.storeLanes(value, out, width); });
   };
 
-  int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, count * lanes));
+  int64_t grain = grainOf(32768, Count(count) * lanes);
   int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
   kernel.parallelRows(outer * perRow, length, grain, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
@@ -425,7 +425,7 @@ void ArgReduceOp::emitKernel(KernelEmitter &kernel) {
   kept[getAxis()] = 1;
   int64_t extent = product(kept), length = shape[getAxis()];
   bool isUnsigned = isUnsignedElement(typeOf(getInput()).getElementType());
-  kernel.parallel(extent, std::max<int64_t>(1, 32768 / length), [&](Value begin, Value end) {
+  kernel.parallel(extent, grainOf(32768, length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {
@@ -479,7 +479,7 @@ void CumsumOp::emitKernel(KernelEmitter &kernel) {
   if (elementCount(getType()) == 0)
     return;
   Type element = getType().getElementType();
-  kernel.parallel(product(kept), std::max<int64_t>(1, 16384 / length), [&](Value begin, Value end) {
+  kernel.parallel(product(kept), grainOf(16384, length), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {
@@ -529,7 +529,7 @@ void TopkOp::emitKernel(KernelEmitter &kernel) {
   if (k == 0 || product(kept) == 0)
     return;
   bool isUnsigned = isUnsignedElement(typeOf(getInput()).getElementType());
-  kernel.parallel(product(kept), std::max<int64_t>(1, 32768 / (length * k)), [&](Value begin, Value end) {
+  kernel.parallel(product(kept), grainOf(32768, Count(length) * k), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     // NaN is above every number, so that the order is total.

@@ -5,26 +5,28 @@
 #ifndef SLUICE_DATAFLOW_OPS_SHAPES_H
 #define SLUICE_DATAFLOW_OPS_SHAPES_H
 
+#include "sluice/Support/Count.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace sluice::dataflow {
+using sluice::Count;
 
 inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
 
-/// Saturating.
-inline int64_t product(llvm::ArrayRef<int64_t> extents) {
-  int64_t result = 1;
+inline Count product(llvm::ArrayRef<int64_t> extents) {
+  // Of no elements, whatever the other extents are.
+  if (llvm::is_contained(extents, 0))
+    return 0;
+  Count result = 1;
   for (int64_t extent : extents)
-    if (llvm::MulOverflow(result, extent, result))
-      return std::numeric_limits<int64_t>::max();
+    result *= extent;
   return result;
 }
 
@@ -37,11 +39,15 @@ llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> 
   return result;
 }
 
+/// Work items, at least one, that `operations` pay for where an item takes `perItem`.
+inline int64_t grainOf(int64_t operations, Count perItem) {
+  return std::max<int64_t>(1, operations / std::max<int64_t>(1, perItem));
+}
+
 /// Chunks of about this many operations keep the cost of a dispatch hidden.
-inline int64_t grainFor(int64_t totalFlops, int64_t extent) {
+inline int64_t grainFor(Count totalFlops, int64_t extent) {
   constexpr int64_t kChunkFlops = 400'000;
-  int64_t perItem = std::max<int64_t>(1, totalFlops / std::max<int64_t>(1, extent));
-  return std::max<int64_t>(1, kChunkFlops / perItem);
+  return grainOf(kChunkFlops, totalFlops / std::max<int64_t>(1, extent));
 }
 
 /// With few filters in a group a convolution has no tile to fill.

@@ -181,8 +181,8 @@ void ConvWeightGradientOp::emitKernel(KernelEmitter &kernel) {
 
   SmallVector<int64_t> items{groups, filters / block};
   llvm::append_range(items, weight.drop_front());
-  int64_t work = std::max<int64_t>(1, out[0] * product(out.drop_front(2)) * block);
-  kernel.parallel(product(items), std::max<int64_t>(1, 65536 / work), [&](Value begin, Value end) {
+  Count work = out[0] * product(out.drop_front(2)) * block;
+  kernel.parallel(product(items), grainOf(65536, work), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Value input = kernel.pointer(getInput()), gradient = kernel.pointer(getGradient());

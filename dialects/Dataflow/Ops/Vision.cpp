@@ -148,10 +148,13 @@ LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
+/// What an attribute or a tensor says is not to be trusted: a bin has no more samples along a dimension.
+static constexpr int64_t kMostSamples = 4096;
+
 LogicalResult RoiAlignOp::verify() {
   constexpr int64_t kMost = 1 << 20;
-  auto fits = [](int64_t value, int64_t least) { return value >= least && value <= kMost; };
-  if (!fits(getHeight(), 1) || !fits(getWidth(), 1) || !fits(getSamplingRatio(), 0))
+  auto fits = [](int64_t value, int64_t least, int64_t most) { return value >= least && value <= most; };
+  if (!fits(getHeight(), 1, kMost) || !fits(getWidth(), 1, kMost) || !fits(getSamplingRatio(), 0, kMostSamples))
     return emitOpError("height, width or sampling_ratio is out of range");
   if (elementCount(getInput().getType()) == 0 && elementCount(getType()) != 0)
     return emitOpError("samples an empty input");
@@ -190,8 +193,6 @@ static RoiBins roiBins(RoiAlignOp op, const Coordinates &f, Value roi, int64_t d
   Value binSize = f.div(size, f.c(static_cast<double>(bins)));
   if (int64_t ratio = op.getSamplingRatio())
     return {start, binSize, kernel.index(ratio), f.c(static_cast<double>(ratio))};
-  // What a tensor says is not to be trusted: no bin has more samples than this.
-  constexpr double kMostSamples = 4096;
   Value samples = f.ceil(binSize);
   samples = f.select(f.lt(samples, f.c(kMostSamples)), samples, f.c(kMostSamples));
   samples = f.select(f.lt(f.c(0), samples), samples, f.c(0));
@@ -300,15 +301,10 @@ Value PoolIndexOp::emitElement(KernelEmitter &kernel, ValueRange indices) {
     }
     size_t s = d - 2;
     Value origin = kernel.add(kernel.mul(indices[d], getStrides()[s]), kernel.index(-getPadsLow()[s]));
-    return kernel.reduce(kernel.index(0), kernel.index(getKernel()[s]), 1, best, [&](Value k, ValueRange carried) {
-      Value position = kernel.add(origin, kernel.mul(k, getDilations()[s]));
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, position, kernel.index(in[d]));
-      // Outside, the read is of some element and its outcome is dropped.
-      at[d] = arith::SelectOp::create(b, loc, inside, position, kernel.index(0));
-      SmallVector<Value> next = level(d + 1, carried);
-      for (auto [value, old] : llvm::zip(next, carried))
-        value = arith::SelectOp::create(b, loc, inside, value, old);
-      return next;
+    KernelEmitter::TapRange taps = kernel.tapsInside(origin, in[d], getKernel()[s], getDilations()[s]);
+    return kernel.reduce(taps.low, taps.high, 1, best, [&](Value k, ValueRange carried) {
+      at[d] = kernel.add(origin, kernel.mul(k, getDilations()[s]));
+      return level(d + 1, carried);
     });
   };
   Value lowest = emitExtreme(b, loc, compute, isUnsigned, /*lowest=*/true);

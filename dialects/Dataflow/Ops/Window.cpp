@@ -37,6 +37,8 @@ LogicalResult PoolOp::verify() {
     return emitOpError("kernel, strides, pads, dilations, input and result differ in rank");
   if (!areWindowNumbers({getKernel(), getStrides(), getPadsLow(), getPadsHigh(), getDilations()}))
     return emitOpError("kernel, strides, pads or dilations do not fit 32 bits");
+  if (product(getKernel()).isSaturated())
+    return emitOpError("has windows of more elements than 64 bits can count");
   if (typeOf(getInput()).getElementType() != getType().getElementType())
     return emitOpError("changes the element type");
   // Powers are products, written out.
@@ -102,25 +104,14 @@ void PoolOp::emitKernel(KernelEmitter &kernel) {
     Type type = width > 1 ? Type(VectorType::get({width}, compute)) : compute;
     SmallVector<Value> low(spatial), high(spatial), start(spatial);
     Value inside = kernel.index(1), padded = kernel.index(1);
-    auto ceilDiv = [&](Value x, int64_t by) -> Value {
-      return by == 1 ? x : Value(arith::CeilDivUIOp::create(b, loc, x, kernel.index(by)));
-    };
-    auto span = [&](Value from, int64_t limit, int64_t d) -> Value {
-      // How many taps begin before `limit`.
-      Value room = arith::SubIOp::create(b, loc, kernel.index(limit), from);
-      room = arith::MaxSIOp::create(b, loc, room, kernel.index(0));
-      return arith::MinSIOp::create(b, loc, ceilDiv(room, getDilations()[d]), kernel.index(getKernel()[d]));
-    };
     for (size_t d = 0; d < spatial; ++d) {
       start[d] = kernel.add(kernel.mul(at[first + d], getStrides()[d]), kernel.index(-getPadsLow()[d]));
-      Value before = arith::SubIOp::create(b, loc, kernel.index(0), start[d]);
-      before = arith::MaxSIOp::create(b, loc, before, kernel.index(0));
-      low[d] = ceilDiv(before, getDilations()[d]);
-      high[d] = span(start[d], in[first + d], d);
-      // A window that lies in the padding altogether has no taps.
-      high[d] = arith::MaxSIOp::create(b, loc, high[d], low[d]);
+      KernelEmitter::TapRange taps = kernel.tapsInside(start[d], in[first + d], getKernel()[d], getDilations()[d]);
+      low[d] = taps.low, high[d] = taps.high;
       inside = arith::MulIOp::create(b, loc, inside, arith::SubIOp::create(b, loc, high[d], low[d]));
-      padded = arith::MulIOp::create(b, loc, padded, span(start[d], in[first + d] + getPadsHigh()[d], d));
+      padded = arith::MulIOp::create(
+          b, loc, padded,
+          kernel.tapsBefore(start[d], in[first + d] + getPadsHigh()[d], getKernel()[d], getDilations()[d]));
     }
     Value acc = getKind() == PoolKind::max ? emitExtreme(b, loc, type, isUnsigned, /*lowest=*/true)
                                            : emitConstant(b, loc, type, 0);
@@ -165,7 +156,7 @@ void PoolOp::emitKernel(KernelEmitter &kernel) {
     kernel.storeLanes(emitRoundTrip(b, loc, element, value), at, width);
   };
 
-  int64_t grain = std::max<int64_t>(1, 32768 / (inner * product(getKernel())));
+  int64_t grain = grainOf(32768, inner * product(getKernel()));
   kernel.parallelNest(rows, inner, grain, [&](Value row, Value from, Value to) {
     SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
     auto emitRun = [&](Value i, int64_t width) {
