@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "HostInfo.h"
+#include "sluice/Machine/HostInfo.h"
 #include "sluice/Machine/Machine.h"
 
 #include <algorithm>

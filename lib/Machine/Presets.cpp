@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostInfo.h"
+#include "sluice/Machine/HostInfo.h"
 #include "sluice/Machine/Machine.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Support/Units.h"

@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_MACHINE_HOSTINFO_H
-#define SLUICE_LIB_MACHINE_HOSTINFO_H
+#ifndef SLUICE_MACHINE_HOSTINFO_H
+#define SLUICE_MACHINE_HOSTINFO_H
 
 #include <cstdint>
 
@@ -16,4 +16,4 @@ int64_t hostMemoryBytes();
 
 } // namespace sluice
 
-#endif // SLUICE_LIB_MACHINE_HOSTINFO_H
+#endif // SLUICE_MACHINE_HOSTINFO_H
