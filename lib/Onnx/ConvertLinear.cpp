@@ -249,7 +249,7 @@ FailureOr<Term> contracted(NodeContext &node, const Term &lhs, const Term &rhs,
   for (char letter : columns)
     dims.push_back(rhs.extent(letter));
   auto extentOf = [](const Term &term, StringRef group) {
-    int64_t extent = 1;
+    Count extent = 1;
     for (char letter : group)
       extent *= term.extent(letter);
     return extent;

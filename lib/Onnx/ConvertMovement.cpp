@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
 
+#include "dialects/Dataflow/Ops/Shapes.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -21,13 +23,6 @@ FailureOr<std::optional<Dims>> listAt(NodeContext &node, StringRef attribute, si
   if (failed(values))
     return failure();
   return std::optional<Dims>(*values);
-}
-
-int64_t product(ArrayRef<int64_t> dims) {
-  int64_t result = 1;
-  for (int64_t dim : dims)
-    result *= dim;
-  return result;
 }
 
 LogicalResult reshape(NodeContext &node) {

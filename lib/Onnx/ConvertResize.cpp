@@ -141,6 +141,8 @@ LogicalResult antialiased(NodeContext &node, const Resampling &resampling, Resiz
       continue;
     if (in == 0 || out > kMostEntries / in || 1 / resampling.scales[d] > static_cast<double>(in) * 4)
       return node.unsupported("it resamples " + Twine(in) + " elements to " + Twine(out));
+    if (failed(node.spend(Count(out) * in * sizeof(float))))
+      return failure();
     std::vector<float> rows = antialiasedRows(node, resampling, mode, d, in);
     ArrayRef<char> bytes(reinterpret_cast<const char *>(rows.data()), rows.size() * sizeof(float));
     Value matrix =

@@ -142,9 +142,16 @@ LogicalResult splitToSequence(NodeContext &node) {
   if (failed(axis))
     return failure();
   int64_t extent = shapeOf(x)[*axis];
+  constexpr int64_t kMostParts = 10000;
+  auto tooMany = [&](int64_t parts) {
+    return node.unsupported("it splits into " + Twine(parts) + " tensors, at most " + Twine(kMostParts) +
+                            " are supported");
+  };
   Dims sizes;
   bool drops = false;
   if (!node.has(1)) {
+    if (extent > kMostParts)
+      return tooMany(extent);
     sizes.assign(extent, 1);
     drops = node.integerOr("keepdims", 1) == 0;
   } else {
@@ -155,6 +162,8 @@ LogicalResult splitToSequence(NodeContext &node) {
     if (rankOf(node.input(1)) == 0) {
       // Parts of one size, the last as large as what is left.
       int64_t size = sizes.front();
+      if (size > 0 && extent / size >= kMostParts)
+        return tooMany(extent / size);
       sizes.clear();
       for (int64_t left = extent; size > 0 && left > 0; left -= size)
         sizes.push_back(std::min(size, left));

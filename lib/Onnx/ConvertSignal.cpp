@@ -30,6 +30,8 @@ constexpr int64_t kMostEntries = int64_t(1) << 26;
 Value table(NodeContext &node, Type elementType, ArrayRef<int64_t> dims, ArrayRef<double> values) {
   Type stored = elementType.isF64() ? elementType : Float32Type::get(node.context());
   auto type = RankedTensorType::get(dims, stored);
+  if (failed(node.spend(dataflow::tensorBytes(type))))
+    return {};
   std::vector<char> bytes(values.size() * static_cast<size_t>(dataflow::elementBytes(stored)));
   for (auto [i, value] : llvm::enumerate(values)) {
     auto narrow = static_cast<float>(value);
@@ -121,7 +123,7 @@ LogicalResult dft(NodeContext &node) {
   // What is longer than the transform is cut off; zeros beyond what is given change nothing.
   transform.given = std::min(transform.given, transform.isReal() ? transform.length / 2 + 1 : transform.length);
   if (transform.length < 1 || transform.length > kMostEntries ||
-      transform.length * std::max<int64_t>(transform.given, 1) > kMostEntries / 4)
+      Count(transform.length) * std::max<int64_t>(transform.given, 1) > kMostEntries / 4)
     return node.unsupported("its transform has " + Twine(transform.length) + " elements");
   Dims order, back(rank);
   for (int64_t i = 0; i < rank - 1; ++i)
@@ -156,7 +158,7 @@ LogicalResult stft(NodeContext &node) {
   FailureOr<Dims> step = node.constantIntegers(1, "frame_step");
   if (failed(step))
     return failure();
-  int64_t length = window ? elementCount(window.getType()) : 0;
+  int64_t length = window ? elementCount(window.getType()).value() : 0;
   if (node.has(3)) {
     FailureOr<Dims> given = node.constantIntegers(3, "frame_length");
     if (failed(given))
@@ -169,7 +171,7 @@ LogicalResult stft(NodeContext &node) {
       step->front() > (1 << 30) || length < 1 || length > shapeOf(x)[1])
     return node.invalid("its signal, frame_step and frame_length do not fit together");
   Transform transform{length, length, shapeOf(x)[2], false, node.integerOr("onesided", 1) != 0};
-  if (length * length > kMostEntries / 4)
+  if (Count(length) * length > kMostEntries / 4)
     return node.unsupported("its frames have " + Twine(length) + " elements");
   Type type = elementTypeOf(x);
   Value matrix = table(node, type, {length, transform.components, transform.outputs() * 2}, transform.matrix());
@@ -208,11 +210,12 @@ LogicalResult melWeightMatrix(NodeContext &node) {
   auto count = static_cast<int64_t>(bins), rows = static_cast<int64_t>(length) / 2 + 1;
   double step = (mel(high) - mel(low)) / (bins + 2);
   SmallVector<int64_t> edges;
-  for (int64_t i = 0; i < count + 2; ++i)
-    edges.push_back(
-        static_cast<int64_t>(std::floor((length + 1) * hertz(mel(low) + static_cast<double>(i) * step) / rate)));
-  if (edges.back() > rows)
-    return node.invalid("its upper_edge_hertz is above half of its sample_rate");
+  for (int64_t i = 0; i < count + 2; ++i) {
+    double edge = std::floor((length + 1) * hertz(mel(low) + static_cast<double>(i) * step) / rate);
+    if (!(edge >= 0 && edge <= static_cast<double>(rows)))
+      return node.invalid("its upper_edge_hertz is above half of its sample_rate");
+    edges.push_back(static_cast<int64_t>(edge));
+  }
   std::vector<double> weights(static_cast<size_t>(rows * count));
   auto at = [&](int64_t row, int64_t column) -> double & { return weights[static_cast<size_t>(row * count + column)]; };
   for (int64_t i = 0; i < count; ++i) {

@@ -78,7 +78,7 @@ LogicalResult affineGrid(NodeContext &node) {
     columns.push_back(node.reshape(node.expand(line, extents), column));
   }
   columns.push_back(node.splat(type, 1, column));
-  int64_t points = 1;
+  Count points = 1;
   for (int64_t extent : extents)
     points *= extent;
   Value base = node.reshape(node.concat(columns, spatial), {points, spatial + 1});
@@ -121,7 +121,7 @@ LogicalResult col2Im(NodeContext &node) {
   FailureOr<Windows> windows = windowsOf(node, *image, *block);
   if (failed(windows))
     return failure();
-  int64_t taps = 1, places = 1;
+  Count taps = 1, places = 1;
   for (auto [extent, output] : llvm::zip(*block, windows->output)) {
     taps *= extent;
     places *= output;
@@ -158,7 +158,8 @@ LogicalResult deformConv(NodeContext &node) {
     return failure();
   int64_t batch = shapeOf(x)[0], channels = shapeOf(x)[1], filters = shapeOf(weight)[0];
   int64_t groups = node.integerOr("group", 1), offsetGroups = node.integerOr("offset_group", 1);
-  int64_t taps = kernel[0] * kernel[1], height = windows->output[0], width = windows->output[1];
+  Count taps = Count(kernel[0]) * kernel[1];
+  int64_t height = windows->output[0], width = windows->output[1];
   if (groups < 1 || offsetGroups < 1 || channels % groups != 0 || channels % offsetGroups != 0 ||
       filters % groups != 0 || shapeOf(weight)[1] != channels / groups ||
       shapeOf(offset) != ArrayRef<int64_t>({batch, offsetGroups * taps * 2, height, width}))
@@ -216,10 +217,11 @@ LogicalResult maxUnpool(NodeContext &node) {
   if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }) ||
       llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
     return node.invalid("its output_shape does not fit its input");
-  int64_t total = 1;
+  Count total = 1;
   for (int64_t dim : pooled)
-    if (llvm::MulOverflow(total, dim, total))
-      return node.invalid("its result is too large");
+    total *= dim;
+  if (total.isSaturated())
+    return node.invalid("its result is too large");
   Type type = elementTypeOf(x);
   int64_t count = elementCount(x.getType());
   Value flat = node.create<ScatterElementsOp>(

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Onnx/Dimensions.h"
 
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ Status Binder::bindFromOptions() {
     if (std::none_of(uses.begin(), uses.end(), [&](const SymbolUse &use) { return use.symbol == name; })) {
       std::string known;
       for (const SymbolUse &use : uses)
-        known += concat(known.empty() ? "" : ", ", "'", use.symbol, "'");
+        known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
                        known.empty() ? std::string("all its dimensions are known") : "it has " + known);
     }
@@ -78,20 +79,22 @@ Status Binder::bindFromShape(const DeclaredTensor &input, const std::vector<int6
   if (!input.dims)
     return {};
   if (input.dims->size() != shape.size())
-    return makeError(ErrorCode::InvalidInput, "the data of input '", input.name, "' has ", shape.size(),
+    return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has ", shape.size(),
                      " dimensions, the model declares ", input.dims->size());
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const DeclaredDim &dim = (*input.dims)[axis];
     if (dim.value >= 0) {
       if (dim.value != shape[axis])
-        return makeError(ErrorCode::InvalidInput, "the data of input '", input.name, "' has size ", shape[axis],
-                         " in dimension ", axis, ", the model declares ", dim.value);
+        return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ",
+                         shape[axis], " in dimension ", axis, ", the model declares ", dim.value);
       continue;
     }
-    auto [binding, added] = bound.emplace(dim.symbol, Binding{shape[axis], concat("input '", input.name, "'")});
+    auto [binding, added] =
+        bound.emplace(dim.symbol, Binding{shape[axis], concat("input '", excerpt(input.name), "'")});
     if (!added && binding->second.value != shape[axis])
-      return makeError(ErrorCode::InvalidInput, "dimension '", dim.symbol, "' is ", binding->second.value, " by ",
-                       binding->second.from, " and ", shape[axis], " by the data of input '", input.name, "'");
+      return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(dim.symbol), "' is ", binding->second.value,
+                       " by ", binding->second.from, " and ", shape[axis], " by the data of input '",
+                       excerpt(input.name), "'");
   }
   return {};
 }
@@ -101,10 +104,10 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
   if (shape != given.inputShapes.end())
     return shape->second;
   if (!input.dims && input.kind != "tensor")
-    return makeError(ErrorCode::Unsupported, "input '", input.name, "' is of type '", input.kind,
+    return makeError(ErrorCode::Unsupported, "input '", excerpt(input.name), "' is of type '", input.kind,
                      "', only tensors are supported");
   if (!input.dims)
-    return makeError(ErrorCode::InvalidInput, "input '", input.name, "' declares no shape, give its data");
+    return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' declares no shape, give its data");
   std::vector<int64_t> result;
   for (const DeclaredDim &dim : *input.dims)
     result.push_back(dim.value >= 0 ? dim.value : bound.at(dim.symbol).value);
@@ -125,8 +128,8 @@ Expected<BoundInputs> Binder::run() {
   std::string missing;
   for (const SymbolUse &use : symbolicDims(model))
     if (!bound.count(use.symbol))
-      missing += concat(missing.empty() ? "" : ", ", "'", use.symbol, "' (dimension ", use.axis, " of input '",
-                        use.input, "')");
+      missing += concat(missing.empty() ? "" : ", ", "'", excerpt(use.symbol), "' (dimension ", use.axis, " of input '",
+                        excerpt(use.input), "')");
   if (!missing.empty())
     return makeError(ErrorCode::InvalidInput, "these dimensions of model '", model.path(), "' have no size: ", missing,
                      ", bind them with --dim NAME=SIZE or give the inputs' data");
@@ -136,9 +139,9 @@ Expected<BoundInputs> Binder::run() {
     result.sequences.emplace_back();
     if (sequence != given.sequences.end()) {
       if (input.kind != "sequence" && input.kind != "optional")
-        return makeError(ErrorCode::InvalidInput, "input '", input.name, "' is no sequence");
+        return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' is no sequence");
       for (const std::vector<int64_t> &shape : sequence->second)
-        if (Expected<int64_t> count = checkedElementCount(shape, concat("input '", input.name, "'")); !count)
+        if (Expected<int64_t> count = checkedElementCount(shape, concat("input '", excerpt(input.name), "'")); !count)
           return propagate(count);
       result.sequences.back() = sequence->second;
       result.shapes.emplace_back();
@@ -147,7 +150,7 @@ Expected<BoundInputs> Binder::run() {
     Expected<std::vector<int64_t>> shape = shapeOf(input);
     if (!shape)
       return propagate(shape);
-    Expected<int64_t> count = checkedElementCount(*shape, concat("input '", input.name, "'"));
+    Expected<int64_t> count = checkedElementCount(*shape, concat("input '", excerpt(input.name), "'"));
     if (!count)
       return propagate(count);
     result.shapes.push_back(std::move(*shape));

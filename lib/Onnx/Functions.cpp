@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "ModelInternals.h"
 
+#include <algorithm>
 #include <map>
 
 namespace sluice {
@@ -31,13 +32,24 @@ static void resolveAttributes(Nodes &nodes, const std::map<std::string, const ::
   }
 }
 
-::onnx::FunctionProto withAttributes(const ::onnx::FunctionProto &function, const ::onnx::NodeProto &call) {
-  ::onnx::FunctionProto result = function;
+bool usesAttributes(const ::onnx::NodeProto &node) {
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    if (!attribute.ref_attr_name().empty())
+      return true;
+    if (attribute.has_g() && std::any_of(attribute.g().node().begin(), attribute.g().node().end(), usesAttributes))
+      return true;
+  }
+  return false;
+}
+
+::onnx::NodeProto withAttributes(const ::onnx::NodeProto &member, const ::onnx::NodeProto &call) {
+  google::protobuf::RepeatedPtrField<::onnx::NodeProto> nodes;
+  *nodes.Add() = member;
   std::map<std::string, const ::onnx::AttributeProto *> values;
   for (const ::onnx::AttributeProto &attribute : call.attribute())
     values[attribute.name()] = &attribute;
-  resolveAttributes(*result.mutable_node(), values);
-  return result;
+  resolveAttributes(nodes, values);
+  return std::move(nodes[0]);
 }
 
 } // namespace sluice

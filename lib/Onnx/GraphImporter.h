@@ -11,6 +11,7 @@
 #include "NodeContext.h"
 #include "Training.h"
 #include "sluice/Onnx/Import.h"
+#include "sluice/Support/Text.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -62,6 +63,10 @@ private:
   static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, llvm::StringRef name);
   Status bindOutputs(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
   Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason);
+  /// The attribute for an initializer; null where the dialect has no such type.
+  mlir::ElementsAttr initializerAttribute(const void *proto, const TensorData &data, const std::string &name);
+  /// Notes what an initializer lacks.
+  void reportInitializer(const std::string &name, const Expected<TensorData> &data);
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
   Expected<mlir::Value> lookup(const std::string &name);
   Status finish(mlir::func::FuncOp function);
@@ -82,11 +87,11 @@ private:
   static std::string describe(const ::onnx::NodeProto &node) {
     std::string name = nameOf(node).str();
     std::string domain = node.domain().empty() ? "" : node.domain() + ":";
-    return concat("'", name, "' (", domain, node.op_type(), ")");
+    return concat("'", excerpt(name), "' (", excerpt(domain + node.op_type()), ")");
   }
   void reportUnsupported(const ::onnx::NodeProto &node, const std::string &reason) {
-    unsupported.push_back(concat(describe(node), ", ", node.domain().empty() ? "" : node.domain() + " ", "opset ",
-                                 opsetOf(node), ": ", reason));
+    unsupported.push_back(concat(describe(node), ", ", node.domain().empty() ? "" : excerpt(node.domain()) + " ",
+                                 "opset ", opsetOf(node), ": ", reason));
   }
 
   const ModelFile &model;
@@ -99,8 +104,11 @@ private:
     const ::onnx::FunctionProto *function = nullptr;
   };
   std::vector<Scope> scopes{Scope()};
-  /// Bodies of the functions called, with the calls' attributes.
-  std::deque<::onnx::FunctionProto> functions;
+  /// Nodes of functions' bodies that refer to attributes, with those of a call.
+  std::deque<::onnx::NodeProto> resolvedNodes;
+  /// Per function called: which nodes of its body these are.
+  llvm::DenseMap<const ::onnx::FunctionProto *, std::vector<bool>> refersToAttributes;
+  ImportBudget budget;
   std::vector<std::string> unsupported;
   /// Loops in loops multiply: unrolling stops here.
   static constexpr int64_t kMostUnrolledNodes = 100000;

@@ -6,6 +6,8 @@
 
 #include "GraphImporter.h"
 
+#include "sluice/Support/Units.h"
+
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -85,17 +87,17 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     return scope->values[name] =
                onnximport::stringConstant(builder, NameLoc::get(builder.getStringAttr(name)), initializer);
   }
-  Expected<TensorData> data = model.tensor(initializer);
-  if (!data && data.error().code != ErrorCode::Unsupported)
-    return propagate(data);
-  ElementsAttr value;
-  if (data)
-    value = constantAttribute(builder.getContext(), *data, name);
+  ElementsAttr &value = budget.constants[&initializer];
   if (!value) {
-    unsupported.push_back(concat(
-        "initializer '", name,
-        "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
-    return scope->values[name] = Value();
+    Expected<TensorData> data = model.tensor(initializer);
+    if (!data && data.error().code != ErrorCode::Unsupported)
+      return propagate(data);
+    if (data)
+      value = constantAttribute(builder.getContext(), *data, name);
+    if (!value) {
+      reportInitializer(name, data);
+      return scope->values[name] = Value();
+    }
   }
   OpBuilder::InsertionGuard guard(builder);
   if (lastConstant)
@@ -111,20 +113,35 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   return scope->values[name] = lastConstant->getResult(0);
 }
 
+void GraphImporter::reportInitializer(const std::string &name, const Expected<TensorData> &data) {
+  unsupported.push_back(concat(
+      "initializer '", excerpt(name),
+      "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
+}
+
 Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
   for (const ::onnx::TensorProto &initializer : graph.initializer())
     scopes.back().initializers[initializer.name()] = &initializer;
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
     const std::string &name = sparse.values().name();
-    Expected<TensorData> data = denseData(model, sparse);
-    if (!data && data.error().code != ErrorCode::Unsupported)
-      return propagate(data);
-    ElementsAttr value = data ? constantAttribute(builder.getContext(), *data, name) : ElementsAttr();
+    ElementsAttr &value = budget.constants[&sparse];
     if (!value) {
-      unsupported.push_back(concat(
-          "initializer '", name,
-          "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
-      continue;
+      Count bytes = onnxtype::bits(sparse.values().data_type()) / 8;
+      for (int64_t extent : sparse.dims())
+        bytes *= extent;
+      if (!budget.take(bytes))
+        return makeError(ErrorCode::Unsupported, "sparse tensor '", excerpt(name), "' takes ", formatBytes(bytes),
+                         " when dense, more than is left of the ", formatBytes(ImportBudget::kMostBytes),
+                         " that importing a model may make, in model '", model.path(), "', give it as external data");
+      Expected<TensorData> data = denseData(model, sparse);
+      if (!data && data.error().code != ErrorCode::Unsupported)
+        return propagate(data);
+      if (data)
+        value = constantAttribute(builder.getContext(), *data, name);
+      if (!value) {
+        reportInitializer(name, data);
+        continue;
+      }
     }
     scopes.back().values[name] = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
   }
@@ -199,26 +216,37 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
   if (static_cast<size_t>(llvm::count_if(scopes, [](const Scope &scope) { return scope.function; })) >= kDeepestCalls ||
       inputs.size() > static_cast<size_t>(function.input_size()) || node.output_size() > function.output_size())
     return malformed(node, "its operands do not fit the function it calls, or functions call each other in a circle");
-  // What the call says of attributes, and where it says nothing the function's defaults, stands in the body. The
-  // importer's values outlive no node, but attributes' data does.
-  functions.push_back(withAttributes(function, node));
-  const ::onnx::FunctionProto &called = functions.back();
+  std::vector<bool> &refers = refersToAttributes[&function];
+  if (refers.empty())
+    for (const ::onnx::NodeProto &member : function.node())
+      refers.push_back(usesAttributes(member));
   scopes.emplace_back();
-  scopes.back().function = &called;
-  for (int i = 0; i < called.input_size(); ++i)
+  scopes.back().function = &function;
+  for (int i = 0; i < function.input_size(); ++i)
     if (static_cast<size_t>(i) < inputs.size() && inputs[i])
-      scopes.back().values[called.input(i)] = inputs[i];
-  for (const ::onnx::NodeProto &member : called.node()) {
+      scopes.back().values[function.input(i)] = inputs[i];
+  for (int i = 0; i < function.node_size(); ++i) {
+    const ::onnx::NodeProto *member = &function.node(i);
     ++unrolledNodes;
     if (unrolledNodes > kMostUnrolledNodes) {
       reportUnsupported(node, "it calls functions too often");
       break;
     }
-    if (Status status = importNode(member); !status)
+    // A node that refers to attributes of the call becomes one of its own, which stays: its constants are by address.
+    if (refersToAttributes[&function][i]) {
+      if (!budget.take(member->ByteSizeLong()))
+        return makeError(ErrorCode::Unsupported, "function '", excerpt(function.name()),
+                         "' is called so often, with attributes that its nodes of ",
+                         formatBytes(static_cast<int64_t>(member->ByteSizeLong())),
+                         " refer to, that copies of them pass ", formatBytes(ImportBudget::kMostBytes), ", in model '",
+                         model.path(), "', give large constants as operands");
+      member = &resolvedNodes.emplace_back(withAttributes(*member, node));
+    }
+    if (Status status = importNode(*member); !status)
       return status;
   }
   SmallVector<Value> results;
-  for (const std::string &output : called.output()) {
+  for (const std::string &output : function.output()) {
     Expected<Value> value = lookup(output);
     if (!value)
       return propagate(value);
@@ -293,6 +321,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
     return malformed(node, "an operand is a sequence, or an optional without a value");
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
+  converted.budget = &budget;
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);
   };
@@ -357,9 +386,12 @@ Status GraphImporter::finish(func::FuncOp function) {
     names.push_back(name);
   }
   if (!unsupported.empty()) {
+    constexpr size_t kMostListed = 100;
     std::string list;
-    for (const std::string &entry : unsupported)
+    for (const std::string &entry : ArrayRef(unsupported).take_front(kMostListed))
       list += "\n  " + entry;
+    if (unsupported.size() > kMostListed)
+      list += concat("\n  and ", unsupported.size() - kMostListed, " more");
     return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", unsupported.size(),
                      unsupported.size() == 1 ? " node that is" : " nodes that are", " not supported:", list);
   }

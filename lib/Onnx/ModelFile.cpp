@@ -7,6 +7,7 @@
 #include "MappedFile.h"
 #include "ModelInternals.h"
 
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <map>
 #include <mutex>
-#include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,7 +29,6 @@ namespace {
 constexpr int64_t kOldestIrVersion = 3, kNewestIrVersion = 13;
 /// Messages inside messages; three levels a subgraph.
 constexpr int kNestingLimit = 100;
-constexpr size_t kTextLimit = size_t(16) << 20;
 /// Each external file takes a mapping, of which a process has 65530 by default.
 constexpr size_t kExternalFileLimit = 32768;
 } // namespace
@@ -50,7 +49,6 @@ struct ModelFile::State {
   std::vector<MissingData> missing;
 
   Status parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner);
-  Status parseText(std::string_view text);
   Status checkVersions() const;
   void declare();
   Expected<std::shared_ptr<const MappedFile>> externalFile(const std::string &location, const std::string &who);
@@ -80,33 +78,6 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, std::share
   return {};
 }
 
-Status ModelFile::State::parseText(std::string_view text) {
-  if (text.size() > kTextLimit)
-    return makeError(ErrorCode::Unsupported, "textual model '", path, "' is larger than 16 MiB, give a binary one");
-  // The parser recurses on brackets without a limit of its own, and expects ASCII.
-  int depth = 0;
-  for (char c : text) {
-    if (static_cast<signed char>(c) <= 0)
-      return makeError(ErrorCode::InvalidInput, "'", path, "' is not text in ASCII");
-    depth += (c == '{' || c == '(' || c == '<') - (c == '}' || c == ')' || c == '>');
-    if (depth > kNestingLimit)
-      return makeError(ErrorCode::InvalidInput, "textual model '", path, "' is nested too deeply");
-  }
-  std::string message;
-  try {
-    std::string copy(text);
-    ::onnx::OnnxParser parser(copy.c_str());
-    ::onnx::Common::Status status = parser.Parse(proto);
-    if (status.IsOK() && parser.EndOfInput())
-      return {};
-    message = status.IsOK() ? "text follows the model" : status.ErrorMessage();
-  } catch (const std::exception &error) { // std::stoll and friends, on numbers out of range.
-    message = error.what();
-  }
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  return makeError(ErrorCode::InvalidInput, "cannot parse textual model '", path, "': ", message);
-}
-
 Status ModelFile::State::checkVersions() const {
   if (!proto.has_graph())
     return makeError(ErrorCode::InvalidInput, "'", path, "' holds no graph, it is not an ONNX model");
@@ -118,7 +89,7 @@ Status ModelFile::State::checkVersions() const {
   for (const ::onnx::OperatorSetIdProto &import : proto.opset_import()) {
     std::string_view domain = import.domain() == "ai.onnx" ? std::string_view() : std::string_view(import.domain());
     if (!domains.insert(domain).second)
-      return makeError(ErrorCode::InvalidInput, "model '", path, "' imports the operators of domain '", domain,
+      return makeError(ErrorCode::InvalidInput, "model '", path, "' imports the operators of domain '", excerpt(domain),
                        "' twice");
     if (domain.empty())
       opset = import.version();
@@ -188,7 +159,7 @@ void ModelFile::State::declare() {
 Expected<std::shared_ptr<const MappedFile>> ModelFile::State::externalFile(const std::string &location,
                                                                            const std::string &who) {
   if (!root)
-    return makeError(ErrorCode::InvalidInput, "tensor '", who,
+    return makeError(ErrorCode::InvalidInput, "tensor '", excerpt(who),
                      "' keeps its data in another file, which only a model opened from a file can have");
   std::lock_guard lock(mutex);
   if (auto found = externalFiles.find(location); found != externalFiles.end())
@@ -222,15 +193,15 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
       continue; // A checksum, or a writer's own note.
     Expected<int64_t> value = parseInteger(entry.value());
     if (!value || *value < 0)
-      return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' has the ", entry.key(),
-                       " '", entry.value(), "', which is not a number of bytes");
+      return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' has the ",
+                       entry.key(), " '", excerpt(entry.value()), "', which is not a number of bytes");
     if (entry.key() == "offset")
       offset = *value;
     else
       length = *value;
   }
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  Expected<int64_t> count = checkedElementCount(dims, concat("tensor '", tensor.name(), "'"));
+  Expected<int64_t> count = checkedElementCount(dims, concat("tensor '", excerpt(tensor.name()), "'"));
   if (!count)
     return propagate(count);
   int64_t needed = length.value_or(tensorByteCount(tensor.data_type(), *count));
@@ -241,7 +212,7 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
     return checkedTensorShape(tensor, needed);
   auto size = static_cast<int64_t>((*file)->bytes().size());
   if (offset > size || needed > size - offset)
-    return makeError(ErrorCode::InvalidInput, "external data of tensor '", tensor.name(), "' lies at ", offset,
+    return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
                      " and has ", needed, " bytes, file '", location, "' has only ", size);
   return checkedTensorData(tensor, (*file)->bytes().subspan(offset, needed), *file);
 }
@@ -286,7 +257,7 @@ Expected<ModelFile> ModelFile::open(const std::string &path) {
     return propagate(mapping);
   std::span<const std::byte> bytes = (*mapping)->bytes();
   Status status = path.ends_with(".onnxtxt")
-                      ? state->parseText({reinterpret_cast<const char *>(bytes.data()), bytes.size()})
+                      ? parseTextModel({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path, state->proto)
                       : state->parse(bytes, *mapping);
   if (!status)
     return propagate(status);
@@ -305,7 +276,7 @@ Expected<ModelFile> ModelFile::fromBytes(std::string_view bytes, const std::stri
 Expected<ModelFile> ModelFile::fromText(std::string_view text, const std::string &name) {
   auto state = std::make_shared<State>();
   state->path = name;
-  if (Status status = state->parseText(text); !status)
+  if (Status status = parseTextModel(text, name, state->proto); !status)
     return propagate(status);
   return check(std::move(state));
 }

@@ -18,11 +18,14 @@ namespace sluice {
 Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::optional<std::span<const std::byte>> raw,
                                        std::shared_ptr<const void> owner);
 
-/// Type and shape of a tensor whose data is missing: `bytes` is what the model says it has.
-/// As many strings as the shape says.
+/// Fails unless there are as many strings as the shape says.
 Status checkStrings(const ::onnx::TensorProto &tensor);
 
+/// Type and shape of a tensor whose data is missing: `bytes` is what the model says it has.
 Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64_t bytes);
+
+/// Parses ONNX's textual syntax, at most 16 MiB of ASCII nested at most 100 brackets deep; `path` is for messages.
+Status parseTextModel(std::string_view text, const std::string &path, ::onnx::ModelProto &model);
 
 /// A serialized model without the raw data of its graph's initializers, and where that data lies in the original.
 struct StrippedModel {
@@ -47,8 +50,10 @@ std::string describeNode(const ::onnx::GraphProto &graph, int index);
 /// A sparse constant of the model, zeros filled in.
 Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTensorProto &sparse);
 
-/// A function's body with the attributes of a call where it refers to them; what neither gives is left out.
-::onnx::FunctionProto withAttributes(const ::onnx::FunctionProto &function, const ::onnx::NodeProto &call);
+/// Whether a node of a function's body, or one in its subgraphs, refers to attributes of the function's call.
+bool usesAttributes(const ::onnx::NodeProto &node);
+/// Such a node with the attributes of a call in place of the references; what the call does not give is left out.
+::onnx::NodeProto withAttributes(const ::onnx::NodeProto &member, const ::onnx::NodeProto &call);
 
 } // namespace sluice
 

@@ -5,6 +5,7 @@
 #include "NodeContext.h"
 
 #include "sluice/Onnx/TensorData.h"
+#include "sluice/Support/Units.h"
 
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/Diagnostics.h"
@@ -241,8 +242,12 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
 }
 
 Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
+  ElementsAttr unshared;
   if (tensor.data_type() == onnxtype::String)
     return stringConstant(mlir(), loc(), tensor);
+  ElementsAttr &known = budget ? budget->constants[&tensor] : unshared;
+  if (known)
+    return ConstantOp::create(mlir(), loc(), known);
   Expected<TensorData> data = model.tensor(tensor);
   if (!data) {
     (void)(data.error().code == ErrorCode::Unsupported ? unsupported(data.error().message)
@@ -255,7 +260,15 @@ Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
     (void)unsupported("its elements are of type " + onnxtype::name(data->elementType));
     return {};
   }
+  known = value;
   return ConstantOp::create(mlir(), loc(), value);
+}
+
+LogicalResult NodeContext::spend(Count bytes) {
+  if (!budget || budget->take(bytes))
+    return success();
+  return unsupported("it makes a constant of " + formatBytes(bytes) + ", more than is left of the " +
+                     formatBytes(ImportBudget::kMostBytes) + " that importing a model may make");
 }
 
 FailureOr<int64_t> NodeContext::axis(int64_t axis, int64_t rank) {

@@ -51,6 +51,23 @@ mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location location, co
 
 class Extents;
 
+/// What importing one model makes of memory beyond the model's own.
+struct ImportBudget {
+  static constexpr int64_t kMostBytes = int64_t(4) << 30;
+  Count bytes;
+  /// Constants made so far, by the TensorProto or SparseTensorProto they are made of. Unrolled loops and functions
+  /// called again read one constant many times.
+  llvm::DenseMap<const void *, mlir::ElementsAttr> constants;
+
+  /// Whether there is memory for so many bytes more, which are counted then.
+  bool take(Count more) {
+    if (bytes + more > kMostBytes)
+      return false;
+    bytes += more;
+    return true;
+  }
+};
+
 class NodeContext : public Builder {
 public:
   NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model, const ::onnx::NodeProto &proto,
@@ -85,6 +102,9 @@ public:
   llvm::FailureOr<Dims> constantIntegers(size_t index, llvm::StringRef what);
   llvm::FailureOr<llvm::SmallVector<double>> constantNumbers(size_t index, llvm::StringRef what);
 
+  /// Reports where importing makes too large constants, `bytes` among them.
+  llvm::LogicalResult spend(Count bytes);
+
   /// The data of a tensor held in an attribute.
   mlir::Value constant(const ::onnx::TensorProto &tensor);
 
@@ -114,6 +134,10 @@ public:
 private:
   const ModelFile &model;
   llvm::SmallVector<mlir::Value> inputs;
+
+public:
+  /// Of the model; null where a node is not converted.
+  ImportBudget *budget = nullptr;
 };
 
 using Converter = llvm::LogicalResult (*)(NodeContext &);

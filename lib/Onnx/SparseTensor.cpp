@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ModelInternals.h"
+#include "sluice/Support/Text.h"
 
 #include <cstring>
 
 namespace sluice {
 
 Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTensorProto &sparse) {
-  auto what = [&] { return concat("sparse tensor '", sparse.values().name(), "'"); };
+  auto what = [&] { return concat("sparse tensor '", excerpt(sparse.values().name()), "'"); };
   // A few values may stand for a shape that fills any memory.
   constexpr int64_t kMostBytes = int64_t(1) << 30;
   Expected<TensorData> values = model.tensor(sparse.values()), positions = model.tensor(sparse.indices());

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "ModelInternals.h"
 
+#include "sluice/Support/Text.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,8 +15,8 @@ namespace sluice {
 std::string describeNode(const ::onnx::GraphProto &graph, int index) {
   const ::onnx::NodeProto &node = graph.node(index);
   if (!node.name().empty())
-    return concat("'", node.name(), "'");
-  return concat("number ", index, ", a '", node.op_type(), "',");
+    return concat("'", excerpt(node.name()), "'");
+  return concat("number ", index, ", a '", excerpt(node.op_type()), "',");
 }
 
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names) {
@@ -131,7 +133,7 @@ Status StructureChecker::checkSparse(const ::onnx::SparseTensorProto &sparse) {
   if (Status status = checkTensor(sparse.indices()); !status)
     return status;
   std::vector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
-  Expected<int64_t> count = checkedElementCount(dims, concat("sparse tensor '", sparse.values().name(), "'"));
+  Expected<int64_t> count = checkedElementCount(dims, concat("sparse tensor '", excerpt(sparse.values().name()), "'"));
   if (!count)
     return propagate(count);
   return {};
@@ -158,7 +160,7 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
   std::unordered_set<std::string_view> seen;
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     if (!seen.insert(attribute.name()).second)
-      return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", attribute.name(),
+      return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", excerpt(attribute.name()),
                        "' twice");
     if (Status status = checkTensors(attribute); !status)
       return status;
@@ -175,7 +177,7 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
 Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
   Scope scope{outer, {}};
   auto twice = [](std::string_view what, std::string_view name) {
-    return makeError(ErrorCode::InvalidInput, "the ", what, " '", name,
+    return makeError(ErrorCode::InvalidInput, "the ", what, " '", excerpt(name),
                      "' is defined twice, give each a name of its own");
   };
   for (const ::onnx::ValueInfoProto &input : graph.input()) {
@@ -208,13 +210,13 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
       if (output.empty())
         continue;
       if (scope.names.count(output))
-        return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", output,
+        return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", excerpt(output),
                          "', which is already an input or initializer");
       auto [first, added] = producers.emplace(output, i);
       // Some converters leave a Constant behind that a later one replaces; ONNX Runtime takes the last, so do we.
       bool constants = graph.node(i).op_type() == "Constant" && graph.node(first->second).op_type() == "Constant";
       if (!added && !constants)
-        return makeError(ErrorCode::InvalidInput, "'", output, "' is produced twice, by node ",
+        return makeError(ErrorCode::InvalidInput, "'", excerpt(output), "' is produced twice, by node ",
                          describeNode(graph, first->second), " and by node ", describeNode(graph, i));
     }
   // A Constant may stand anywhere: it reads nothing.
@@ -232,7 +234,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
     for (const std::string &input : node.input()) {
       if (input.empty() || scope.has(input))
         continue;
-      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", input,
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", excerpt(input),
                        "', which nothing defines");
     }
     if (Status status = checkAttributes(node, describeNode(graph, i), &scope); !status)
@@ -245,7 +247,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> outputs;
   for (const ::onnx::ValueInfoProto &output : graph.output()) {
     if (!scope.has(output.name()))
-      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", output.name(), "'");
+      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()), "'");
     // Subgraphs may yield one value twice.
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());
@@ -263,7 +265,7 @@ Status checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkT
     Scope scope;
     scope.names.insert(function.input().begin(), function.input().end());
     for (const ::onnx::NodeProto &node : function.node()) {
-      if (Status status = checker.checkAttributes(node, concat("'", node.name(), "'"), &scope); !status)
+      if (Status status = checker.checkAttributes(node, concat("'", excerpt(node.name()), "'"), &scope); !status)
         return status;
       scope.names.insert(node.output().begin(), node.output().end());
     }

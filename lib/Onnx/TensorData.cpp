@@ -6,6 +6,7 @@
 
 #include "MappedFile.h"
 #include "ModelInternals.h"
+#include "sluice/Support/Text.h"
 
 #include <bit>
 #include <climits>
@@ -124,7 +125,7 @@ std::vector<std::byte> typedBytes(const ::onnx::TensorProto &tensor) {
 } // namespace
 
 Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64_t bytes) {
-  auto what = [&] { return concat("tensor '", tensor.name(), "'"); };
+  auto what = [&] { return concat("tensor '", excerpt(tensor.name()), "'"); };
   int32_t type = tensor.data_type();
   if (tensor.has_segment())
     return makeError(ErrorCode::Unsupported, what(), " is a segment of a larger tensor, which is not supported");
@@ -164,7 +165,7 @@ Expected<TensorData> checkedTensorData(const ::onnx::TensorProto &tensor, std::o
 
 Expected<TensorData> inlineTensorData(const ::onnx::TensorProto &tensor, std::shared_ptr<const void> owner) {
   if (tensor.data_location() == ::onnx::TensorProto::EXTERNAL)
-    return makeError(ErrorCode::Unsupported, "tensor '", tensor.name(),
+    return makeError(ErrorCode::Unsupported, "tensor '", excerpt(tensor.name()),
                      "' keeps its data in another file, which only a model opened from a file can read");
   return checkedTensorData(tensor, std::nullopt, std::move(owner));
 }
@@ -212,7 +213,7 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
 
 Status checkStrings(const ::onnx::TensorProto &tensor) {
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  std::string what = concat("tensor '", tensor.name(), "'");
+  std::string what = concat("tensor '", excerpt(tensor.name()), "'");
   Expected<int64_t> count = checkedElementCount(dims, what);
   if (!count)
     return propagate(count);

@@ -109,6 +109,57 @@ TEST_CASE("Deep nesting is refused", "[onnx]") {
   CHECK_THAT(messageOf(ModelFile::fromText(text, "deep.onnxtxt")), Contains("nested too deeply"));
 }
 
+static std::string repeated(std::string_view text, size_t times) {
+  std::string result;
+  for (size_t i = 0; i < times; ++i)
+    result += text;
+  return result;
+}
+
+TEST_CASE("Comments, strings and arrows hide no nesting", "[onnx]") {
+  const std::string header = "<ir_version: 7, opset_import: [\"\" : 13]>\n", deep = repeated("seq(", 100'000);
+  auto message = [&](const std::string &before) {
+    return messageOf(ModelFile::fromText(header + before + "g (" + deep, "deep.onnxtxt"));
+  };
+  CHECK_THAT(message(""), Contains("nested too deeply"));
+  CHECK_THAT(message("# " + repeated(")", 200'000) + "\n"), Contains("nested too deeply"));
+  CHECK_THAT(message("# \" a quote opens no string in a comment\n"), Contains("nested too deeply"));
+  CHECK_THAT(messageOf(ModelFile::fromText("<ir_version: 7, producer_name: \"" + repeated(">})", 100'000) +
+                                               "\", opset_import: [\"\" : 13]> g (" + deep,
+                                           "deep.onnxtxt")),
+             Contains("nested too deeply"));
+  const std::string function = "<domain: \"d\", opset_import: [\"\" : 13]> f (a) => (b) { b = Relu(a) }\n";
+  CHECK_THAT(messageOf(ModelFile::fromText(
+                 header + "g (float x) => (float y) { y = Relu(x) }\n" + repeated(function, 1000) +
+                     "<domain: \"d\"> h (a) => (b) { b = If <t = " + repeated("k () => (z) { z = If <t = ", 500),
+                 "deep.onnxtxt")),
+             Contains("nested too deeply"));
+  CHECK_THAT(message(repeated("[", 1000)), Contains("nested too deeply"));
+}
+
+TEST_CASE("Brackets in comments and strings nest nothing", "[onnx]") {
+  const std::string open = repeated("({<[", 1000);
+  CHECK(ModelFile::fromText("# " + open + "\n<ir_version: 7, producer_name: \"" + open +
+                                "\", opset_import: [\"\" : 13]>\ng (float[4] x) => (float[4] y) {\n# " + open +
+                                "\ny = Relu(x) }",
+                            "shallow.onnxtxt"));
+}
+
+TEST_CASE("A parse error quotes little of its line", "[onnx]") {
+  const std::string header = "<ir_version: 7, opset_import: [\"\" : 13]> g (float[4] x) => (float[4] y) { y = ";
+  const std::string many = repeated("1, ", 500'000);
+  for (const std::string &text :
+       {header + "Sum <axes = [" + many + "], ?> (x) }", header + "Sum <axes = [" + many + "%]",
+        header + std::string(1'500'000, 'n') + "(x) } ?", header + "Relu(x) } " + many,
+        header + "Sum <axis = " + std::string(1'500'000, '9') + "> (x) }"}) {
+    const std::string message = messageOf(ModelFile::fromText(text, "long.onnxtxt"));
+    CHECK_THAT(message, Contains("cannot parse textual model 'long.onnxtxt'") && Contains("line: 1 column: "));
+    CHECK(message.size() < 400);
+  }
+  CHECK_THAT(messageOf(ModelFile::fromText(header + "Sum <axis = 99999999999999999999> (x) }", "b.onnxtxt")),
+             Contains("A number is out of range") && Contains("Sum <axis = 99999999999999999999"));
+}
+
 TEST_CASE("Versions outside the tables are refused", "[onnx]") {
   ::onnx::ModelProto proto = reluModel();
   proto.mutable_opset_import(0)->set_version(0);
