@@ -1046,6 +1046,8 @@ Status Compilation::link(const std::string &directory) {
     return complete;
   if (Status status = run(Phase::Codegen); !status)
     return status;
+  if (Status fits = checkEvaluationBudget(state->parameters); !fits)
+    return fits;
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
                      ", choose another with -o");

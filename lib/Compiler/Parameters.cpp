@@ -7,12 +7,16 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "passes/Bridge/GraphBridge.h"
+#include "sluice/Machine/HostInfo.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 #include <map>
+#include <sys/resource.h>
 
 using namespace mlir;
 
@@ -58,6 +62,76 @@ std::vector<Operation *> expressionOf(ArrayRef<Value> values) {
   llvm::sort(order, [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
   return order;
 }
+
+/// Whether evaluating the constant has to write its elements out: those of a resource stay where they are.
+static bool isWrittenOut(Operation *op) {
+  auto state = dyn_cast<StateOp>(op);
+  ElementsAttr value = state ? state.getValue() : cast<ConstantOp>(op).getValue();
+  TensorView view;
+  bool isSplat = false;
+  return (state && state.getCuts()) || !getConstantBytes(value, view, isSplat) || isSplat;
+}
+
+namespace {
+/// A few bytes of a model may ask for constants of any size and for any number of operators on them. Expressions are
+/// measured before the first one is evaluated: the memory that the process has bounds each one, and the data that the
+/// model brings bounds the work of all together.
+class EvaluationBudget {
+public:
+  explicit EvaluationBudget(ArrayRef<Value> values) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      memoryBytes = std::min(memoryBytes, Count(limit.rlim_cur).value());
+    llvm::SmallPtrSet<Operation *, 32> counted;
+    Count own;
+    for (Operation *op : expressionOf(values))
+      if (isa<ConstantOp, StateOp>(op) && counted.insert(op).second && !isWrittenOut(op))
+        own += tensorBytes(op->getResult(0).getType());
+    most += own * kWorkPerByte;
+  }
+
+  /// Adds the expression of one value.
+  Status add(Value value) {
+    std::vector<Operation *> members = expressionOf(value);
+    llvm::DenseMap<Value, unsigned> uses;
+    for (Operation *op : members)
+      for (Value operand : op->getOperands())
+        ++uses[operand];
+    Count live;
+    for (Operation *op : members) {
+      const bool isConstant = isa<ConstantOp, StateOp>(op);
+      if (!isConstant || isWrittenOut(op))
+        live += dataflow::detail::totalBytes(op->getResultTypes());
+      if (live > memoryBytes)
+        return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
+                         " of memory with what it is computed from, this process may have ", formatBytes(memoryBytes),
+                         ", make it smaller or compute it from an input of the model");
+      work += kWorkPerOperator + dataflow::detail::totalBytes(op->getOperandTypes()) +
+              dataflow::detail::totalBytes(op->getResultTypes());
+      if (work > most)
+        return makeError(ErrorCode::Unsupported, "constant ", describe(op),
+                         " is one too many: computing the constants ", "reads and writes more than ", formatBytes(most),
+                         ", the most for a model with as little data, compute it from an input of the model");
+      for (Value operand : op->getOperands())
+        if (--uses[operand] == 0 && operand != value &&
+            (!isa<ConstantOp, StateOp>(operand.getDefiningOp()) || isWrittenOut(operand.getDefiningOp())))
+          live -= tensorBytes(operand.getType());
+    }
+    return {};
+  }
+
+private:
+  static std::string describe(Operation *op) {
+    return concat("'", excerpt(nodeName(op->getLoc())), "' (", op->getName().getStringRef().str(), ")");
+  }
+
+  /// About a minute of the interpreter, and for each byte of the model's own data some hundred passes.
+  static constexpr int64_t kLeastWork = int64_t(16) << 30, kWorkPerByte = 256;
+  static constexpr int64_t kWorkPerOperator = 1024;
+  int64_t memoryBytes = hostMemoryBytes();
+  Count most = kLeastWork, work;
+};
+} // namespace
 
 /// What one rank has.
 static Expected<Held> evaluate(Value value, int64_t rank) {
@@ -155,6 +229,14 @@ static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFil
     return propagate(offset);
   if (*offset != wanted)
     return makeError(ErrorCode::Internal, "a parameter lies elsewhere in the file than the program reads it");
+  return {};
+}
+
+Status checkEvaluationBudget(const ParameterLayout &layout) {
+  EvaluationBudget budget(layout.values);
+  for (Value value : layout.values)
+    if (Status fits = budget.add(value); !fits)
+      return fits;
   return {};
 }
 

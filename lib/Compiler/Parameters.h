@@ -40,6 +40,11 @@ private:
 /// the number of its value, from 0 in order of the ranks.
 std::vector<uint32_t> differentValues(mlir::Value value, int64_t numRanks);
 
+/// Fails naming the node where an expression takes more memory than the process may
+/// have, or all together more work than a model with as little data deserves.
+/// Evaluates nothing.
+Status checkEvaluationBudget(const ParameterLayout &layout);
+
 /// Evaluates constant expressions one by one and appends them to the file, in
 /// order, where the layout has them. No more than one expression's own
 /// intermediates are in memory at a time. Fails naming the node where data is
