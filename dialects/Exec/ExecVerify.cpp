@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Exec/Exec.h"
+#include "sluice/Support/Rates.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -86,7 +87,7 @@ LogicalResult verifyDeclarations(Declarations &known) {
       if (!known.find(known.memoryIds, end))
         return undeclared(link, "memory", end);
     double rate = link.getRate().convertToDouble(), duplex = link.getDuplex().convertToDouble();
-    if (!positive(rate) || !(duplex >= rate && duplex <= 2 * rate) || static_cast<int64_t>(link.getLatency()) < 0)
+    if (!positive(rate) || !sluice::isDuplexRate(rate, duplex) || static_cast<int64_t>(link.getLatency()) < 0)
       return link.emitOpError("C3: rate must be positive, duplex in [rate, 2 x rate] and latency not negative");
     if (link.getFirst() == link.getSecond())
       return link.emitOpError("C3: a link joins two different memories");

@@ -5,6 +5,8 @@
 
 #include "sluice/Cost/Profile.h"
 
+#include "sluice/Support/Rates.h"
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -91,11 +93,20 @@ static Expected<int64_t> atLeast(const JsonReader &reader, std::string_view key,
   return value;
 }
 
-static Expected<double> positiveRate(const JsonReader &reader, std::string_view key) {
+static Expected<double> rateOf(const JsonReader &reader, std::string_view key) {
   Expected<double> value = reader.number(key);
-  if (value && *value <= 0)
-    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is not positive, at '", reader.where(),
-                     "', correct it");
+  if (value && !isRate(*value))
+    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is out of range, at '", reader.where(),
+                     "', write a number from 1 to 1e21");
+  return value;
+}
+
+/// As a machine's links have them.
+static Expected<int64_t> latencyOf(const JsonReader &reader, std::string_view key) {
+  Expected<int64_t> value = atLeast(reader, key, 0);
+  if (value && *value > kMaxOverheadNs)
+    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is out of range, at '", reader.where(),
+                     "', write at most one hour, ", kMaxOverheadNs);
   return value;
 }
 
@@ -156,21 +167,24 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   Expected<std::string> b = (*ends)[1].asString();
   if (!b)
     return propagate(b);
-  Expected<int64_t> latency = atLeast(reader, "latencyNs", 0);
+  Expected<int64_t> latency = latencyOf(reader, "latencyNs");
   if (!latency)
     return propagate(latency);
-  Expected<double> rate = positiveRate(reader, "bytesPerSec");
+  Expected<double> rate = rateOf(reader, "bytesPerSec");
   if (!rate)
     return propagate(rate);
-  Expected<double> duplex = positiveRate(reader, "duplexBytesPerSec");
+  Expected<double> duplex = rateOf(reader, "duplexBytesPerSec");
   if (!duplex)
     return propagate(duplex);
   Expected<std::string> setting = reader.string("setting", "");
   if (!setting)
     return propagate(setting);
-  Expected<int64_t> event = reader.has("eventLatencyNs") ? atLeast(reader, "eventLatencyNs", 0) : 0;
+  Expected<int64_t> event = reader.has("eventLatencyNs") ? latencyOf(reader, "eventLatencyNs") : 0;
   if (!event)
     return propagate(event);
+  if (*latency + 2 * *event > kMaxOverheadNs)
+    return makeError(ErrorCode::InvalidInput, "latencyNs ", *latency, " and twice eventLatencyNs ", *event,
+                     " are more than one hour, at '", reader.where(), "', correct them");
   LinkMeasurement measured{*latency, *rate, *duplex, 0, 0, *event, *setting};
   if (reader.has("spread") || reader.has("samples")) {
     Expected<double> spread = reader.number("spread");

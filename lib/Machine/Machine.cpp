@@ -5,16 +5,16 @@
 
 #include "sluice/Machine/Machine.h"
 
-#include <cmath>
+#include "sluice/Support/Rates.h"
+
 #include <set>
 #include <utility>
 
 namespace sluice {
 
-/// An hour: beyond any overhead, and far from overflowing sums.
-static constexpr int64_t kMaxOverheadNs = 3'600'000'000'000;
-
-static bool positive(double value) { return std::isfinite(value) && value > 0; }
+/// Of a peak rate or a full speed.
+static constexpr double kLeastFraction = 1e-6;
+static constexpr const char *kRateRange = "must be from 1 to 1e21 per second";
 
 static Status checkDevice(const Machine &machine, const Device &device) {
   auto bad = [&](const auto &...what) {
@@ -25,17 +25,17 @@ static Status checkDevice(const Machine &machine, const Device &device) {
     return bad("its memory does not exist");
   if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
     return bad("memory '", machine.memory(device.memory).name, "' has no link to the host's");
-  if (!positive(device.flopsPerSec) || !positive(device.memoryBytesPerSec))
-    return bad("rates must be positive and finite");
+  if (!isRate(device.flopsPerSec) || !isRate(device.memoryBytesPerSec))
+    return bad("its rates ", kRateRange);
   if (device.launchOverheadNs < 0 || device.launchOverheadNs > kMaxOverheadNs)
     return bad("launch overhead must be from 0 to 1h");
   for (const auto &[kind, fraction] : device.efficiency)
-    if (!positive(fraction))
-      return bad("efficiency of '", kind, "' must be positive and finite");
+    if (!(fraction >= kLeastFraction && fraction <= 1 / kLeastFraction))
+      return bad("efficiency of '", kind, "' must be from 1e-6 to 1e6");
   if (device.threads < 1)
     return bad("threads must be at least 1");
-  if (!positive(device.speed) || device.speed > 1)
-    return bad("speed must be in (0, 1]");
+  if (!(device.speed >= kLeastFraction && device.speed <= 1))
+    return bad("speed must be from 1e-6 to 1");
   return {};
 }
 
@@ -49,15 +49,18 @@ static Status checkLink(const Machine &machine, const Link &link) {
   };
   if (link.a == link.b)
     return bad("joins a memory to itself");
-  if (!positive(link.bytesPerSec) || !positive(link.duplexBytesPerSec))
-    return bad("rates must be positive and finite");
-  // A thousandth: both rates may have been rounded.
-  if (link.duplexBytesPerSec < link.bytesPerSec * 0.999 || link.duplexBytesPerSec > link.bytesPerSec * 2.002)
-    return bad("duplex rate must be from one to two times the rate of one direction");
+  if (!isRate(link.bytesPerSec))
+    return bad("its rate ", kRateRange);
+  if (!isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
+    return bad("duplex rate must be from one to two times the rate of one direction, which is from ", link.bytesPerSec,
+               " to ", 2 * link.bytesPerSec);
   if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
     return bad("latency must be from 0 to 1h");
   if (link.eventLatencyNs < 0 || link.eventLatencyNs > kMaxOverheadNs)
     return bad("event latency must be from 0 to 1h");
+  // Some solvers charge a copy for the events before and after it.
+  if (link.latencyNs + 2 * link.eventLatencyNs > kMaxOverheadNs)
+    return bad("latency and twice the event latency must together be at most 1h");
   return {};
 }
 
@@ -90,6 +93,24 @@ Status Machine::check() const {
   }
   if (computeDevices().empty())
     return bad("no device computes");
+  return {};
+}
+
+Status Machine::checkRunnable() const {
+  std::vector<bool> hasDevice(memories.size(), false);
+  for (const Device &device : devices) {
+    hasDevice[device.memory.index()] = true;
+    if (const bool isHost = device.memory == hostMemory(); isHost != (device.kind == DeviceKind::Cpu))
+      return makeError(ErrorCode::InvalidInput,
+                       isHost ? "it computes in the host's memory and its kind is not cpu"
+                              : "its kind is cpu and its memory is not the host's",
+                       ", device '", device.name, "' of machine '", name, "', give it ",
+                       isHost ? "a memory of its own" : "the kind emulated or cuda");
+  }
+  for (size_t i = 1; i < memories.size(); ++i)
+    if (!hasDevice[i])
+      return makeError(ErrorCode::InvalidInput, "it belongs to no device, memory '", memories[i].name, "' of machine '",
+                       name, "', remove it or add its device");
   return {};
 }
 

@@ -204,7 +204,11 @@ Expected<Machine> loadMachine(const std::string &nameOrPath) {
                      "' is neither a preset nor a file, give a JSON file or one of: ", presetList());
   if (!json)
     return propagate(json);
-  return machineFromJson(JsonReader(*json, nameOrPath + ":"));
+  Expected<Machine> machine = machineFromJson(JsonReader(*json, nameOrPath + ":"));
+  if (machine)
+    if (Status runnable = machine->checkRunnable(); !runnable)
+      return propagate(runnable);
+  return machine;
 }
 
 } // namespace sluice

@@ -56,6 +56,9 @@ struct Link {
   bool throttle = false;
 };
 
+/// An hour: beyond any overhead or latency, and far from overflowing sums.
+inline constexpr int64_t kMaxOverheadNs = 3'600'000'000'000;
+
 struct Machine {
   std::string name;
   std::vector<Memory> memories;
@@ -67,9 +70,12 @@ struct Machine {
   const Link &link(LinkId id) const { return links[id.index()]; }
   static constexpr MemoryId hostMemory() { return MemoryId(0u); }
 
-  /// Names unique, ids in range, rates positive and finite, every device's
-  /// memory linked to the host (or the host's own).
+  /// Names unique, ids in range, rates, fractions and latencies within the limits that planning,
+  /// compiling and running have, every device's memory linked to the host (or the host's own).
   Status check() const;
+  /// What running needs beyond planning: CPUs and nothing else compute in the host's memory, and
+  /// every other memory is a device's. The machine is a checked one.
+  Status checkRunnable() const;
   /// Devices that compute, ascending. Never empty in a checked machine.
   std::vector<DeviceId> computeDevices() const;
   Expected<MemoryId> findMemory(std::string_view name) const;

@@ -119,11 +119,11 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("rate of zero") {
     machine.devices[1].flopsPerSec = 0;
-    message = "rates must be positive";
+    message = "must be from 1 to 1e21 per second";
   }
   SECTION("rate not a number") {
     machine.devices[1].memoryBytesPerSec = std::numeric_limits<double>::quiet_NaN();
-    message = "rates must be positive";
+    message = "must be from 1 to 1e21 per second";
   }
   SECTION("efficiency") {
     machine.devices[1].efficiency["conv"] = 0;
@@ -151,7 +151,7 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("link rate") {
     machine.links[0].bytesPerSec = std::numeric_limits<double>::infinity();
-    message = "rates must be positive";
+    message = "must be from 1 to 1e21 per second";
   }
   SECTION("duplex below one direction") {
     machine.links[0].duplexBytesPerSec = machine.links[0].bytesPerSec / 2;
@@ -231,7 +231,18 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
       {"/devices/1/efficiency/conv", "x", "efficiency.conv"},
       {"/devices/1/threads", 0, "threads 0 is out of range"},
       {"/devices/1/threads", 4294967297, "out of range"},
-      {"/devices/1/flopsPerSec", -1, "rates must be positive"},
+      {"/devices/1/flopsPerSec", -1, "its rates must be from 1 to 1e21"},
+      {"/devices/1/flopsPerSec", 1e308, "its rates must be from 1 to 1e21"},
+      {"/devices/1/memoryBytesPerSec", 5e-324, "its rates must be from 1 to 1e21"},
+      {"/devices/1/efficiency/conv", 5e-324, "efficiency of 'conv' must be from 1e-6 to 1e6"},
+      {"/devices/1/efficiency/conv", 1e308, "efficiency of 'conv' must be from 1e-6 to 1e6"},
+      {"/devices/1/speed", 5e-324, "speed must be from 1e-6 to 1"},
+      {"/links/0/bytesPerSec", 1e22, "its rate must be from 1 to 1e21"},
+      {"/links/0/duplexBytesPerSec", 2.001 * 1.2e10, "is from 1.2e+10 to 2.4e+10"},
+      {"/links/0/duplexBytesPerSec", 0.9995 * 1.2e10, "duplex rate must be from one to two times"},
+      {"/links/0/duplexBytesPerSec", 2.4000000000000004e10, "duplex rate"},
+      {"/links/0/latency", "2h", "latency must be from 0 to 1h"},
+      {"/links/0/eventLatency", "1h", "latency and twice the event latency must together be at most 1h"},
       {"/links/0/between", Json::array({"host"}), "joins two memories"},
       {"/links/0/between/1", "nowhere", "memory 'nowhere' is not"},
       {"/links/0/duplexBytesPerSec", 1e9, "duplex rate"},
@@ -245,6 +256,43 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
     REQUIRE_FALSE(machine);
     CHECK_THAT(machine.error().message, Contains(c.message));
   }
+}
+
+TEST_CASE("a link's duplex rate includes both of its limits", "[machine]") {
+  for (double duplex : {1.2e10, 2.4e10}) {
+    Json json = *parseJson(kText, "");
+    json[Json::json_pointer("/links/0/duplexBytesPerSec")] = duplex;
+    CHECK(machineFromJson(JsonReader(json, "box.json:")));
+  }
+}
+
+TEST_CASE("machine files describe machines that can run", "[machine]") {
+  Machine machine = *machinePreset("emulated");
+  REQUIRE(machine.checkRunnable());
+  const char *message = nullptr;
+  SECTION("a CPU elsewhere") {
+    machine.devices[1].kind = DeviceKind::Cpu;
+    message = "its kind is cpu and its memory is not the host's, device 'accel0' of machine 'emulated', give it the "
+              "kind emulated or cuda";
+  }
+  SECTION("an accelerator in the host's memory") {
+    machine.devices[0].kind = DeviceKind::Emulated;
+    message = "it computes in the host's memory and its kind is not cpu, device 'cpu'";
+  }
+  SECTION("a memory without a device") {
+    machine.memories.push_back({"disk", 1 << 20});
+    message = "it belongs to no device, memory 'disk' of machine 'emulated', remove it or add its device";
+  }
+  REQUIRE(machine.check());
+  Status status = machine.checkRunnable();
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Contains(message));
+  auto path = std::filesystem::temp_directory_path() / concat("sluice-machine-test-", ::getpid(), "-unrunnable.json");
+  REQUIRE(writeFileAtomically(path, machineToJson(machine).dump()));
+  Expected<Machine> loaded = loadMachine(path);
+  std::filesystem::remove(path);
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().message == status.error().message);
 }
 
 TEST_CASE("loading by name or path", "[machine]") {
