@@ -102,6 +102,44 @@ struct ExpandSine : OpRewritePattern<Op> {
   }
 };
 
+/// asinh and acosh of any float type, accurate near 0 and 1, for large and for negative numbers, where
+/// log(x + sqrt(x^2 +- 1)) cancels or overflows.
+template <typename Op>
+struct ExpandInverseHyperbolic : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  static constexpr bool kIsCosine = std::is_same_v<Op, math::AcoshOp>;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    // From here on the square exceeds one by more than f64's precision.
+    constexpr double kLarge = 1e8, kLn2 = 0.69314718055994531;
+    Arithmetic f(op, rewriter);
+    Value given = op.getOperand();
+    auto real = [&](double value) { return f.real(f.narrow, value); };
+    auto root = [&](Value x) -> Value { return math::SqrtOp::create(f.b, x); };
+    Value x = kIsCosine ? given : Value(math::AbsFOp::create(f.b, given));
+    Value isLarge = f.compare(arith::CmpFPredicate::OGT, x, real(kLarge));
+    Value large = f.add(math::LogOp::create(f.b, x), real(kLn2));
+    Value moderate = f.select(isLarge, real(1), x), above;
+    if (kIsCosine) {
+      Value rest = f.add(moderate, real(-1));
+      above = f.add(rest, root(f.mul(rest, f.add(rest, real(2)))));
+    } else {
+      Value square = f.mul(moderate, moderate);
+      Value divisor = f.add(real(1), root(f.add(square, real(1))));
+      above = f.add(moderate, arith::DivFOp::create(f.b, square, divisor));
+    }
+    Value result = f.select(isLarge, large, math::Log1pOp::create(f.b, above));
+    if (kIsCosine) {
+      Value none = real(std::numeric_limits<double>::quiet_NaN());
+      result = f.select(f.compare(arith::CmpFPredicate::OLT, given, real(1)), none, result);
+    } else {
+      result = math::CopySignOp::create(f.b, result, given);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 /// x to the power y, both f32, as 2^(y * log2 |x|) in f64, good to 1e-12 before
 /// it is rounded: whole powers of whole numbers are exact. Special values are C's.
 struct ExpandPower : OpRewritePattern<math::PowFOp> {
@@ -187,9 +225,9 @@ private:
 LogicalResult expandGridMath(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
-  patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower>(context);
-  math::populateExpansionPatterns(patterns,
-                                  {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "clampf", "rsqrt"});
+  patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower, ExpandInverseHyperbolic<math::AsinhOp>,
+               ExpandInverseHyperbolic<math::AcoshOp>>(context);
+  math::populateExpansionPatterns(patterns, {"tan", "sinh", "cosh", "atanh", "exp2", "clampf", "rsqrt"});
   populateMathF32ExpansionPatterns(
       patterns, [](StringRef) { return true; }, /*benefit=*/2);
   return applyPatternsGreedily(function, std::move(patterns));

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -56,6 +57,59 @@ bool isApproximated(StringRef name) {
   return names.contains(name);
 }
 
+/// x to a constant power by multiplications and roots: libm's pow is a hundred times slower.
+/// MLIR's own pattern takes roots of -0 and -infinity, where C's pow has +0 and infinity for -0
+/// and -infinity to a positive power that is no whole number.
+struct ReducePower : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
+    Attribute constant;
+    if (!matchPattern(op.getRhs(), m_Constant(&constant)))
+      return failure();
+    if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+      constant = dense.getSplatValue<Attribute>();
+    auto exponent = dyn_cast<FloatAttr>(constant);
+    if (!exponent)
+      return failure();
+    Location loc = op.getLoc();
+    Value x = op.getLhs();
+    Type type = x.getType();
+    auto real = [&](double value) -> Value {
+      TypedAttr attribute = rewriter.getFloatAttr(getElementTypeOrSelf(type), value);
+      if (auto shaped = dyn_cast<ShapedType>(type))
+        attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+      return arith::ConstantOp::create(rewriter, loc, attribute);
+    };
+    auto times = [&](Value a, Value b) -> Value { return arith::MulFOp::create(rewriter, loc, a, b); };
+    auto root = [&](Value a) -> Value { return math::SqrtOp::create(rewriter, loc, a); };
+    auto withoutSign = [&]() -> Value {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      Value isLowest = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OEQ, x, real(-kInfinity));
+      Value sum = arith::AddFOp::create(rewriter, loc, x, real(0));
+      return arith::SelectOp::create(rewriter, loc, isLowest, real(kInfinity), sum);
+    };
+    double power = exponent.getValueAsDouble();
+    if (power == 1)
+      rewriter.replaceOp(op, x);
+    else if (power == 2)
+      rewriter.replaceOp(op, times(x, x));
+    else if (power == 3)
+      rewriter.replaceOp(op, times(times(x, x), x));
+    else if (power == -1)
+      rewriter.replaceOpWithNewOp<arith::DivFOp>(op, real(1), x);
+    else if (power == 0.5)
+      rewriter.replaceOp(op, root(withoutSign()));
+    else if (power == -0.5)
+      rewriter.replaceOpWithNewOp<math::RsqrtOp>(op, withoutSign());
+    else if (power == 0.75) {
+      Value square = root(withoutSign());
+      rewriter.replaceOp(op, times(square, root(square)));
+    } else
+      return failure();
+    return success();
+  }
+};
+
 /// Rewrites within one function: narrow floats computed in f32, math as
 /// polynomials, vectors down to the shapes that LLVM has.
 struct SimplifyKernel : PassWrapper<SimplifyKernel, OperationPass<func::FuncOp>> {
@@ -65,7 +119,7 @@ struct SimplifyKernel : PassWrapper<SimplifyKernel, OperationPass<func::FuncOp>>
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    populateMathAlgebraicSimplificationPatterns(patterns);
+    patterns.add<ReducePower>(context);
     populateMathF32ExpansionPatterns(
         patterns, [](StringRef) { return true; }, /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);

@@ -31,10 +31,9 @@ struct Algebra {
 };
 } // namespace
 
-/// f'(x), from x or from y = f(x); nullopt where it is zero wherever it exists.
-static std::optional<Value> derivative(TensorBuilder &build, UnaryOp op) {
+/// f'(x), from x or from y = f(x), given in any float type; nullopt where it is zero wherever it exists.
+static std::optional<Value> derivative(TensorBuilder &build, UnaryOp op, Value x, Value y) {
   Algebra a{build};
-  Value x = op.getInput(), y = op.getResult();
   double alpha = op.getAlpha().convertToDouble(), beta = op.getBeta().convertToDouble();
   // Where a decreasing branch is possible, the sign of y does not tell that of x.
   bool increases = alpha > 0;
@@ -146,8 +145,16 @@ static std::optional<Value> derivative(TensorBuilder &build, UnaryOp op) {
 
 LogicalResult UnaryOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
                                      Gradients operands) {
-  if (std::optional<Value> slope = derivative(build, *this)) {
-    operands[0] = build.mul(results[0], *slope);
+  // In half precision the square of 256 is infinite already, and infinity by zero no number: as kernels do, a
+  // derivative computes in f32.
+  Type element = elementOf(getInput());
+  Type wide = element.getIntOrFloatBitWidth() < 32 ? Type(build.mlir().getF32Type()) : element;
+  Value g = build.cast(results[0], wide), x = build.cast(getInput(), wide), y = build.cast(getResult(), wide);
+  if (!g || !x || !y)
+    return failure();
+  if (std::optional<Value> slope = derivative(build, *this, x, y)) {
+    Value product = build.mul(g, *slope);
+    operands[0] = product ? build.cast(product, element) : product;
     return success(operands[0] != nullptr);
   }
   return success();
@@ -177,11 +184,21 @@ LogicalResult BinaryOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
     byC = [&] { return build.unary(UnaryKind::neg, build.div(build.mul(g, y), c)); };
     break;
   case BinaryKind::pow:
-    byA = [&] { return build.mul(g, build.mul(c, build.binary(BinaryKind::pow, a, m.plus(c, -1)))); };
-    // 0^c is 0, or does not depend on c.
+    // Where PyTorch has numbers: a^0 does not depend on a, nor 0^c on c from 0.
+    byA = [&]() -> Value {
+      std::optional<double> exponent = getSplat(c);
+      if (exponent && *exponent == 0)
+        return build.expand(zero, shapeOf(g));
+      Value slope = build.mul(g, build.mul(c, build.binary(BinaryKind::pow, a, m.plus(c, -1))));
+      if (exponent)
+        return slope;
+      return build.select(build.compare(ComparePredicate::eq, c, m.like(c, 0)), zero, slope);
+    };
     byC = [&] {
-      Value positive = m.isMore(a, 0);
-      return build.mul(g, build.mul(y, m.choose(positive, m.apply(UnaryKind::log, m.choose(positive, a, 1)), 0)));
+      Value isFlat = build.binary(BinaryKind::logical_and, build.compare(ComparePredicate::eq, a, m.like(a, 0)),
+                                  build.compare(ComparePredicate::ge, c, m.like(c, 0)));
+      Value logarithm = m.apply(UnaryKind::log, a);
+      return build.select(isFlat, zero, build.mul(g, build.mul(y, logarithm)));
     };
     break;
   case BinaryKind::mod:

@@ -314,6 +314,10 @@ static double floorMod(double x, double y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+/// As IEEE 754-2019 has them: NaN is passed on, and -0 is below +0.
+static double maximum(double x, double y) { return std::isnan(x) || x > y || (x == y && !std::signbit(x)) ? x : y; }
+static double minimum(double x, double y) { return std::isnan(x) || x < y || (x == y && std::signbit(x)) ? x : y; }
+
 template <typename Fn>
 static void apply(const double *x, const double *y, double *out, int64_t count, Fn fn) {
   for (int64_t i = 0; i < count; ++i)
@@ -337,9 +341,9 @@ static void evaluateBinary(BinaryKind kind, const double *x, const double *y, do
   case BinaryKind::mod:
     return apply(x, y, out, n, floorMod);
   case BinaryKind::max:
-    return apply(x, y, out, n, [](double a, double c) { return std::isnan(a) || a > c ? a : c; });
+    return apply(x, y, out, n, maximum);
   case BinaryKind::min:
-    return apply(x, y, out, n, [](double a, double c) { return std::isnan(a) || a < c ? a : c; });
+    return apply(x, y, out, n, minimum);
   case BinaryKind::prelu:
     return apply(x, y, out, n, [](double a, double c) { return a < 0 ? a * c : a; });
   default:
@@ -477,6 +481,30 @@ struct DropNeutralOperand : OpRewritePattern<BinaryOp> {
   }
 };
 
+/// Whether every element is +0, above it, or NaN; false where that is not known.
+bool isNeverNegative(Value x, int depth = 4) {
+  if (std::optional<double> splat = getSplat(x))
+    return !std::signbit(*splat);
+  Operation *op = x.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  auto operandIs = [&](unsigned i) { return isNeverNegative(op->getOperand(i), depth - 1); };
+  if (auto unary = dyn_cast<UnaryOp>(op))
+    return unary.getKind() == UnaryKind::abs || unary.getKind() == UnaryKind::exp ||
+           (unary.getKind() == UnaryKind::sqrt && operandIs(0));
+  if (auto binary = dyn_cast<BinaryOp>(op)) {
+    if (binary.getKind() == BinaryKind::mul && binary.getLhs() == binary.getRhs())
+      return true;
+    return (binary.getKind() == BinaryKind::add || binary.getKind() == BinaryKind::mul) && operandIs(0) && operandIs(1);
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    ReduceKind kind = reduce.getKind();
+    return kind == ReduceKind::sum_square || kind == ReduceKind::l1 || kind == ReduceKind::l2 ||
+           ((kind == ReduceKind::sum || kind == ReduceKind::mean) && operandIs(0));
+  }
+  return isa<ReshapeOp, ExpandOp, TransposeOp, CopyOp>(op) && operandIs(0);
+}
+
 /// x ^ 2 -> x * x, x ^ 0.5 -> sqrt(x): libm's pow is a hundred times slower.
 struct ExpandSmallPower : OpRewritePattern<BinaryOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -497,6 +525,18 @@ struct ExpandSmallPower : OpRewritePattern<BinaryOp> {
       return success();
     }
     if (*exponent == 0.5) {
+      // C's pow gives +0 for -0 and infinity for -infinity; sqrt gives -0 and NaN.
+      if (!isNeverNegative(x)) {
+        auto scalar = RankedTensorType::get({}, elementOf(x));
+        auto number = [&](double value) -> Value {
+          FloatAttr element = rewriter.getFloatAttr(elementOf(x), value);
+          return ConstantOp::create(rewriter, loc, DenseElementsAttr::get(scalar, Attribute(element)));
+        };
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        Value isLowest = CompareOp::create(rewriter, loc, x, number(-kInfinity), ComparePredicate::eq);
+        x = BinaryOp::create(rewriter, loc, x, number(0), BinaryKind::add);
+        x = SelectOp::create(rewriter, loc, isLowest, number(kInfinity), x);
+      }
       rewriter.replaceOpWithNewOp<UnaryOp>(op, x, UnaryKind::sqrt);
       return success();
     }

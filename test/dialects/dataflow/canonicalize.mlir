@@ -27,15 +27,21 @@ func.func @neutral_broadcast(%x: tensor<4xf32>) -> tensor<2x4xf32> {
 
 // CHECK-LABEL: func.func @powers
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
-func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %two = dataflow.constant dense<2.0> : tensor<f32>
   %half = dataflow.constant dense<0.5> : tensor<4xf32>
   // CHECK: %[[SQUARE:.*]] = dataflow.binary mul %[[X]], %[[X]]
   %0 = dataflow.binary pow %x, %two : tensor<4xf32>, tensor<f32>
-  // CHECK: %[[ROOT:.*]] = dataflow.unary sqrt %[[X]]
+  // The root of what may be -0 or -infinity is not its power.
+  // CHECK: %[[LOWEST:.*]] = dataflow.compare eq %[[X]], %{{.*}}
+  // CHECK: %[[SUM:.*]] = dataflow.binary add %[[X]], %{{.*}}
+  // CHECK: %[[SAFE:.*]] = dataflow.select %[[LOWEST]], %{{.*}}, %[[SUM]]
+  // CHECK: %[[POWER:.*]] = dataflow.unary sqrt %[[SAFE]]
   %1 = dataflow.binary pow %x, %half : tensor<4xf32>, tensor<4xf32>
-  // CHECK: return %[[SQUARE]], %[[ROOT]]
-  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  // CHECK: %[[ROOT:.*]] = dataflow.unary sqrt %[[SQUARE]]
+  %2 = dataflow.binary pow %0, %half : tensor<4xf32>, tensor<4xf32>
+  // CHECK: return %[[SQUARE]], %[[POWER]], %[[ROOT]]
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func @views

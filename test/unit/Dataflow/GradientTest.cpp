@@ -339,6 +339,113 @@ TEST_CASE("a product's gradient where factors are zero", "[gradient]") {
     CHECK(gradient.get(i) == expected[i]);
 }
 
+/// The gradients of the sum of `y`, whose type is the arguments'.
+static std::vector<std::vector<double>> gradientsAt(const std::string &body, const std::vector<std::vector<double>> &at,
+                                                    const std::string &element = "f64") {
+  std::string type = tensorOf({static_cast<int64_t>(at.front().size())}, element), arguments;
+  for (size_t i = 0; i < at.size(); ++i)
+    arguments += (i ? ", %" : "%") + std::string(1, static_cast<char>('a' + i)) + ": " + type;
+  std::string text = "func.func @main(" + arguments + ") -> " + type + " {\n" + body + " : " + type +
+                     (at.size() > 1 ? ", " + type : "") + "\nreturn %y : " + type + "\n}\n";
+  Program program(text);
+  REQUIRE(program.differentiate(0));
+  std::vector<Tensor> inputs;
+  for (const std::vector<double> &values : at) {
+    inputs.emplace_back(program.main().getArgumentTypes()[inputs.size()]);
+    for (size_t i = 0; i < values.size(); ++i)
+      inputs.back().set(static_cast<int64_t>(i), values[i]);
+  }
+  std::vector<Tensor> results = program.run(inputs);
+  std::vector<std::vector<double>> gradients;
+  for (size_t n = 1; n < results.size(); ++n) {
+    std::vector<double> &list = gradients.emplace_back();
+    for (int64_t i = 0; i < results[n].size(); ++i)
+      list.push_back(results[n].get(i));
+  }
+  return gradients;
+}
+
+TEST_CASE("a power's gradient where its base or its exponent is zero", "[gradient]") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  // As torch.pow's backward: by the base zero where the exponent is; by the exponent zero where the base is and the
+  // exponent is not negative.
+  auto gradients =
+      gradientsAt("%y = dataflow.binary pow %a, %b", {{0, 0, 0, 2, -0.0, 0, -2, 0}, {0, 1, 2, 0, 0, 0.5, 2, -1}});
+  const std::vector<double> byBase = {0, 1, 0, 0, 0, infinity, -4, -infinity};
+  const std::vector<double> byExponent = {0, 0, 0, std::log(2.0), 0, 0, NAN, -infinity};
+  for (size_t i = 0; i < byBase.size(); ++i) {
+    INFO("element " << i);
+    CHECK(gradients[0][i] == byBase[i]);
+    CHECK((std::isnan(byExponent[i]) ? std::isnan(gradients[1][i]) : gradients[1][i] == byExponent[i]));
+  }
+  // A constant exponent.
+  CHECK(
+      gradientsAt("%c = dataflow.constant dense<0.0> : tensor<2xf64>\n%n = dataflow.binary pow %a, %c : tensor<2xf64>, "
+                  "tensor<2xf64>\n%y = dataflow.copy %n",
+                  {{0, 3}})[0] == std::vector<double>{0, 0});
+}
+
+TEST_CASE("derivatives at kinks are those of one side, or between", "[gradient]") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  struct Kink {
+    const char *kind;
+    std::vector<double> at, expected;
+  };
+  const std::vector<Kink> kinks = {{"abs", {0, -0.0}, {0, 0}},
+                                   {"sqrt", {0}, {infinity}},
+                                   {"log", {0}, {infinity}},
+                                   {"reciprocal", {0}, {-infinity}},
+                                   {"relu", {0, -0.0}, {0, 0}},
+                                   {"leaky_relu", {0}, {1}},
+                                   {"elu", {0}, {1}},
+                                   {"celu", {0}, {1}},
+                                   {"hard_sigmoid", {-1, 1}, {0, 0}},
+                                   {"asin", {1, -1}, {infinity, infinity}},
+                                   {"acos", {1, -1}, {-infinity, -infinity}},
+                                   {"acosh", {1}, {infinity}},
+                                   {"atanh", {1, -1}, {infinity, infinity}},
+                                   {"shrink", {0.5, -0.5}, {0, 0}},
+                                   {"thresholded_relu", {0.5}, {0}},
+                                   {"sign", {0}, {0}},
+                                   {"round", {0.5}, {0}}};
+  for (const Kink &kink : kinks) {
+    INFO(kink.kind);
+    CHECK(gradientsAt(std::string("%y = dataflow.unary ") + kink.kind + " %a {alpha = 0.5 : f64, beta = 0.5 : f64}",
+                      {kink.at})[0] == kink.expected);
+  }
+  // Of equals the left one has it all.
+  for (const char *kind : {"max", "min"}) {
+    auto gradients = gradientsAt(std::string("%y = dataflow.binary ") + kind + " %a, %b", {{2, 0}, {2, -0.0}});
+    CHECK(gradients[0] == std::vector<double>{1, 1});
+    CHECK(gradients[1] == std::vector<double>{0, 0});
+  }
+}
+
+TEST_CASE("derivatives in half precision do not overflow on the way", "[gradient]") {
+  // 300^2 is infinite in f16, and f16's largest number's square in f32 is not.
+  for (const char *kind : {"gelu_tanh", "gelu", "mish", "softsign", "acosh", "asinh", "atan"}) {
+    INFO(kind);
+    const double wanted = gradientsAt(std::string("%y = dataflow.unary ") + kind + " %a", {{300}})[0][0];
+    const double got = gradientsAt(std::string("%y = dataflow.unary ") + kind + " %a", {{300}}, "f16")[0][0];
+    // Half of f16's least number, below its normal ones.
+    CHECK(std::abs(got - wanted) <= std::max(1e-3 * std::abs(wanted), 0x1p-25));
+  }
+}
+
+TEST_CASE("a norm's gradient at the zero vector is zero", "[gradient]") {
+  for (const char *kind : {"l1", "l2", "sum_square"}) {
+    Program program(std::string("func.func @main(%x: tensor<2x3xf64>) -> tensor<2xf64> {\n%y = dataflow.reduce ") +
+                    kind + " %x axes [1] : tensor<2x3xf64> -> tensor<2xf64>\nreturn %y : tensor<2xf64>\n}\n");
+    REQUIRE(program.differentiate(0));
+    Tensor x(program.main().getArgumentTypes().front());
+    for (int64_t i = 0; i < 6; ++i)
+      x.set(i, 0);
+    Tensor gradient = program.run({x})[1];
+    for (int64_t i = 0; i < 6; ++i)
+      CHECK(gradient.get(i) == 0);
+  }
+}
+
 TEST_CASE("gradients of softmax and normalisations", "[gradient]") {
   for (const char *log : {"false", "true"})
     for (int axis : {0, 1, 2})
