@@ -129,6 +129,8 @@ def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
     Option<"output", "output", "std::string", "\"\"", "result the loss is taken of; none: the only one">,
     Option<"axis", "axis", "int64_t", "-1",
            "class axis of softmax-cross-entropy; -1: 1 of images (rank 4 and 5), else the last">,
+    Option<"ignoreIndex", "ignore-index", "int64_t", "INT64_MIN",
+           "label that softmax-cross-entropy leaves out; INT64_MIN: none">,
     Option<"optimizer", "optimizer", "std::string", "\"sgd\"", "sgd, momentum, adam or adamw">,
     Option<"learningRate", "lr", "double", "0.01", "step size">,
     Option<"momentum", "momentum", "double", "0.9", "momentum: share of the last update kept">,

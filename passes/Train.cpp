@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/Indices.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;
@@ -18,6 +19,9 @@ namespace sluice {
 } // namespace sluice
 
 namespace {
+
+/// The option's value where no label is left out.
+constexpr int64_t kNoIgnoreIndex = INT64_MIN;
 
 /// A state of the optimizer's own, and its next value.
 struct Updates {
@@ -57,7 +61,8 @@ private:
   Value addArgument(func::FuncOp function, StringRef name, RankedTensorType type);
   /// The optimizer's rule for one parameter.
   void update(TensorBuilder &build, StateOp parameter, Value gradient);
-  Value nextParameter(TensorBuilder &build, StateOp parameter, Value gradient);
+  Value nextParameter(TensorBuilder &build, StateOp parameter, Value p, Value gradient);
+  void setParameter(TensorBuilder &build, StateOp parameter, StateOp residual, Value next);
   /// `next` in a step that updates, `state` in one that only accumulates.
   Value whenApplied(TensorBuilder &build, Value next, Value state) {
     return isApplied ? build.select(isApplied, next, state) : next;
@@ -117,12 +122,23 @@ Value Train::crossEntropy(TensorBuilder &build, Value logits, Value labels, int6
                              : build.softmax(logits, classAxis, /*log=*/true);
   Dims one(typeOf(logits).getShape());
   one[classAxis] = 1;
-  Value picked =
-      build.create<GatherElementsOp>({logProbability, build.reshape(labels, one)}, build.integer("axis", classAxis));
   Dims all;
   for (size_t i = 0; i < one.size(); ++i)
     all.push_back(static_cast<int64_t>(i));
-  return build.unary(UnaryKind::neg, build.reduce(ReduceKind::mean, picked, all, /*keepDims=*/false));
+  auto pick = [&](Value at) {
+    return build.create<GatherElementsOp>({logProbability, build.reshape(at, one)}, build.integer("axis", classAxis));
+  };
+  if (ignoreIndex == kNoIgnoreIndex)
+    return build.unary(UnaryKind::neg, build.reduce(ReduceKind::mean, pick(labels), all, /*keepDims=*/false));
+  // A label to ignore reads class 0 and what it reads goes no further, even where it is infinite. The mean is over the
+  // other labels; that of none is zero.
+  Value isIgnored = build.compare(ComparePredicate::eq, labels, build.reshape(build.integers({ignoreIndex}), {}));
+  Value picked = pick(build.select(isIgnored, build.splat(elementOf(labels), 0), labels));
+  isIgnored = build.reshape(isIgnored, one);
+  Value zero = number(build, picked, 0), unit = number(build, picked, 1);
+  Value sum = build.reduce(ReduceKind::sum, build.select(isIgnored, zero, picked), all, /*keepDims=*/false);
+  Value count = build.reduce(ReduceKind::sum, build.select(isIgnored, zero, unit), all, /*keepDims=*/false);
+  return build.unary(UnaryKind::neg, build.div(sum, build.binary(BinaryKind::max, count, unit)));
 }
 
 FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, Value output) {
@@ -136,7 +152,11 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return build.reshape(output, {});
   }
   if (loss == "mse") {
-    Value difference = build.sub(output, addArgument(function, "target", type));
+    Value target = addArgument(function, "target", type);
+    // Half precision would lose squares, and their sum.
+    Type wide =
+        type.getElementType().getIntOrFloatBitWidth() < 32 ? Type(build.mlir().getF32Type()) : type.getElementType();
+    Value difference = build.sub(build.cast(output, wide), build.cast(target, wide));
     Dims all;
     for (int64_t i = 0; i < type.getRank(); ++i)
       all.push_back(i);
@@ -158,6 +178,8 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
   Dims shape(type.getShape());
   shape.erase(shape.begin() + classAxis);
   Value labels = addArgument(function, "labels", RankedTensorType::get(shape, build.mlir().getI64Type()));
+  limitIndices(labels, 0, type.getDimSize(classAxis) - 1,
+               ignoreIndex == kNoIgnoreIndex ? std::nullopt : std::optional(ignoreIndex.getValue()));
   return crossEntropy(build, output, labels, classAxis);
 }
 
@@ -179,9 +201,17 @@ void Train::countSteps(TensorBuilder &build) {
     numUpdates = build.cast(steps, build.mlir().getF32Type());
 }
 
-Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value g) {
-  Value p = parameter;
+/// What an optimizer computes in and keeps its states in: half precision loses squares of small gradients.
+static RankedTensorType optimizerType(StateOp parameter) {
   RankedTensorType type = parameter.getType();
+  if (type.getElementType().getIntOrFloatBitWidth() >= 32)
+    return type;
+  return RankedTensorType::get(type.getShape(), Float32Type::get(type.getContext()));
+}
+
+/// `p` and `g` are the parameter and its gradient in the optimizer's type, as is the result.
+Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value p, Value g) {
+  RankedTensorType type = optimizerType(parameter);
   auto times = [&](Value x, double factor) { return build.mul(x, number(build, x, factor)); };
   auto state = [&](StringRef suffix) {
     return updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + "." + suffix, type);
@@ -214,17 +244,40 @@ Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value g) {
   return build.sub(p, times(step, learningRate));
 }
 
-void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
-  if (!isApplied) {
-    updates.set(parameter.getNameAttr(), nextParameter(build, parameter, gradient));
+/// The parameter's next value, rounded to its type. `residual` is what rounding leaves, a multiple of an f32's last
+/// place and no larger than half of a last place of the parameter: both differences are exact.
+void Train::setParameter(TensorBuilder &build, StateOp parameter, StateOp residual, Value next) {
+  if (!residual) {
+    updates.set(parameter.getNameAttr(), whenApplied(build, next, parameter));
     return;
   }
-  StateOp sum =
-      updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + ".gradient", parameter.getType());
-  Value total = build.add(sum, gradient);
-  Value mean = build.mul(total, number(build, total, 1.0 / static_cast<double>(accumulate)));
-  updates.set(parameter.getNameAttr(), whenApplied(build, nextParameter(build, parameter, mean), parameter));
-  updates.set(sum.getNameAttr(), build.select(isApplied, number(build, total, 0), total));
+  Value rounded = build.cast(next, parameter.getType().getElementType());
+  Value rest = build.sub(next, build.cast(rounded, elementOf(next)));
+  // Infinity leaves nothing to be added to it.
+  Value isFinite = build.compare(ComparePredicate::eq, build.sub(rest, rest), number(build, rest, 0));
+  rest = build.select(isFinite, rest, number(build, rest, 0));
+  updates.set(parameter.getNameAttr(), whenApplied(build, rounded, parameter));
+  updates.set(residual.getNameAttr(), whenApplied(build, rest, residual));
+}
+
+void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
+  RankedTensorType type = optimizerType(parameter);
+  Value p = parameter;
+  StateOp residual;
+  if (type != parameter.getType()) {
+    residual = updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + ".residual", type);
+    p = build.add(build.cast(p, type.getElementType()), residual);
+    gradient = build.cast(gradient, type.getElementType());
+  }
+  if (isApplied) {
+    StateOp sum = updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + ".gradient", type);
+    Value total = build.add(sum, gradient);
+    gradient = build.mul(total, number(build, total, 1.0 / static_cast<double>(accumulate)));
+    setParameter(build, parameter, residual, nextParameter(build, parameter, p, gradient));
+    updates.set(sum.getNameAttr(), build.select(isApplied, number(build, total, 0), total));
+    return;
+  }
+  setParameter(build, parameter, residual, nextParameter(build, parameter, p, gradient));
 }
 
 LogicalResult Train::run(func::FuncOp function) {
@@ -243,13 +296,6 @@ LogicalResult Train::run(func::FuncOp function) {
       parameters.push_back(state);
   if (parameters.empty())
     return function.emitError("has no trainable parameter");
-  // Below half of the least number it rounds to zero, and 0 / 0 follows.
-  if (StringRef(optimizer).starts_with("adam") && epsilon <= 0x1p-25)
-    for (Value parameter : parameters)
-      if (elementOf(parameter).isF16())
-        return function.emitError("epsilon ") << epsilon.getValue() << " is zero in half precision, that of parameter '"
-                                              << parameter.getDefiningOp<StateOp>().getName() << "', give a larger one";
-
   FailureOr<Value> output = chosenOutput(function);
   if (failed(output))
     return failure();

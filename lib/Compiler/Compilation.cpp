@@ -14,6 +14,7 @@
 #include "WeightProgram.h"
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Indices.h"
 #include "dialects/Exec/Exec.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/PlanToExec.h"
@@ -331,6 +332,8 @@ Status Compilation::State::differentiate() {
   pass.loss = training.loss;
   pass.output = training.output;
   pass.axis = training.classAxis;
+  if (training.ignoreIndex)
+    pass.ignoreIndex = *training.ignoreIndex;
   pass.accumulate = training.accumulate;
   pass.optimizer = training.optimizer;
   pass.learningRate = training.learningRate;
@@ -948,6 +951,8 @@ Status Compilation::State::buildProgram() {
     bytes.resize(fixed ? static_cast<size_t>(dataflow::tensorBytes(fixed.getType())) : 0);
     if (fixed && failed(dataflow::copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
       return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
+    if (auto range = main().getArgAttrOfType<DenseI64ArrayAttr>(static_cast<unsigned>(i), dataflow::kRangeAttribute))
+      llvm::append_range(binding.inputs.back().range, range.asArrayRef());
   }
   for (auto [id, index] : llvm::zip(bridge.outputs, outputIndices(main())))
     binding.outputs.push_back(describe(id, outputName(index), main().getResultTypes()[index]));

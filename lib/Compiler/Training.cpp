@@ -144,6 +144,11 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
          return {};
        }},
       {"axis", integer("--train axis", options.classAxis, 0, INT64_MAX, "an axis from 0")},
+      {"ignore-index",
+       [&](std::string_view text) -> Status {
+         options.ignoreIndex.emplace();
+         return integer("--train ignore-index", *options.ignoreIndex, INT64_MIN + 1, INT64_MAX, "an integer")(text);
+       }},
       {"accumulate",
        integer("--train accumulate", options.accumulate, 1, INT32_MAX, "a number of steps from 1 to 2^31 - 1")},
   };
@@ -153,6 +158,9 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
   if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
     return makeError(ErrorCode::InvalidInput, "'", options.loss,
                      "' has no classes, option '--train axis', leave it out");
+  if (options.loss != "softmax-cross-entropy" && options.ignoreIndex)
+    return makeError(ErrorCode::InvalidInput, "'", options.loss,
+                     "' has no labels, option '--train ignore-index', leave it out");
   if (options.loss == "output" && !of.empty())
     return makeError(ErrorCode::InvalidInput, "'", of, "' and '", options.output,
                      "' are two outputs to take the loss of, option '--train of', leave it out");

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "GraphImporter.h"
+#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -58,10 +59,20 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
       return propagate(results);
     return bindOutputs(node, *results);
   }
-  // Operators have no effects: both branches run, and the condition chooses.
+  // Operators have no effects: both branches run, and the condition chooses. What a branch asks of indices does not
+  // matter where it is not chosen.
   size_t depth = scopes.size();
+  auto function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
+  SmallVector<Attribute> ranges;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    ranges.push_back(function.getArgAttr(i, kRangeAttribute));
   auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
   scopes.resize(depth);
+  for (auto [i, range] : llvm::enumerate(ranges)) {
+    function.removeArgAttr(i, kRangeAttribute);
+    if (range)
+      function.setArgAttr(i, kRangeAttribute, range);
+  }
   if (!ifTrue || !ifFalse) {
     reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
                                    (ifTrue ? ifFalse : ifTrue).error().message));

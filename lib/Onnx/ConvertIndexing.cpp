@@ -3,12 +3,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
 namespace {
+
+/// ONNX: "It is an error if any of the index values are out of bounds", [-s, s - 1] for the axis of size s. Operators
+/// clamp them; where they are the model's input, a session refuses them.
+void limitToAxis(NodeContext &node, int64_t axis) {
+  int64_t extent = shapeOf(node.input(0))[axis];
+  limitIndices(node.input(1), -extent, extent - 1);
+}
 
 template <typename OpTy>
 LogicalResult gatherAlong(NodeContext &node) {
@@ -17,6 +25,7 @@ LogicalResult gatherAlong(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
   if (failed(axis))
     return failure();
+  limitToAxis(node, *axis);
   return node.result(node.create<OpTy>({node.input(0), node.input(1)}, node.integer("axis", *axis)));
 }
 
@@ -50,6 +59,7 @@ LogicalResult scatterElements(NodeContext &node) {
   FailureOr<NamedAttribute> kind = scatterKind(node);
   if (failed(axis) || failed(kind))
     return failure();
+  limitToAxis(node, *axis);
   return node.result(node.create<ScatterElementsOp>({node.input(0), node.input(1), node.input(2)},
                                                     {*kind, node.integer("axis", *axis)}));
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -23,6 +24,10 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   column.insert(column.begin() + 1, 1);
   // Ignored positions read class 0, and weigh nothing.
   Value ignored;
+  std::optional<int64_t> marked;
+  if (node.find("ignore_index"))
+    marked = node.integerOr("ignore_index", 0);
+  limitIndices(target, 0, shapeOf(logProbability)[1] - 1, marked);
   if (node.find("ignore_index")) {
     Value marker = node.cast(node.reshape(node.integers({node.integerOr("ignore_index", 0)}), {}), index);
     ignored = node.compare(ComparePredicate::eq, target, marker);
@@ -37,6 +42,9 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
     factor = node.select(ignored, node.splat(type, 0), factor ? factor : node.splat(type, 1));
   if (factor)
     loss = node.mul(loss, factor);
+  // Infinity by zero is no number.
+  if (ignored)
+    loss = node.select(ignored, node.splat(type, 0), loss);
   std::string reduction = node.stringOr("reduction", "mean");
   Dims all;
   for (int64_t axis = 0; axis < rankOf(target); ++axis)

@@ -15,9 +15,6 @@
 
 namespace sluice::runtime {
 
-/// TensorProto's number for strings.
-constexpr int32_t kStringType = 8;
-
 void *StepAllocator::takeBytes(size_t bytes) {
   constexpr size_t kBlockBytes = 64 * 1024;
   while (block < blocks.size() && blocks[block].bytes - used < bytes)
@@ -160,6 +157,24 @@ static Status checkText(const sluice_tensor_desc &input, const sluice_string *el
   return {};
 }
 
+template <typename T>
+static Status checkIndices(const sluice_tensor_desc &input, const T *elements) {
+  const int64_t low = input.range[0], high = input.range[1], other = input.range[2];
+  const int64_t count = input.bytes / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < count; ++i)
+    if (int64_t value = elements[i]; (value < low || value > high) && value != other)
+      return failure("value ", value, " is out of range, element ", i, " of input '", input.name, "', give ",
+                     other < low || other > high ? std::to_string(other) + " or " : "", "values from ", low, " to ",
+                     high);
+  return {};
+}
+
+/// Operators clamp indices, so that nothing outside a tensor is read: what is wrong is found before.
+static Status checkIndices(const sluice_tensor_desc &input, const void *elements) {
+  return input.element_type == kInt32Type ? checkIndices(input, static_cast<const int32_t *>(elements))
+                                          : checkIndices(input, static_cast<const int64_t *>(elements));
+}
+
 Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   auto check = [](const auto *buffers, const std::vector<sluice_tensor_desc> &descs, const char *what) -> Status {
     for (size_t i = 0; i < descs.size(); ++i)
@@ -180,6 +195,10 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   for (size_t i = 0; i < tables.inputs.size(); ++i)
     if (tables.inputs[i].element_type == kStringType)
       if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
+        return status;
+  for (size_t i = 0; i < tables.inputs.size(); ++i)
+    if (tables.inputs[i].range)
+      if (Status status = checkIndices(tables.inputs[i], stepInputs[i]); !status)
         return status;
   if (isApart)
     return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");

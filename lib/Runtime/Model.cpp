@@ -4,14 +4,23 @@
 //===----------------------------------------------------------------------===//
 #include "Model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 namespace sluice::runtime {
 
 namespace {
 
-/// Copies `count` entries that lie as far apart as the first one's `size` says.
+/// The bytes of an entry that every model of this major version has.
+template <typename T>
+constexpr size_t kLeastBytes = sizeof(T);
+template <>
+constexpr size_t kLeastBytes<sluice_tensor_desc> = offsetof(sluice_tensor_desc, range);
+
+/// Copies `count` entries that lie as far apart as the first one's `size` says. What is
+/// missing of older models' is zero.
 template <typename T>
 Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char *what) {
   if (count == 0)
@@ -19,12 +28,12 @@ Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char
   if (!table)
     return failure("model has ", count, " ", what, " and no table of them, compile it again");
   size_t stride = table->size;
-  if (stride < sizeof(T) || stride % alignof(T) != 0)
+  if (stride < kLeastBytes<T> || stride % alignof(T) != 0)
     return failure("model's table of ", what, " has entries of ", stride, " bytes where the ABI has ", sizeof(T),
                    ", compile it again");
-  out.resize(count);
+  out.assign(count, T{});
   for (uint32_t i = 0; i < count; ++i)
-    std::memcpy(&out[i], reinterpret_cast<const char *>(table) + stride * i, sizeof(T));
+    std::memcpy(&out[i], reinterpret_cast<const char *>(table) + stride * i, std::min(stride, sizeof(T)));
   return {};
 }
 
@@ -32,6 +41,10 @@ Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!tensors[i].name || tensors[i].bytes < 0 || (tensors[i].rank > 0 && !tensors[i].shape))
       return failure("model's ", what, " ", i, " has no name, no shape or a negative size, compile it again");
+  for (const sluice_tensor_desc &tensor : tensors)
+    if (tensor.range && tensor.element_type != kInt32Type && tensor.element_type != kInt64Type)
+      return failure("model's ", what, " '", tensor.name, "' has a range and no elements of int32 or int64, ",
+                     "compile it again");
   return {};
 }
 

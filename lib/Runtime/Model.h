@@ -12,6 +12,9 @@
 
 namespace sluice::runtime {
 
+/// Of TensorProto's numbers of element types.
+constexpr int32_t kInt32Type = 6, kInt64Type = 7, kStringType = 8;
+
 /// The tables that running needs, copied out of a model. An entry's size is the
 /// compiler's, perhaps of another minor version, so the model's arrays are not
 /// to be indexed directly. Every index in here is in range.

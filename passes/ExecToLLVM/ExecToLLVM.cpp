@@ -265,13 +265,17 @@ LLVM::LLVMFuncOp ProgramLowering::addBody(StringRef name, ArrayRef<Call> calls) 
 
 LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   std::vector<decltype(*ports.begin())> list(ports.begin(), ports.end());
-  std::vector<int64_t> dims, starts, fixed, fixedStarts, cuts, cutStarts;
+  std::vector<int64_t> dims, starts, fixed, fixedStarts, cuts, cutStarts, ranges, rangeStarts;
   for (auto port : list) {
     cutStarts.push_back(cuts.size());
     if constexpr (requires { port.getCuts(); })
       llvm::append_range(cuts, port.getCuts().value_or(ArrayRef<int64_t>()));
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
+    auto range = port->template getAttrOfType<DenseI64ArrayAttr>("exec.range");
+    rangeStarts.push_back(range ? static_cast<int64_t>(ranges.size()) : -1);
+    if (range)
+      llvm::append_range(ranges, range.asArrayRef());
     auto value = port->template getAttrOfType<DenseI8ArrayAttr>("exec.fixed");
     fixedStarts.push_back(value ? static_cast<int64_t>(fixed.size()) : -1);
     if (value) {
@@ -285,16 +289,19 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   LLVM::GlobalOp cutTable = tables.addIntegers((name + ".cuts").str(), cuts);
   cutStarts.push_back(cuts.size());
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr, ptr, i32});
+  // Most models have none.
+  LLVM::GlobalOp rangeTable = ranges.empty() ? nullptr : tables.addIntegers((name + ".ranges").str(), ranges);
+  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr, ptr, i32, ptr});
   return tables.addTable(name, type, list.size(), [&](size_t i) {
     auto tensor = cast<RankedTensorType>(list[i].getType());
-    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_tensor_desc)), tables.string(list[i].getTensor()),
-                                   tables.integer(i32, *onnxElementType(tensor.getElementType())),
-                                   tables.integer(i32, tensor.getRank()), tables.address(shapes, i64, starts[i]),
-                                   tables.integer(i64, *denseBytes(tensor)),
-                                   fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i]),
-                                   tables.address(cutTable, i64, cutStarts[i]),
-                                   tables.integer(i32, (cutStarts[i + 1] - cutStarts[i]) / kWordsPerCut)});
+    return tables.aggregate(
+        type, {tables.integer(i64, sizeof(sluice_tensor_desc)), tables.string(list[i].getTensor()),
+               tables.integer(i32, *onnxElementType(tensor.getElementType())), tables.integer(i32, tensor.getRank()),
+               tables.address(shapes, i64, starts[i]), tables.integer(i64, *denseBytes(tensor)),
+               fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i]),
+               tables.address(cutTable, i64, cutStarts[i]),
+               tables.integer(i32, (cutStarts[i + 1] - cutStarts[i]) / kWordsPerCut),
+               rangeStarts[i] < 0 ? tables.null() : tables.address(rangeTable, i64, rangeStarts[i])});
   });
 }
 

@@ -10,7 +10,7 @@
 
 // The labels are a new input, the loss takes the place of the model's result, and the weight's new value follows.
 // ENTROPY-LABEL: func.func @classifier
-// ENTROPY-SAME: (%[[X:.*]]: tensor<8x3xf32> {dataflow.name = "x"}, %[[LABELS:.*]]: tensor<8xi64> {dataflow.name = "labels"})
+// ENTROPY-SAME: (%[[X:.*]]: tensor<8x3xf32> {dataflow.name = "x"}, %[[LABELS:.*]]: tensor<8xi64> {dataflow.name = "labels", dataflow.range = array<i64: 0, 3, 0>})
 // ENTROPY-SAME: -> (tensor<f32> {dataflow.name = "loss"}, tensor<3x4xf32> {dataflow.updates = "w"})
 // ENTROPY: %[[W:.*]] = dataflow.state "w" trainable
 // ENTROPY: %[[LOGITS:.*]] = dataflow.matmul %[[X]], %[[W]]
@@ -134,8 +134,8 @@ func.func @classifier(%x: tensor<8x3xf32> {dataflow.name = "x"}) -> (tensor<8x4x
 // A softmax at the end is part of the loss; it is computed once, as a logarithm. Classes of images are dimension 1, and
 // a sum over them is not taken in half precision. An input that is called "labels" keeps its name.
 // ENTROPY-LABEL: func.func @segmenter
-// ENTROPY-SAME: %{{.*}}: tensor<2x3x4x4xf16> {dataflow.name = "labels"}, %[[LABELS:.*]]: tensor<2x4x4xi64> {dataflow.name = "labels_"})
-// ENTROPY-SAME: -> (tensor<f32> {dataflow.name = "loss"}, tensor<3x1x1xf16> {dataflow.updates = "w"})
+// ENTROPY-SAME: %{{.*}}: tensor<2x3x4x4xf16> {dataflow.name = "labels"}, %[[LABELS:.*]]: tensor<2x4x4xi64> {dataflow.name = "labels_", dataflow.range = array<i64: 0, 2, 0>})
+// ENTROPY-SAME: -> (tensor<f32> {dataflow.name = "loss"}, tensor<3x1x1xf16> {dataflow.updates = "w"}, tensor<3x1x1xf32> {dataflow.updates = "w.residual"})
 // ENTROPY: %[[Y:.*]] = dataflow.binary mul
 // ENTROPY: %[[WIDE:.*]] = dataflow.cast %[[Y]] : tensor<2x3x4x4xf16> -> tensor<2x3x4x4xf32>
 // ENTROPY: dataflow.softmax %[[WIDE]] {axis = 1 : i64, log = true}

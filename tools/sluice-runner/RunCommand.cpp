@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "lib/Runtime/Sha256.h"
 #include "sluice/TensorIO/Compare.h"
+#include "sluice/TensorIO/IndexRange.h"
 #include "sluice/TensorIO/Npy.h"
 #include "tools/sluice/RunSession.h"
 
@@ -89,6 +90,8 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
       port = std::move(*tensor);
     } else if (inputs[i].is_object() && inputs[i].value("seed", Json()).is_number_unsigned()) {
       fillRandom(port, inputs[i]["seed"], i);
+      if (const int64_t *range = model.inputs[i].range)
+        bringIntoRange(port, range[0], range[1]);
     } else {
       return wrong("an input has neither file nor seed");
     }

@@ -6,6 +6,7 @@
 #include "RunInputs.h"
 #include "sluice/Onnx/TensorData.h"
 #include "sluice/Support/Units.h"
+#include "sluice/TensorIO/IndexRange.h"
 #include "sluice/TensorIO/Npy.h"
 
 #include <algorithm>
@@ -190,6 +191,8 @@ Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vec
     if (!tensor)
       return propagate(tensor);
     fillRandom(*tensor, given[i].seed, i);
+    if (desc.range)
+      bringIntoRange(*tensor, desc.range[0], desc.range[1]);
     inputs.push_back(std::move(*tensor));
   }
   return inputs;

@@ -7,6 +7,7 @@
 
 #include "sluice/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result that is the loss.
   std::string output;                         ///< The result it is taken of; empty: the only one.
   int64_t classAxis = -1;                     ///< -1: 1 of images, else the last.
+  /// The label that softmax-cross-entropy leaves out; none: every label is a class.
+  std::optional<int64_t> ignoreIndex;
   /// Steps whose mean gradient makes one update.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
@@ -34,7 +37,7 @@ struct TrainingOptions {
 };
 
 /// `train`: "loss=softmax-cross-entropy|mse|output:NAME" with, after commas,
-/// "of=OUTPUT", "axis=N" (of softmax-cross-entropy), "accumulate=N". `optimizer`:
+/// "of=OUTPUT", "axis=N" and "ignore-index=N" (of softmax-cross-entropy), "accumulate=N". `optimizer`:
 /// a name with, after commas, "lr=", "weight-decay=", of momentum "momentum=",
 /// "nesterov=", of adam and adamw "beta1=", "beta2=", "epsilon="; empty: sgd.
 /// Fails naming what is unknown, out of range, or of no effect.

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 7
+#define SLUICE_ABI_MINOR 8
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -183,6 +183,10 @@ typedef struct sluice_tensor_desc {
    * the other. Since minor version 3. */
   const sluice_cut *cuts;
   uint32_t num_cuts;
+  /* Of an input of int32 or int64 elements that are indices: the least and the
+   * greatest allowed, and one more value that is allowed, which may be among
+   * those; a step with another value fails. Else null. Since minor version 8. */
+  const int64_t *range;
 } sluice_tensor_desc;
 
 enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };

@@ -19,6 +19,7 @@ TEST_CASE("training has the frameworks' defaults", "[training]") {
   CHECK(options.output.empty());
   CHECK(options.classAxis == -1);
   CHECK(options.accumulate == 1);
+  CHECK_FALSE(options.ignoreIndex);
   CHECK(options.optimizer == "sgd");
   CHECK(options.learningRate == 0.01);
   CHECK(options.weightDecay == 0);
@@ -43,6 +44,9 @@ TEST_CASE("every option of a training step is read", "[training]") {
   CHECK(options.beta2 == 0);
   CHECK(options.epsilon == 0.5);
   CHECK(options.weightDecay == 0.25);
+  CHECK(parseTraining("ignore-index=-100", "").value().ignoreIndex == -100);
+  CHECK(errorOf("ignore-index=x") == "'x' is out of range, option '--train ignore-index', give an integer");
+  CHECK(errorOf("loss=mse,ignore-index=0") == "'mse' has no labels, option '--train ignore-index', leave it out");
   options = parseTraining("loss=mse", "momentum,momentum=0.5,nesterov=true").value();
   CHECK(options.momentum == 0.5);
   CHECK(options.nesterov);
@@ -57,7 +61,7 @@ TEST_CASE("losses and keys that are unknown are refused", "[training]") {
   for (std::string_view loss : {"loss=", "loss", "loss=hinge", "loss=output", "loss=output:", "loss=MSE"})
     CHECK(errorOf(loss).find("is no loss, option '--train', use softmax-cross-entropy, mse or output:NAME") !=
           std::string::npos);
-  CHECK(errorOf("batch=3") == "'batch' is not known, option '--train', use accumulate, axis, loss, of");
+  CHECK(errorOf("batch=3") == "'batch' is not known, option '--train', use accumulate, axis, ignore-index, loss, of");
   CHECK(errorOf("loss=mse,") == "");
   CHECK(errorOf("loss=mse,,of=y").find("'' is not known") == 0);
   CHECK(errorOf("=").find("'' is not known") == 0);

@@ -210,6 +210,69 @@ TEST_CASE("a GPU without a driver is an error", "[runtime]") {
   CHECK(std::string(sluice_last_error()).find("device 'accel0': no CUDA driver: libcuda.so.1") == 0);
 }
 
+TEST_CASE("a step refuses an index out of range before it begins", "[runtime]") {
+  static int numSteps;
+  numSteps = 0;
+  TestModel model([](const sluice_api *, sluice_context *) -> int32_t { return numSteps += 1, 0; }, 4);
+  std::vector<float> y(4);
+  void *outputs[] = {y.data()};
+  const std::vector<int64_t> wide = {-3, 2, -100};
+  auto errorOf = [&](const void *data) -> std::string {
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    const void *inputs[] = {data};
+    return sluice_run(session.get(), inputs, outputs) == 0 ? "" : sluice_last_error();
+  };
+  model.inputs[0].element_type = 7, model.inputs[0].bytes = 32, model.inputs[0].range = wide.data();
+  const int64_t good[] = {-3, 2, -100, 0}, low[] = {0, -4, 9, 0}, high[] = {0, 0, 0, INT64_MAX};
+  CHECK(errorOf(good) == "");
+  CHECK(numSteps == 1);
+  CHECK(errorOf(low) == "value -4 is out of range, element 1 of input 'x', give -100 or values from -3 to 2");
+  CHECK(errorOf(high) == "value 9223372036854775807 is out of range, element 3 of input 'x', give -100 or values from "
+                         "-3 to 2");
+  CHECK(numSteps == 1);
+  const std::vector<int64_t> plain = {0, 2, 1};
+  const int32_t narrow[] = {0, 1, 2, 3};
+  model.inputs[0].element_type = 6, model.inputs[0].bytes = 16, model.inputs[0].range = plain.data();
+  CHECK(errorOf(narrow) == "value 3 is out of range, element 3 of input 'x', give values from 0 to 2");
+  model.inputs[0].element_type = 1;
+  CHECK_FALSE(model.open());
+  CHECK(std::string(sluice_last_error()).find("'x' has a range and no elements of int32 or int64") !=
+        std::string::npos);
+}
+
+TEST_CASE("models from before minor version 8 have no ranges", "[runtime]") {
+  // Their entries end before the field.
+  struct Old {
+    size_t size;
+    const char *name;
+    int32_t elementType;
+    uint32_t rank;
+    const int64_t *shape;
+    int64_t bytes;
+    const void *fixed;
+    const sluice_cut *cuts;
+    uint32_t numCuts;
+  };
+  static const int64_t shape[] = {4};
+  static const Old old[] = {{sizeof(Old), "x", 1, 1, shape, 16, nullptr, nullptr, 0},
+                            {sizeof(Old), "z", 1, 1, shape, 16, nullptr, nullptr, 0}};
+  TestModel model([](const sluice_api *, sluice_context *) -> int32_t { return 0; }, 4);
+  model.model.abi_minor = 7;
+  model.get();
+  model.model.num_inputs = 2;
+  model.model.inputs = reinterpret_cast<const sluice_tensor_desc *>(old);
+  SessionPtr session(sluice_open_model(&model.model, nullptr, 0, nullptr));
+  REQUIRE(session);
+  std::vector<float> x(4), y(4);
+  const void *inputs[] = {x.data(), nullptr};
+  void *outputs[] = {y.data()};
+  CHECK(sluice_run(session.get(), inputs, outputs) != 0);
+  CHECK(std::string(sluice_last_error()).find("input 'z' has no buffer") == 0);
+  inputs[1] = x.data();
+  CHECK(sluice_run(session.get(), inputs, outputs) == 0);
+}
+
 TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   auto step = [](const sluice_api *, sluice_context *) -> int32_t { return 0; };
   auto errorOf = [&](void (*spoil)(TestModel &)) -> std::string {

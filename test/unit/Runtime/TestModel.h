@@ -43,7 +43,8 @@ public:
 
   explicit TestModel(Program step, int64_t floats = 256, uint32_t accelerators = 0, int64_t arenaBytes = 4096)
       : shape{floats} {
-    sluice_tensor_desc tensor{sizeof(sluice_tensor_desc), "x", 1, 1, shape.data(), floats * 4, nullptr, nullptr, 0};
+    sluice_tensor_desc tensor{
+        sizeof(sluice_tensor_desc), "x", 1, 1, shape.data(), floats * 4, nullptr, nullptr, 0, nullptr};
     inputs = {tensor};
     tensor.name = "y";
     outputs = {tensor};
