@@ -30,7 +30,7 @@ sluice_define_pch(Mlir HEADERS ${pch}/Mlir.h LINKS ${headers})
 sluice_define_pch(Dataflow HEADERS ${pch}/Dataflow.h LINKS ${headers} DEPENDS SluiceDataflowIncGen)
 sluice_define_pch(MlirTool HEADERS ${pch}/MlirTool.h LINKS ${headers} CLI11::CLI11 DEPENDS SluiceDataflowIncGen)
 if(SLUICE_ENABLE_TESTS)
-  sluice_define_pch(MlirTest HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2WithMain DEPENDS SluiceDataflowIncGen)
+  sluice_define_pch(MlirTest HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2 DEPENDS SluiceDataflowIncGen)
 endif()
 
 # sluice_add_mlir_library(Name SOURCES ... [LINKS target ...] [DEPENDS tablegen-target ...] [PCH kind])

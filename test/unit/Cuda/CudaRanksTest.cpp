@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaRanks.h"
+#include "../Skip.h"
 #include "FakeCuda.h"
 #include "FakeNccl.h"
 #include "GpuRanks.h"
@@ -192,10 +193,8 @@ TEST_CASE("failures of the driver around an exchange name the collective", "[cud
 }
 
 TEST_CASE("the code that joins ranks' parts assembles", "[cuda]") {
-  if (std::system("command -v ptxas >/dev/null") != 0) {
-    std::printf("skipped: no ptxas\n");
-    return;
-  }
+  if (std::system("command -v ptxas >/dev/null") != 0)
+    return skip("ptxas is not installed");
   for (const char *architecture : {"sm_80", "sm_90"}) {
     FILE *ptxas = popen((std::string("ptxas -o /dev/null -arch ") + architecture + " /dev/stdin").c_str(), "w");
     REQUIRE(ptxas);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Skip.h"
 #include "sluice/Memory/Offsets.h"
 #include "sluice/Memory/OffsetsCsv.h"
 #include "sluice/Support/Rng.h"
@@ -317,10 +318,8 @@ TEST_CASE("a search that is told to stop keeps its best packing", "[memory]") {
 
 TEST_CASE("public instances pack within their capacities and to what is live", "[memory]") {
   const std::filesystem::path bench = std::filesystem::path(SLUICE_SOURCE_DIR) / ".." / "shared" / "bench";
-  if (!std::filesystem::exists(bench / "minimalloc")) {
-    WARN("skipped: no ../shared/bench/minimalloc beside the sources");
-    return;
-  }
+  if (!std::filesystem::exists(bench / "minimalloc"))
+    return test::skip("no ../shared/bench/minimalloc beside the sources");
   for (const char *folder : {"minimalloc", "buffers"})
     for (const auto &entry : std::filesystem::directory_iterator(bench / folder)) {
       std::ifstream file(entry.path());

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Skip.h"
 #include "OffloadIndex.h"
 #include "sluice/Support/Rng.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -247,10 +247,8 @@ TEST_CASE("wrong offload instances are named", "[offload]") {
 
 TEST_CASE("published instances are solved as well as is known", "[offload]") {
   const std::filesystem::path folder = std::filesystem::path(SLUICE_SOURCE_DIR) / "../shared/bench/dnn-partitioning";
-  if (!std::filesystem::exists(folder)) {
-    std::cout << "skipped: no ../shared/bench/dnn-partitioning\n";
-    return;
-  }
+  if (!std::filesystem::exists(folder))
+    return test::skip("no ../shared/bench/dnn-partitioning beside the sources");
   // What is known, and a tenth of the evaluations that a user's call makes.
   const std::pair<const char *, double> known[] = {
       {"bert24", 100.22}, {"gnmt", 226}, {"resnet50", 1157 * 1.01}, {"bert_l-3", 409 * 1.01}};

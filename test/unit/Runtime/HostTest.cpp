@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "../Skip.h"
 #include "TestModel.h"
 
 #include <dlfcn.h>
@@ -201,8 +202,7 @@ TEST_CASE("missing buffers and a program that gives up are errors", "[runtime]")
 TEST_CASE("a GPU without a driver is an error", "[runtime]") {
   if (void *driver = dlopen("libcuda.so.1", RTLD_NOW)) {
     dlclose(driver);
-    WARN("skipped: this machine has a CUDA driver");
-    return;
+    return skip("this machine has a CUDA driver");
   }
   TestModel model([](const sluice_api *, sluice_context *) -> int32_t { return 0; }, 256, 1);
   model.devices[1].kind = SLUICE_DEVICE_CUDA;
