@@ -2,12 +2,12 @@
 """Compiles every model of a directory for GPUs and checks the code without one.
 
   gpu_code.py SLUICE DIRECTORY [--machine NAME] [--architectures N ...] [--only NAME ...] [--matmul-precision P] [--gpu-libraries on]
-              [--timeout S]
+              [--timeout S] [--assemble]
 
 A model is a folder with model.onnx and test_data_set_0. It is run, which fails after it is compiled where there is no
 GPU's driver. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
-launches. Where ptxas is installed it assembles the PTX of each architecture that it knows. One line a model; exits 1 if
-any failed.
+launches. With --assemble, ptxas assembles the PTX of each architecture that it knows, of which there must be one. One
+line a model; exits 1 if any failed.
 """
 
 import argparse
@@ -97,12 +97,17 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--matmul-precision", default="f32")
     parser.add_argument("--gpu-libraries", default="auto")
+    parser.add_argument("--assemble", action="store_true")
     parser.add_argument("--timeout", type=int, default=600)
     arguments = parser.parse_args()
 
-    ptxas = find_ptxas()
-    assembled = known_architectures(ptxas) & set(arguments.architectures) if ptxas else set()
-    print(f"assembled with ptxas: {sorted(assembled)}" if ptxas else "skipped: assembling, for there is no ptxas")
+    ptxas, assembled = None, set()
+    if arguments.assemble:
+        ptxas = find_ptxas() or sys.exit("error: no ptxas, option '--assemble', install CUDA's or set CUDA_HOME")
+        assembled = known_architectures(ptxas) & set(arguments.architectures)
+        if not assembled:
+            sys.exit(f"error: '{ptxas}' knows none of {arguments.architectures}, give others with '--architectures'")
+        print(f"assembled with ptxas: {sorted(assembled)}")
     names = sorted(name for name in os.listdir(arguments.directory)
                    if os.path.exists(os.path.join(arguments.directory, name, "model.onnx")))
     names = [name for name in names if not arguments.only or name in arguments.only]

@@ -1,6 +1,6 @@
 """A perceptron, a convolutional network and a transformer on four devices, inference and training, as on one.
 
-  run_partitioned.py SLUICE MPIRUN FOLDER [--all]     MPIRUN: a command, or "none"
+  run_partitioned.py SLUICE MPIRUN FOLDER [--all] [NAME...]     MPIRUN: a command, or "none"; NAME: mlp, cnn, transformer
 
 Ranks are threads with the host's processor or an emulated accelerator each and, with MPIRUN, processes. Outputs, losses
 of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says. Processes also run
@@ -21,8 +21,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 SLUICE, MPIRUN, FOLDER = sys.argv[1:4]
-ALL = sys.argv[4:] == ["--all"]
-if sys.argv[4:] and not ALL:
+ALL = sys.argv[4:5] == ["--all"]
+ONLY = sys.argv[5 if ALL else 4:]
+if not set(ONLY) <= {"mlp", "cnn", "transformer"}:
     sys.exit(__doc__)
 BATCH, STEPS, TOLERANCE = 16, 20, 1e-4
 # Kept rules of the data: the same in each run.
@@ -153,6 +154,8 @@ def shares(compiled, rank):
 quick = ["--search-evals", "2"]
 for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", convolutional()),
                                                  ("transformer", transformer())):
+    if ONLY and name not in ONLY:
+        continue
     x_file, labels_file = os.path.join(FOLDER, name + ".x.npy"), os.path.join(FOLDER, name + ".labels.npy")
     numpy.save(x_file, x)
     numpy.save(labels_file, random.integers(0, 8, label_shape))
