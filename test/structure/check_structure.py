@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what keeps the house livable: the directions between rooms, and sizes.
+"""Checks what keeps the house livable: the directions between rooms, sizes, and how tests are written.
 
   check_structure.py [ROOT]
 
 Every #include line of C and C++ sources is resolved to a room. A room may
 include itself and the rooms ALLOWED names; only rooms that know MLIR, LLVM or
-ONNX may include those. Prints one line a violation and exits 1 if there is any.
+ONNX may include those. Lit tests and CMakeLists.txt keep to LIT_RULES and
+CTEST_RULES. Prints one line a violation and exits 1 if there is any.
 """
 
 import os
@@ -63,6 +64,23 @@ INCLUDE = re.compile(r'^\s*#?\s*include\s+([<"])([^">]+)[">]', re.MULTILINE)
 # A developer's home or scratch directory. Written so that it does not match itself.
 DEVELOPER_PATH = re.compile(r"(?<![\w.~/-])/(?:home|Users|root|wor[k]|workspace)/[\w.-]+")
 
+LIT_TEST = (".test", ".mlir", ".onnxtxt")
+MAX_INLINE = 160
+# What a lit test must not have, and what serves instead.
+LIT_RULES = [
+    (re.compile(r"\b(?:ba)?sh -c\b"), "a shell of its own, use %fails, %misused or not, or several RUN lines"),
+    (re.compile(r"\bALLOW_RETRIES\b"), "it is tried again, make it robust"),
+    (re.compile(r"%if\b"), "a part runs only on some machines, put it into a test of its own with REQUIRES"),
+    (re.compile(r"python -c\b.*\\$"), "inline Python of several lines, write a script in Inputs"),
+    (re.compile(r"^(?=.{%d}).*python -c\b" % (MAX_INLINE + 1)),
+     f"inline Python of more than {MAX_INLINE} columns, use %json or write a script in Inputs"),
+]
+# A test's outcome is its exit status: never a text that it prints, and never a later try's.
+CTEST_RULES = [
+    (re.compile(r"\b(?:PASS|FAIL|SKIP)_REGULAR_EXPRESSION\b"), "a text decides, use test/check_exit or SKIP_RETURN_CODE"),
+    (re.compile(r"--repeat\b"), "tests are tried again, make them robust"),
+]
+
 
 def room_of(path):
     """The room a path (from the root) is in, or None for one without rules."""
@@ -110,6 +128,14 @@ def check_includes(path, text, files):
             yield f"{path}:{line}: room '{room}' includes '{name}' of room '{other}', against the directions"
 
 
+def rules_of(path):
+    """Patterns that no line of the file may match, each with what is wrong."""
+    name = os.path.basename(path)
+    if path.startswith("test/") and name.endswith(LIT_TEST):
+        return LIT_RULES
+    return CTEST_RULES if name in ("CMakeLists.txt", "check") or name.endswith(".cmake") else []
+
+
 def check_file(root, path, files):
     full = os.path.join(root, path)
     size = os.path.getsize(full)
@@ -128,6 +154,9 @@ def check_file(root, path, files):
         found = DEVELOPER_PATH.search(line)
         if found:
             yield f"{path}:{number}: path of a developer's machine, '{found.group(0)}'"
+        for pattern, what in rules_of(path):
+            if pattern.search(line):
+                yield f"{path}:{number}: {what}"
     if path.endswith(INCLUDING):
         yield from check_includes(path, text, files)
 

@@ -88,6 +88,29 @@ class StructureTest(unittest.TestCase):
         self.write("docs/b.md", "see https://example.org/home/page and ~/models and lib/root/x\n")
         self.assert_one_problem("a.md:1", "developer")
 
+    def test_lit_tests(self):
+        self.write("test/tools/good.test", "RUN: %fails sluice x 2>&1 | FileCheck %s\nRUN: %python -c 'print(1)'\n")
+        self.assertEqual(self.problems(), [])
+        for number, (line, word) in enumerate((("RUN: bash -c 'a; test $? = 1'", "%fails"), ("ALLOW_RETRIES: 2", "again"),
+                                               ("RUN: %if cuda %{ a %}", "REQUIRES"), ("RUN: %python -c \\", "several lines"),
+                                               ("RUN: %python -c '" + "1;" * 90 + "'", "columns"))):
+            with self.subTest(line=line):
+                path = f"test/passes/bad{number}.mlir"
+                self.write(path, f"// {line}\n")
+                self.assert_one_problem(f"bad{number}.mlir:1", word)
+                os.remove(os.path.join(self.folder.name, path))
+        # Inputs that are no tests, and scripts, are left alone.
+        self.write("scripts/a", "bash -c x\n")
+        self.write("test/tools/Inputs/a.py", "# %if\n")
+        self.assertEqual(self.problems(), [])
+
+    def test_outcomes_of_ctest(self):
+        self.write("test/unit/CMakeLists.txt", 'set_tests_properties(a PROPERTIES SKIP_REGULAR_EXPRESSION "skipped")\n')
+        self.assert_one_problem("CMakeLists.txt:1", "text")
+        self.write("test/unit/CMakeLists.txt", "set_tests_properties(a PROPERTIES SKIP_RETURN_CODE 77)\n")
+        self.write("scripts/check", "ctest --repeat until-pass:2\n")
+        self.assert_one_problem("scripts/check:1", "again")
+
 
 if __name__ == "__main__":
     unittest.main()
