@@ -1,7 +1,12 @@
 """lit configuration: what tests may call and which features they may require.
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
-names. Substitutions: %sluice, %models (test/models), %models_build, %mpirun, %scripts, %shared, %fake_cuda, %fake_libraries, %runner, %python.
+names. Substitutions:
+  %sluice, %runner, %python, %mpirun, %scripts, %models_build: programs; %models (test/models), %shared: folders
+  %fails COMMAND, %misused COMMAND: it must exit with 1 (an error) or 2 (wrong usage), and with nothing else
+  %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
+  %tinybert, %jumperhard: a carried model with its dimensions
+  %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
 Features: shared, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
@@ -28,6 +33,8 @@ for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"
 shared = os.path.normpath(os.path.join(config.source_root, "..", "shared"))
 # A driver for GPUs that needs none, of the runtime's tests.
 fake_cuda = os.path.join(config.build_root, "test", "unit", "Cuda")
+models = os.path.join(config.test_source_root, "models")
+check_exit = os.path.join(config.test_source_root, "check_exit")
 onnx_testdata = "/usr/share/libonnx-testdata/data"
 
 config.substitutions += [
@@ -35,13 +42,20 @@ config.substitutions += [
     ("%models_build", os.path.join(config.source_root, "scripts", "models", "build")),
     ("%mpirun", os.path.join(config.source_root, "scripts", "mpirun")),
     ("%scripts", os.path.join(config.source_root, "scripts")),
-    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%models", models),
     ("%shared", shared),
     ("%fake_cuda", fake_cuda),
     ("%fake_libraries", os.path.join(fake_cuda, "libraries")),
     ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),
+    ("%fails", f"{check_exit} 1"),
+    ("%misused", f"{check_exit} 2"),
+    ("%json", f"{config.python} {os.path.join(config.test_source_root, 'check_json.py')}"),
+    ("%tinybert", f"{models}/tinybert/model.onnx --dim batch=1 --dim sequence=64"),
+    ("%jumperhard", f"{models}/jumperhard/model.onnx --dim batch_size=1"),
+    ("%with_fake_cuda", f"env LD_LIBRARY_PATH={fake_cuda}"),
+    ("%with_fake_libraries", f"env LD_LIBRARY_PATH={fake_cuda}:{os.path.join(fake_cuda, 'libraries')}"),
 ]
 
 
