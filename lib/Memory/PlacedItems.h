@@ -32,7 +32,7 @@ public:
       if (block->last <= first || last <= block->first)
         continue;
       for (size_t k = 0; k < kBlock; ++k)
-        meets[k] = (block->firsts[k] < last) & (first < block->lasts[k]);
+        meets[k] = static_cast<uint8_t>(block->firsts[k] < last) & static_cast<uint8_t>(first < block->lasts[k]);
       for (uint32_t k = 0; k < block->count; ++k)
         if (meets[k] && visit(block->ids[k], block->offsets[k], block->ends[k]))
           return;

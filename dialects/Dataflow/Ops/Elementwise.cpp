@@ -40,7 +40,6 @@ static LogicalResult verifySameElement(Operation *op, Value a, Value c) {
 /// leading dimensions first, then follow the permutation.
 static FailureOr<Operation *> permuteElementwise(Operation *op, OpBuilder &builder, ValueRange operands) {
   OperationState state(op->getLoc(), op->getName(), operands, /*types=*/{}, op->getAttrs());
-  ArrayRef<int64_t> shape;
   SmallVector<ArrayRef<int64_t>> shapes;
   for (Value operand : operands)
     shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());

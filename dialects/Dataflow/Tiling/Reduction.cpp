@@ -9,8 +9,6 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
 
-static constexpr int64_t kWhole = RuleList::kWhole;
-
 /// How the reductions of parts become that of the whole, where they do.
 static std::optional<PartialKind> joinParts(ReduceKind kind, Type element) {
   // Ranks compare 64 bits as signed ones.

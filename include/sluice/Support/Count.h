@@ -29,7 +29,11 @@ public:
 
   constexpr Count() = default;
   template <std::integral T>
-  constexpr Count(T value) : number(fromInteger(value)) {}
+  constexpr Count(T value) : number(static_cast<int64_t>(value)) {
+    if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(int64_t))
+      if (value > static_cast<T>(kMost))
+        number = kMost;
+  }
   constexpr operator int64_t() const { return number; }
   constexpr int64_t value() const { return number; }
   /// The result of saturated arithmetic, most likely; certainly too many of anything.
@@ -80,13 +84,6 @@ public:
 
 private:
   static constexpr Count bound(bool isNegative) { return Count(isNegative ? kLeast : kMost); }
-  template <std::integral T>
-  static constexpr int64_t fromInteger(T value) {
-    if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(int64_t))
-      return value > static_cast<T>(kMost) ? kMost : static_cast<int64_t>(value);
-    else
-      return static_cast<int64_t>(value);
-  }
 
   int64_t number = 0;
 };
