@@ -127,6 +127,8 @@ public:
   llvm::LogicalResult result(mlir::Value value) { return results({value}); }
   llvm::LogicalResult results(llvm::ArrayRef<mlir::Value> values);
 
+  /// The model's budget; null outside of a node's conversion.
+  ImportBudget *budget = nullptr;
   llvm::SmallVector<mlir::Value> outputs;
   bool isUnsupported = false;
   std::string reason;
@@ -134,10 +136,6 @@ public:
 private:
   const ModelFile &model;
   llvm::SmallVector<mlir::Value> inputs;
-
-public:
-  /// Of the model; null where a node is not converted.
-  ImportBudget *budget = nullptr;
 };
 
 using Converter = llvm::LogicalResult (*)(NodeContext &);

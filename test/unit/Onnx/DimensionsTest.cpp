@@ -83,7 +83,7 @@ TEST_CASE("Inputs that are no tensors are refused", "[onnx]") {
   auto *input = proto.mutable_graph()->add_input();
   input->set_name("s");
   input->mutable_type()->mutable_sequence_type();
-  CHECK_THAT(messageOf(bindDims(*openProto(proto), DimBindings{{{"N", 1}}, {}})),
+  CHECK_THAT(messageOf(bindDims(*openProto(proto), DimBindings{{{"N", 1}}, {}, {}})),
              Contains("input 's' is of type 'sequence', only tensors"));
 }
 

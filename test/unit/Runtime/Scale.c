@@ -26,8 +26,10 @@ static int32_t step(const sluice_api *api, sluice_context *context) {
 }
 
 static const int64_t shape[] = {16};
-static const sluice_tensor_desc inputs[] = {{sizeof(sluice_tensor_desc), "x", 1, 1, shape, 64, 0}};
-static const sluice_tensor_desc outputs[] = {{sizeof(sluice_tensor_desc), "y", 1, 1, shape, 64, 0}};
+static const sluice_tensor_desc inputs[] = {
+    {.size = sizeof(sluice_tensor_desc), .name = "x", .element_type = 1, .rank = 1, .shape = shape, .bytes = 64}};
+static const sluice_tensor_desc outputs[] = {
+    {.size = sizeof(sluice_tensor_desc), .name = "y", .element_type = 1, .rank = 1, .shape = shape, .bytes = 64}};
 static const sluice_memory_desc memories[] = {{sizeof(sluice_memory_desc), "host", 0, INT64_MAX}};
 static const sluice_device_desc devices[] = {{sizeof(sluice_device_desc), "cpu", SLUICE_DEVICE_CPU, 0, 1, 1.0}};
 static const sluice_stream_desc streams[] = {{sizeof(sluice_stream_desc), 0, SLUICE_STREAM_COMPUTE}};

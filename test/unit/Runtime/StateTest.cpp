@@ -12,7 +12,8 @@ namespace {
 class StateModel : public TestModel {
 public:
   StateModel() : TestModel(step, 4) {
-    sluice_tensor_desc state{sizeof(sluice_tensor_desc), "weight", 1, 1, shape.data(), 16, nullptr, nullptr, 0, nullptr};
+    sluice_tensor_desc state{
+        sizeof(sluice_tensor_desc), "weight", 1, 1, shape.data(), 16, nullptr, nullptr, 0, nullptr};
     states = {state, state};
     states[1].name = "sum";
     model.num_states = 2;
