@@ -26,19 +26,26 @@ constexpr uint32_t kNone = Id<void>::kNone;
 
 enum class EventKind : uint8_t { Done, Join, Drained };
 
+/// Two registers: an event that is written in parts and read whole stalls the processor.
 struct Event {
-  int64_t timeNs;
-  EventKind kind;
-  uint32_t index;   ///< Done, Join: command. Drained: direction.
-  uint32_t version; ///< Drained: stale unless the direction's own.
+  Event(int64_t timeNs, EventKind kind, uint32_t index, uint32_t version)
+      : timeNs(timeNs), rest(uint64_t(kind) << 62 | uint64_t(index) << 32 | version) {}
 
-  /// Heap order: earliest on top; ties by kind and index, so that runs repeat.
+  int64_t timeNs;
+  /// From the highest bit down: 2 of the kind, 30 of the index, 32 of the version.
+  uint64_t rest;
+
+  EventKind kind() const { return static_cast<EventKind>(rest >> 62); }
+  /// Done, Join: command. Drained: direction.
+  uint32_t index() const { return static_cast<uint32_t>(rest >> 32) & ((1U << 30) - 1); }
+  /// Drained: stale unless the direction's own.
+  uint32_t version() const { return static_cast<uint32_t>(rest); }
+
+  /// Heap order: earliest on top; ties by kind and index, so that runs repeat. Without branches: which of two events
+  /// is earlier cannot be predicted.
   friend bool operator<(const Event &x, const Event &y) {
-    if (x.timeNs != y.timeNs)
-      return x.timeNs > y.timeNs;
-    if (x.kind != y.kind)
-      return x.kind > y.kind;
-    return x.index > y.index;
+    return static_cast<int>(x.timeNs > y.timeNs) |
+           (static_cast<int>(x.timeNs == y.timeNs) & static_cast<int>(x.rest > y.rest));
   }
 };
 
@@ -79,12 +86,12 @@ public:
       std::pop_heap(events.begin(), events.end());
       Event event = events.back();
       events.pop_back();
-      if (event.kind == EventKind::Done)
-        finish(event.index, event.timeNs);
-      else if (event.kind == EventKind::Join)
-        join(event.index, event.timeNs);
-      else if (event.version == directions[event.index].version)
-        drain(event.index, event.timeNs);
+      if (event.kind() == EventKind::Done)
+        finish(event.index(), event.timeNs);
+      else if (event.kind() == EventKind::Join)
+        join(event.index(), event.timeNs);
+      else if (event.version() == directions[event.index()].version)
+        drain(event.index(), event.timeNs);
     }
     return std::move(timeline);
   }
