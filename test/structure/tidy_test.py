@@ -12,7 +12,6 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "s
 GOOD = "int good();\n"
 
 
-@unittest.skipUnless(shutil.which("clang-tidy-14"), "no clang-tidy-14")
 class TidyTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
