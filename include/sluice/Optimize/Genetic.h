@@ -29,21 +29,21 @@
 
 namespace sluice {
 
-/// An objective no feasible individual has.
+/// The objective of infeasible individuals; no feasible individual has it.
 inline constexpr int64_t kInfeasibleObjective = std::numeric_limits<int64_t>::max();
 
 enum class Selection : uint8_t {
-  Softmax,    ///< Softmax over (best ever - objective) / best ever.
-  Reciprocal, ///< With probabilities as 1 / objective.
-  Tournament, ///< The best of `tournamentSize` drawn at random.
+  Softmax,    ///< Survival follows the softmax of (best ever - objective) / best ever.
+  Reciprocal, ///< Survival probabilities are proportional to 1 / objective.
+  Tournament, ///< The best of `tournamentSize` random members survives.
 };
 
 struct GeneticParams {
-  /// Populations apart, in a ring: every migrationGenerations generations each takes a
-  /// copy of the best of the one before it. Seeds are dealt out in turns.
+  /// Separate populations in a ring: every migrationGenerations generations each island
+  /// receives a copy of the best member of the island before it. Seeds are dealt out in turns.
   size_t islands = 1;
   int64_t migrationGenerations = 8;
-  size_t population = 16; ///< Of an island.
+  size_t population = 16; ///< Members of one island after selection.
   /// Best individuals of an island that survive whatever selection draws; at least 1.
   size_t elites = 1;
   Selection selection = Selection::Softmax;
@@ -57,24 +57,24 @@ struct GeneticParams {
   int threads = 1;
 };
 
-/// A generation: who was evaluated for it and who survived until it.
+/// Statistics of a generation before its selection.
 struct Generation {
-  int64_t best = kInfeasibleObjective; ///< Of all so far; kInfeasibleObjective while none.
-  int64_t evaluations = 0;             ///< So far.
-  size_t feasible = 0;                 ///< Alive and feasible, on all islands.
-  double mean = 0;                     ///< Of those.
-  int64_t worst = 0;
+  int64_t best = kInfeasibleObjective; ///< Best objective so far; kInfeasibleObjective while no member is feasible.
+  int64_t evaluations = 0;             ///< Evaluations so far.
+  size_t feasible = 0;                 ///< Living members with a feasible objective, on all islands.
+  double mean = 0;                     ///< Mean objective of the feasible members.
+  int64_t worst = 0;                   ///< Worst objective of the feasible members.
 };
 
-/// The problem's side. All functions are called from several threads at once.
+/// What the engine needs to know of a problem. Several threads call evaluate, crossover and mutate at once.
 template <typename Individual>
 struct GeneticProblem {
-  /// Not negative, less is better; kInfeasibleObjective where none.
+  /// Returns a non-negative objective, lower is better; kInfeasibleObjective for an infeasible individual.
   std::function<int64_t(const Individual &)> evaluate;
-  /// At least one child.
+  /// Returns at least one child.
   std::function<std::vector<Individual>(const Individual &, const Individual &, Rng &)> crossover;
   std::function<void(Individual &, Rng &)> mutate;
-  /// Called on the caller's thread after each generation, before selection. May be empty.
+  /// Called on the caller's thread after each generation, before selection. Optional.
   std::function<void(const Generation &)> progress;
 };
 
@@ -95,30 +95,87 @@ struct GeneticResult {
   bool stoppedByClock = false;
 };
 
-/// Minimizes from `seeds`, of which there is at least one; mutants of them fill
-/// the first populations. `best` is the first of the seeds and objective is
-/// kInfeasibleObjective where no individual was feasible.
+namespace detail {
+
+/// One run of solveGenetic: the result so far, and the steps of a generation.
 template <typename Individual>
-GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem,
-                                       const std::vector<GeneticSeed<Individual>> &seeds, const GeneticParams &params) {
+class GeneticSearch {
+public:
+  GeneticSearch(const GeneticProblem<Individual> &problem, const std::vector<GeneticSeed<Individual>> &seeds,
+                const GeneticParams &params)
+      : problem(problem), seeds(seeds), params(params), budget(params.budget), root(params.seed),
+        numIslands(std::max<size_t>(params.islands, 1)) {
+    result.best = seeds.front().genes;
+  }
+
+  GeneticResult<Individual> run() {
+    std::vector<Island> islands = settle();
+    evaluateAll(islands);
+    report(islands);
+    selectAll(islands, root.fork(1));
+    for (int64_t generation = 1; !isFinished() && isAnyAlive(islands); ++generation) {
+      std::vector<Island> children = breed(islands, root.fork(2 * static_cast<uint64_t>(generation)));
+      evaluateAll(children);
+      for (size_t k = 0; k < numIslands; ++k)
+        std::move(children[k].begin(), children[k].end(), std::back_inserter(islands[k]));
+      report(islands);
+      if (numIslands > 1 && generation % std::max<int64_t>(params.migrationGenerations, 1) == 0)
+        migrate(islands);
+      selectAll(islands, root.fork(2 * static_cast<uint64_t>(generation) + 1));
+    }
+    return std::move(result);
+  }
+
+private:
   struct Member {
     Individual genes;
     int64_t objective = kInfeasibleObjective;
-    bool known = false; ///< Evaluated already.
+    bool isEvaluated = false;
   };
   using Island = std::vector<Member>;
-  GeneticResult<Individual> result;
-  result.best = seeds.front().genes;
-  const Rng root(params.seed);
-  const Budget &budget = params.budget;
-  int64_t lastImprovement = 0;
 
-  // Evaluates what the budget allows and drops the rest.
-  auto evaluateAll = [&](std::vector<Island> &islands) {
+  static bool hasLowerObjective(const Member &a, const Member &b) { return a.objective < b.objective; }
+  static bool isAnyAlive(const std::vector<Island> &islands) {
+    return std::any_of(islands.begin(), islands.end(), [](const Island &island) { return !island.empty(); });
+  }
+
+  /// A single island draws from the generation's generator itself, several from forks of it.
+  Rng rngOf(const Rng &rng, size_t island) const { return numIslands == 1 ? rng : rng.fork(island); }
+
+  bool isFinished() {
+    if (budget.mustStop())
+      result.stoppedByClock = true;
+    return result.stoppedByClock || result.evaluations >= budget.evaluations || result.objective <= params.target ||
+           result.evaluations - lastImprovement >= params.stallEvaluations;
+  }
+
+  /// Deals the seeds to the islands and fills the rest with mutants of the seeds.
+  std::vector<Island> settle() const {
+    std::vector<Island> islands(numIslands);
+    const size_t numMembers = std::max(params.population * numIslands, seeds.size());
+    for (size_t i = 0; i < numMembers; ++i) {
+      const GeneticSeed<Individual> &seed = seeds[i % seeds.size()];
+      Member member{seed.genes};
+      if (i < seeds.size() && seed.objective) {
+        member.objective = *seed.objective;
+        member.isEvaluated = true;
+      }
+      islands[i % numIslands].push_back(std::move(member));
+    }
+    parallelFor(params.threads, numMembers - seeds.size(), [&](size_t i) {
+      Rng rng = root.fork(0).fork(i);
+      const size_t at = seeds.size() + i;
+      problem.mutate(islands[at % numIslands][at / numIslands].genes, rng);
+    });
+    return islands;
+  }
+
+  /// Evaluates as many members as the budget allows and drops the others.
+  void evaluateAll(std::vector<Island> &islands) {
     std::vector<Member *> open;
     for (Island &island : islands)
       for (Member &member : island)
-        if (!member.known)
+        if (!member.isEvaluated)
           open.push_back(&member);
     if (int64_t left = std::max<int64_t>(budget.evaluations - result.evaluations, 0);
         static_cast<int64_t>(open.size()) > left)
@@ -127,14 +184,14 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
       if (budget.mustStop())
         return;
       open[i]->objective = problem.evaluate(open[i]->genes);
-      open[i]->known = true;
+      open[i]->isEvaluated = true;
     });
     for (const Member *member : open) {
-      result.evaluations += member->known;
-      result.stoppedByClock |= !member->known;
+      result.evaluations += member->isEvaluated;
+      result.stoppedByClock |= !member->isEvaluated;
     }
     for (Island &island : islands) {
-      std::erase_if(island, [](const Member &m) { return !m.known; });
+      std::erase_if(island, [](const Member &member) { return !member.isEvaluated; });
       for (const Member &member : island) {
         if (member.objective < result.objective) {
           result.objective = member.objective;
@@ -144,8 +201,9 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
       }
     }
     ++result.generations;
-  };
-  auto report = [&](const std::vector<Island> &alive) {
+  }
+
+  void report(const std::vector<Island> &alive) const {
     if (!problem.progress)
       return;
     Generation generation{result.objective, result.evaluations};
@@ -158,118 +216,21 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
           generation.worst = std::max(generation.worst, member.objective);
         }
     problem.progress(generation);
-  };
-
-  // Elites first, then draws without replacement. Adding Gumbel noise to each
-  // logit and taking the largest draws from their softmax.
-  auto select = [&](Island &members, Rng rng) {
-    std::erase_if(members, [](const Member &m) { return m.objective == kInfeasibleObjective; });
-    std::stable_sort(members.begin(), members.end(),
-                     [](const Member &a, const Member &b) { return a.objective < b.objective; });
-    if (members.size() <= params.population)
-      return;
-    size_t kept = std::min(std::max<size_t>(params.elites, 1), params.population);
-    std::vector<size_t> order(members.size() - kept);
-    std::iota(order.begin(), order.end(), kept);
-    if (params.selection != Selection::Tournament) {
-      std::vector<double> score(members.size());
-      double best = std::max(1.0, static_cast<double>(result.objective));
-      for (size_t i : order) {
-        const double objective = static_cast<double>(members[i].objective);
-        const double logit =
-            params.selection == Selection::Softmax ? (best - objective) / best : -std::log(std::max(objective, 1.0));
-        score[i] = logit - std::log(-std::log1p(-rng.uniform()));
-      }
-      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score[a] > score[b]; });
-    } else {
-      // Members are sorted: the least index wins a tournament.
-      for (size_t drawn = 0; kept + drawn < params.population; ++drawn) {
-        size_t winner = drawn + rng.below(order.size() - drawn);
-        for (size_t k = 1; k < params.tournamentSize; ++k) {
-          size_t rival = drawn + rng.below(order.size() - drawn);
-          if (order[rival] < order[winner])
-            winner = rival;
-        }
-        std::swap(order[drawn], order[winner]);
-      }
-    }
-    order.resize(params.population - kept);
-    Island next;
-    for (size_t i = 0; i < kept; ++i)
-      next.push_back(std::move(members[i]));
-    for (size_t i : order)
-      next.push_back(std::move(members[i]));
-    members = std::move(next);
-  };
-
-  auto finished = [&] {
-    if (budget.mustStop())
-      result.stoppedByClock = true;
-    return result.stoppedByClock || result.evaluations >= budget.evaluations || result.objective <= params.target ||
-           result.evaluations - lastImprovement >= params.stallEvaluations;
-  };
-
-  // A lone island draws as if there were none.
-  const size_t count = std::max<size_t>(params.islands, 1);
-  auto rngOf = [&](const Rng &rng, size_t island) { return count == 1 ? rng : rng.fork(island); };
-  auto selectAll = [&](std::vector<Island> &islands, const Rng &rng) {
-    for (size_t k = 0; k < count; ++k)
-      select(islands[k], rngOf(rng, k));
-  };
-
-  std::vector<Island> islands(count);
-  const size_t first = std::max(params.population * count, seeds.size());
-  for (size_t i = 0; i < first; ++i) {
-    const GeneticSeed<Individual> &seed = seeds[i % seeds.size()];
-    Member member{seed.genes};
-    if (i < seeds.size() && seed.objective) {
-      member.objective = *seed.objective;
-      member.known = true;
-    }
-    islands[i % count].push_back(std::move(member));
   }
-  parallelFor(params.threads, first - seeds.size(), [&](size_t i) {
-    Rng rng = root.fork(0).fork(i);
-    const size_t at = seeds.size() + i;
-    problem.mutate(islands[at % count][at / count].genes, rng);
-  });
-  evaluateAll(islands);
-  report(islands);
-  selectAll(islands, root.fork(1));
 
-  // Before selection, so that an immigrant has to hold its own.
-  auto migrate = [&] {
-    std::vector<const Member *> best;
-    for (const Island &island : islands)
-      best.push_back(island.empty()
-                         ? nullptr
-                         : &*std::min_element(island.begin(), island.end(), [](const Member &a, const Member &b) {
-                             return a.objective < b.objective;
-                           }));
-    std::vector<Island> arriving(count);
-    for (size_t k = 0; k < count; ++k)
-      if (const Member *guest = best[(k + count - 1) % count])
-        arriving[k].push_back(*guest);
-    for (size_t k = 0; k < count; ++k)
-      std::move(arriving[k].begin(), arriving[k].end(), std::back_inserter(islands[k]));
-  };
-
-  auto anyAlive = [&] {
-    return std::any_of(islands.begin(), islands.end(), [](const Island &island) { return !island.empty(); });
-  };
-  for (int64_t generation = 1; !finished() && anyAlive(); ++generation) {
-    const Rng rng = root.fork(2 * static_cast<uint64_t>(generation));
+  /// Crosses random pairs of each island and mutates their children.
+  std::vector<Island> breed(const std::vector<Island> &islands, const Rng &rng) const {
     struct Pair {
       size_t island, mother, father;
       Rng rng;
     };
     std::vector<Pair> pairs;
-    for (size_t k = 0; k < count; ++k) {
+    for (size_t k = 0; k < numIslands; ++k) {
       Rng own = rngOf(rng, k);
       std::vector<size_t> mates(islands[k].size());
       std::iota(mates.begin(), mates.end(), size_t(0));
       own.shuffle(mates);
-      // An odd one out mates with the first; a lone survivor with itself.
+      // The last of an odd number mates with the first; a single member with itself.
       for (size_t i = 0; 2 * i < mates.size(); ++i)
         pairs.push_back({k, mates[2 * i], mates[(2 * i + 1) % mates.size()], own.fork(i)});
     }
@@ -281,19 +242,99 @@ GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem
       for (Individual &child : litters[i])
         problem.mutate(child, pair.rng);
     });
-    std::vector<Island> children(count);
+    std::vector<Island> children(numIslands);
     for (size_t i = 0; i < pairs.size(); ++i)
       for (Individual &child : litters[i])
         children[pairs[i].island].push_back({std::move(child), kInfeasibleObjective, false});
-    evaluateAll(children);
-    for (size_t k = 0; k < count; ++k)
-      std::move(children[k].begin(), children[k].end(), std::back_inserter(islands[k]));
-    report(islands);
-    if (count > 1 && generation % std::max<int64_t>(params.migrationGenerations, 1) == 0)
-      migrate();
-    selectAll(islands, root.fork(2 * static_cast<uint64_t>(generation) + 1));
+    return children;
   }
-  return result;
+
+  /// Each island receives a copy of the best member of the island before it. Migration comes before selection, so
+  /// that selection weighs an immigrant like any other member.
+  void migrate(std::vector<Island> &islands) const {
+    std::vector<const Member *> best;
+    for (const Island &island : islands)
+      best.push_back(island.empty() ? nullptr : &*std::min_element(island.begin(), island.end(), hasLowerObjective));
+    std::vector<Island> arriving(numIslands);
+    for (size_t k = 0; k < numIslands; ++k)
+      if (const Member *immigrant = best[(k + numIslands - 1) % numIslands])
+        arriving[k].push_back(*immigrant);
+    for (size_t k = 0; k < numIslands; ++k)
+      std::move(arriving[k].begin(), arriving[k].end(), std::back_inserter(islands[k]));
+  }
+
+  void selectAll(std::vector<Island> &islands, const Rng &rng) const {
+    for (size_t k = 0; k < numIslands; ++k)
+      select(islands[k], rngOf(rng, k));
+  }
+
+  /// Keeps the elites and draws the other survivors without replacement.
+  void select(Island &members, Rng rng) const {
+    std::erase_if(members, [](const Member &member) { return member.objective == kInfeasibleObjective; });
+    std::stable_sort(members.begin(), members.end(), hasLowerObjective);
+    if (members.size() <= params.population)
+      return;
+    const size_t numElites = std::min(std::max<size_t>(params.elites, 1), params.population);
+    std::vector<size_t> order(members.size() - numElites);
+    std::iota(order.begin(), order.end(), numElites);
+    if (params.selection == Selection::Tournament)
+      orderByTournaments(order, params.population - numElites, rng);
+    else
+      orderByNoisyLogits(order, members, rng);
+    order.resize(params.population - numElites);
+    Island next;
+    for (size_t i = 0; i < numElites; ++i)
+      next.push_back(std::move(members[i]));
+    for (size_t i : order)
+      next.push_back(std::move(members[i]));
+    members = std::move(next);
+  }
+
+  /// Sorts by logit plus Gumbel noise: the first n are then n draws without replacement from the logits' softmax.
+  void orderByNoisyLogits(std::vector<size_t> &order, const Island &members, Rng &rng) const {
+    std::vector<double> score(members.size());
+    const double best = std::max(1.0, static_cast<double>(result.objective));
+    for (size_t i : order) {
+      const double objective = static_cast<double>(members[i].objective);
+      const double logit =
+          params.selection == Selection::Softmax ? (best - objective) / best : -std::log(std::max(objective, 1.0));
+      score[i] = logit - std::log(-std::log1p(-rng.uniform()));
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score[a] > score[b]; });
+  }
+
+  /// Moves the winners of `numDraws` tournaments to the front. Members are sorted: the least index wins.
+  void orderByTournaments(std::vector<size_t> &order, size_t numDraws, Rng &rng) const {
+    for (size_t drawn = 0; drawn < numDraws; ++drawn) {
+      size_t winner = drawn + rng.below(order.size() - drawn);
+      for (size_t k = 1; k < params.tournamentSize; ++k) {
+        size_t rival = drawn + rng.below(order.size() - drawn);
+        if (order[rival] < order[winner])
+          winner = rival;
+      }
+      std::swap(order[drawn], order[winner]);
+    }
+  }
+
+  const GeneticProblem<Individual> &problem;
+  const std::vector<GeneticSeed<Individual>> &seeds;
+  const GeneticParams &params;
+  const Budget &budget;
+  const Rng root;
+  const size_t numIslands;
+  int64_t lastImprovement = 0; ///< Evaluations when the best member was found.
+  GeneticResult<Individual> result;
+};
+
+} // namespace detail
+
+/// Minimizes from `seeds`, which has at least one element; mutants of the seeds fill
+/// the first populations. If no individual is feasible, `best` is the first seed and
+/// the objective kInfeasibleObjective.
+template <typename Individual>
+GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem,
+                                       const std::vector<GeneticSeed<Individual>> &seeds, const GeneticParams &params) {
+  return detail::GeneticSearch<Individual>(problem, seeds, params).run();
 }
 
 } // namespace sluice
