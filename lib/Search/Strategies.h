@@ -1,0 +1,78 @@
+//===- Strategies.h - The ways to search for a plan -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One free function per strategy, each in a file of its own. A strategy offers its
+// plans to the state, which keeps the best. solveSearch decides which strategies
+// run, in which order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_SEARCH_STRATEGIES_H
+#define SLUICE_LIB_SEARCH_STRATEGIES_H
+
+#include "SearchState.h"
+
+namespace sluice::search {
+
+using ScoredCandidate = GeneticSeed<Candidate>;
+
+/// PlacementChoice.cpp: sets state.space. Takes the placement given, the start plan's,
+/// or that of the portfolio whose greedy plan is fastest. Fails on a start plan
+/// that is invalid, and where a placement solver does.
+Status choosePlacement(SearchState &state);
+
+/// PlacementSearch.cpp: moves random runs of dependent operators to other devices
+/// while that makes the plan of `order` faster than `currentNs`. The classical model
+/// behind the placement solvers knows no link contention.
+void improvePlacement(SearchState &state, const Schedule &order, int64_t currentNs);
+
+/// UnlimitedMemory.cpp: plans as if memory were unlimited, for the ideal makespan.
+/// True if nothing else need be tried, because the fastest such plan fits or the
+/// solver makes no other plans.
+bool planWithUnlimitedMemory(SearchState &state);
+
+/// GreedySearch.cpp: the candidates of solver `greedy`, and those that compute again
+/// where the solver may, the most promising first.
+std::vector<NamedCandidate> greedySeeds(const SearchState &state);
+/// Plans the seeds that the budget allows, the first in any case. Returns the
+/// feasible ones, the fastest first.
+std::vector<ScoredCandidate> planSeeds(SearchState &state, const std::vector<NamedCandidate> &seeds);
+
+/// GeneticSearch.cpp: how one run of the genetic search differs from others.
+struct GeneticRun {
+  Mutation mutation = Mutation::Mixed;
+  Parts vary;
+  int64_t evaluationLimit = 0; ///< Of the whole search, as SearchState::evaluationLimit.
+  std::optional<Clock::time_point> deadline;
+  /// Runs after the first start from other seeds and with other random numbers.
+  uint64_t round = 0;
+};
+/// Breeds from the scored candidates, on islands unless the mutation is the paper's.
+/// Returns the best individual; empty if the budget allowed no run.
+std::optional<ScoredCandidate> breed(SearchState &state, const std::vector<ScoredCandidate> &scored,
+                                     const GeneticRun &run);
+
+/// LocalSearch.cpp: steepest descent from a candidate over batches of random neighbours.
+void descend(SearchState &state, ScoredCandidate current, uint64_t round);
+
+/// SwapAdvisorSearch.cpp: the paper's genetic search over orders and pools, and its ablations.
+struct SwapAdvisorVariant {
+  const char *name;
+  Parts vary;
+  bool hasFreeClasses = false; ///< Any size may be in any class.
+};
+std::vector<std::string> swapAdvisorNames();
+/// The variant of that name; null where there is none.
+const SwapAdvisorVariant *findSwapAdvisor(const std::string &name);
+void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant);
+
+/// RandomSearch.cpp: random orders with random pools.
+void searchRandomly(SearchState &state);
+
+/// SinglePlan.cpp: a rival that makes one plan, in the first order.
+void planOnce(SearchState &state, const std::string &name, Expected<Plan> (*planner)(const SwapProblem &));
+
+} // namespace sluice::search
+
+#endif // SLUICE_LIB_SEARCH_STRATEGIES_H
