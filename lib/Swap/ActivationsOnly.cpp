@@ -15,7 +15,7 @@ using namespace sluice::swap;
 
 namespace {
 
-/// Weights and states, at addresses of their own from 0 on.
+/// Parameters and states, each at an address of its own from 0 on.
 struct Residents {
   std::vector<int64_t> offsets; ///< Per tensor; -1: an activation.
   int64_t bytes = 0;
@@ -28,19 +28,19 @@ public:
 
   Status place(const StepPlanner &state, PlaceRequest &request) override {
     auto isResident = [&](TensorId t) { return t.valid() && residents.offsets[t.index()] >= 0; };
-    std::vector<Want> fixed;
-    for (Want &want : request.wants)
-      if (isResident(want.tensor)) {
-        want.offset = residents.offsets[want.tensor.index()];
-        want.takes = want.bytes;
-        fixed.push_back(want);
+    std::vector<Allocation> fixed;
+    for (Allocation &allocation : request.allocations)
+      if (isResident(allocation.tensor)) {
+        allocation.offset = residents.offsets[allocation.tensor.index()];
+        allocation.reservedBytes = allocation.bytes;
+        fixed.push_back(allocation);
       }
-    std::erase_if(request.wants, [&](const Want &want) { return isResident(want.tensor); });
-    std::erase_if(request.pinned, [&](uint32_t id) { return isResident(state.residency(id).tensor); });
-    if (!request.wants.empty())
+    std::erase_if(request.allocations, [&](const Allocation &allocation) { return isResident(allocation.tensor); });
+    std::erase_if(request.pinned, [&](ResidencyId id) { return isResident(state.residency(id).tensor); });
+    if (!request.allocations.empty())
       if (Status status = above.place(state, request); !status)
         return status;
-    request.wants.insert(request.wants.end(), fixed.begin(), fixed.end());
+    request.allocations.insert(request.allocations.end(), fixed.begin(), fixed.end());
     return {};
   }
 
@@ -55,22 +55,23 @@ static bool staysResident(const Tensor &tensor) {
   return tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State;
 }
 
-/// What operators of a memory read, checked to leave room for what they write.
-static Expected<Residents> layOut(const ProblemIndex &index, uint32_t memory) {
+/// Lays out the parameters and states that a memory's operators read. Fails where they leave no room for an operator's
+/// activations.
+static Expected<Residents> layOut(const ProblemIndex &index, MemoryId memory) {
   const SwapProblem &problem = index.problem;
   Residents residents;
   residents.offsets.assign(index.bytes.size(), -1);
-  for (uint32_t i = 0; i < index.bytes.size(); ++i) {
-    if (!staysResident(problem.graph.tensor(TensorId(i))) || index.uses(index.spot(TensorId(i), memory)).empty())
+  for (TensorId t : index.tensors()) {
+    if (!staysResident(problem.graph.tensor(t)) || index.uses(index.spot(t, memory)).empty())
       continue;
-    residents.offsets[i] = residents.bytes;
-    residents.bytes = saturatingAdd(residents.bytes, index.bytes[i]);
+    residents.offsets[t.index()] = residents.bytes;
+    residents.bytes = saturatingAdd(residents.bytes, index.bytes[t.index()]);
   }
-  const int64_t capacity = problem.capacityBytes[memory] / kArenaAlignment * kArenaAlignment;
+  const int64_t capacity = problem.capacityBytes[memory.index()] / kArenaAlignment * kArenaAlignment;
   int64_t most = 0;
   OperatorId busiest;
-  for (uint32_t p = 0; p < index.numPositions; ++p) {
-    if (index.memoryAt[p] != memory)
+  for (Position p : index.positions()) {
+    if (index.memoryOf(p) != memory)
       continue;
     const Operator &op = index.operatorAt(p);
     int64_t needed = alignUp(op.workspaceBytes);
@@ -87,7 +88,7 @@ static Expected<Residents> layOut(const ProblemIndex &index, uint32_t memory) {
     return residents;
   return makeError(ErrorCode::Infeasible, "parameters and states of ", formatBytes(residents.bytes), " and operator '",
                    problem.graph.op(busiest).name, "' with ", formatBytes(most), " exceed the ", formatBytes(capacity),
-                   " of memory '", problem.machine.memories[memory].name, "' by ", least - capacity,
+                   " of memory '", problem.machine.memory(memory).name, "' by ", least - capacity,
                    " bytes where only activations swap, use a solver that swaps parameters too");
 }
 
@@ -96,15 +97,16 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
     return propagate(status);
   ProblemIndex index(problem);
   std::vector<Residents> residents(index.numMemories);
-  std::vector<Kept> always;
-  for (uint32_t m = 1; m < index.numMemories; ++m) {
+  std::vector<ResidentParameter> always;
+  for (MemoryId m : index.acceleratorMemories()) {
     Expected<Residents> laidOut = layOut(index, m);
     if (!laidOut)
       return propagate(laidOut);
-    residents[m] = std::move(*laidOut);
-    for (uint32_t i = 0; i < index.bytes.size(); ++i)
-      if (residents[m].offsets[i] >= 0 && index.isParameter(TensorId(i)))
-        always.push_back({TensorId(i), m, residents[m].offsets[i], index.bytes[i]});
+    residents[m.index()] = std::move(*laidOut);
+    const std::vector<int64_t> &offsets = residents[m.index()].offsets;
+    for (TensorId t : index.tensors())
+      if (offsets[t.index()] >= 0 && index.isParameter(t))
+        always.push_back({t, m, offsets[t.index()], index.bytes[t.index()]});
   }
 
   SwapParams params;
@@ -112,11 +114,11 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
   StepOptions options;
   std::optional<Plan> best;
   int64_t bestNs = 0;
-  // What the first walk had to evict the second copies out when it is written.
+  // The second walk copies out, when it is written, each tensor that the first walk had to evict.
   for (int walk = 0; walk < 2; ++walk) {
     std::vector<std::unique_ptr<Placer>> owned(index.numMemories);
     std::vector<Placer *> placers(index.numMemories, nullptr);
-    for (uint32_t m = 1; m < index.numMemories; ++m) {
+    for (size_t m = 1; m < index.numMemories; ++m) {
       owned[m] = std::make_unique<ActivationPlacer>(residents[m], params);
       placers[m] = owned[m].get();
     }

@@ -17,8 +17,8 @@ tl::unexpected<Error> swap::infeasibleAt(const StepPlanner &state, const PlaceRe
                                          const std::string &what) {
   const SwapProblem &problem = state.index.problem;
   OperatorId op = state.index.opAt(request.position);
-  int64_t needed = state.index.leastBytes(request.position), capacity = problem.capacityBytes[request.memory];
-  const std::string &memory = problem.machine.memories[request.memory].name;
+  int64_t needed = state.index.leastBytes(request.position), capacity = problem.capacityBytes[request.memory.index()];
+  const std::string &memory = problem.machine.memory(request.memory).name;
   tl::unexpected<Error> error =
       what.empty()
           ? makeError(ErrorCode::Infeasible, "operator '", problem.graph.op(op).name, "' needs ", formatBytes(needed),
@@ -35,9 +35,10 @@ tl::unexpected<Error> swap::infeasibleAt(const StepPlanner &state, const PlaceRe
 //===----------------------------------------------------------------------===//
 
 Status FixedPlacer::place(const StepPlanner &state, PlaceRequest &request) {
-  for (Want &want : request.wants) {
-    want.offset = want.tensor.valid() ? offsets[want.tensor.index()] : workspaceOffsets[request.position];
-    want.takes = want.bytes;
+  for (Allocation &allocation : request.allocations) {
+    allocation.offset =
+        allocation.tensor.valid() ? offsets[allocation.tensor.index()] : workspaceOffsets[request.position.index()];
+    allocation.reservedBytes = allocation.bytes;
   }
   return {};
 }
@@ -46,7 +47,7 @@ Status FixedPlacer::place(const StepPlanner &state, PlaceRequest &request) {
 // PoolPlacer
 //===----------------------------------------------------------------------===//
 
-PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params, uint32_t memory)
+PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params, MemoryId memory)
     : classes(std::move(pool)), params(params) {
   int64_t offset = 0;
   for (ObjectClass &c : classes) {
@@ -56,8 +57,8 @@ PoolPlacer::PoolPlacer(std::vector<ObjectClass> pool, const PoolParams &params, 
       objects.push_back({offset, kNever});
   }
   firstOf.push_back(objects.size());
-  if (memory < params.classOfSize.size())
-    classOfSize = params.classOfSize[memory];
+  if (memory.index() < params.classOfSize.size())
+    classOfSize = params.classOfSize[memory.index()];
 }
 
 size_t PoolPlacer::classFor(int64_t bytes) const {
@@ -69,30 +70,30 @@ size_t PoolPlacer::classFor(int64_t bytes) const {
   return static_cast<size_t>(fits - classes.begin());
 }
 
-PoolPlacer::Rank PoolPlacer::rank(const StepPlanner &state, const PlaceRequest &request, const Want &want,
-                                  uint32_t occupant) {
+PoolPlacer::Rank PoolPlacer::rank(const StepPlanner &state, const PlaceRequest &request, const Allocation &allocation,
+                                  ResidencyId occupant) {
   const bool live = state.live(occupant);
-  const int64_t available = occupant == kNobody ? 0 : state.availableNs(occupant);
+  const int64_t available = occupant.valid() ? state.availableNs(occupant) : 0;
   const int64_t now = state.computeClockNs(request.position);
-  const uint32_t next = live ? state.nextUse(occupant) : kNever;
+  const Position next = live ? state.nextUse(occupant) : kNever;
   const double availableNs = static_cast<double>(available);
   if (!params.costAware) {
     if (!live)
       return {0, 0, availableNs};
-    // Idle for long enough, or else all; then the furthest next use.
+    // Residencies idle for long enough come first; among equals, the furthest next use.
     const bool idle = state.lastTouchNs(occupant) + params.thresholdNs <= now;
-    return {idle ? 1.0 : 2.0, -static_cast<double>(next), availableNs};
+    return {idle ? 1.0 : 2.0, -static_cast<double>(next.value), availableNs};
   }
   double cost = 0;
   if (live) {
-    double weight = next == kNever ? 0.0 : weightAt[next - request.position];
+    double weight = next == kNever ? 0.0 : weightAt[next.value - request.position.value];
     weight += state.mustSave(occupant) ? 1.0 : 0.0;
     cost = weight * static_cast<double>(state.copyInNs(occupant));
   }
   double dueNs = static_cast<double>(now);
-  if (want.fetch) {
+  if (allocation.fetch) {
     const double swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
-    const double copyNs = static_cast<double>(state.copyInNs(want.tensor, request.memory));
+    const double copyNs = static_cast<double>(state.copyInNs(allocation.tensor, request.memory));
     dueNs = std::max(swapInNs, dueNs - copyNs);
     cost += params.idleWeight * std::max(0.0, availableNs - swapInNs);
   }
@@ -101,11 +102,11 @@ PoolPlacer::Rank PoolPlacer::rank(const StepPlanner &state, const PlaceRequest &
 }
 
 Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
-  const Arena &arena = state.arena(request.memory);
+  const AddressMap &arena = state.arena(request.memory);
   if (params.costAware && weightAt.empty())
     for (size_t distance = 0; distance < 2 * state.index.numPositions + 2; ++distance)
       weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -params.distanceExponent));
-  for (uint32_t id : request.pinned)
+  for (ResidencyId id : request.pinned)
     for (size_t c = 0; c < classes.size(); ++c)
       if (state.residency(id).bytes > 0 && firstOf[c] < firstOf[c + 1] &&
           state.residency(id).offset >= objects[firstOf[c]].offset &&
@@ -114,18 +115,18 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
         objects[firstOf[c] + static_cast<size_t>(nth)].takenAt = request.position;
       }
 
-  for (Want &want : request.wants) {
-    if (want.bytes == 0)
+  for (Allocation &allocation : request.allocations) {
+    if (allocation.bytes == 0)
       continue;
-    const size_t c = classFor(want.bytes);
+    const size_t c = classFor(allocation.bytes);
     if (c == classes.size())
-      return infeasibleAt(state, request, concat("no size class holds ", formatBytes(want.bytes)));
+      return infeasibleAt(state, request, concat("no size class holds ", formatBytes(allocation.bytes)));
     Object *best = nullptr;
     Rank bestRank{};
     for (size_t o = firstOf[c]; o < firstOf[c + 1]; ++o) {
       if (objects[o].takenAt == request.position)
         continue;
-      Rank own = rank(state, request, want, arena.extents()[arena.find(objects[o].offset)].occupant);
+      Rank own = rank(state, request, allocation, arena.extents()[arena.find(objects[o].offset)].occupant);
       if (best && !(own < bestRank))
         continue;
       best = &objects[o];
@@ -136,8 +137,8 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
                           concat("it needs more than the ", classes[c].count, " objects of the class of ",
                                  formatBytes(classes[c].bytes), ", raise their number"));
     best->takenAt = request.position;
-    want.offset = best->offset;
-    want.takes = classes[c].bytes;
+    allocation.offset = best->offset;
+    allocation.reservedBytes = classes[c].bytes;
   }
   return {};
 }
@@ -149,24 +150,24 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
 Status LruPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   const std::vector<Extent> &extents = state.arena(request.memory).extents();
   free.assign(extents.size(), 0);
-  auto pinned = [&](uint32_t id) {
+  auto pinned = [&](ResidencyId id) {
     return std::find(request.pinned.begin(), request.pinned.end(), id) != request.pinned.end();
   };
   for (size_t i = 0; i < extents.size(); ++i)
     free[i] = !state.live(extents[i].occupant);
   std::vector<Gap> taken;
 
-  for (Want &want : request.wants) {
-    want.takes = want.bytes;
-    if (want.bytes == 0)
+  for (Allocation &allocation : request.allocations) {
+    allocation.reservedBytes = allocation.bytes;
+    if (allocation.bytes == 0)
       continue;
-    for (want.offset = -1;;) {
-      // Best fit over the runs of free extents, less what earlier wants took.
+    for (allocation.offset = -1;;) {
+      // Best fit over the runs of free extents, less what earlier allocations reserved.
       int64_t bestRun = 0;
       auto consider = [&](int64_t begin, int64_t end) {
-        if (end - begin >= want.bytes && (want.offset < 0 || end - begin < bestRun)) {
+        if (end - begin >= allocation.bytes && (allocation.offset < 0 || end - begin < bestRun)) {
           bestRun = end - begin;
-          want.offset = begin;
+          allocation.offset = begin;
         }
       };
       for (size_t i = 0; i < extents.size();) {
@@ -184,7 +185,7 @@ Status LruPlacer::place(const StepPlanner &state, PlaceRequest &request) {
           }
         consider(begin, end);
       }
-      if (want.offset >= 0)
+      if (allocation.offset >= 0)
         break;
       size_t victim = extents.size();
       for (size_t i = 0; i < extents.size(); ++i)
@@ -198,13 +199,13 @@ Status LruPlacer::place(const StepPlanner &state, PlaceRequest &request) {
           return infeasibleAt(state, request, "");
         return infeasibleAt(
             state, request,
-            concat("the operands in place leave no free range of ", formatBytes(want.bytes), " (fragmentation)"));
+            concat("the operands in place leave no free range of ", formatBytes(allocation.bytes), " (fragmentation)"));
       }
       free[victim] = 1;
       request.evictions.push_back(extents[victim].occupant);
     }
-    auto at = std::find_if(taken.begin(), taken.end(), [&](const Gap &g) { return g.begin > want.offset; });
-    taken.insert(at, {want.offset, want.offset + want.bytes});
+    auto at = std::find_if(taken.begin(), taken.end(), [&](const Gap &g) { return g.begin > allocation.offset; });
+    taken.insert(at, {allocation.offset, allocation.offset + allocation.bytes});
   }
   return {};
 }

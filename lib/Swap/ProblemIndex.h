@@ -5,51 +5,71 @@
 #ifndef SLUICE_LIB_SWAP_PROBLEMINDEX_H
 #define SLUICE_LIB_SWAP_PROBLEMINDEX_H
 
+#include "sluice/Support/IdRange.h"
 #include "sluice/Swap/SwapProblem.h"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 
 namespace sluice::swap {
 
-constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+/// A position in the problem's order. Positions from numPositions on are in the next step.
+using Position = Id<struct PositionTag>;
+/// Later than every position.
+inline constexpr Position kNever{};
+/// A tensor in a memory.
+using SpotId = Id<struct SpotTag>;
 
-/// Positions count along the order. A tensor in a memory is a *spot*.
+/// What planners look up about a problem, computed once.
 struct ProblemIndex {
   explicit ProblemIndex(const SwapProblem &problem);
 
   const SwapProblem &problem;
   size_t numMemories, numPositions;
 
-  std::vector<uint32_t> positionOf; ///< Per operator.
-  std::vector<uint32_t> memoryAt;   ///< Per position.
+  std::vector<Position> positionOf; ///< Per operator.
+  std::vector<MemoryId> memoryAt;   ///< Per position: the memory of the operator's device.
   std::vector<int64_t> bytes;       ///< Per tensor, aligned.
-  std::vector<uint32_t> totalUses;  ///< Per tensor: reads anywhere.
-  std::vector<uint32_t> lastUse;    ///< Per tensor: position, or its producer's.
-  std::vector<uint8_t> hasHome;     ///< Per tensor: has, or must end with, one.
+  std::vector<uint32_t> totalUses;  ///< Per tensor: its reads in all memories.
+  std::vector<Position> lastUse;    ///< Per tensor: its last reader's position, or its producer's.
+  std::vector<uint8_t> hasHome;     ///< Per tensor: it has a home, or must be in one when the step ends.
   /// Per tensor: written on an accelerator and read where only the host's
   /// memory leads, so it is copied out at once.
   std::vector<uint8_t> pushToHost;
   std::vector<LinkId> links;        ///< [from * numMemories + to]
-  std::vector<DeviceId> swapDevice; ///< Per memory: whose streams its copies take.
+  std::vector<DeviceId> swapDevice; ///< Per memory: the device whose streams copy in and out.
 
-  size_t spot(TensorId t, uint32_t memory) const { return t.index() * numMemories + memory; }
-  std::span<const uint32_t> uses(size_t spot) const {
-    return {useList.data() + useStart[spot], useStart[spot + 1] - useStart[spot]};
+  IdRange<Position> positions() const { return idsBelow<Position>(numPositions); }
+  IdRange<TensorId> tensors() const { return idsBelow<TensorId>(bytes.size()); }
+  IdRange<MemoryId> memories() const { return idsBelow<MemoryId>(numMemories); }
+  /// All memories but the host's.
+  IdRange<MemoryId> acceleratorMemories() const { return idsBelow<MemoryId>(numMemories, 1); }
+
+  SpotId spot(TensorId t, MemoryId memory) const { return SpotId(t.index() * numMemories + memory.index()); }
+  size_t numSpots() const { return bytes.size() * numMemories; }
+  /// Ascending: where operators of the memory read the tensor.
+  std::span<const Position> uses(SpotId spot) const {
+    return {useList.data() + useStart[spot.index()], useStart[spot.index() + 1] - useStart[spot.index()]};
   }
-  LinkId link(uint32_t from, uint32_t to) const { return links[from * numMemories + to]; }
-  OperatorId opAt(size_t position) const { return problem.order[position]; }
-  const Operator &operatorAt(size_t position) const { return problem.graph.op(opAt(position)); }
+  LinkId link(MemoryId from, MemoryId to) const { return links[from.index() * numMemories + to.index()]; }
+  MemoryId memoryOf(Position position) const { return memoryAt[position.index()]; }
+  OperatorId opAt(Position position) const { return problem.order[position.index()]; }
+  const Operator &operatorAt(Position position) const { return problem.graph.op(opAt(position)); }
+  /// Invalid for a tensor that no operator makes.
+  Position producedAt(TensorId t) const {
+    const OperatorId producer = problem.graph.tensor(t).producer;
+    return producer.valid() ? positionOf[producer.index()] : Position();
+  }
+  Position lastPosition() const { return Position(numPositions == 0 ? 0 : numPositions - 1); }
   bool isParameter(TensorId t) const { return problem.graph.tensor(t).kind == TensorKind::Parameter; }
   bool allOnHost() const;
   /// True where an output of the operator at a position may take the operand's
   /// place: its last use, the same size, and nothing that must be there later.
-  bool diesFor(size_t position, TensorId operand, TensorId output) const;
+  bool diesFor(Position position, TensorId operand, TensorId output) const;
   /// Per output of the operator at a position: the operand whose place it takes,
   /// or none. `mayLose`: of an operand that dies there.
   template <typename MayLose>
-  void matchInPlace(size_t position, MayLose mayLose, std::vector<TensorId> &operands) const {
+  void matchInPlace(Position position, MayLose mayLose, std::vector<TensorId> &operands) const {
     const Operator &op = operatorAt(position);
     operands.assign(op.outputs.size(), TensorId());
     for (auto [input, output] : op.inPlace) {
@@ -61,24 +81,25 @@ struct ProblemIndex {
   }
   /// Aligned bytes that the operator at a position needs at once at least: its
   /// working set, outputs in their operands' places where that is always possible.
-  int64_t leastBytes(size_t position) const;
+  int64_t leastBytes(Position position) const;
 
 private:
-  std::vector<uint32_t> useStart, useList;
+  std::vector<uint32_t> useStart; ///< Per spot, and the end: an index into useList.
+  std::vector<Position> useList;
 };
 
 /// A stay of a tensor (or, with an invalid tensor, of a workspace) in one
 /// memory's arena: positions [first, last].
 struct Stay {
   TensorId tensor;
-  uint32_t first = 0, last = 0;
+  Position first, last;
   int64_t bytes = 0;
 };
 /// The stays of a memory when nothing is ever evicted; a parameter's spans all
 /// positions. Workspaces follow the tensors, in order of positions.
-std::vector<Stay> unlimitedStays(const ProblemIndex &index, uint32_t memory);
+std::vector<Stay> unlimitedStays(const ProblemIndex &index, MemoryId memory);
 /// The most bytes at one position, and the first such position.
-std::pair<int64_t, uint32_t> peakOfStays(const ProblemIndex &index, std::span<const Stay> stays);
+std::pair<int64_t, Position> peakOfStays(const ProblemIndex &index, std::span<const Stay> stays);
 
 } // namespace sluice::swap
 

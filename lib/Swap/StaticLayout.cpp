@@ -10,20 +10,20 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays) {
+std::vector<Stay> swap::timedStays(const ProblemIndex &index, MemoryId memory, std::vector<Stay> stays) {
   const SwapProblem &problem = index.problem;
   if (index.numPositions == 0)
     return stays;
-  // Computing goes on beside what communicates, until somebody reads its results.
+  // Computation overlaps communication until an operator reads the communicated results.
   std::vector<int64_t> startNs(index.numPositions + 1, 0), endNs(index.numPositions, 0);
   int64_t communicatedNs = 0;
   for (size_t p = 0; p < index.numPositions; ++p) {
-    OperatorId op = index.opAt(p);
-    if (index.memoryAt[p] == memory) {
-      for (TensorId input : index.operatorAt(p).inputs)
+    OperatorId op = index.opAt(Position(p));
+    if (index.memoryOf(Position(p)) == memory) {
+      for (TensorId input : index.operatorAt(Position(p)).inputs)
         if (OperatorId maker = problem.graph.tensor(input).producer;
             maker.valid() && problem.graph.op(maker).communicates)
-          startNs[p] = std::max(startNs[p], endNs[index.positionOf[maker.index()]]);
+          startNs[p] = std::max(startNs[p], endNs[index.positionOf[maker.index()].index()]);
       const bool apart = problem.graph.op(op).communicates;
       endNs[p] = (apart ? std::max(startNs[p], communicatedNs) : startNs[p]) +
                  problem.costs.timeNs(op, problem.placement[op.index()]);
@@ -32,18 +32,19 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, s
     startNs[p + 1] = std::max(startNs[p + 1], startNs[p]);
   }
   auto copyNs = [&](TensorId t) {
-    return transferTimeNs(problem.machine.link(index.link(0, memory)), problem.graph.tensor(t).bytes);
+    return transferTimeNs(problem.machine.link(index.link(Machine::hostMemory(), memory)),
+                          problem.graph.tensor(t).bytes);
   };
-  // The position that runs at a time.
+  // The position whose operator runs at a time.
   auto positionAt = [&](int64_t timeNs) {
     auto after = std::upper_bound(startNs.begin(), startNs.end() - 1, timeNs);
-    return static_cast<uint32_t>(std::max<std::ptrdiff_t>(after - startNs.begin() - 1, 0));
+    return Position(static_cast<size_t>(std::max<std::ptrdiff_t>(after - startNs.begin() - 1, 0)));
   };
   for (Stay &stay : stays) {
     auto lasts = [&](OperatorId op) {
-      if (const uint32_t p = index.positionOf[op.index()];
-          problem.graph.op(op).communicates && index.memoryAt[p] == memory)
-        stay.last = std::max(stay.last, positionAt(endNs[p] - 1));
+      if (const Position p = index.positionOf[op.index()];
+          problem.graph.op(op).communicates && index.memoryOf(p) == memory)
+        stay.last = std::max(stay.last, positionAt(endNs[p.index()] - 1));
     };
     if (!stay.tensor.valid()) {
       lasts(index.opAt(stay.first));
@@ -55,15 +56,15 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, s
     for (OperatorId reader : tensor.consumers)
       lasts(reader);
   }
-  if (memory == 0)
+  if (memory == Machine::hostMemory())
     return stays;
   std::vector<uint32_t> out, in;
   for (uint32_t i = 0; i < stays.size(); ++i) {
     TensorId t = stays[i].tensor;
     if (!t.valid() || index.isParameter(t))
       continue;
-    OperatorId producer = problem.graph.tensor(t).producer;
-    if (!producer.valid() || index.memoryAt[index.positionOf[producer.index()]] != memory)
+    const Position produced = index.producedAt(t);
+    if (!produced.valid() || index.memoryOf(produced) != memory)
       in.push_back(i);
     else if (index.hasHome[t.index()] || index.pushToHost[t.index()])
       out.push_back(i);
@@ -71,13 +72,13 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, s
   std::stable_sort(out.begin(), out.end(), [&](uint32_t i, uint32_t j) { return stays[i].first < stays[j].first; });
   int64_t busyNs = 0;
   for (uint32_t i : out) {
-    busyNs = std::max(busyNs, startNs[stays[i].first + 1]) + copyNs(stays[i].tensor);
+    busyNs = std::max(busyNs, startNs[stays[i].first.index() + 1]) + copyNs(stays[i].tensor);
     stays[i].last = std::max(stays[i].last, positionAt(busyNs - 1));
   }
   std::stable_sort(in.begin(), in.end(), [&](uint32_t i, uint32_t j) { return stays[i].first > stays[j].first; });
   busyNs = startNs.back();
   for (uint32_t i : in) {
-    busyNs = std::min(busyNs, startNs[stays[i].first]) - copyNs(stays[i].tensor);
+    busyNs = std::min(busyNs, startNs[stays[i].first.index()]) - copyNs(stays[i].tensor);
     stays[i].first = std::min(stays[i].first, positionAt(std::max<int64_t>(busyNs, 0)));
   }
   return stays;
@@ -86,7 +87,7 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, uint32_t memory, s
 namespace {
 struct Placed {
   int64_t offset, end;
-  uint32_t first, last;
+  Position first, last;
 };
 } // namespace
 
@@ -117,13 +118,12 @@ static int64_t packFirstFit(std::span<const Stay> stays, const std::vector<uint3
 StaticLayout swap::packStays(const ProblemIndex &index, std::span<const Stay> stays, int64_t capacityBytes) {
   StaticLayout best;
   best.offsets.assign(stays.size(), 0);
-  uint32_t end = index.numPositions == 0 ? 0 : static_cast<uint32_t>(index.numPositions - 1);
   int64_t base = 0;
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < stays.size(); ++i) {
     if (stays[i].bytes == 0)
       continue;
-    if (stays[i].first == 0 && stays[i].last == end) {
+    if (stays[i].first == Position(0u) && stays[i].last == index.lastPosition()) {
       best.offsets[i] = base;
       base += stays[i].bytes;
     } else {
@@ -138,7 +138,7 @@ StaticLayout swap::packStays(const ProblemIndex &index, std::span<const Stay> st
   std::vector<Placed> placed;
   placed.reserve(order.size());
   best.peakBytes = std::numeric_limits<int64_t>::max();
-  auto length = [&](uint32_t i) { return int64_t(stays[i].last) - stays[i].first + 1; };
+  auto length = [&](uint32_t i) { return int64_t(stays[i].last.value) - stays[i].first.value + 1; };
   auto area = [&](uint32_t i) { return static_cast<double>(stays[i].bytes) * static_cast<double>(length(i)); };
   enum { Size, Area, Length, Start, NumOrders };
   for (int criterion = Size; criterion < NumOrders; ++criterion) {

@@ -12,16 +12,16 @@ namespace sluice::swap {
 /// Stays lengthened by the time copies in and out, and exchanges with other ranks,
 /// are expected to take when operators run without a pause, so that no address
 /// waits for one. In the host's memory nothing is copied.
-std::vector<Stay> timedStays(const ProblemIndex &index, uint32_t memory, std::vector<Stay> stays);
+std::vector<Stay> timedStays(const ProblemIndex &index, MemoryId memory, std::vector<Stay> stays);
 
 struct StaticLayout {
   std::vector<int64_t> offsets; ///< Per stay.
   int64_t peakBytes = 0;
 };
 
-/// First-fit packings of the stays in several orders, the first within
-/// `capacityBytes` that also is as good as can be, or else the best. Stays of
-/// the whole order go to the bottom, in order. May exceed the capacity.
+/// Packs the stays first-fit in several orders and returns the lowest packing. Stops
+/// early at the lower bound, or, after the first two orders, within `capacityBytes`.
+/// Stays of the whole order go to the bottom. May exceed the capacity.
 StaticLayout packStays(const ProblemIndex &index, std::span<const Stay> stays, int64_t capacityBytes);
 
 } // namespace sluice::swap

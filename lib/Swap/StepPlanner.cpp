@@ -8,6 +8,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::swap;
@@ -17,35 +18,34 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)
     arenas.emplace_back(capacity / kArenaAlignment * kArenaAlignment);
-  streamIds.assign(problem.machine.devices.size() * kNumStreamKinds, kNobody);
+  streamIds.assign(problem.machine.devices.size() * kNumStreamKinds, StreamId());
   auto addStream = [&](DeviceId device, StreamKind kind) {
-    uint32_t &id = streamIds[device.index() * kNumStreamKinds + size_t(kind)];
-    if (id != kNobody)
+    StreamId &id = streamIds[device.index() * kNumStreamKinds + size_t(kind)];
+    if (id.valid())
       return;
-    id = static_cast<uint32_t>(plan.streams.size());
+    id = StreamId(plan.streams.size());
     plan.streams.push_back({device, kind});
   };
   std::vector<uint8_t> used(problem.machine.devices.size(), 0);
   for (DeviceId device : problem.placement)
     used[device.index()] = 1;
-  for (uint32_t d = 0; d < used.size(); ++d)
-    if (used[d]) {
-      addStream(DeviceId(d), StreamKind::Compute);
-      if (problem.machine.devices[d].memory != Machine::hostMemory()) {
-        addStream(DeviceId(d), StreamKind::SwapIn);
-        addStream(DeviceId(d), StreamKind::SwapOut);
+  for (DeviceId device : idsBelow<DeviceId>(used.size()))
+    if (used[device.index()]) {
+      addStream(device, StreamKind::Compute);
+      if (problem.machine.device(device).memory != Machine::hostMemory()) {
+        addStream(device, StreamKind::SwapIn);
+        addStream(device, StreamKind::SwapOut);
       }
     }
-  for (uint32_t i = 0; i < problem.placement.size(); ++i)
-    if (problem.graph.op(OperatorId(i)).communicates)
-      addStream(problem.placement[i], StreamKind::Communicate);
-  size_t numSpots = index.bytes.size() * index.numMemories;
-  resident.assign(numSpots, kNobody);
-  cursor.assign(numSpots, 0);
+  for (OperatorId op : idsBelow<OperatorId>(problem.placement.size()))
+    if (problem.graph.op(op).communicates)
+      addStream(problem.placement[op.index()], StreamKind::Communicate);
+  resident.assign(index.numSpots(), ResidencyId());
+  cursor.assign(index.numSpots(), 0);
   remaining = index.totalUses;
   clockNs.assign(plan.streams.size(), 0);
-  waited.assign(plan.streams.size() * plan.streams.size(), kNobody);
-  waitFor.assign(plan.streams.size(), kNobody);
+  waited.assign(plan.streams.size() * plan.streams.size(), CommandId());
+  waitFor.assign(plan.streams.size(), CommandId());
   wasEvicted.assign(index.bytes.size(), 0);
 }
 
@@ -53,272 +53,271 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
 // Questions
 //===----------------------------------------------------------------------===//
 
-uint32_t StepPlanner::nextUse(TensorId t, uint32_t memory) const {
-  size_t spot = index.spot(t, memory);
-  std::span<const uint32_t> uses = index.uses(spot);
-  if (cursor[spot] < uses.size())
-    return uses[cursor[spot]];
+Position StepPlanner::nextUse(TensorId t, MemoryId memory) const {
+  const SpotId spot = index.spot(t, memory);
+  std::span<const Position> uses = index.uses(spot);
+  if (cursor[spot.index()] < uses.size())
+    return uses[cursor[spot.index()]];
   if (options.cyclicNextUse && !uses.empty() && index.isParameter(t))
-    return static_cast<uint32_t>(index.numPositions) + uses.front();
+    return Position(index.numPositions + uses.front().index());
   return kNever;
 }
 
-bool StepPlanner::resideElsewhere(TensorId t, uint32_t memory) const {
-  for (uint32_t m = 1; m < index.numMemories; ++m)
-    if (m != memory && resident[index.spot(t, m)] != kNobody)
+bool StepPlanner::residesElsewhere(TensorId t, MemoryId memory) const {
+  for (MemoryId other : index.acceleratorMemories())
+    if (other != memory && residentIn(t, other).valid())
       return true;
   return false;
 }
 
 bool StepPlanner::isLastCopy(const Residency &r) const {
   bool needed = remaining[r.tensor.index()] > 0 || (options.lazyOutputs && index.hasHome[r.tensor.index()]);
-  return needed && resident[index.spot(r.tensor, 0)] == kNobody && !resideElsewhere(r.tensor, r.memory.value);
+  return needed && !residentIn(r.tensor, Machine::hostMemory()).valid() && !residesElsewhere(r.tensor, r.memory);
 }
 
 int64_t StepPlanner::copyNs(LinkId link, int64_t bytes) const {
   return transferTimeNs(index.problem.machine.link(link), bytes);
 }
 
-int64_t StepPlanner::availableNs(uint32_t id) const {
-  int64_t free = info[id].lastTouchNs;
-  if (!info[id].live || !mustSave(id))
-    return free;
-  const Residency &r = plan.residencies[id];
-  uint32_t out = streamOf(index.swapDevice[r.memory.index()], StreamKind::SwapOut);
-  return std::max(free, clockNs[out]) + info[id].copyNs;
+int64_t StepPlanner::availableNs(ResidencyId id) const {
+  const Info &i = info[id.index()];
+  if (!i.live || !mustSave(id))
+    return i.lastTouchNs;
+  const StreamId out = streamOf(index.swapDevice[residency(id).memory.index()], StreamKind::SwapOut);
+  return std::max(i.lastTouchNs, clockNs[out.index()]) + i.copyNs;
 }
 
-int64_t StepPlanner::computeClockNs(uint32_t position) const { return clockNs[streamOf(index.opAt(position))]; }
+int64_t StepPlanner::computeClockNs(Position position) const { return clockNs[streamOf(index.opAt(position)).index()]; }
 
-int64_t StepPlanner::swapInClockNs(uint32_t memory) const {
-  return clockNs[streamOf(index.swapDevice[memory], StreamKind::SwapIn)];
+int64_t StepPlanner::swapInClockNs(MemoryId memory) const {
+  return clockNs[streamOf(index.swapDevice[memory.index()], StreamKind::SwapIn).index()];
 }
 
 //===----------------------------------------------------------------------===//
 // Commands and what they wait for
 //===----------------------------------------------------------------------===//
 
-uint32_t StepPlanner::addResidency(Residency residency) {
-  uint32_t id = static_cast<uint32_t>(plan.residencies.size());
+ResidencyId StepPlanner::addResidency(Residency residency) {
+  const ResidencyId id(plan.residencies.size());
   if (residency.tensor.valid())
-    resident[index.spot(residency.tensor, residency.memory.value)] = id;
+    resident[index.spot(residency.tensor, residency.memory).index()] = id;
   plan.residencies.push_back(residency);
   Info &i = info.emplace_back();
   i.live = true;
   if (residency.tensor.valid() && residency.memory != Machine::hostMemory()) {
     i.written = index.problem.graph.tensor(residency.tensor).producer.valid();
-    i.nextUse = nextUse(residency.tensor, residency.memory.value);
-    i.copyNs = copyInNs(residency.tensor, residency.memory.value);
+    i.nextUse = nextUse(residency.tensor, residency.memory);
+    i.copyNs = copyInNs(residency.tensor, residency.memory);
   }
   return id;
 }
 
-void StepPlanner::touch(uint32_t residency, uint32_t command) {
-  Info &i = info[residency];
-  i.lastTouchNs = std::max(i.lastTouchNs, endNs[command]);
-  StreamId stream = plan.commands[command].stream;
-  for (uint32_t at = i.touches; at != kNobody; at = touchPool[at].next)
-    if (plan.commands[touchPool[at].command].stream == stream) {
-      touchPool[at].command = command;
+void StepPlanner::touch(ResidencyId id, CommandId command) {
+  Info &i = info[id.index()];
+  i.lastTouchNs = std::max(i.lastTouchNs, endNs[command.index()]);
+  const StreamId stream = plan.commands[command.index()].stream;
+  for (TouchId at = i.touches; at.valid(); at = touchPool[at.index()].next)
+    if (plan.commands[touchPool[at.index()].command.index()].stream == stream) {
+      touchPool[at.index()].command = command;
       return;
     }
   touchPool.push_back({command, i.touches});
-  i.touches = static_cast<uint32_t>(touchPool.size() - 1);
+  i.touches = TouchId(touchPool.size() - 1);
 }
 
-void StepPlanner::waitForWriter(uint32_t residency) {
-  uint32_t writer = info[residency].writer;
-  if (writer == kNobody)
-    return;
-  uint32_t &latest = waitFor[plan.commands[writer].stream.index()];
-  if (latest == kNobody || latest < writer)
-    latest = writer;
+void StepPlanner::waitForCommand(CommandId command) {
+  CommandId &latest = waitFor[plan.commands[command.index()].stream.index()];
+  if (!latest.valid() || latest < command)
+    latest = command;
 }
 
-void StepPlanner::waitForTouches(uint32_t residency) {
-  for (uint32_t at = info[residency].touches; at != kNobody; at = touchPool[at].next) {
-    uint32_t command = touchPool[at].command;
-    uint32_t &latest = waitFor[plan.commands[command].stream.index()];
-    if (latest == kNobody || latest < command)
-      latest = command;
-  }
+void StepPlanner::waitForWriter(ResidencyId id) {
+  if (info[id.index()].writer.valid())
+    waitForCommand(info[id.index()].writer);
 }
 
-void StepPlanner::occupy(uint32_t id) {
-  const Residency &r = plan.residencies[id];
+void StepPlanner::waitForTouches(ResidencyId id) {
+  for (TouchId at = info[id.index()].touches; at.valid(); at = touchPool[at.index()].next)
+    waitForCommand(touchPool[at.index()].command);
+}
+
+void StepPlanner::occupy(ResidencyId id) {
+  const Residency &r = residency(id);
   displaced.clear();
   arenas[r.memory.index()].occupy(r.offset, r.offset + r.bytes, id, displaced);
-  for (uint32_t former : displaced)
+  for (ResidencyId former : displaced)
     waitForTouches(former);
 }
 
-uint32_t StepPlanner::emit(Command command, int64_t durationNs) {
-  uint32_t id = static_cast<uint32_t>(plan.commands.size());
-  uint32_t mine = command.stream.value;
-  int64_t startNs = clockNs[mine];
-  for (uint32_t other = 0; other < waitFor.size(); ++other) {
-    uint32_t earlier = waitFor[other];
-    waitFor[other] = kNobody;
-    if (earlier == kNobody || other == mine)
+CommandId StepPlanner::emit(Command command, int64_t durationNs) {
+  const CommandId id(plan.commands.size());
+  const StreamId own = command.stream;
+  int64_t startNs = clockNs[own.index()];
+  for (StreamId other : idsBelow<StreamId>(waitFor.size())) {
+    const CommandId earlier = std::exchange(waitFor[other.index()], CommandId());
+    if (!earlier.valid() || other == own)
       continue;
-    startNs = std::max(startNs, endNs[earlier]);
-    // Streams run in order: what an earlier command of ours waited for is done.
-    uint32_t &known = waited[mine * waitFor.size() + other];
-    if (known != kNobody && known >= earlier)
+    startNs = std::max(startNs, endNs[earlier.index()]);
+    // Streams run in order: the commands that an earlier command of this stream waited for are done.
+    CommandId &known = waited[own.index() * waitFor.size() + other.index()];
+    if (known.valid() && known >= earlier)
       continue;
     known = earlier;
-    command.waits.push_back(CommandId(earlier));
+    command.waits.push_back(earlier);
   }
-  clockNs[mine] = startNs + durationNs;
-  endNs.push_back(clockNs[mine]);
-  makespan = std::max(makespan, clockNs[mine]);
+  clockNs[own.index()] = startNs + durationNs;
+  endNs.push_back(clockNs[own.index()]);
+  makespan = std::max(makespan, clockNs[own.index()]);
   plan.commands.push_back(std::move(command));
   for (ResidencyId r : plan.commands.back().reads)
-    touch(r.value, id);
+    touch(r, id);
   for (ResidencyId r : plan.commands.back().writes) {
     info[r.index()].writer = id;
-    touch(r.value, id);
+    touch(r, id);
   }
   return id;
 }
 
-void StepPlanner::emitCopy(uint32_t from, uint32_t to, LinkId link, uint32_t stream) {
-  int64_t bytes = index.problem.graph.tensor(plan.residencies[from].tensor).bytes;
+void StepPlanner::emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream) {
+  int64_t bytes = index.problem.graph.tensor(residency(from).tensor).bytes;
   copiedBytes += bytes;
-  emit({CommandKind::Copy, StreamId(stream), OperatorId(), link, {ResidencyId(from)}, {ResidencyId(to)}, {}},
-       copyNs(link, bytes));
+  emit({CommandKind::Copy, stream, OperatorId(), link, {from}, {to}, {}}, copyNs(link, bytes));
 }
 
 //===----------------------------------------------------------------------===//
 // The host's memory
 //===----------------------------------------------------------------------===//
 
-int64_t StepPlanner::hostOffset(TensorId t, uint32_t position, int64_t bytes, int64_t readyNs, bool &found) {
-  found = true;
+std::optional<int64_t> StepPlanner::hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const {
   if (bytes == 0)
     return 0;
   if (!options.hostOffsets.empty())
-    return t.valid() ? options.hostOffsets[t.index()] : options.hostWorkspaceOffsets[position];
-  // The smallest run of free extents that are free in time; else fresh memory;
-  // else what is free soonest.
-  const Arena &host = arenas[0];
-  int64_t bestRun = 0, bestOffset = -1, soonest = 0, soonestOffset = -1;
+    return t.valid() ? options.hostOffsets[t.index()] : options.hostWorkspaceOffsets[position.index()];
+  return findHostRange(bytes, readyNs);
+}
+
+std::optional<int64_t> StepPlanner::findHostRange(int64_t bytes, int64_t readyNs) const {
+  // The smallest run of free extents that are free in time; else fresh memory; else the run that is free soonest.
+  const AddressMap &host = arenas[0];
+  std::optional<int64_t> best, soonest;
+  int64_t bestRun = 0, soonestNs = 0;
   const std::vector<Extent> &extents = host.extents();
   for (size_t i = 0; i < extents.size();) {
     if (live(extents[i].occupant) || extents[i].offset >= host.peakBytes()) {
       ++i;
       continue;
     }
-    size_t first = i;
-    int64_t start = extents[i].offset, timelyStart = start;
+    const size_t first = i;
+    const int64_t start = extents[i].offset;
+    int64_t timelyStart = start;
     for (; i < extents.size() && !live(extents[i].occupant); ++i) {
-      bool timely = extents[i].occupant == kNobody || info[extents[i].occupant].lastTouchNs <= readyNs;
-      if (!timely || extents[i].offset >= host.peakBytes()) {
+      const bool isTimely = !extents[i].occupant.valid() || lastTouchNs(extents[i].occupant) <= readyNs;
+      if (!isTimely || extents[i].offset >= host.peakBytes()) {
         timelyStart = extents[i].end;
         continue;
       }
-      int64_t run = extents[i].end - timelyStart;
-      if (run >= bytes && (bestOffset < 0 || run < bestRun)) {
+      const int64_t run = extents[i].end - timelyStart;
+      if (run >= bytes && (!best || run < bestRun)) {
         bestRun = run;
-        bestOffset = timelyStart;
+        best = timelyStart;
       }
     }
     if (extents[i - 1].end - start >= bytes) {
-      int64_t latest = 0;
+      int64_t latestNs = 0;
       for (size_t j = first; j < i && extents[j].offset < start + bytes; ++j)
-        if (extents[j].occupant != kNobody)
-          latest = std::max(latest, info[extents[j].occupant].lastTouchNs);
-      if (soonestOffset < 0 || latest < soonest) {
-        soonest = latest;
-        soonestOffset = start;
+        if (extents[j].occupant.valid())
+          latestNs = std::max(latestNs, lastTouchNs(extents[j].occupant));
+      if (!soonest || latestNs < soonestNs) {
+        soonestNs = latestNs;
+        soonest = start;
       }
     }
   }
-  if (bestOffset >= 0)
-    return bestOffset;
+  if (best)
+    return best;
   if (host.capacityBytes() - host.peakBytes() >= bytes)
     return host.peakBytes();
-  found = soonestOffset >= 0;
-  return soonestOffset;
+  return soonest;
 }
 
-Status StepPlanner::makeHostResidency(TensorId t, uint32_t position, int64_t readyNs, uint32_t &id) {
-  if (t.valid() && index.hasHome[t.index()]) {
-    bool initial = !index.problem.graph.tensor(t).producer.valid();
-    id = addResidency({t, Machine::hostMemory(), Segment::Home, 0, index.problem.graph.tensor(t).bytes, initial});
-    return {};
-  }
-  int64_t bytes = t.valid() ? index.bytes[t.index()] : alignUp(index.operatorAt(position).workspaceBytes);
-  bool found = true;
-  int64_t offset = hostOffset(t, position, bytes, readyNs, found);
-  if (!found || offset + bytes > arenas[0].capacityBytes()) {
-    int64_t live = 0;
+ResidencyId StepPlanner::makeHome(TensorId t) {
+  const Tensor &tensor = index.problem.graph.tensor(t);
+  return addResidency({t, Machine::hostMemory(), Segment::Home, 0, tensor.bytes, !tensor.producer.valid()});
+}
+
+Expected<ResidencyId> StepPlanner::makeHostResidency(TensorId t, Position position, int64_t readyNs) {
+  if (t.valid() && index.hasHome[t.index()])
+    return makeHome(t);
+  const int64_t bytes = t.valid() ? index.bytes[t.index()] : alignUp(index.operatorAt(position).workspaceBytes);
+  const int64_t capacity = arenas[0].capacityBytes();
+  const std::optional<int64_t> offset = hostOffset(t, position, bytes, readyNs);
+  if (!offset || *offset + bytes > capacity) {
+    int64_t liveBytes = 0;
     for (const Extent &extent : arenas[0].extents())
-      if (this->live(extent.occupant))
-        live += extent.end - extent.offset;
-    int64_t capacity = arenas[0].capacityBytes();
+      if (live(extent.occupant))
+        liveBytes += extent.end - extent.offset;
+    const std::string &memory = index.problem.machine.memory(Machine::hostMemory()).name;
     tl::unexpected<Error> error =
         makeError(ErrorCode::Infeasible, "operator '", index.operatorAt(position).name, "' needs ", formatBytes(bytes),
-                  " more in memory '", index.problem.machine.memories[0].name, "' beside ", formatBytes(live),
-                  " in use, the memory allows ", formatBytes(capacity), ", raise --memory ",
-                  index.problem.machine.memories[0].name, " by at least ",
-                  std::max<int64_t>(live + bytes - capacity, 1), " bytes");
+                  " more in memory '", memory, "' beside ", formatBytes(liveBytes), " in use, the memory allows ",
+                  formatBytes(capacity), ", raise --memory ", memory, " by at least ",
+                  std::max<int64_t>(liveBytes + bytes - capacity, 1), " bytes");
     error.value().operators = {index.opAt(position).value};
     return error;
   }
-  id = addResidency({t, Machine::hostMemory(), Segment::Arena, offset, bytes, false});
+  const ResidencyId id = addResidency({t, Machine::hostMemory(), Segment::Arena, *offset, bytes, false});
   occupy(id);
-  return {};
+  return id;
 }
 
-uint32_t StepPlanner::hostCopy(TensorId t) {
-  uint32_t id = resident[index.spot(t, 0)];
-  if (id == kNobody && !index.problem.graph.tensor(t).producer.valid())
-    // Homes take no arena: this cannot fail.
-    (void)makeHostResidency(t, 0, 0, id);
-  return id;
+ResidencyId StepPlanner::hostCopy(TensorId t) {
+  const ResidencyId id = residentIn(t, Machine::hostMemory());
+  // A tensor that no operator makes has a home.
+  return id.valid() || index.problem.graph.tensor(t).producer.valid() ? id : makeHome(t);
 }
 
 //===----------------------------------------------------------------------===//
 // Coming and going
 //===----------------------------------------------------------------------===//
 
-void StepPlanner::release(uint32_t id) {
-  const Residency &r = plan.residencies[id];
-  info[id].live = false;
+void StepPlanner::release(ResidencyId id) {
+  const Residency &r = residency(id);
+  info[id.index()].live = false;
   if (r.tensor.valid())
-    resident[index.spot(r.tensor, r.memory.value)] = kNobody;
+    resident[index.spot(r.tensor, r.memory).index()] = ResidencyId();
 }
 
-void StepPlanner::releaseIfDone(TensorId t, uint32_t memory) {
-  uint32_t id = resident[index.spot(t, memory)];
-  if (id == kNobody || index.isParameter(t) || plan.residencies[id].segment == Segment::Home)
+void StepPlanner::releaseIfDone(TensorId t, MemoryId memory) {
+  const SpotId spot = index.spot(t, memory);
+  const ResidencyId id = resident[spot.index()];
+  if (!id.valid() || index.isParameter(t) || residency(id).segment == Segment::Home)
     return;
-  size_t spot = index.spot(t, memory);
-  bool readHere = cursor[spot] < index.uses(spot).size();
-  if (memory == 0 ? remaining[t.index()] == 0 : !readHere && !mustSave(id))
+  const bool isReadHere = cursor[spot.index()] < index.uses(spot).size();
+  const bool isDone = memory == Machine::hostMemory() ? remaining[t.index()] == 0 : !isReadHere && !mustSave(id);
+  if (isDone)
     release(id);
 }
 
-Status StepPlanner::copyOut(uint32_t from, uint32_t position) {
-  const Residency source = plan.residencies[from];
-  uint32_t out = streamOf(index.swapDevice[source.memory.index()], StreamKind::SwapOut);
+Status StepPlanner::copyOut(ResidencyId from, Position position) {
+  const Residency source = residency(from);
+  const StreamId out = streamOf(index.swapDevice[source.memory.index()], StreamKind::SwapOut);
   waitForWriter(from);
   if (options.copyOutAfterLastUse)
     waitForTouches(from);
-  int64_t readyNs = clockNs[out];
-  if (info[from].writer != kNobody)
-    readyNs = std::max(readyNs, endNs[info[from].writer]);
-  uint32_t to = kNobody;
-  if (Status status = makeHostResidency(source.tensor, position, readyNs, to); !status)
-    return status;
-  emitCopy(from, to, index.link(source.memory.value, 0), out);
+  int64_t readyNs = clockNs[out.index()];
+  if (const CommandId writer = info[from.index()].writer; writer.valid())
+    readyNs = std::max(readyNs, endNs[writer.index()]);
+  Expected<ResidencyId> to = makeHostResidency(source.tensor, position, readyNs);
+  if (!to)
+    return propagate(to);
+  emitCopy(from, *to, index.link(source.memory, Machine::hostMemory()), out);
   return {};
 }
 
-Status StepPlanner::evict(uint32_t id, uint32_t position) {
-  if (info[id].written && remaining[plan.residencies[id].tensor.index()] > 0)
-    wasEvicted[plan.residencies[id].tensor.index()] = 1;
+Status StepPlanner::evict(ResidencyId id, Position position) {
+  const TensorId t = residency(id).tensor;
+  if (info[id.index()].written && remaining[t.index()] > 0)
+    wasEvicted[t.index()] = 1;
   if (mustSave(id))
     if (Status status = copyOut(id, position); !status)
       return status;
@@ -326,41 +325,43 @@ Status StepPlanner::evict(uint32_t id, uint32_t position) {
   return {};
 }
 
-Status StepPlanner::evictRange(uint32_t memory, int64_t offset, int64_t end, uint32_t position) {
+Status StepPlanner::evictRange(MemoryId memory, int64_t offset, int64_t end, Position position) {
   if (offset == end)
     return {};
-  const std::vector<Extent> &extents = arenas[memory].extents();
-  for (size_t i = arenas[memory].find(offset); i < extents.size() && extents[i].offset < end; ++i)
+  const AddressMap &arena = arenas[memory.index()];
+  const std::vector<Extent> &extents = arena.extents();
+  for (size_t i = arena.find(offset); i < extents.size() && extents[i].offset < end; ++i)
     if (live(extents[i].occupant))
       if (Status status = evict(extents[i].occupant, position); !status)
         return status;
   return {};
 }
 
-Status StepPlanner::fetch(const Want &want, uint32_t memory, uint32_t position, DeviceId device) {
-  TensorId t = want.tensor;
-  uint32_t source = kNobody;
-  for (uint32_t m = 1; m < index.numMemories && source == kNobody; ++m)
-    if (m != memory && index.link(m, memory).valid())
-      source = resident[index.spot(t, m)];
-  if (source == kNobody)
+Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Position position, DeviceId device) {
+  const TensorId t = allocation.tensor;
+  ResidencyId source;
+  for (MemoryId other : index.acceleratorMemories())
+    if (!source.valid() && other != memory && index.link(other, memory).valid())
+      source = residentIn(t, other);
+  if (!source.valid())
     source = hostCopy(t);
-  if (source == kNobody) {
-    // Only in a memory without a link to this one: by way of the host.
-    for (uint32_t m = 1; m < index.numMemories && source == kNobody; ++m)
-      source = m == memory ? kNobody : resident[index.spot(t, m)];
-    if (source == kNobody)
+  if (!source.valid()) {
+    // Only a memory without a link to this one has the tensor: it goes by way of the host.
+    for (MemoryId other : index.acceleratorMemories())
+      if (!source.valid() && other != memory)
+        source = residentIn(t, other);
+    if (!source.valid())
       return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is lost");
     if (Status status = copyOut(source, position); !status)
       return status;
-    source = resident[index.spot(t, 0)];
+    source = residentIn(t, Machine::hostMemory());
   }
-  uint32_t from = plan.residencies[source].memory.value;
+  const MemoryId from = residency(source).memory;
   waitForWriter(source);
-  uint32_t to = addResidency({t, MemoryId(memory), Segment::Arena, want.offset, want.takes, false});
+  const ResidencyId to = addResidency({t, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
   occupy(to);
   emitCopy(source, to, index.link(from, memory), streamOf(device, StreamKind::SwapIn));
-  if (from != 0)
+  if (from != Machine::hostMemory())
     releaseIfDone(t, from);
   return {};
 }
@@ -369,16 +370,16 @@ Status StepPlanner::fetch(const Want &want, uint32_t memory, uint32_t position, 
 // Operators
 //===----------------------------------------------------------------------===//
 
-void StepPlanner::finish(uint32_t position, uint32_t workspace) {
+void StepPlanner::finish(Position position, ResidencyId workspace) {
   const Operator &op = index.operatorAt(position);
-  uint32_t memory = index.memoryAt[position];
-  if (workspace != kNobody)
+  const MemoryId memory = index.memoryOf(position);
+  if (workspace.valid())
     release(workspace);
   for (TensorId t : op.inputs) {
-    ++cursor[index.spot(t, memory)];
+    ++cursor[index.spot(t, memory).index()];
     --remaining[t.index()];
-    if (uint32_t at = resident[index.spot(t, memory)]; memory != 0 && at != kNobody)
-      info[at].nextUse = nextUse(t, memory);
+    if (ResidencyId at = residentIn(t, memory); memory != Machine::hostMemory() && at.valid())
+      info[at.index()].nextUse = nextUse(t, memory);
   }
   for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs})
     for (TensorId t : *list) {
@@ -386,134 +387,140 @@ void StepPlanner::finish(uint32_t position, uint32_t workspace) {
         releaseIfDone(t, memory);
         continue;
       }
-      for (uint32_t m = 0; m < index.numMemories; ++m)
-        releaseIfDone(t, m);
+      for (MemoryId other : index.memories())
+        releaseIfDone(t, other);
     }
 }
 
-Status StepPlanner::runOnHost(uint32_t position) {
+Status StepPlanner::runOnHost(Position position) {
   const Operator &op = index.operatorAt(position);
-  OperatorId id = index.opAt(position);
-  DeviceId device = index.problem.placement[id.index()];
-  uint32_t stream = streamOf(id);
-  Command launch{CommandKind::Launch, StreamId(stream), id, LinkId(), {}, {}, {}};
+  const OperatorId id = index.opAt(position);
+  const StreamId stream = streamOf(id);
+  Command launch{CommandKind::Launch, stream, id, LinkId(), {}, {}, {}};
   for (TensorId t : op.inputs) {
-    uint32_t source = hostCopy(t);
-    if (source == kNobody)
+    const ResidencyId source = hostCopy(t);
+    if (!source.valid())
       return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is not on the host");
     waitForWriter(source);
-    launch.reads.push_back(ResidencyId(source));
+    launch.reads.push_back(source);
   }
-  uint32_t made = kNobody;
   for (TensorId t : op.outputs) {
-    if (Status status = makeHostResidency(t, position, clockNs[stream], made); !status)
-      return status;
-    launch.writes.push_back(ResidencyId(made));
+    Expected<ResidencyId> made = makeHostResidency(t, position, clockNs[stream.index()]);
+    if (!made)
+      return propagate(made);
+    launch.writes.push_back(*made);
   }
-  uint32_t workspace = kNobody;
+  ResidencyId workspace;
   if (op.workspaceBytes > 0) {
-    if (Status status = makeHostResidency(TensorId(), position, clockNs[stream], workspace); !status)
-      return status;
-    launch.writes.push_back(ResidencyId(workspace));
+    Expected<ResidencyId> made = makeHostResidency(TensorId(), position, clockNs[stream.index()]);
+    if (!made)
+      return propagate(made);
+    workspace = *made;
+    launch.writes.push_back(workspace);
   }
-  emit(std::move(launch), index.problem.costs.timeNs(id, device));
+  emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
   finish(position, workspace);
   return {};
 }
 
-void StepPlanner::chooseInPlace(uint32_t position) {
-  const uint32_t memory = index.memoryAt[position];
+void StepPlanner::chooseInPlace(Position position) {
+  const MemoryId memory = index.memoryOf(position);
   auto mayLose = [&](TensorId operand) {
     // An output that is still to be saved may not be lost.
-    return !resideElsewhere(operand, memory) && !(options.lazyOutputs && index.hasHome[operand.index()]);
+    return !residesElsewhere(operand, memory) && !(options.lazyOutputs && index.hasHome[operand.index()]);
   };
   index.matchInPlace(position, mayLose, inPlaceOf);
 }
 
-Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
+void StepPlanner::makeRequest(Position position, bool worksInPlace) {
   const Operator &op = index.operatorAt(position);
-  OperatorId id = index.opAt(position);
-  DeviceId device = index.problem.placement[id.index()];
-  uint32_t memory = index.memoryAt[position];
-
+  const MemoryId memory = index.memoryOf(position);
   request.position = position;
   request.memory = memory;
-  request.wants.clear();
+  request.allocations.clear();
   request.pinned.clear();
   request.evictions.clear();
-  for (TensorId t : op.inputs) {
-    uint32_t at = resident[index.spot(t, memory)];
-    if (at == kNobody)
-      request.wants.push_back({t, index.bytes[t.index()], true, 0, 0});
-    else
+  for (TensorId t : op.inputs)
+    if (const ResidencyId at = residentIn(t, memory); at.valid())
       request.pinned.push_back(at);
-  }
+    else
+      request.allocations.push_back({t, index.bytes[t.index()], true, 0, 0});
   inPlaceOf.assign(op.outputs.size(), TensorId());
-  if (placer.worksInPlace() || index.problem.graph.workingSetBytes(id) > arenas[memory].capacityBytes())
+  if (worksInPlace ||
+      index.problem.graph.workingSetBytes(index.opAt(position)) > arenas[memory.index()].capacityBytes())
     chooseInPlace(position);
   for (size_t i = 0; i < op.outputs.size(); ++i)
     if (!inPlaceOf[i].valid())
-      request.wants.push_back({op.outputs[i], index.bytes[op.outputs[i].index()], false, 0, 0});
+      request.allocations.push_back({op.outputs[i], index.bytes[op.outputs[i].index()], false, 0, 0});
   if (op.workspaceBytes > 0)
-    request.wants.push_back({TensorId(), alignUp(op.workspaceBytes), false, 0, 0});
-  if (!request.wants.empty())
-    if (Status status = placer.place(*this, request); !status)
-      return status;
+    request.allocations.push_back({TensorId(), alignUp(op.workspaceBytes), false, 0, 0});
+}
 
-  // All that leaves leaves first: a moved operand is saved before its place is
-  // taken by another.
-  for (uint32_t victim : request.evictions)
+Status StepPlanner::makeRoom() {
+  const Position position = request.position;
+  const MemoryId memory = request.memory;
+  // All evictions come first: an operand that moves is saved before another tensor takes its place.
+  for (ResidencyId victim : request.evictions)
     if (live(victim))
       if (Status status = evict(victim, position); !status)
         return status;
-  for (const Want &want : request.wants)
-    if (Status status = evictRange(memory, want.offset, want.offset + want.takes, position); !status)
+  for (const Allocation &allocation : request.allocations)
+    if (Status status = evictRange(memory, allocation.offset, allocation.offset + allocation.reservedBytes, position);
+        !status)
       return status;
-  for (const Want &want : request.wants) {
-    if (!want.fetch)
+  for (const Allocation &allocation : request.allocations) {
+    if (!allocation.fetch)
       continue;
-    if (uint32_t moved = resident[index.spot(want.tensor, memory)]; moved != kNobody)
+    if (const ResidencyId moved = residentIn(allocation.tensor, memory); moved.valid())
       if (Status status = evict(moved, position); !status)
         return status;
   }
-  for (const Want &want : request.wants)
-    if (want.fetch)
-      if (Status status = fetch(want, memory, position, device); !status)
+  const DeviceId device = index.problem.placement[index.opAt(position).index()];
+  for (const Allocation &allocation : request.allocations)
+    if (allocation.fetch)
+      if (Status status = fetch(allocation, memory, position, device); !status)
         return status;
+  return {};
+}
 
-  Command launch{CommandKind::Launch, StreamId(streamOf(id)), id, LinkId(), {}, {}, {}};
-  uint32_t workspace = kNobody;
-  for (const Want &want : request.wants) {
-    if (want.fetch)
+Status StepPlanner::launchOnAccelerator() {
+  const Operator &op = index.operatorAt(request.position);
+  const OperatorId id = index.opAt(request.position);
+  const MemoryId memory = request.memory;
+  Command launch{CommandKind::Launch, streamOf(id), id, LinkId(), {}, {}, {}};
+  ResidencyId workspace;
+  for (const Allocation &allocation : request.allocations) {
+    if (allocation.fetch)
       continue;
-    uint32_t made = addResidency({want.tensor, MemoryId(memory), Segment::Arena, want.offset, want.takes, false});
+    const ResidencyId made =
+        addResidency({allocation.tensor, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
     occupy(made);
-    launch.writes.push_back(ResidencyId(made));
-    if (!want.tensor.valid())
+    launch.writes.push_back(made);
+    if (!allocation.tensor.valid())
       workspace = made;
   }
   for (TensorId t : op.inputs) {
-    uint32_t at = resident[index.spot(t, memory)];
+    const ResidencyId at = residentIn(t, memory);
     waitForWriter(at);
-    launch.reads.push_back(ResidencyId(at));
+    launch.reads.push_back(at);
   }
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (!inPlaceOf[i].valid())
       continue;
-    uint32_t operand = resident[index.spot(inPlaceOf[i], memory)];
-    const int64_t offset = plan.residencies[operand].offset;
+    const ResidencyId operand = residentIn(inPlaceOf[i], memory);
+    const int64_t offset = residency(operand).offset;
     release(operand);
-    TensorId made = op.outputs[i];
-    uint32_t id = addResidency({made, MemoryId(memory), Segment::Arena, offset, index.bytes[made.index()], false});
-    occupy(id);
-    launch.writes.push_back(ResidencyId(id));
+    const TensorId made = op.outputs[i];
+    const ResidencyId output = addResidency({made, memory, Segment::Arena, offset, index.bytes[made.index()], false});
+    occupy(output);
+    launch.writes.push_back(output);
   }
-  // Placers may reorder wants; the operator's order is the contract.
+  // Placers may reorder allocations; the launch's contract is the operator's order.
   for (size_t i = 0; i < op.outputs.size(); ++i)
-    launch.writes[i] = ResidencyId(resident[index.spot(op.outputs[i], memory)]);
-  if (workspace != kNobody)
-    launch.writes.back() = ResidencyId(workspace);
-  emit(std::move(launch), index.problem.costs.timeNs(id, device));
+    launch.writes[i] = residentIn(op.outputs[i], memory);
+  if (workspace.valid())
+    launch.writes.back() = workspace;
+  emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
 
   auto leavesAtOnce = [&](TensorId t) {
     if (index.pushToHost[t.index()] || (index.hasHome[t.index()] && !options.lazyOutputs))
@@ -522,26 +529,37 @@ Status StepPlanner::runOnAccelerator(uint32_t position, Placer &placer) {
   };
   for (TensorId t : op.outputs)
     if (leavesAtOnce(t))
-      if (Status status = copyOut(resident[index.spot(t, memory)], position); !status)
+      if (Status status = copyOut(residentIn(t, memory), request.position); !status)
         return status;
-  finish(position, workspace);
+  finish(request.position, workspace);
   return {};
+}
+
+Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
+  makeRequest(position, placer.worksInPlace());
+  if (!request.allocations.empty())
+    if (Status status = placer.place(*this, request); !status)
+      return status;
+  if (Status status = makeRoom(); !status)
+    return status;
+  return launchOnAccelerator();
 }
 
 //===----------------------------------------------------------------------===//
 // The step
 //===----------------------------------------------------------------------===//
 
-Status StepPlanner::run(const std::vector<Kept> &initial, std::span<Placer *const> placers) {
-  initialKept = initial;
-  for (const Kept &kept : initial) {
-    uint32_t id = addResidency({kept.tensor, MemoryId(kept.memory), Segment::Arena, kept.offset, kept.takes, true});
+Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers) {
+  initialParameters = initial;
+  for (const ResidentParameter &parameter : initial) {
+    const ResidencyId id = addResidency(
+        {parameter.tensor, parameter.memory, Segment::Arena, parameter.offset, parameter.reservedBytes, true});
     occupy(id);
     initialResidencies.push_back(id);
   }
-  for (uint32_t p = 0; p < index.numPositions; ++p) {
-    uint32_t memory = index.memoryAt[p];
-    Status status = memory == 0 ? runOnHost(p) : runOnAccelerator(p, *placers[memory]);
+  for (Position p : index.positions()) {
+    const MemoryId memory = index.memoryOf(p);
+    Status status = memory == Machine::hostMemory() ? runOnHost(p) : runOnAccelerator(p, *placers[memory.index()]);
     if (!status)
       return status;
   }
@@ -550,40 +568,41 @@ Status StepPlanner::run(const std::vector<Kept> &initial, std::span<Placer *cons
   if (Status status = restore(initial); !status)
     return status;
   plan.arenaBytes.clear();
-  for (const Arena &arena : arenas)
+  for (const AddressMap &arena : arenas)
     plan.arenaBytes.push_back(arena.peakBytes());
   return {};
 }
 
 Status StepPlanner::saveOutputs() {
-  for (uint32_t i = 0; options.lazyOutputs && i < index.bytes.size(); ++i)
-    for (uint32_t m = 1; m < index.numMemories; ++m) {
-      uint32_t at = resident[index.spot(TensorId(i), m)];
-      if (at == kNobody || !mustSave(at))
+  if (!options.lazyOutputs)
+    return {};
+  for (TensorId t : index.tensors())
+    for (MemoryId memory : index.acceleratorMemories()) {
+      const ResidencyId at = residentIn(t, memory);
+      if (!at.valid() || !mustSave(at))
         continue;
-      if (Status status = copyOut(at, static_cast<uint32_t>(index.numPositions) - 1); !status)
+      if (Status status = copyOut(at, index.lastPosition()); !status)
         return status;
       break;
     }
   return {};
 }
 
-Status StepPlanner::restore(const std::vector<Kept> &initial) {
-  uint32_t end = static_cast<uint32_t>(index.numPositions) - 1;
-  auto inPlace = [&](const Kept &kept) {
-    uint32_t at = resident[index.spot(kept.tensor, kept.memory)];
-    return at != kNobody && plan.residencies[at].offset == kept.offset;
-  };
-  for (const Kept &kept : initial) {
-    if (inPlace(kept))
-      continue;
-    if (uint32_t moved = resident[index.spot(kept.tensor, kept.memory)]; moved != kNobody)
-      release(moved);
+Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
+  const Position end = index.lastPosition();
+  for (const ResidentParameter &parameter : initial) {
+    const MemoryId memory = parameter.memory;
+    if (const ResidencyId at = residentIn(parameter.tensor, memory); at.valid()) {
+      if (residency(at).offset == parameter.offset)
+        continue;
+      release(at);
+    }
     // All but parameters are dead by now, and parameters are never saved.
-    if (Status status = evictRange(kept.memory, kept.offset, kept.offset + kept.takes, end); !status)
+    if (Status status = evictRange(memory, parameter.offset, parameter.offset + parameter.reservedBytes, end); !status)
       return status;
-    Want want{kept.tensor, index.bytes[kept.tensor.index()], true, kept.offset, kept.takes};
-    if (Status status = fetch(want, kept.memory, end, index.swapDevice[kept.memory]); !status)
+    const Allocation allocation{parameter.tensor, index.bytes[parameter.tensor.index()], true, parameter.offset,
+                                parameter.reservedBytes};
+    if (Status status = fetch(allocation, memory, end, index.swapDevice[memory.index()]); !status)
       return status;
   }
   return {};
@@ -591,20 +610,20 @@ Status StepPlanner::restore(const std::vector<Kept> &initial) {
 
 Plan StepPlanner::takePlan() { return std::move(plan); }
 
-std::vector<Kept> StepPlanner::residentAtEnd() const {
-  std::vector<Kept> kept;
-  for (uint32_t id = 0; id < plan.residencies.size(); ++id) {
-    const Residency &r = plan.residencies[id];
-    if (info[id].live && r.segment == Segment::Arena && r.tensor.valid() && index.isParameter(r.tensor))
-      kept.push_back({r.tensor, r.memory.value, r.offset, r.bytes});
+std::vector<ResidentParameter> StepPlanner::residentAtEnd() const {
+  std::vector<ResidentParameter> parameters;
+  for (ResidencyId id : idsBelow<ResidencyId>(plan.residencies.size())) {
+    const Residency &r = residency(id);
+    if (live(id) && r.segment == Segment::Arena && r.tensor.valid() && index.isParameter(r.tensor))
+      parameters.push_back({r.tensor, r.memory, r.offset, r.bytes});
   }
-  return kept;
+  return parameters;
 }
 
-std::vector<Kept> StepPlanner::survivors() const {
-  std::vector<Kept> kept;
-  for (size_t i = 0; i < initialKept.size(); ++i)
-    if (info[initialResidencies[i]].live)
-      kept.push_back(initialKept[i]);
-  return kept;
+std::vector<ResidentParameter> StepPlanner::survivors() const {
+  std::vector<ResidentParameter> parameters;
+  for (size_t i = 0; i < initialParameters.size(); ++i)
+    if (live(initialResidencies[i]))
+      parameters.push_back(initialParameters[i]);
+  return parameters;
 }

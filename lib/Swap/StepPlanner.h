@@ -3,39 +3,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Knows what a plan is made of: which data is where, which command must wait
-// for which, and when, roughly, each ends (links shared by nobody). Where an
-// operator's missing tensors go, and so who must leave, a Placer says.
+// A walk over the order that builds a plan. The StepPlanner knows which data is
+// where, which command must wait for which, and roughly when each ends (as if no
+// two copies shared a link). A Placer decides where the tensors that an operator
+// misses go, and thereby which residencies must leave.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SWAP_STEPPLANNER_H
 #define SLUICE_LIB_SWAP_STEPPLANNER_H
 
-#include "Arena.h"
+#include "AddressMap.h"
 #include "ProblemIndex.h"
 #include "sluice/Plan/Plan.h"
+
+#include <optional>
 
 namespace sluice::swap {
 
 /// A tensor (invalid: workspace) that must become resident for an operator.
-struct Want {
+struct Allocation {
   TensorId tensor;
   int64_t bytes = 0;
   bool fetch = false; ///< Copied in; else the operator writes it.
-  /// The placer's answer: [offset, offset + takes).
+  /// The placer's answer: [offset, offset + reservedBytes).
   int64_t offset = 0;
-  int64_t takes = 0;
+  int64_t reservedBytes = 0;
 };
 
 struct PlaceRequest {
-  uint32_t position = 0;
-  uint32_t memory = 0;
-  std::vector<Want> wants;
+  Position position;
+  MemoryId memory;
+  std::vector<Allocation> allocations;
   /// The operator's operands that are resident already. A placer may move one
-  /// to `wants`: it is then evicted and fetched to its new place.
-  std::vector<uint32_t> pinned;
+  /// to `allocations`: it is then evicted and fetched to its new place.
+  std::vector<ResidencyId> pinned;
   /// The placer's answer: residencies to evict beside those overlapped.
-  std::vector<uint32_t> evictions;
+  std::vector<ResidencyId> evictions;
 };
 
 class StepPlanner;
@@ -44,21 +47,21 @@ class Placer {
 public:
   virtual ~Placer() = default;
   /// Outputs may take the place of operands that die, where their operator lets
-  /// them; they are then not in `wants`.
+  /// them; they are then not in `allocations`.
   virtual bool worksInPlace() const { return false; }
   virtual Status place(const StepPlanner &state, PlaceRequest &request) = 0;
 };
 
 /// A parameter in an arena at a step's start.
-struct Kept {
+struct ResidentParameter {
   TensorId tensor;
-  uint32_t memory = 0;
+  MemoryId memory;
   int64_t offset = 0;
-  int64_t takes = 0;
-  bool operator==(const Kept &) const = default;
+  int64_t reservedBytes = 0;
+  bool operator==(const ResidentParameter &) const = default;
 };
 
-/// What a walk needs to know beside the problem.
+/// How a walk behaves, beside the problem.
 struct StepOptions {
   /// A copy out waits for the last user of its data, as in SwapAdvisor; else
   /// only for its writer.
@@ -80,112 +83,128 @@ public:
   StepPlanner(const ProblemIndex &index, const StepOptions &options);
 
   /// Plans the step. `placers` per memory; the host's is not used.
-  Status run(const std::vector<Kept> &initial, std::span<Placer *const> placers);
+  Status run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers);
 
-  // After run():
+  // Valid after run():
   Plan takePlan();
   int64_t makespanNs() const { return makespan; }
   int64_t bytesCopied() const { return copiedBytes; }
-  std::vector<Kept> residentAtEnd() const;
-  /// Those of the initial ones that never left.
-  std::vector<Kept> survivors() const;
-  /// Per tensor: what left its memory while still needed.
+  std::vector<ResidentParameter> residentAtEnd() const;
+  /// The initial parameters that were never evicted.
+  std::vector<ResidentParameter> survivors() const;
+  /// Per tensor: an operator made it, and it was evicted while still needed.
   const std::vector<uint8_t> &evicted() const { return wasEvicted; }
 
   // For placers:
   const ProblemIndex &index;
-  const Arena &arena(uint32_t memory) const { return arenas[memory]; }
-  bool live(uint32_t residency) const { return residency != kNobody && info[residency].live; }
-  const Residency &residency(uint32_t id) const { return plan.residencies[id]; }
+  const AddressMap &arena(MemoryId memory) const { return arenas[memory.index()]; }
+  /// False for an invalid id.
+  bool live(ResidencyId id) const { return id.valid() && info[id.index()].live; }
+  const Residency &residency(ResidencyId id) const { return plan.residencies[id.index()]; }
   /// Position of the next read in this memory from here on; numPositions and
   /// more: in the next step; kNever: none.
-  uint32_t nextUse(TensorId t, uint32_t memory) const;
-  /// Evicting this takes a copy out.
-  bool mustSave(uint32_t residency) const { return info[residency].written && isLastCopy(plan.residencies[residency]); }
-  /// When all that touched it is done.
-  int64_t lastTouchNs(uint32_t residency) const { return info[residency].lastTouchNs; }
+  Position nextUse(TensorId t, MemoryId memory) const;
+  /// Evicting the residency takes a copy out.
+  bool mustSave(ResidencyId id) const { return info[id.index()].written && isLastCopy(residency(id)); }
+  /// When all commands that read or write it are done.
+  int64_t lastTouchNs(ResidencyId id) const { return info[id.index()].lastTouchNs; }
   /// When its range could be free.
-  int64_t availableNs(uint32_t residency) const;
+  int64_t availableNs(ResidencyId id) const;
   int64_t copyNs(LinkId link, int64_t bytes) const;
-  int64_t copyInNs(TensorId t, uint32_t memory) const {
-    return copyNs(index.link(0, memory), index.problem.graph.tensor(t).bytes);
+  int64_t copyInNs(TensorId t, MemoryId memory) const {
+    return copyNs(index.link(Machine::hostMemory(), memory), index.problem.graph.tensor(t).bytes);
   }
-  /// nextUse and copyInNs of a residency's tensor, kept at hand.
-  uint32_t nextUse(uint32_t residency) const { return info[residency].nextUse; }
-  int64_t copyInNs(uint32_t residency) const { return info[residency].copyNs; }
-  int64_t computeClockNs(uint32_t position) const;
-  int64_t swapInClockNs(uint32_t memory) const;
+  /// nextUse and copyInNs of a residency's tensor, cached.
+  Position nextUse(ResidencyId id) const { return info[id.index()].nextUse; }
+  int64_t copyInNs(ResidencyId id) const { return info[id.index()].copyNs; }
+  int64_t computeClockNs(Position position) const;
+  int64_t swapInClockNs(MemoryId memory) const;
 
 private:
+  using TouchId = Id<struct TouchTag>;
+  /// The last command of a stream that read or wrote a residency: a list per residency.
   struct Touch {
-    uint32_t command, next;
+    CommandId command;
+    TouchId next;
   };
   struct Info {
     bool live = false;
     bool written = false; ///< An operator made the data: no home has it yet.
-    uint32_t nextUse = kNever;
+    Position nextUse = kNever;
     int64_t copyNs = 0;
-    uint32_t writer = kNobody; ///< Command; kNobody for initial ones.
-    uint32_t touches = kNobody;
+    CommandId writer; ///< Invalid for initial residencies.
+    TouchId touches;
     int64_t lastTouchNs = 0;
   };
 
-  uint32_t addResidency(Residency residency);
-  void touch(uint32_t residency, uint32_t command);
-  void waitForWriter(uint32_t residency);
-  void waitForTouches(uint32_t residency);
-  /// Takes the range; the next command waits for all who were there.
-  void occupy(uint32_t residency);
-  uint32_t emit(Command command, int64_t durationNs);
-  void emitCopy(uint32_t from, uint32_t to, LinkId link, uint32_t stream);
-  uint32_t streamOf(DeviceId device, StreamKind kind) const {
+  ResidencyId addResidency(Residency residency);
+  void touch(ResidencyId id, CommandId command);
+  /// The command being made waits for this one.
+  void waitForCommand(CommandId command);
+  void waitForWriter(ResidencyId id);
+  void waitForTouches(ResidencyId id);
+  /// Takes the range; the next command waits for all commands that touched its former occupants.
+  void occupy(ResidencyId id);
+  CommandId emit(Command command, int64_t durationNs);
+  void emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream);
+  StreamId streamOf(DeviceId device, StreamKind kind) const {
     return streamIds[device.index() * kNumStreamKinds + size_t(kind)];
   }
   /// Where an operator is launched.
-  uint32_t streamOf(OperatorId op) const {
+  StreamId streamOf(OperatorId op) const {
     return streamOf(index.problem.placement[op.index()],
                     index.problem.graph.op(op).communicates ? StreamKind::Communicate : StreamKind::Compute);
   }
 
-  int64_t hostOffset(TensorId t, uint32_t position, int64_t bytes, int64_t readyNs, bool &found);
-  Status makeHostResidency(TensorId t, uint32_t position, int64_t readyNs, uint32_t &residency);
-  /// The host's copy of a tensor, its home included; kNobody where none.
-  uint32_t hostCopy(TensorId t);
-  bool resideElsewhere(TensorId t, uint32_t memory) const;
+  /// Where the tensor's residency goes in the host's arena; nothing where no free range holds it.
+  std::optional<int64_t> hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const;
+  /// An address range in the host's arena, chosen without a layout.
+  std::optional<int64_t> findHostRange(int64_t bytes, int64_t readyNs) const;
+  Expected<ResidencyId> makeHostResidency(TensorId t, Position position, int64_t readyNs);
+  ResidencyId makeHome(TensorId t);
+  /// The host's copy of a tensor, its home included; invalid where there is none.
+  ResidencyId hostCopy(TensorId t);
+  ResidencyId residentIn(TensorId t, MemoryId memory) const { return resident[index.spot(t, memory).index()]; }
+  bool residesElsewhere(TensorId t, MemoryId memory) const;
   bool isLastCopy(const Residency &r) const;
-  Status copyOut(uint32_t residency, uint32_t position);
-  Status evict(uint32_t residency, uint32_t position);
-  Status fetch(const Want &want, uint32_t memory, uint32_t position, DeviceId device);
-  void release(uint32_t residency);
-  void releaseIfDone(TensorId t, uint32_t memory);
+  Status copyOut(ResidencyId id, Position position);
+  Status evict(ResidencyId id, Position position);
+  Status fetch(const Allocation &allocation, MemoryId memory, Position position, DeviceId device);
+  void release(ResidencyId id);
+  void releaseIfDone(TensorId t, MemoryId memory);
 
   /// Fills inPlaceOf for the operator at a position.
-  void chooseInPlace(uint32_t position);
-  Status runOnHost(uint32_t position);
-  Status runOnAccelerator(uint32_t position, Placer &placer);
-  Status evictRange(uint32_t memory, int64_t offset, int64_t end, uint32_t position);
-  void finish(uint32_t position, uint32_t workspace);
+  void chooseInPlace(Position position);
+  Status runOnHost(Position position);
+  Status runOnAccelerator(Position position, Placer &placer);
+  /// Fills the request with what the operator misses and what it finds.
+  void makeRequest(Position position, bool worksInPlace);
+  /// Carries the placer's answer out: evictions, then copies in.
+  Status makeRoom();
+  Status launchOnAccelerator();
+  Status evictRange(MemoryId memory, int64_t offset, int64_t end, Position position);
+  void finish(Position position, ResidencyId workspace);
   Status saveOutputs();
-  Status restore(const std::vector<Kept> &initial);
+  Status restore(const std::vector<ResidentParameter> &initial);
 
   const StepOptions &options;
   Plan plan;
-  std::vector<Arena> arenas;
+  std::vector<AddressMap> arenas;
   std::vector<Info> info;
   std::vector<Touch> touchPool;
-  std::vector<uint32_t> resident;  ///< Per spot.
-  std::vector<uint32_t> cursor;    ///< Per spot: reads done.
-  std::vector<uint32_t> remaining; ///< Per tensor: reads to come, anywhere.
-  std::vector<uint32_t> streamIds; ///< [device * kNumStreamKinds + kind]
-  std::vector<int64_t> clockNs;    ///< Per stream.
-  std::vector<int64_t> endNs;      ///< Per command.
+  std::vector<ResidencyId> resident; ///< Per spot.
+  std::vector<uint32_t> cursor;      ///< Per spot: reads done.
+  std::vector<uint32_t> remaining;   ///< Per tensor: reads to come, in all memories.
+  std::vector<StreamId> streamIds;   ///< [device * kNumStreamKinds + kind]
+  std::vector<int64_t> clockNs;      ///< Per stream.
+  std::vector<int64_t> endNs;        ///< Per command.
   /// [stream * streams + other]: the other's last command waited for.
-  std::vector<uint32_t> waited;
-  std::vector<uint32_t> waitFor; ///< Per stream, for the command being made.
-  std::vector<uint32_t> displaced;
+  std::vector<CommandId> waited;
+  std::vector<CommandId> waitFor; ///< Per stream, for the command being made.
+  std::vector<ResidencyId> displaced;
   std::vector<uint8_t> wasEvicted; ///< Per tensor.
-  std::vector<uint32_t> initialResidencies;
-  std::vector<Kept> initialKept;
+  std::vector<ResidencyId> initialResidencies;
+  std::vector<ResidentParameter> initialParameters;
   PlaceRequest request;
   std::vector<TensorId> inPlaceOf; ///< Per output at hand: the operand whose place it takes.
   int64_t makespan = 0, copiedBytes = 0;

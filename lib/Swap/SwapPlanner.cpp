@@ -17,7 +17,7 @@ using namespace sluice::swap;
 
 using Placers = std::vector<std::unique_ptr<Placer>>;
 
-/// Every plan passes here, release builds too.
+/// Validates a plan, in release builds too.
 static Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::string solver) {
   plan.solver = std::move(solver);
   Machine limited = problem.machine;
@@ -28,26 +28,27 @@ static Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::stri
   return plan;
 }
 
-/// The placer of a layout of a memory's stays; its parameters join `kept`.
-static std::unique_ptr<FixedPlacer> placeStays(const ProblemIndex &index, uint32_t memory,
+/// The placer of a layout of a memory's stays; its parameters join `parameters`.
+static std::unique_ptr<FixedPlacer> placeStays(const ProblemIndex &index, MemoryId memory,
                                                const std::vector<Stay> &stays, const StaticLayout &layout,
-                                               std::vector<Kept> &kept) {
+                                               std::vector<ResidentParameter> &parameters) {
   std::vector<int64_t> offsets(index.bytes.size(), 0), workspaceOffsets(index.numPositions, 0);
   for (size_t i = 0; i < stays.size(); ++i) {
     const Stay &stay = stays[i];
     if (!stay.tensor.valid()) {
-      workspaceOffsets[stay.first] = layout.offsets[i];
+      workspaceOffsets[stay.first.index()] = layout.offsets[i];
       continue;
     }
     offsets[stay.tensor.index()] = layout.offsets[i];
     if (index.isParameter(stay.tensor))
-      kept.push_back({stay.tensor, memory, layout.offsets[i], stay.bytes});
+      parameters.push_back({stay.tensor, memory, layout.offsets[i], stay.bytes});
   }
   return std::make_unique<FixedPlacer>(std::move(offsets), std::move(workspaceOffsets));
 }
 
-/// So that nothing waits where that fits, else as tightly as can be.
-static StaticLayout packTimed(const ProblemIndex &index, uint32_t memory, const std::vector<Stay> &stays,
+/// Packs the stays lengthened by their copies if they fit, so that no command waits for an address; else the stays
+/// alone.
+static StaticLayout packTimed(const ProblemIndex &index, MemoryId memory, const std::vector<Stay> &stays,
                               int64_t capacityBytes) {
   std::vector<Stay> timed = timedStays(index, memory, stays);
   if (peakOfStays(index, timed).first <= capacityBytes)
@@ -56,23 +57,23 @@ static StaticLayout packTimed(const ProblemIndex &index, uint32_t memory, const 
   return packStays(index, stays, capacityBytes);
 }
 
-/// Packs a memory from which nothing is ever evicted; null where that exceeds
-/// the capacity.
-static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, uint32_t memory,
+/// Packs a memory from which nothing is ever evicted; null if that exceeds the
+/// capacity.
+static std::unique_ptr<FixedPlacer> fixedPlacer(const ProblemIndex &index, MemoryId memory,
                                                 const std::vector<Stay> &stays, int64_t capacityBytes,
-                                                std::vector<Kept> &kept) {
+                                                std::vector<ResidentParameter> &parameters) {
   StaticLayout layout = packTimed(index, memory, stays, capacityBytes);
   if (layout.peakBytes > capacityBytes)
     return nullptr;
-  return placeStays(index, memory, stays, layout, kept);
+  return placeStays(index, memory, stays, layout, parameters);
 }
 
-/// Where only the host computes, its arena is packed as a whole.
+/// Packs the host's arena as a whole if only the host computes.
 static void packHost(const ProblemIndex &index, StepOptions &options) {
   if (!index.allOnHost())
     return;
-  std::vector<Stay> stays = unlimitedStays(index, 0);
-  StaticLayout layout = packTimed(index, 0, stays, index.problem.capacityBytes[0]);
+  std::vector<Stay> stays = unlimitedStays(index, Machine::hostMemory());
+  StaticLayout layout = packTimed(index, Machine::hostMemory(), stays, index.problem.capacityBytes[0]);
   if (layout.peakBytes > index.problem.capacityBytes[0])
     return;
   options.hostOffsets.assign(index.bytes.size(), 0);
@@ -81,10 +82,10 @@ static void packHost(const ProblemIndex &index, StepOptions &options) {
     if (stays[i].tensor.valid())
       options.hostOffsets[stays[i].tensor.index()] = layout.offsets[i];
     else
-      options.hostWorkspaceOffsets[stays[i].first] = layout.offsets[i];
+      options.hostWorkspaceOffsets[stays[i].first.index()] = layout.offsets[i];
 }
 
-/// Operators that fit no memory, named before any work.
+/// Fails on an operator whose working set exceeds its memory.
 static Status checkWorkingSets(const SwapProblem &problem) {
   std::vector<MinimumBytes> minimum = minimumBytes(problem);
   for (size_t m = 1; m < minimum.size(); ++m) {
@@ -103,20 +104,21 @@ static Status checkWorkingSets(const SwapProblem &problem) {
 }
 
 namespace {
-/// A plan and what it is judged by: nanoseconds, then bytes copied.
+/// A plan and its cost: estimated nanoseconds, then bytes copied.
 struct Candidate {
   Plan plan;
   std::pair<int64_t, int64_t> cost;
 };
 } // namespace
 
-/// Walks until the parameters in place at the end are those of the start, until
-/// a walk is no better than those before, or `passes` are over; the best walk by
-/// its estimated makespan. `always` are in place in every pass. `foresee`: a walk
-/// saves early what the one before had to evict.
-static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions options, const std::vector<Kept> &always,
-                                       int passes, bool foresee, const std::function<Placers()> &makePlacers) {
-  std::vector<Kept> initial = always;
+/// Walks the order again and again, and returns the best walk by its estimated makespan.
+/// Stops once a walk ends with the parameters in place that it started with, once it
+/// is no better than those before, or after `passes` walks. The parameters `always` are
+/// in place in every walk. With `foresee`, a walk saves early what the one before had to evict.
+static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions options,
+                                       const std::vector<ResidentParameter> &always, int passes, bool foresee,
+                                       const std::function<Placers()> &makePlacers) {
+  std::vector<ResidentParameter> initial = always;
   Candidate best;
   for (int pass = 0; pass < std::max(passes, 1); ++pass) {
     Placers owned = makePlacers();
@@ -129,7 +131,7 @@ static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions op
         return propagate(status);
       break; // An earlier pass has a plan.
     }
-    std::vector<Kept> next = pass == 0 ? planner.residentAtEnd() : planner.survivors();
+    std::vector<ResidentParameter> next = pass == 0 ? planner.residentAtEnd() : planner.survivors();
     std::pair cost(planner.makespanNs(), planner.bytesCopied());
     if (pass > 0 && cost >= best.cost)
       break;
@@ -144,10 +146,10 @@ static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions op
   return best;
 }
 
-/// Parameters that stay for good, spread evenly over the order, of as many bytes
-/// as leave room for the activations and `depth` of the largest parameters.
-/// Empty where there is no such room.
-static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, uint32_t memory, std::span<const Stay> stays,
+/// Parameters that are never evicted, spread evenly over the order. They leave room for
+/// the activations and for `depth` times the largest parameter; empty if there is no
+/// such room.
+static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryId memory, std::span<const Stay> stays,
                                               int64_t capacityBytes, int depth) {
   std::vector<Stay> activations, parameters;
   int64_t total = 0, largest = 0;
@@ -178,9 +180,9 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, uint32_
     pinned.push_back(stay.tensor);
     isPinned[stay.tensor.index()] = 1;
   }
-  // Each operator must fit above them with what it reads beside them.
-  for (uint32_t p = 0; p < index.numPositions; ++p) {
-    if (index.memoryAt[p] != memory)
+  // Each operator must fit above the pinned parameters with the other tensors that it touches.
+  for (Position p : index.positions()) {
+    if (index.memoryOf(p) != memory)
       continue;
     int64_t needed = index.problem.graph.workingSetBytes(index.opAt(p));
     for (TensorId t : index.operatorAt(p).inputs)
@@ -200,38 +202,40 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
   StepOptions options;
   packHost(index, options);
 
-  // Memories in which all fits are packed; where the liveness peak fits and the
-  // packing does not, parameters take the bottom and the rest moves above them.
-  std::vector<Kept> always, streaming;
+  // A memory that holds all stays is packed. If the liveness peak fits and the packing
+  // does not, parameters take the bottom and everything else moves above them.
+  std::vector<ResidentParameter> always, streaming;
   std::vector<std::unique_ptr<FixedPlacer>> packed(index.numMemories);
   std::vector<int64_t> base(index.numMemories, 0);
   std::vector<int64_t> streamingBase(index.numMemories, 0);
   bool streams = false;
-  auto stack = [](std::vector<Kept> &kept, int64_t &top, TensorId t, uint32_t memory, int64_t bytes) {
-    kept.push_back({t, memory, top, bytes});
-    top += bytes;
+  auto stack = [&](std::vector<ResidentParameter> &parameters, std::vector<int64_t> &tops, TensorId t,
+                   MemoryId memory) {
+    int64_t &top = tops[memory.index()];
+    parameters.push_back({t, memory, top, index.bytes[t.index()]});
+    top += index.bytes[t.index()];
   };
-  for (uint32_t m = 1; m < index.numMemories; ++m) {
-    int64_t capacity = problem.capacityBytes[m] / kArenaAlignment * kArenaAlignment;
+  for (MemoryId m : index.acceleratorMemories()) {
+    int64_t capacity = problem.capacityBytes[m.index()] / kArenaAlignment * kArenaAlignment;
     std::vector<Stay> stays = unlimitedStays(index, m);
     if (peakOfStays(index, stays).first > capacity) {
       for (TensorId t : pinnedParameters(index, m, stays, capacity, params.streamDepth)) {
-        stack(streaming, streamingBase[m], t, m, index.bytes[t.index()]);
+        stack(streaming, streamingBase, t, m);
         streams = true;
       }
       continue;
     }
-    packed[m] = fixedPlacer(index, m, stays, capacity, always);
-    if (packed[m])
+    packed[m.index()] = fixedPlacer(index, m, stays, capacity, always);
+    if (packed[m.index()])
       continue;
     for (const Stay &stay : stays)
       if (stay.tensor.valid() && index.isParameter(stay.tensor))
-        stack(always, base[m], stay.tensor, m, stay.bytes);
-    streamingBase[m] = base[m];
+        stack(always, base, stay.tensor, m);
+    streamingBase[m.index()] = base[m.index()];
   }
   auto placersAbove = [&](const std::vector<int64_t> &bases) {
     Placers placers(index.numMemories);
-    for (uint32_t m = 1; m < index.numMemories; ++m)
+    for (size_t m = 1; m < index.numMemories; ++m)
       if (packed[m])
         placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
       else
@@ -258,7 +262,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   if (pool.size() != problem.machine.memories.size())
     return makeError(ErrorCode::InvalidInput, "pools for ", pool.size(), " of ", problem.machine.memories.size(),
                      " memories");
-  // Objects are listed one by one: more than this is no pool.
+  // The planner lists the objects one by one.
   constexpr int64_t kMaxObjects = int64_t(1) << 22;
   for (size_t m = 1; m < pool.size(); ++m) {
     int64_t bytes = 0, objects = 0;
@@ -293,8 +297,8 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   packHost(index, options);
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
-    for (uint32_t m = 1; m < index.numMemories; ++m)
-      placers[m] = std::make_unique<PoolPlacer>(pool[m], params, m);
+    for (size_t m = 1; m < index.numMemories; ++m)
+      placers[m] = std::make_unique<PoolPlacer>(pool[m], params, MemoryId(m));
     return placers;
   };
   Expected<Candidate> best = steadyState(index, options, {}, params.passes, false, makePlacers);
@@ -330,11 +334,11 @@ std::vector<int64_t> sluice::minimumObjects(const SwapProblem &problem, MemoryId
       continue;
     std::fill(here.begin(), here.end(), 0);
     auto count = [&](int64_t bytes) {
-      int64_t takes = alignUp(bytes);
-      auto entry = std::lower_bound(classOfSize.begin(), classOfSize.end(), std::pair(takes, int64_t(0)));
-      if (entry != classOfSize.end() && entry->first == takes)
-        takes = entry->second;
-      auto at = std::lower_bound(objectBytes.begin(), objectBytes.end(), takes);
+      int64_t reservedBytes = alignUp(bytes);
+      auto entry = std::lower_bound(classOfSize.begin(), classOfSize.end(), std::pair(reservedBytes, int64_t(0)));
+      if (entry != classOfSize.end() && entry->first == reservedBytes)
+        reservedBytes = entry->second;
+      auto at = std::lower_bound(objectBytes.begin(), objectBytes.end(), reservedBytes);
       if (bytes > 0 && at != objectBytes.end())
         ++here[static_cast<size_t>(at - objectBytes.begin())];
     };
@@ -360,7 +364,7 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
   packHost(index, options);
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
-    for (uint32_t m = 1; m < index.numMemories; ++m)
+    for (size_t m = 1; m < index.numMemories; ++m)
       placers[m] = std::make_unique<LruPlacer>();
     return placers;
   };
@@ -378,24 +382,25 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
   ProblemIndex index(unlimited);
   StepOptions options;
   packHost(index, options);
-  // Packed tightly where that delays nothing; else no address is used twice.
+  // The packed plan is taken unless the plan that uses no address twice is faster.
   Candidate best;
   for (bool reuse : {true, false}) {
-    std::vector<Kept> always;
+    std::vector<ResidentParameter> always;
     std::vector<std::unique_ptr<FixedPlacer>> packed(index.numMemories);
-    for (uint32_t m = 1; m < index.numMemories; ++m) {
+    for (MemoryId m : index.acceleratorMemories()) {
       std::vector<Stay> stays = unlimitedStays(index, m);
       std::vector<Stay> apart = reuse ? timedStays(index, m, stays) : stays;
       for (Stay &stay : apart)
         if (!reuse) {
-          stay.first = 0;
-          stay.last = static_cast<uint32_t>(index.numPositions) - 1;
+          stay.first = Position(0u);
+          stay.last = index.lastPosition();
         }
-      packed[m] = placeStays(index, m, stays, packStays(index, apart, unlimited.capacityBytes[m]), always);
+      StaticLayout layout = packStays(index, apart, unlimited.capacityBytes[m.index()]);
+      packed[m.index()] = placeStays(index, m, stays, layout, always);
     }
     Expected<Candidate> candidate = steadyState(index, options, always, 1, false, [&] {
       Placers placers(index.numMemories);
-      for (uint32_t m = 1; m < index.numMemories; ++m)
+      for (size_t m = 1; m < index.numMemories; ++m)
         placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
       return placers;
     });

@@ -68,12 +68,11 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
   positionOf.resize(numPositions);
   memoryAt.resize(numPositions);
   swapDevice.resize(numMemories);
-  for (uint32_t p = 0; p < numPositions; ++p) {
-    OperatorId op = problem.order[p];
-    DeviceId device = problem.placement[op.index()];
-    positionOf[op.index()] = p;
-    memoryAt[p] = machine.device(device).memory.value;
-    DeviceId &swaps = swapDevice[memoryAt[p]];
+  for (Position p : positions()) {
+    DeviceId device = problem.placement[opAt(p).index()];
+    positionOf[opAt(p).index()] = p;
+    memoryAt[p.index()] = machine.device(device).memory;
+    DeviceId &swaps = swapDevice[memoryOf(p).index()];
     if (!swaps.valid() || device < swaps)
       swaps = device;
   }
@@ -89,10 +88,10 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
 
   bytes.resize(numTensors);
   totalUses.assign(numTensors, 0);
-  lastUse.assign(numTensors, 0);
+  lastUse.assign(numTensors, Position(0u));
   hasHome.assign(numTensors, 0);
   pushToHost.assign(numTensors, 0);
-  useStart.assign(numTensors * numMemories + 1, 0);
+  useStart.assign(numSpots() + 1, 0);
   for (uint32_t i = 0; i < numTensors; ++i) {
     const Tensor &tensor = graph.tensors()[i];
     bytes[i] = alignUp(tensor.bytes);
@@ -100,9 +99,9 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
     if (tensor.producer.valid())
       lastUse[i] = positionOf[tensor.producer.index()];
   }
-  for (uint32_t p = 0; p < numPositions; ++p)
+  for (Position p : positions())
     for (TensorId t : operatorAt(p).inputs) {
-      ++useStart[spot(t, memoryAt[p]) + 1];
+      ++useStart[spot(t, memoryOf(p)).index() + 1];
       ++totalUses[t.index()];
       lastUse[t.index()] = std::max(lastUse[t.index()], p);
     }
@@ -110,22 +109,22 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
     useStart[s] += useStart[s - 1];
   useList.resize(useStart.back());
   std::vector<uint32_t> fill(useStart.begin(), useStart.end() - 1);
-  for (uint32_t p = 0; p < numPositions; ++p)
+  for (Position p : positions())
     for (TensorId t : operatorAt(p).inputs)
-      useList[fill[spot(t, memoryAt[p])]++] = p;
+      useList[fill[spot(t, memoryOf(p)).index()]++] = p;
 
-  for (uint32_t i = 0; i < numTensors; ++i) {
-    const Tensor &tensor = graph.tensors()[i];
-    if (!tensor.producer.valid())
+  for (TensorId t : tensors()) {
+    const Position produced = producedAt(t);
+    if (!produced.valid() || memoryOf(produced) == Machine::hostMemory())
       continue;
-    uint32_t from = memoryAt[positionOf[tensor.producer.index()]];
-    for (uint32_t to = 0; from != 0 && to < numMemories; ++to)
-      if (to != from && !uses(spot(TensorId(i), to)).empty() && (to == 0 || !link(from, to).valid()))
-        pushToHost[i] = 1;
+    const MemoryId from = memoryOf(produced);
+    for (MemoryId to : memories())
+      if (to != from && !uses(spot(t, to)).empty() && (to == Machine::hostMemory() || !link(from, to).valid()))
+        pushToHost[t.index()] = 1;
   }
 }
 
-bool ProblemIndex::diesFor(size_t position, TensorId operand, TensorId output) const {
+bool ProblemIndex::diesFor(Position position, TensorId operand, TensorId output) const {
   const Tensor &tensor = problem.graph.tensor(operand);
   if (lastUse[operand.index()] != position || bytes[operand.index()] != bytes[output.index()] ||
       bytes[output.index()] == 0)
@@ -134,12 +133,12 @@ bool ProblemIndex::diesFor(size_t position, TensorId operand, TensorId output) c
   return tensor.producer.valid() || tensor.kind == TensorKind::Input || problem.graph.tensor(output).updates == operand;
 }
 
-int64_t ProblemIndex::leastBytes(size_t position) const {
-  const uint32_t memory = memoryAt[position];
+int64_t ProblemIndex::leastBytes(Position position) const {
+  const MemoryId memory = memoryOf(position);
   auto onlyHere = [&](TensorId operand) {
-    OperatorId producer = problem.graph.tensor(operand).producer;
+    const Position produced = producedAt(operand);
     return uses(spot(operand, memory)).size() == totalUses[operand.index()] &&
-           (!producer.valid() || memoryAt[positionOf[producer.index()]] == memory);
+           (!produced.valid() || memoryOf(produced) == memory);
   };
   std::vector<TensorId> operands;
   matchInPlace(position, onlyHere, operands);
@@ -151,55 +150,51 @@ int64_t ProblemIndex::leastBytes(size_t position) const {
 }
 
 bool ProblemIndex::allOnHost() const {
-  return std::all_of(memoryAt.begin(), memoryAt.end(), [](uint32_t memory) { return memory == 0; });
+  return std::all_of(memoryAt.begin(), memoryAt.end(), [](MemoryId memory) { return memory == Machine::hostMemory(); });
 }
 
-std::vector<Stay> swap::unlimitedStays(const ProblemIndex &index, uint32_t memory) {
-  const Graph &graph = index.problem.graph;
+std::vector<Stay> swap::unlimitedStays(const ProblemIndex &index, MemoryId memory) {
   std::vector<Stay> stays;
-  uint32_t end = index.numPositions == 0 ? 0 : static_cast<uint32_t>(index.numPositions - 1);
-  for (uint32_t i = 0; i < graph.numTensors(); ++i) {
-    TensorId t(i);
-    const Tensor &tensor = graph.tensor(t);
-    bool producedHere = tensor.producer.valid() && index.memoryAt[index.positionOf[tensor.producer.index()]] == memory;
-    uint32_t produced = tensor.producer.valid() ? index.positionOf[tensor.producer.index()] : 0;
-    if (memory == 0) {
-      if (!index.hasHome[i] && (producedHere || index.pushToHost[i]))
-        stays.push_back({t, produced, index.lastUse[i], index.bytes[i]});
+  for (TensorId t : index.tensors()) {
+    const int64_t bytes = index.bytes[t.index()];
+    const Position produced = index.producedAt(t);
+    const bool isProducedHere = produced.valid() && index.memoryOf(produced) == memory;
+    if (memory == Machine::hostMemory()) {
+      if (!index.hasHome[t.index()] && (isProducedHere || index.pushToHost[t.index()]))
+        stays.push_back({t, produced, index.lastUse[t.index()], bytes});
       continue;
     }
-    std::span<const uint32_t> uses = index.uses(index.spot(t, memory));
-    if (uses.empty() && !producedHere)
+    std::span<const Position> uses = index.uses(index.spot(t, memory));
+    if (uses.empty() && !isProducedHere)
       continue;
     if (index.isParameter(t)) {
-      stays.push_back({t, 0, end, index.bytes[i]});
+      stays.push_back({t, Position(0u), index.lastPosition(), bytes});
       continue;
     }
-    uint32_t first = producedHere ? produced : uses.front();
-    uint32_t last = uses.empty() ? produced : uses.back();
-    // A reader over a direct link takes it from here.
-    for (uint32_t to = 1; producedHere && to < index.numMemories; ++to)
-      if (to != memory && index.link(memory, to).valid() && !index.uses(index.spot(t, to)).empty())
+    Position last = uses.empty() ? produced : uses.back();
+    // A reader over a direct link copies the tensor from here.
+    for (MemoryId to : index.acceleratorMemories())
+      if (isProducedHere && to != memory && index.link(memory, to).valid() && !index.uses(index.spot(t, to)).empty())
         last = std::max(last, index.uses(index.spot(t, to)).front());
-    stays.push_back({t, first, last, index.bytes[i]});
+    stays.push_back({t, isProducedHere ? produced : uses.front(), last, bytes});
   }
-  for (uint32_t p = 0; p < index.numPositions; ++p)
-    if (index.memoryAt[p] == memory && index.operatorAt(p).workspaceBytes > 0)
+  for (Position p : index.positions())
+    if (index.memoryOf(p) == memory && index.operatorAt(p).workspaceBytes > 0)
       stays.push_back({TensorId(), p, p, alignUp(index.operatorAt(p).workspaceBytes)});
   return stays;
 }
 
-std::pair<int64_t, uint32_t> swap::peakOfStays(const ProblemIndex &index, std::span<const Stay> stays) {
+std::pair<int64_t, Position> swap::peakOfStays(const ProblemIndex &index, std::span<const Stay> stays) {
   std::vector<int64_t> change(index.numPositions + 1, 0);
   for (const Stay &stay : stays) {
-    change[stay.first] += stay.bytes;
+    change[stay.first.index()] += stay.bytes;
     if (index.numPositions > 0)
-      change[stay.last + 1] -= stay.bytes;
+      change[stay.last.index() + 1] -= stay.bytes;
   }
   int64_t live = 0, peak = 0;
-  uint32_t where = 0;
-  for (uint32_t p = 0; p < index.numPositions; ++p) {
-    live += change[p];
+  Position where(0u);
+  for (Position p : index.positions()) {
+    live += change[p.index()];
     if (live > peak) {
       peak = live;
       where = p;
@@ -211,15 +206,15 @@ std::pair<int64_t, uint32_t> swap::peakOfStays(const ProblemIndex &index, std::s
 std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
   ProblemIndex index(problem);
   std::vector<MinimumBytes> minimum(index.numMemories);
-  for (uint32_t p = 0; p < index.numPositions; ++p) {
-    if (index.memoryAt[p] == 0)
+  for (Position p : index.positions()) {
+    if (index.memoryOf(p) == Machine::hostMemory())
       continue;
-    MinimumBytes &entry = minimum[index.memoryAt[p]];
+    MinimumBytes &entry = minimum[index.memoryOf(p).index()];
     int64_t bytes = index.leastBytes(p);
     if (!entry.op.valid() || bytes > entry.bytes)
       entry = {bytes, index.opAt(p)};
   }
-  auto [bytes, position] = peakOfStays(index, unlimitedStays(index, 0));
+  auto [bytes, position] = peakOfStays(index, unlimitedStays(index, Machine::hostMemory()));
   if (bytes > 0)
     minimum[0] = {bytes, index.opAt(position)};
   return minimum;
@@ -227,8 +222,8 @@ std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
 
 std::vector<int64_t> sluice::livenessPeakBytes(const SwapProblem &problem) {
   ProblemIndex index(problem);
-  std::vector<int64_t> peaks(index.numMemories, 0);
-  for (uint32_t m = 0; m < index.numMemories; ++m)
-    peaks[m] = peakOfStays(index, unlimitedStays(index, m)).first;
+  std::vector<int64_t> peaks;
+  for (MemoryId memory : index.memories())
+    peaks.push_back(peakOfStays(index, unlimitedStays(index, memory)).first);
   return peaks;
 }

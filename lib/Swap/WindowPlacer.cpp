@@ -25,16 +25,16 @@ void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &re
   sums.resize(count + 1);
   sums[0] = 0;
   for (size_t i = 0; i < count; ++i) {
-    uint32_t occupant = extents[i].occupant;
+    const ResidencyId occupant = extents[i].occupant;
     double cost = 0;
-    if (occupant != kNobody) {
+    if (occupant.valid()) {
       bool live = state.live(occupant);
-      uint32_t next = live ? state.nextUse(occupant) : kNever;
+      Position next = live ? state.nextUse(occupant) : kNever;
       switch (params.eviction) {
       case EvictionPolicy::CostAware:
         key[i] = static_cast<double>(state.availableNs(occupant));
         if (live) {
-          double weight = next == kNever ? 0.0 : weightAt[next - request.position];
+          double weight = next == kNever ? 0.0 : weightAt[next.value - request.position.value];
           if (state.mustSave(occupant))
             weight += 1.0;
           cost = weight * static_cast<double>(state.copyInNs(occupant));
@@ -42,7 +42,7 @@ void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &re
         break;
       case EvictionPolicy::Belady:
         if (next != kNever)
-          key[i] = static_cast<double>(horizon - next);
+          key[i] = static_cast<double>(horizon - next.value);
         break;
       case EvictionPolicy::EarliestAvailable:
         key[i] = static_cast<double>(state.availableNs(occupant));
@@ -64,8 +64,8 @@ void WindowPlacer::findIdle(const StepPlanner &state, const PlaceRequest &reques
   const std::vector<Extent> &extents = state.arena(request.memory).extents();
   idleUntil.resize(extents.size());
   for (size_t i = 0; i < extents.size(); ++i) {
-    const uint32_t occupant = extents[i].occupant;
-    if (occupant == kNobody)
+    const ResidencyId occupant = extents[i].occupant;
+    if (!occupant.valid())
       idleUntil[i] = 0;
     else if (state.live(occupant) && (state.nextUse(occupant) != kNever || state.mustSave(occupant)))
       idleUntil[i] = std::numeric_limits<double>::infinity();
@@ -82,27 +82,27 @@ int64_t WindowPlacer::alignIn(const StepPlanner &state, const PlaceRequest &requ
   return leftFree && !rightFree ? from + overhang : from;
 }
 
-void WindowPlacer::searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want,
-                              int64_t &overhang, int64_t &bestOffset) const {
-  if (gap.end - gap.begin < want.bytes)
+void WindowPlacer::searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap,
+                              const Allocation &allocation, int64_t &overhang, int64_t &bestOffset) const {
+  if (gap.end - gap.begin < allocation.bytes)
     return;
-  const Arena &arena = state.arena(request.memory);
+  const AddressMap &arena = state.arena(request.memory);
   const std::vector<Extent> &extents = arena.extents();
   const size_t end = arena.find(gap.end - 1) + 1;
-  const double soon = want.fetch ? swapInNs : computeNs;
+  const double soon = allocation.fetch ? swapInNs : computeNs;
   size_t last = 0; // Of the run, one past what the window from `first` needs.
   for (size_t first = arena.find(gap.begin); first < end; ++first) {
     const int64_t from = std::max(gap.begin, extents[first].offset);
-    if (from + want.bytes > gap.end)
+    if (from + allocation.bytes > gap.end)
       return;
-    for (last = std::max(last, first); last < end && extents[last].offset < from + want.bytes; ++last)
+    for (last = std::max(last, first); last < end && extents[last].offset < from + allocation.bytes; ++last)
       if (idleUntil[last] > soon)
         break;
-    if (last < end && extents[last].offset < from + want.bytes) {
+    if (last < end && extents[last].offset < from + allocation.bytes) {
       first = last++; // No window reaches over it.
       continue;
     }
-    const int64_t over = std::min(gap.end, extents[last - 1].end) - from - want.bytes;
+    const int64_t over = std::min(gap.end, extents[last - 1].end) - from - allocation.bytes;
     if (bestOffset >= 0 && over >= overhang)
       continue;
     overhang = over;
@@ -110,11 +110,12 @@ void WindowPlacer::searchIdle(const StepPlanner &state, const PlaceRequest &requ
   }
 }
 
-WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overhang, const Want &want) const {
+WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overhang,
+                                        const Allocation &allocation) const {
   if (params.eviction != EvictionPolicy::CostAware)
     return {worst, sum + 1e-9 * static_cast<double>(overhang)};
   double total = sum;
-  if (want.fetch) {
+  if (allocation.fetch) {
     double inTime = std::max(swapInNs, computeNs - copyNs);
     total += params.stallWeight * std::max(0.0, worst - inTime);
     total += params.idleWeight * std::max(0.0, worst - swapInNs);
@@ -124,32 +125,32 @@ WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overha
   return {total, static_cast<double>(overhang)};
 }
 
-void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Want &want,
-                             Score &best, int64_t &bestOffset) {
-  if (gap.end - gap.begin < want.bytes)
+void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap,
+                             const Allocation &allocation, Score &best, int64_t &bestOffset) {
+  if (gap.end - gap.begin < allocation.bytes)
     return;
-  const Arena &arena = state.arena(request.memory);
+  const AddressMap &arena = state.arena(request.memory);
   const std::vector<Extent> &extents = arena.extents();
   size_t begin = arena.find(gap.begin), end = arena.find(gap.end - 1) + 1;
-  // Of all windows that start with an extent the shortest displaces least. As
-  // the first extent moves on so does the last; `falling` holds those between
-  // them whose key no later one exceeds: the front has the greatest.
+  // Among the windows that start with an extent, the shortest displaces least. The
+  // last extent moves on with the first; `falling` holds the extents between them
+  // whose key no later one exceeds, so its front has the greatest key.
   size_t last = begin;
   falling.clear();
   size_t front = 0;
   for (size_t first = begin; first < end; ++first) {
     int64_t from = std::max(gap.begin, extents[first].offset);
-    if (from + want.bytes > gap.end)
+    if (from + allocation.bytes > gap.end)
       return;
-    for (; last < end && (last <= first || extents[last].offset < from + want.bytes); ++last) {
+    for (; last < end && (last <= first || extents[last].offset < from + allocation.bytes); ++last) {
       while (falling.size() > front && key[falling.back()] <= key[last])
         falling.pop_back();
       falling.push_back(last);
     }
     while (falling[front] < first)
       ++front;
-    int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - want.bytes;
-    Score candidate = score(sums[last] - sums[first], key[falling[front]], overhang, want);
+    int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - allocation.bytes;
+    Score candidate = score(sums[last] - sums[first], key[falling[front]], overhang, allocation);
     if (bestOffset >= 0 && !(candidate < best))
       continue;
     best = candidate;
@@ -159,7 +160,7 @@ void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &reque
 
 std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const PlaceRequest &request) const {
   std::vector<Gap> barriers;
-  for (uint32_t id : request.pinned) {
+  for (ResidencyId id : request.pinned) {
     const Residency &r = state.residency(id);
     if (r.bytes > 0)
       barriers.push_back({r.offset, r.offset + r.bytes});
@@ -179,35 +180,35 @@ std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const Place
 
 bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
   std::vector<Gap> gaps = gapsBetween(state, request);
-  // Whatever the weights, nothing costs less than nothing.
+  // With positive weights no window is cheaper than one that costs nothing.
   const bool idleIsBest =
       params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0;
-  for (Want &want : request.wants) {
-    want.takes = want.bytes;
-    if (want.bytes == 0)
+  for (Allocation &allocation : request.allocations) {
+    allocation.reservedBytes = allocation.bytes;
+    if (allocation.bytes == 0)
       continue;
-    copyNs = want.fetch ? static_cast<double>(state.copyInNs(want.tensor, request.memory)) : 0.0;
-    want.offset = -1;
+    copyNs = allocation.fetch ? static_cast<double>(state.copyInNs(allocation.tensor, request.memory)) : 0.0;
+    allocation.offset = -1;
     if (idleIsBest) {
       int64_t overhang = 0;
       for (Gap gap : gaps)
-        searchIdle(state, request, gap, want, overhang, want.offset);
+        searchIdle(state, request, gap, allocation, overhang, allocation.offset);
     }
-    if (want.offset < 0) {
+    if (allocation.offset < 0) {
       if (!std::exchange(weighed, true))
         weighExtents(state, request);
       Score best{0, 0};
       for (Gap gap : gaps)
-        searchGap(state, request, gap, want, best, want.offset);
+        searchGap(state, request, gap, allocation, best, allocation.offset);
     }
-    if (want.offset < 0)
+    if (allocation.offset < 0)
       return false;
     for (size_t g = 0; g < gaps.size(); ++g) {
       Gap gap = gaps[g];
-      if (want.offset < gap.begin || want.offset >= gap.end)
+      if (allocation.offset < gap.begin || allocation.offset >= gap.end)
         continue;
-      gaps[g] = {gap.begin, want.offset};
-      gaps.insert(gaps.begin() + static_cast<std::ptrdiff_t>(g) + 1, {want.offset + want.bytes, gap.end});
+      gaps[g] = {gap.begin, allocation.offset};
+      gaps.insert(gaps.begin() + static_cast<std::ptrdiff_t>(g) + 1, {allocation.offset + allocation.bytes, gap.end});
       break;
     }
   }
@@ -216,15 +217,16 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
 
 bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &request) {
   std::vector<Gap> gaps = gapsBetween(state, request);
-  for (Want &want : request.wants) {
-    want.takes = want.bytes;
-    if (want.bytes == 0)
+  for (Allocation &allocation : request.allocations) {
+    allocation.reservedBytes = allocation.bytes;
+    if (allocation.bytes == 0)
       continue;
-    auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const Gap &g) { return g.end - g.begin >= want.bytes; });
+    auto gap =
+        std::find_if(gaps.begin(), gaps.end(), [&](const Gap &g) { return g.end - g.begin >= allocation.bytes; });
     if (gap == gaps.end())
       return false;
-    want.offset = gap->begin;
-    gap->begin += want.bytes;
+    allocation.offset = gap->begin;
+    gap->begin += allocation.bytes;
   }
   return true;
 }
@@ -235,15 +237,15 @@ Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
   findIdle(state, request);
   auto largestFirst = [&] {
-    for (Want &want : request.wants)
-      want.offset = 0;
-    std::stable_sort(request.wants.begin(), request.wants.end(),
-                     [](const Want &a, const Want &b) { return a.bytes > b.bytes; });
+    for (Allocation &allocation : request.allocations)
+      allocation.offset = 0;
+    std::stable_sort(request.allocations.begin(), request.allocations.end(),
+                     [](const Allocation &a, const Allocation &b) { return a.bytes > b.bytes; });
   };
-  // Last in, first to move: what is cheapest to copy goes to the back.
-  auto moveCost = [&](uint32_t id) { return state.residency(id).bytes * (state.mustSave(id) ? 2 : 1); };
+  // The operand that is cheapest to copy goes to the back, because the last one moves first.
+  auto moveCost = [&](ResidencyId id) { return state.residency(id).bytes * (state.mustSave(id) ? 2 : 1); };
   std::stable_sort(request.pinned.begin(), request.pinned.end(),
-                   [&](uint32_t a, uint32_t b) { return moveCost(a) > moveCost(b); });
+                   [&](ResidencyId a, ResidencyId b) { return moveCost(a) > moveCost(b); });
   for (;;) {
     largestFirst();
     if (placeByWindows(state, request) || placeByFirstFit(state, request))
@@ -256,6 +258,6 @@ Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
       return infeasibleAt(state, request, "");
     const Residency &moved = state.residency(request.pinned.back());
     request.pinned.pop_back();
-    request.wants.push_back({moved.tensor, moved.bytes, true, 0, 0});
+    request.allocations.push_back({moved.tensor, moved.bytes, true, 0, 0});
   }
 }

@@ -1,22 +1,23 @@
-//===- Arena.cpp ----------------------------------------------------------===//
+//===- AddressMap.cpp -----------------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Arena.h"
+#include "AddressMap.h"
 
 #include <algorithm>
 #include <array>
 
+using namespace sluice;
 using namespace sluice::swap;
 
-size_t Arena::find(int64_t offset) const {
+size_t AddressMap::find(int64_t offset) const {
   auto after = std::upper_bound(pieces.begin(), pieces.end(), offset,
                                 [](int64_t value, const Extent &extent) { return value < extent.offset; });
   return static_cast<size_t>(after - pieces.begin()) - 1;
 }
 
-void Arena::occupy(int64_t offset, int64_t end, uint32_t occupant, std::vector<uint32_t> &displaced) {
+void AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced) {
   if (offset == end)
     return;
   peak = std::max(peak, end);
@@ -24,7 +25,7 @@ void Arena::occupy(int64_t offset, int64_t end, uint32_t occupant, std::vector<u
   while (pieces[last].end < end)
     ++last;
   for (size_t i = first; i <= last; ++i)
-    if (pieces[i].occupant != kNobody)
+    if (pieces[i].occupant.valid())
       displaced.push_back(pieces[i].occupant);
 
   std::array<Extent, 3> replacement;
