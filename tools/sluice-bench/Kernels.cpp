@@ -74,7 +74,7 @@ OurRun prepare(std::shared_ptr<Kernel> kernel, Buffer a, Buffer b, Buffer c, int
 OurRun ours(const MatmulSpec &spec, const VectorTarget &target, const std::string &objectPath) {
   std::shared_ptr<Kernel> kernel =
       Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
-        emitMatmul(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+        emitMatmul(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
                    [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                      storeAt(b, loc, p[2], {spec.m, spec.n}, value, indices);
                    });
@@ -87,7 +87,7 @@ OurRun ours(const MatmulSpec &spec, const VectorTarget &target, const std::strin
 OurRun ours(const ConvSpec &spec, const VectorTarget &target, const std::string &objectPath) {
   std::shared_ptr<Kernel> kernel =
       Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
-        emitConv2d(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+        emitConv2d(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
                    [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                      storeAt(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
                    });

@@ -33,23 +33,32 @@ struct Source {
   LoadFn load = nullptr;
 };
 
+/// What is multiplied: of a convolution, the images and the weights.
+struct Operands {
+  Source lhs, rhs;
+};
+
+/// The work items [begin, end) of `parallelExtent(spec, target)`, both of index or i64 type.
+struct WorkItems {
+  mlir::Value begin, end;
+};
+
 /// Applies the epilogue and stores. `value` holds the accumulators of `lanes` outputs (a scalar when lanes is 1, else a
 /// vector; a power of two up to the target's lanes); `indices` (of index type) are those of the first lane.
 using SinkFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value value, mlir::ValueRange indices,
                                        int64_t lanes)>;
 
-/// C[m, n] = sum over k of A[m, k] * B[k, n], for the work items [begin, end) of `parallelExtent(spec, target)`.
-/// `begin` and `end` are of index or i64 type. Accumulates in f64 where A is f64, else in f32; sums over k are in
-/// order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n). Scratch: up to 80 KiB
-/// of stack.
+/// C[m, n] = sum over k of A[m, k] * B[k, n], for the given work items. Accumulates in f64 where A is f64, else in f32;
+/// sums over k are in order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
+/// Scratch: up to 80 KiB of stack.
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
-                const Source &lhs, const Source &rhs, mlir::Value begin, mlir::Value end, SinkFn sink);
+                const Operands &operands, WorkItems items, SinkFn sink);
 
 /// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
 /// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1
 /// convolution of stride 1 as a matrix product over all pixels.
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
-                const Source &input, const Source &weights, mlir::Value begin, mlir::Value end, SinkFn sink);
+                const Operands &operands, WorkItems items, SinkFn sink);
 
 } // namespace sluice::emit
 

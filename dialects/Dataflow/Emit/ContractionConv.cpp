@@ -344,9 +344,9 @@ void ConvEmitter::emitSink(ArrayRef<Value> values, int64_t columns, Value column
 
 } // namespace
 
-void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                           const Source &weights, Value begin, Value end, SinkFn sink) {
-  emitMatmul(ir.b, ir.loc, pointwiseMatmul(spec), target, input, weights, begin, end,
+void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
+                           WorkItems items, SinkFn sink) {
+  emitMatmul(ir.b, ir.loc, pointwiseMatmul(spec), target, operands, items,
              [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t lanes) {
                Value pixel = ir.fromIndex(indices[0]);
                Value row = ir.div(pixel, spec.outW);
@@ -357,16 +357,15 @@ void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &tar
              });
 }
 
-void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                const Source &weights, Value begin, Value end, SinkFn sink) {
+void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
+                WorkItems items, SinkFn sink) {
   Ir ir(b, loc, b.getF32Type());
-  begin = ir.fromIndex(begin);
-  end = ir.fromIndex(end);
+  items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (isPointwise(spec))
-    return emitPointwise(ir, spec, target, input, weights, begin, end, sink);
+    return emitPointwise(ir, spec, target, operands, items, sink);
   if (isDepthwise(spec))
-    return emitDepthwise(ir, spec, target, input, weights, begin, end, sink);
-  ConvEmitter(ir, spec, target, input, weights, sink).emit(begin, end);
+    return emitDepthwise(ir, spec, target, operands, items, sink);
+  ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink).emit(items.begin, items.end);
 }
 
 } // namespace sluice::emit

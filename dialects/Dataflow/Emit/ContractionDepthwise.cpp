@@ -177,9 +177,9 @@ void DepthwiseEmitter::emitSink(ArrayRef<Value> values, Value column, Value chan
 
 } // namespace
 
-void detail::emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input,
-                           const Source &weights, Value begin, Value end, SinkFn sink) {
-  DepthwiseEmitter(ir, spec, target, input, weights, sink).emit(begin, end);
+void detail::emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
+                           WorkItems items, SinkFn sink) {
+  DepthwiseEmitter(ir, spec, target, operands.lhs, operands.rhs, sink).emit(items.begin, items.end);
 }
 
 } // namespace sluice::emit

@@ -105,10 +105,10 @@ void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange ou
 /// Accumulators of one row -> RowValue: whole vectors, or their parts.
 Value sliceRow(Ir &ir, llvm::ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes);
 
-void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
-                   Value begin, Value end, SinkFn sink);
-void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
-                   Value begin, Value end, SinkFn sink);
+void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
+                   SinkFn sink);
+void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
+                   SinkFn sink);
 
 /// Output columns computed as `count` tiles of `columns` from `first` on. All have the same valid columns
 /// [from[kw], to[kw]) for each tap, so that one copy of the code serves them.

@@ -273,11 +273,12 @@ void MatmulEmitter::packColumns(Value depth, Value source, int64_t columns) {
 
 } // namespace
 
-void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs,
-                const Source &rhs, Value begin, Value end, SinkFn sink) {
+void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const VectorTarget &target,
+                const Operands &operands, WorkItems items, SinkFn sink) {
   Type accumulator = spec.elementBits == 64 ? b.getF64Type() : b.getF32Type();
   Ir ir(b, loc, accumulator);
-  MatmulEmitter(ir, spec, target, lhs, rhs, sink).emit(ir.fromIndex(begin), ir.fromIndex(end));
+  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink)
+      .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 
 } // namespace sluice::emit

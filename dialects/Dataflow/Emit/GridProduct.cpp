@@ -204,13 +204,18 @@ private:
   Value firstRow, firstColumn;
 };
 
-/// One thread's code; `first` are the tile's first row and column.
-void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, ValueRange shared, Value batch,
-               Value firstRow, Value firstColumn, TileForm form) {
+/// The first element of a block's tile.
+struct TilePosition {
+  Value batch, row, column;
+};
+
+/// One thread's code.
+void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, ValueRange shared,
+               const TilePosition &first, TileForm form) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
-  OperandTiles lhs(kernel, product, product.lhs, product.m, tile.rows, form, shared[0], batch, firstRow);
-  OperandTiles rhs(kernel, product, product.rhs, product.n, tile.columns, form, shared[1], batch, firstColumn);
+  OperandTiles lhs(kernel, product, product.lhs, {product.m, tile.rows, first.row}, form, shared[0], first.batch);
+  OperandTiles rhs(kernel, product, product.rhs, {product.n, tile.columns, first.column}, form, shared[1], first.batch);
   std::unique_ptr<Division> division;
   if (form.precision == MatmulPrecision::F32)
     division = std::make_unique<ThreadDivision>(kernel, product.type, tile, lhs, rhs);
@@ -245,7 +250,7 @@ void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, Val
 
   auto put = [&](Value i, Value sum) {
     auto [row, column] = division->positionOf(i);
-    Value m = kernel.add(firstRow, row), n = kernel.add(firstColumn, column), inside;
+    Value m = kernel.add(first.row, row), n = kernel.add(first.column, column), inside;
     auto check = [&](Value x, int64_t bound, int64_t extent) {
       if (bound % extent == 0)
         return;
@@ -255,9 +260,9 @@ void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, Val
     check(m, product.m, tile.rows);
     check(n, product.n, tile.columns);
     if (inside)
-      kernel.ifThen(inside, [&] { product.sink(batch, m, n, sum); });
+      kernel.ifThen(inside, [&] { product.sink(first.batch, m, n, sum); });
     else
-      product.sink(batch, m, n, sum);
+      product.sink(first.batch, m, n, sum);
   };
   if (kernel.sinkStyle() == emit::SinkStyle::Inline || count == 1) {
     for (int64_t i = 0; i < count; ++i)
@@ -301,11 +306,11 @@ void emitGridProduct(KernelEmitter &kernel, const GridProduct &product) {
   const int64_t columnTiles = (product.n + tile.columns - 1) / tile.columns;
   kernel.grid(product.batches * rowTiles * columnTiles, kTileThreads, [&] {
     SmallVector<Value> at = kernel.delinearize(kernel.blockIndex(), {product.batches, rowTiles, columnTiles});
-    Value firstRow = kernel.mul(at[1], tile.rows), firstColumn = kernel.mul(at[2], tile.columns);
+    const TilePosition first{at[0], kernel.mul(at[1], tile.rows), kernel.mul(at[2], tile.columns)};
     // Of both forms: words are as wide as elements of the type.
     Value shared[] = {OperandTiles::allocate(kernel, product, product.lhs, tile.rows),
                       OperandTiles::allocate(kernel, product, product.rhs, tile.columns)};
-    auto emit = [&](TileForm form) { emitBlock(kernel, product, tile, shared, at[0], firstRow, firstColumn, form); };
+    auto emit = [&](TileForm form) { emitBlock(kernel, product, tile, shared, first, form); };
     if (newer.precision == MatmulPrecision::F32 && !OperandTiles::canCopy(kernel, product, product.lhs, newer) &&
         !OperandTiles::canCopy(kernel, product, product.rhs, newer))
       return emit(older);

@@ -53,10 +53,10 @@ bool OperandTiles::canCopy(KernelEmitter &kernel, const GridProduct &product, co
 }
 
 OperandTiles::OperandTiles(KernelEmitter &kernel, const GridProduct &product, const ProductOperand &operand,
-                           int64_t bound, int64_t extent, TileForm form, Value shared, Value batch, Value first)
-    : kernel(kernel), product(product), operand(operand), bound(bound), extent(extent), precision(form.precision),
-      isCopied(canCopy(kernel, product, operand, form)), shared(shared), batch(batch), first(first),
-      perWord(elementsOfWord(precision)), run(kernel.isArgument(operand.tensor) ? operand.run : 1) {
+                           const TileSpan &span, TileForm form, Value shared, Value batch)
+    : kernel(kernel), product(product), operand(operand), bound(span.bound), extent(span.extent),
+      precision(form.precision), isCopied(canCopy(kernel, product, operand, form)), shared(shared), batch(batch),
+      first(span.first), perWord(elementsOfWord(precision)), run(kernel.isArgument(operand.tensor) ? operand.run : 1) {
   OpBuilder &b = kernel.builder();
   constexpr int64_t kMostBytes = 16;
   wordType = precision == MatmulPrecision::F32 ? product.type : b.getI32Type();

@@ -16,6 +16,12 @@ inline constexpr int64_t kTileDepth = 16;
 /// Words read from shared memory at once.
 inline constexpr int64_t kChunk = 4;
 
+/// The part of an operand's own direction that a block computes: `extent` of `bound`, from `first` on.
+struct TileSpan {
+  int64_t bound, extent;
+  mlir::Value first;
+};
+
 /// What a kernel for some architectures does.
 struct TileForm {
   bool copies = false; ///< Asynchronously, where operands allow.
@@ -40,9 +46,8 @@ public:
   /// Whether words are in memory as in shared memory.
   static bool canCopy(KernelEmitter &kernel, const GridProduct &product, const ProductOperand &operand, TileForm form);
 
-  /// `extent` of `bound` in the operand's own direction, from `first` on.
-  OperandTiles(KernelEmitter &kernel, const GridProduct &product, const ProductOperand &operand, int64_t bound,
-               int64_t extent, TileForm form, mlir::Value shared, mlir::Value batch, mlir::Value first);
+  OperandTiles(KernelEmitter &kernel, const GridProduct &product, const ProductOperand &operand, const TileSpan &span,
+               TileForm form, mlir::Value shared, mlir::Value batch);
 
   /// Begins to read this thread's part of the tile at `k`, zero outside of the
   /// matrix, for tile `stage` (0 or 1): returns what finish() takes.

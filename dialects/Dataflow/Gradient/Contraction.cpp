@@ -34,25 +34,31 @@ LogicalResult MatmulOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   return success();
 }
 
+namespace {
+/// What a convolution and its two adjoints have in common.
+struct ConvGeometry {
+  ArrayRef<int64_t> strides, padsLow, dilations;
+  int64_t groups;
+};
+} // namespace
+
 /// A ConvTransposeOp or ConvWeightGradientOp.
 template <typename Op>
-static Value adjointOfConv(TensorBuilder &build, Value first, Value second, ArrayRef<int64_t> strides,
-                           ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Type type) {
+static Value adjointOfConv(TensorBuilder &build, Value first, Value second, const ConvGeometry &conv, Type type) {
   return build.create<Op>({first, second},
-                          {build.list("strides", strides), build.list("pads_low", padsLow),
-                           build.list("dilations", dilations), build.integer("groups", groups)},
+                          {build.list("strides", conv.strides), build.list("pads_low", conv.padsLow),
+                           build.list("dilations", conv.dilations), build.integer("groups", conv.groups)},
                           {type});
 }
 
 /// The convolution whose result has the spatial extents of `like`: padded at the
 /// high end, or its input cut there, as that takes.
-static Value convLike(TensorBuilder &build, Value input, Value weight, ArrayRef<int64_t> strides,
-                      ArrayRef<int64_t> padsLow, ArrayRef<int64_t> dilations, int64_t groups, Value like) {
-  Dims pads(padsLow), cut(shapeOf(input));
+static Value convLike(TensorBuilder &build, Value input, Value weight, const ConvGeometry &conv, Value like) {
+  Dims pads(conv.padsLow), cut(shapeOf(input));
   bool cuts = false;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    int64_t reach = (shapeOf(like)[d + 2] - 1) * strides[d] + dilations[d] * (shapeOf(weight)[d + 2] - 1) + 1;
-    int64_t high = reach - padsLow[d] - cut[d + 2];
+  for (size_t d = 0; d < conv.strides.size(); ++d) {
+    int64_t reach = (shapeOf(like)[d + 2] - 1) * conv.strides[d] + conv.dilations[d] * (shapeOf(weight)[d + 2] - 1) + 1;
+    int64_t high = reach - conv.padsLow[d] - cut[d + 2];
     if (high < 0) {
       cut[d + 2] += high;
       cuts = true;
@@ -61,43 +67,41 @@ static Value convLike(TensorBuilder &build, Value input, Value weight, ArrayRef<
   }
   if (cuts)
     input = build.slice(input, Dims(cut.size(), 0), Dims(cut.size(), 1), cut);
-  return build.create<ConvOp>({input, weight}, {build.list("strides", strides), build.list("pads", pads),
-                                                build.list("dilations", dilations), build.integer("groups", groups)});
+  return build.create<ConvOp>({input, weight},
+                              {build.list("strides", conv.strides), build.list("pads", pads),
+                               build.list("dilations", conv.dilations), build.integer("groups", conv.groups)});
 }
 
 LogicalResult ConvOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                     Gradients operands) {
   if (isLaidOut())
     return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
-  ArrayRef<int64_t> low = getPads().take_front(getStrides().size());
+  const ConvGeometry conv{getStrides(), getPads().take_front(getStrides().size()), getDilations(),
+                          static_cast<int64_t>(getGroups())};
   if (wanted[0])
-    operands[0] = adjointOfConv<ConvTransposeOp>(build, results[0], getWeight(), getStrides(), low, getDilations(),
-                                                 getGroups(), getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, results[0], getWeight(), conv, getInput().getType());
   if (wanted[1])
-    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, getInput(), results[0], getStrides(), low, getDilations(),
-                                                      getGroups(), getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, getInput(), results[0], conv, getWeight().getType());
   return success();
 }
 
 LogicalResult ConvTransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                              Gradients operands) {
+  const ConvGeometry conv{getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())};
   if (wanted[0])
-    operands[0] =
-        convLike(build, results[0], getWeight(), getStrides(), getPadsLow(), getDilations(), getGroups(), getInput());
+    operands[0] = convLike(build, results[0], getWeight(), conv, getInput());
   if (wanted[1])
-    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, results[0], getInput(), getStrides(), getPadsLow(),
-                                                      getDilations(), getGroups(), getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, results[0], getInput(), conv, getWeight().getType());
   return success();
 }
 
 /// It is linear in each operand.
 LogicalResult ConvWeightGradientOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                                   Gradients operands) {
+  const ConvGeometry conv{getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())};
   if (wanted[0])
-    operands[0] = adjointOfConv<ConvTransposeOp>(build, getGradient(), results[0], getStrides(), getPadsLow(),
-                                                 getDilations(), getGroups(), getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, getGradient(), results[0], conv, getInput().getType());
   if (wanted[1])
-    operands[1] =
-        convLike(build, getInput(), results[0], getStrides(), getPadsLow(), getDilations(), getGroups(), getGradient());
+    operands[1] = convLike(build, getInput(), results[0], conv, getGradient());
   return success();
 }

@@ -261,7 +261,7 @@ void MatmulOp::emitKernel(KernelEmitter &kernel) {
                                batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : lhsBatch, lhsMatrix));
       Value c = kernel.address(kernel.pointer(getRhs()), element,
                                batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : rhsBatch, rhsMatrix));
-      emit::emitMatmul(b, loc, spec, kernel.target(), {a, element}, {c, element}, lo, hi,
+      emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
                        [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
                          OpBuilder::InsertionGuard guard(b);
                          b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
@@ -643,8 +643,8 @@ void ConvOp::emitKernel(KernelEmitter &kernel) {
   int64_t extent = emit::parallelExtent(spec, kernel.target());
   kernel.parallel(extent, grainFor(getFlops(), extent), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
-    emit::emitConv2d(b, kernel.loc(), spec, kernel.target(), {kernel.pointer(getInput()), element},
-                     {kernel.pointer(getWeight()), element}, begin, end,
+    emit::emitConv2d(b, kernel.loc(), spec, kernel.target(),
+                     {{kernel.pointer(getInput()), element}, {kernel.pointer(getWeight()), element}}, {begin, end},
                      [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
                        OpBuilder::InsertionGuard guard(b);
                        b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());

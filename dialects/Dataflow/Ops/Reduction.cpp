@@ -156,52 +156,92 @@ private:
   Type scalarType() const { return computeType(typeOf(input).getElementType()); }
 };
 
-void ReduceOp::emitKernel(KernelEmitter &kernel) {
-  Type element = getType().getElementType();
-  if (elementCount(getType()) == 0)
-    return;
-  ArrayRef<int64_t> full = shapeOf(getInput());
-  SmallVector<int64_t> classes(full.size(), 0);
-  int64_t count = 1;
-  for (int64_t axis : getAxes()) {
-    classes[axis] = 1;
-    count *= full[axis];
+namespace {
+/// The loops of a reduction. Work items are positions of the kept dimensions, in runs of `lanes` along the last of
+/// them; what does not fill a run comes after, one by one.
+class ReduceLoops {
+public:
+  ReduceLoops(ReduceOp op, KernelEmitter &kernel)
+      : op(op), kernel(kernel), element(op.getType().getElementType()), full(shapeOf(op.getInput())),
+        classes(full.size(), 0), nest{kernel, op.getInput(), {}, {}, {op.getKind(), element, 1}} {
+    collapse();
+    chooseLanes();
   }
-  SmallVector<SmallVector<size_t>> members;
-  ReduceNest nest{kernel, getInput(), {}, {}, {getKind(), element, count}};
-  if (kernel.isVectorizable(getInput())) {
-    kernel.collapse(getInput(), classes, members);
-  } else {
-    for (size_t d = 0; d < full.size(); ++d)
-      members.push_back({d});
-  }
-  nest.shape.assign(kernel.shapeOf(getInput()).begin(), kernel.shapeOf(getInput()).end());
-  for (ArrayRef<size_t> group : members)
-    nest.isReduced.push_back(classes[group.front()]);
 
-  SmallVector<size_t> kept;
+  void emit() {
+    const int64_t total = product(keptShape);
+    const int64_t rowLength = lastKept ? keptShape.back() : 1, outer = total / rowLength;
+    const int64_t whole = rowLength / lanes, rest = rowLength - whole * lanes;
+    const int64_t perRow = lanes > 1 ? whole + rest : rowLength;
+    const int64_t grain = grainOf(32768, Count(nest.how.count) * lanes);
+    const int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
+    kernel.parallelRows(outer * perRow, length, grain, [&](Value begin, Value end) {
+      OpBuilder &b = kernel.builder();
+      Location loc = kernel.loc();
+      kernel.loop(begin, end, 1, [&](Value item) {
+        SmallVector<Value> digits = kernel.delinearize(item, {outer, perRow});
+        if (lanes == 1) {
+          emitAt(digits[0], digits[1], 1);
+          return;
+        }
+        Value isRun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, digits[1], kernel.index(whole));
+        kernel.ifThen(isRun, [&] { emitAt(digits[0], kernel.mul(digits[1], lanes), lanes); });
+        if (rest) {
+          Value isRest = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, digits[1], kernel.index(whole));
+          kernel.ifThen(isRest,
+                        [&] { emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * lanes - whole)), 1); });
+        }
+      });
+    });
+  }
+
+private:
+  ReduceOp op;
+  KernelEmitter &kernel;
+  Type element;
+  ArrayRef<int64_t> full;
+  SmallVector<int64_t> classes;             ///< Of each of the operand's dimensions: 1 where it is reduced.
+  SmallVector<SmallVector<size_t>> members; ///< The operand's dimensions that are one of the nest's.
+  ReduceNest nest;
+  SmallVector<size_t> kept; ///< Dimensions of the nest.
   SmallVector<int64_t> keptShape;
-  for (size_t d = 0; d < nest.shape.size(); ++d)
-    if (!nest.isReduced[d]) {
-      kept.push_back(d);
-      keptShape.push_back(nest.shape[d]);
-    }
-  bool lastKept = !nest.isReduced.empty() && !nest.isReduced.back();
-  // A run over several of the result's dimensions, or not over the last of them,
-  // has no one index for an epilogue to broadcast by.
-  bool isLastOnly = lastKept && members.back().size() == 1 && members.back().front() + 1 == full.size();
-  bool isRunSafe = lastKept && (isLastOnly || !kernel.hasEpilogue());
-  int64_t lanes = isRunSafe && kernel.isVectorizable(getInput()) && keptShape.back() >= kernel.target().lanesF32
-                      ? kernel.target().lanesF32
-                      : 1;
-  // Work items: kept positions, in runs of `lanes` along the last of them; what
-  // does not fill a run comes after, one by one.
-  int64_t total = product(keptShape);
-  int64_t rowLength = lastKept ? keptShape.back() : 1, outer = total / rowLength;
-  int64_t whole = rowLength / lanes, rest = rowLength - whole * lanes;
-  int64_t perRow = lanes > 1 ? whole + rest : rowLength;
+  bool lastKept = false;
+  int64_t lanes = 1;
 
-  auto emitAt = [&](Value outerIndex, Value position, int64_t width) {
+  /// Neighbouring dimensions that are all reduced, or all kept, become one.
+  void collapse() {
+    for (int64_t axis : op.getAxes()) {
+      classes[axis] = 1;
+      nest.how.count *= full[axis];
+    }
+    if (kernel.isVectorizable(op.getInput())) {
+      kernel.collapse(op.getInput(), classes, members);
+    } else {
+      for (size_t d = 0; d < full.size(); ++d)
+        members.push_back({d});
+    }
+    nest.shape.assign(kernel.shapeOf(op.getInput()).begin(), kernel.shapeOf(op.getInput()).end());
+    for (ArrayRef<size_t> group : members)
+      nest.isReduced.push_back(classes[group.front()]);
+    for (size_t d = 0; d < nest.shape.size(); ++d)
+      if (!nest.isReduced[d]) {
+        kept.push_back(d);
+        keptShape.push_back(nest.shape[d]);
+      }
+    lastKept = !nest.isReduced.empty() && !nest.isReduced.back();
+  }
+
+  void chooseLanes() {
+    // A run over several of the result's dimensions, or not over the last of them,
+    // has no one index for an epilogue to broadcast by.
+    const bool isLastOnly = lastKept && members.back().size() == 1 && members.back().front() + 1 == full.size();
+    const bool isRunSafe = lastKept && (isLastOnly || !kernel.hasEpilogue());
+    const int64_t most = kernel.target().lanesF32;
+    if (isRunSafe && kernel.isVectorizable(op.getInput()) && keptShape.back() >= most)
+      lanes = most;
+  }
+
+  void emitAt(Value outerIndex, Value position, int64_t width) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     SmallVector<int64_t> outerShape(keptShape);
@@ -214,33 +254,45 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
     for (auto [i, d] : llvm::enumerate(kept))
       at[d] = keptIndex[i];
     Value value;
-    if (getKind() == ReduceKind::log_sum_exp) {
-      // Around the maximum: exp never overflows.
-      Reduction maximum{ReduceKind::max, element, count}, sum{ReduceKind::sum, element, count};
-      Value top = nest.fold(
-          at, width, [](Value x) { return x; }, maximum);
-      // Subtracting an infinity from itself would give NaN.
-      Type type = top.getType();
-      Value infinity = emitExtreme(b, loc, type, false, /*lowest=*/false);
-      Value magnitude = emitUnary(b, loc, UnaryKind::abs, top, false, 0, 0);
-      Value isInfinite = emitCompare(b, loc, ComparePredicate::eq, magnitude, infinity, false);
-      Value base = arith::SelectOp::create(b, loc, isInfinite, emitConstant(b, loc, type, 0), top);
-      Value total = nest.fold(
-          at, width,
-          [&](Value x) {
-            Value shift = base;
-            if (x.getType() != shift.getType())
-              shift = vector::BroadcastOp::create(b, loc, x.getType(), shift);
-            return emitUnary(b, loc, UnaryKind::exp, emitBinary(b, loc, BinaryKind::sub, x, shift, false), false, 0, 0);
-          },
-          sum);
-      value = emitBinary(b, loc, BinaryKind::add, math::LogOp::create(b, loc, total), base, false);
+    if (op.getKind() == ReduceKind::log_sum_exp) {
+      value = emitLogSumExp(at, width);
     } else {
       value = nest.fold(
           at, width, [&](Value x) { return nest.how.before(b, loc, x); }, nest.how);
       value = nest.how.after(b, loc, value);
     }
-    // Back to the result's own dimensions.
+    SmallVector<Value> out = resultIndex(keptIndex);
+    value = emitRoundTrip(b, loc, element, value);
+    kernel.once([&] { kernel.storeLanes(value, out, width); });
+  }
+
+  /// Around the maximum, so that exp never overflows.
+  Value emitLogSumExp(MutableArrayRef<Value> at, int64_t width) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    const Reduction maximum{ReduceKind::max, element, nest.how.count}, sum{ReduceKind::sum, element, nest.how.count};
+    Value top = nest.fold(
+        at, width, [](Value x) { return x; }, maximum);
+    // Subtracting an infinity from itself would give NaN.
+    Type type = top.getType();
+    Value infinity = emitExtreme(b, loc, type, false, /*lowest=*/false);
+    Value magnitude = emitUnary(b, loc, UnaryKind::abs, top, false, 0, 0);
+    Value isInfinite = emitCompare(b, loc, ComparePredicate::eq, magnitude, infinity, false);
+    Value base = arith::SelectOp::create(b, loc, isInfinite, emitConstant(b, loc, type, 0), top);
+    Value total = nest.fold(
+        at, width,
+        [&](Value x) {
+          Value shift = base;
+          if (x.getType() != shift.getType())
+            shift = vector::BroadcastOp::create(b, loc, x.getType(), shift);
+          return emitUnary(b, loc, UnaryKind::exp, emitBinary(b, loc, BinaryKind::sub, x, shift, false), false, 0, 0);
+        },
+        sum);
+    return emitBinary(b, loc, BinaryKind::add, math::LogOp::create(b, loc, total), base, false);
+  }
+
+  /// From an index of the nest's kept dimensions to the result's.
+  SmallVector<Value> resultIndex(ArrayRef<Value> keptIndex) {
     SmallVector<Value> original(full.size(), kernel.index(0));
     for (auto [i, d] : llvm::enumerate(kept)) {
       SmallVector<int64_t> extents;
@@ -254,32 +306,17 @@ void ReduceOp::emitKernel(KernelEmitter &kernel) {
     for (size_t d = 0; d < full.size(); ++d)
       if (!classes[d])
         out.push_back(original[d]);
-      else if (getKeepDims())
+      else if (op.getKeepDims())
         out.push_back(kernel.index(0));
-    value = emitRoundTrip(b, loc, element, value);
-    kernel.once([&] { kernel.storeLanes(value, out, width); });
-  };
+    return out;
+  }
+};
 
-  int64_t grain = grainOf(32768, Count(count) * lanes);
-  int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
-  kernel.parallelRows(outer * perRow, length, grain, [&](Value begin, Value end) {
-    OpBuilder &b = kernel.builder();
-    Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> digits = kernel.delinearize(item, {outer, perRow});
-      if (lanes == 1) {
-        emitAt(digits[0], digits[1], 1);
-        return;
-      }
-      Value isRun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, digits[1], kernel.index(whole));
-      kernel.ifThen(isRun, [&] { emitAt(digits[0], kernel.mul(digits[1], lanes), lanes); });
-      if (rest) {
-        Value isRest = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, digits[1], kernel.index(whole));
-        kernel.ifThen(isRest,
-                      [&] { emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * lanes - whole)), 1); });
-      }
-    });
-  });
+} // namespace
+
+void ReduceOp::emitKernel(KernelEmitter &kernel) {
+  if (elementCount(getType()) != 0)
+    ReduceLoops(*this, kernel).emit();
 }
 
 template <typename T>

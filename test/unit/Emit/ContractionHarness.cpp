@@ -131,7 +131,7 @@ void checkConv(const ConvSpec &spec, const VectorTarget &target) {
 
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
     Source x{p[0], b.getF32Type()}, w{p[1], b.getF32Type()};
-    emitConv2d(b, loc, spec, target, x, w, begin, end,
+    emitConv2d(b, loc, spec, target, {x, w}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
                });
@@ -162,7 +162,7 @@ void checkMatmul(const MatmulSpec &spec, const VectorTarget &target) {
 
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
     Type type = sizeof(T) == 8 ? Type(b.getF64Type()) : Type(b.getF32Type());
-    emitMatmul(b, loc, spec, target, {p[0], type}, {p[1], type}, begin, end,
+    emitMatmul(b, loc, spec, target, {{p[0], type}, {p[1], type}}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
                });
@@ -182,7 +182,7 @@ void checkLongMatmul(const MatmulSpec &spec, const VectorTarget &target, int64_t
   fillAlike(matrix, spec.k * spec.n);
   packMatmulB(spec, target, matrix.data(), packed.data());
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
-    emitMatmul(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+    emitMatmul(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
                });
@@ -202,7 +202,7 @@ void checkLongConv(const ConvSpec &spec, const VectorTarget &target, int64_t sum
   fillAlike(weights, filters);
   packConvWeights(spec, target, weights.data(), packed.data());
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
-    emitConv2d(b, loc, spec, target, {p[0], b.getF32Type()}, {p[1], b.getF32Type()}, begin, end,
+    emitConv2d(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
                });
@@ -237,7 +237,7 @@ void checkMatmulF16Weights(const MatmulSpec &spec, const VectorTarget &target) {
                  REQUIRE(lanes == 1);
                  return arith::AddFOp::create(b, loc, value, value);
                }};
-    emitMatmul(b, loc, spec, target, lhs, {p[1], b.getF16Type()}, begin, end,
+    emitMatmul(b, loc, spec, target, {lhs, {p[1], b.getF16Type()}}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.m, spec.n}, value, indices);
                });
