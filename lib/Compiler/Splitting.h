@@ -8,7 +8,7 @@
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/ProgramBridge.h"
 #include "sluice/Compiler/PlanFile.h"
-#include "sluice/Tiling/Splitting.h"
+#include "sluice/Tiling/OperatorSplit.h"
 
 namespace sluice {
 

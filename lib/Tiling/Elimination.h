@@ -5,7 +5,7 @@
 #ifndef SLUICE_LIB_TILING_ELIMINATION_H
 #define SLUICE_LIB_TILING_ELIMINATION_H
 
-#include "Model.h"
+#include "TilingModel.h"
 #include "sluice/Support/Rng.h"
 
 namespace sluice {

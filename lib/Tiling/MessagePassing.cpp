@@ -42,11 +42,11 @@ void MessagePassing::gather(uint32_t node) {
 
 double MessagePassing::tell(uint32_t node, size_t entry, const TilingModel::Neighbour &other) {
   const uint32_t own = model.strategies(node), theirs = model.strategies(other.node);
-  const double *said = messages.data() + messageFirst[entry];
+  const double *incoming = messages.data() + messageFirst[entry];
   double *message = messages.data() + messageFirst[reverse[entry]];
   part.resize(own);
   for (uint32_t k = 0; k < own; ++k)
-    part[k] = share[node] * belief[k] - said[k];
+    part[k] = share[node] * belief[k] - incoming[k];
   const double *row = other.costs;
   for (uint32_t t = 0; t < theirs; ++t)
     message[t] = part[0] + row[t];
@@ -72,10 +72,10 @@ void MessagePassing::sweep() {
     const uint32_t own = model.strategies(i);
     for (size_t e = 0; e < others.size(); ++e)
       if (others[e].node < i) {
-        const double *said = messages.data() + messageFirst[entryFirst[i] + e];
+        const double *incoming = messages.data() + messageFirst[entryFirst[i] + e];
         const double *row = others[e].transposed + size_t(choice[others[e].node]) * own;
         for (uint32_t k = 0; k < own; ++k)
-          conditional[k] += row[k] - said[k];
+          conditional[k] += row[k] - incoming[k];
       }
     choice[i] = static_cast<uint32_t>(std::min_element(conditional.begin(), conditional.end()) - conditional.begin());
     for (size_t e = 0; e < others.size(); ++e)

@@ -5,7 +5,7 @@
 #ifndef SLUICE_LIB_TILING_MESSAGEPASSING_H
 #define SLUICE_LIB_TILING_MESSAGEPASSING_H
 
-#include "Model.h"
+#include "TilingModel.h"
 
 namespace sluice {
 

@@ -66,7 +66,7 @@ uint64_t codeOf(const std::vector<AxisTiling> &tilings) {
   return code;
 }
 
-/// Numbers what is met, the first 0.
+/// Gives distinct keys ascending numbers from 0.
 template <typename Key>
 class Numbering {
 public:
@@ -154,7 +154,7 @@ int64_t PartitionModel::pays(const ProgramOperator &op, TensorId id, const std::
   return sum;
 }
 
-/// All ways to give each of `axes` one of its options, the others as in `given`, that `isValid` lets be.
+/// All ways to give each of `axes` one of its options that `isValid` accepts; the other axes are as in `given`.
 template <typename T, typename Options, typename Valid>
 static std::vector<std::vector<T>> tuples(const std::vector<uint32_t> &axes, const std::vector<T> &given,
                                           Options options, Valid isValid) {
@@ -175,7 +175,7 @@ static std::vector<std::vector<T>> tuples(const std::vector<uint32_t> &axes, con
   return valid;
 }
 
-/// `given`, but whole, or by the replicated rule, along `axes`.
+/// `given`, made whole (a tensor) or replicated (an operator) along `axes`.
 template <typename T>
 static std::vector<T> wholeAlong(const std::vector<uint32_t> &axes, std::vector<T> given) {
   for (uint32_t axis : axes)
@@ -183,60 +183,86 @@ static std::vector<T> wholeAlong(const std::vector<uint32_t> &axes, std::vector<
   return given;
 }
 
-std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<uint32_t> &axes, const Tiling &given,
-                                                              const Filter &filter, bool recursive,
-                                                              std::optional<int64_t> memoryBytes, size_t mostEntries) {
-  const Mesh &mesh = machine.mesh;
-  Instance instance;
-  TilingProblem &problem = instance.problem;
-  problem.name = program.name;
-  problem.usageLimit = memoryBytes;
-  std::vector<LiveRange> ranges = liveRanges(program);
-  // Operators of one kind, by the same rules, of tensors held in the same ways, have one matrix.
-  Numbering<std::vector<uint64_t>> heldNumbers;
-  Numbering<std::vector<std::vector<uint32_t>>> ruleNumbers;
-  std::vector<uint32_t> heldOf(numTensorNodes);
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodeLike; // Kind, rules: a node that has their costs.
-  std::map<std::array<uint32_t, 4>, uint32_t> matrixOf;       // And the slot, and how its tensor is held.
-  instance.tilings.resize(numTensorNodes);
-  problem.nodes.resize(numTensorNodes);
-  std::vector<uint32_t> tensorOf(numTensorNodes);
-  for (uint32_t t = 0; t < program.tensors.size(); ++t)
-    if (!program.tensors[t].updates.valid())
-      tensorOf[nodeOf[t]] = t;
-  // When the first operator asks: what has too many tilings is often seen at the first operator of all.
-  auto describe = [&](uint32_t node) {
-    if (!instance.tilings[node].empty())
-      return;
+/// Makes one instance: operator by operator, with the tensors each one touches.
+class PartitionModel::Builder {
+public:
+  Builder(PartitionModel &model, const Request &request)
+      : model(model), request(request), mesh(model.machine.mesh), ranges(liveRanges(model.program)),
+        tensorOf(model.numTensorNodes), heldOf(model.numTensorNodes) {
+    instance.problem.name = model.program.name;
+    instance.problem.usageLimit = request.memoryBytes;
+    instance.problem.nodes.resize(model.numTensorNodes);
+    instance.tilings.resize(model.numTensorNodes);
+    instance.isView.assign(model.numTensorNodes, false);
+    for (uint32_t t = 0; t < model.program.tensors.size(); ++t)
+      if (!model.program.tensors[t].updates.valid())
+        tensorOf[model.nodeOf[t]] = t;
+  }
+
+  std::optional<Instance> run() {
+    for (uint32_t i = 0; i < model.program.operators.size(); ++i)
+      if (!addOperator(OperatorId(i)))
+        return std::nullopt;
+    for (uint32_t node = 0; node < model.numTensorNodes; ++node)
+      describeTensor(node);
+    return std::move(instance);
+  }
+
+private:
+  /// A tensor node that an operator touches.
+  struct Adjacent {
+    uint32_t node = 0, slot = 0; ///< The first of the operator's slots that holds one of the tensors.
+    std::vector<TensorId> ids;
+  };
+  using RuleTuples = std::vector<std::vector<uint32_t>>;
+
+  int64_t partsAlong(const auto &tuple, const auto &choice) const {
+    int64_t parts = 1;
+    for (size_t axis = 0; axis < tuple.size(); ++axis)
+      if (tuple[axis] == choice)
+        parts *= mesh.axes[axis].size;
+    return parts;
+  }
+
+  /// The tensor's tilings that divide its dimensions evenly and that the filter accepts.
+  std::vector<std::vector<AxisTiling>> tensorTuples(uint32_t node) const {
     const uint32_t t = tensorOf[node];
-    const ProgramTensor &tensor = program.tensors[t];
+    const std::vector<int64_t> &shape = model.program.tensors[t].shape;
     auto options = [&](uint32_t) {
       std::vector<AxisTiling> list{AxisTiling()};
-      for (uint32_t dim : dims[node])
+      for (uint32_t dim : model.dims[node])
         list.push_back(AxisTiling::split(dim));
       return list;
     };
     auto divides = [&](const std::vector<AxisTiling> &tuple) {
-      for (uint32_t dim : dims[node]) {
-        int64_t parts = 1;
-        for (size_t axis = 0; axis < tuple.size(); ++axis)
-          if (tuple[axis] == AxisTiling::split(dim))
-            parts *= mesh.axes[axis].size;
-        if (parts > 1 && (tensor.shape[dim] == 0 || tensor.shape[dim] % parts != 0))
-          return false;
-      }
-      return true;
+      return std::all_of(model.dims[node].begin(), model.dims[node].end(), [&](uint32_t dim) {
+        const int64_t parts = partsAlong(tuple, AxisTiling::split(dim));
+        return parts <= 1 || (shape[dim] != 0 && shape[dim] % parts == 0);
+      });
     };
+    const std::vector<AxisTiling> &given = request.given.tensors[t];
+    if (!request.filter.tensor)
+      return tuples(request.axes, given, options, divides);
     auto isWanted = [&](const std::vector<AxisTiling> &tuple) {
-      return divides(tuple) && std::all_of(axes.begin(), axes.end(),
-                                           [&](uint32_t axis) { return filter.tensor(TensorId(t), tuple[axis]); });
+      return divides(tuple) && std::all_of(request.axes.begin(), request.axes.end(), [&](uint32_t axis) {
+               return request.filter.tensor(TensorId(t), tuple[axis]);
+             });
     };
-    std::vector<std::vector<AxisTiling>> &list = instance.tilings[node];
-    if (!filter.tensor)
-      list = tuples(axes, given.tensors[t], options, divides);
-    else if (list = tuples(axes, given.tensors[t], options, isWanted); list.empty())
-      list = {wholeAlong(axes, given.tensors[t])};
-    TilingNode &entry = problem.nodes[node];
+    std::vector<std::vector<AxisTiling>> list = tuples(request.axes, given, options, isWanted);
+    if (list.empty())
+      list = {wholeAlong(request.axes, given)};
+    return list;
+  }
+
+  /// Fills the node of a tensor when the first operator asks for it: that an instance
+  /// has too many entries often shows at its first operator.
+  void describeTensor(uint32_t node) {
+    if (!instance.tilings[node].empty())
+      return;
+    const uint32_t t = tensorOf[node];
+    const ProgramTensor &tensor = model.program.tensors[t];
+    std::vector<std::vector<AxisTiling>> list = tensorTuples(node);
+    TilingNode &entry = instance.problem.nodes[node];
     entry.name = tensor.name;
     entry.lower = ranges[t].begin;
     entry.upper = ranges[t].end;
@@ -247,11 +273,13 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
       codes.push_back(codeOf(tuple));
     }
     heldOf[node] = heldNumbers.of(codes);
-  };
-  instance.isView.assign(numTensorNodes, false);
-  size_t entries = 0;
-  for (uint32_t i = 0; i < program.operators.size(); ++i) {
-    const ProgramOperator &op = program.operators[i];
+    instance.tilings[node] = std::move(list);
+  }
+
+  /// The operator's rules per axis that the mesh allows and the filter accepts.
+  RuleTuples ruleTuples(OperatorId id) const {
+    const ProgramOperator &op = model.program.operators[id.index()];
+    const std::vector<uint32_t> &given = request.given.rules[id.index()];
     auto options = [&](uint32_t axis) {
       std::vector<uint32_t> list;
       for (uint32_t r = 0; r < op.rules.size(); ++r)
@@ -260,94 +288,121 @@ std::optional<PartitionModel::Instance> PartitionModel::build(const std::vector<
       return list;
     };
     auto isAllowed = [&](const std::vector<uint32_t> &tuple) {
-      for (uint32_t rule : tuple) {
-        int64_t parts = 1;
-        for (size_t axis = 0; axis < tuple.size(); ++axis)
-          if (tuple[axis] == rule)
-            parts *= mesh.axes[axis].size;
-        if (!op.rules[rule].allows(parts))
-          return false;
-      }
-      return true;
+      return std::all_of(tuple.begin(), tuple.end(),
+                         [&](uint32_t rule) { return op.rules[rule].allows(partsAlong(tuple, rule)); });
     };
-    std::vector<std::vector<uint32_t>> list;
-    for (size_t f = 0; f < filter.rules.size() && list.empty(); ++f)
-      list = tuples(axes, given.rules[i], options, [&](const std::vector<uint32_t> &tuple) {
-        return isAllowed(tuple) && std::all_of(axes.begin(), axes.end(), [&](uint32_t axis) {
-                 return filter.rules[f](OperatorId(i), tuple[axis]);
-               });
+    RuleTuples list;
+    for (const auto &filter : request.filter.rules) {
+      if (!list.empty())
+        break;
+      list = tuples(request.axes, given, options, [&](const std::vector<uint32_t> &tuple) {
+        return isAllowed(tuple) && std::all_of(request.axes.begin(), request.axes.end(),
+                                               [&](uint32_t axis) { return filter(id, tuple[axis]); });
       });
-    if (filter.rules.empty())
-      list = tuples(axes, given.rules[i], options, isAllowed);
-    else if (list.empty())
-      list = {wholeAlong(axes, given.rules[i])};
-    // What counts bytes alone must not save them by having every device do everything.
-    if (cost != PartitionCost::Time || recursive) {
-      auto whole = [&](const std::vector<uint32_t> &tuple) {
-        return std::count_if(axes.begin(), axes.end(), [&](uint32_t axis) { return tuple[axis] == 0; });
-      };
-      ptrdiff_t fewest = std::numeric_limits<ptrdiff_t>::max();
-      for (const std::vector<uint32_t> &tuple : list)
-        fewest = std::min(fewest, whole(tuple));
-      std::erase_if(list, [&](const std::vector<uint32_t> &tuple) { return whole(tuple) > fewest; });
     }
-    const uint32_t kind = kindOf[i], rules = ruleNumbers.of(list);
-    auto node = static_cast<uint32_t>(problem.nodes.size());
+    if (request.filter.rules.empty())
+      list = tuples(request.axes, given, options, isAllowed);
+    else if (list.empty())
+      list = {wholeAlong(request.axes, given)};
+    // A cost that counts bytes alone must not save them by having every device do everything.
+    if (model.cost != PartitionCost::Time || request.recursive)
+      keepFewestWhole(list);
+    return list;
+  }
+
+  /// Keeps the tuples that run whole along the fewest axes.
+  void keepFewestWhole(RuleTuples &list) const {
+    auto whole = [&](const std::vector<uint32_t> &tuple) {
+      return std::count_if(request.axes.begin(), request.axes.end(), [&](uint32_t axis) { return tuple[axis] == 0; });
+    };
+    ptrdiff_t fewest = std::numeric_limits<ptrdiff_t>::max();
+    for (const std::vector<uint32_t> &tuple : list)
+      fewest = std::min(fewest, whole(tuple));
+    std::erase_if(list, [&](const std::vector<uint32_t> &tuple) { return whole(tuple) > fewest; });
+  }
+
+  std::vector<Adjacent> adjacentOf(const ProgramOperator &op) const {
+    std::vector<Adjacent> adjacent;
+    uint32_t slot = 0;
+    for (const std::vector<TensorId> *slots : {&op.operands, &op.results})
+      for (TensorId id : *slots) {
+        const uint32_t node = model.nodeOf[id.index()];
+        auto found =
+            std::find_if(adjacent.begin(), adjacent.end(), [&](const Adjacent &each) { return each.node == node; });
+        if (found == adjacent.end())
+          found = adjacent.insert(found, {node, slot, {}});
+        if (std::find(found->ids.begin(), found->ids.end(), id) == found->ids.end())
+          found->ids.push_back(id);
+        ++slot;
+      }
+    return adjacent;
+  }
+
+  /// Adds the operator's node and its edges; false if the matrices get too many entries.
+  bool addOperator(OperatorId id) {
+    TilingProblem &problem = instance.problem;
+    const ProgramOperator &op = model.program.operators[id.index()];
+    RuleTuples list = ruleTuples(id);
+    const uint32_t kind = model.kindOf[id.index()], rules = ruleNumbers.of(list);
+    const auto node = static_cast<uint32_t>(problem.nodes.size());
     TilingNode entry;
     entry.name = op.name;
     if (auto [like, isNew] = nodeLike.try_emplace({kind, rules}, node); !isNew)
       entry.costs = problem.nodes[like->second].costs;
     else
       for (const std::vector<uint32_t> &tuple : list)
-        entry.costs.push_back(recursive ? 0 : work(op, tuple));
+        entry.costs.push_back(request.recursive ? 0 : model.work(op, tuple));
     entry.usages.assign(list.size(), 0);
     problem.nodes.push_back(std::move(entry));
     instance.isView.push_back(op.flops == 0 && op.operands.size() == 1 && op.results.size() == 1);
-
-    struct Adjacent {
-      uint32_t node, slot; ///< The first.
-      std::vector<TensorId> ids;
-    };
-    std::vector<Adjacent> adjacent;
-    uint32_t slot = 0;
-    for (const std::vector<TensorId> *slots : {&op.operands, &op.results})
-      for (TensorId id : *slots) {
-        const uint32_t tensorNode = nodeOf[id.index()];
-        auto found = std::find_if(adjacent.begin(), adjacent.end(),
-                                  [&](const Adjacent &each) { return each.node == tensorNode; });
-        if (found == adjacent.end())
-          found = adjacent.insert(found, {tensorNode, slot, {}});
-        if (std::find(found->ids.begin(), found->ids.end(), id) == found->ids.end())
-          found->ids.push_back(id);
-        ++slot;
-      }
-    for (const auto &[tensorNode, firstSlot, ids] : adjacent) {
-      describe(tensorNode);
-      const auto &held = instance.tilings[tensorNode];
-      auto [shared, isNew] = matrixOf.try_emplace({kind, rules, firstSlot, heldOf[tensorNode]},
+    for (const Adjacent &adjacent : adjacentOf(op)) {
+      describeTensor(adjacent.node);
+      auto [shared, isNew] = matrixOf.try_emplace({kind, rules, adjacent.slot, heldOf[adjacent.node]},
                                                   static_cast<uint32_t>(problem.matrices.size()));
-      problem.edges.push_back({tensorNode, node, shared->second});
-      entries += held.size() * list.size();
-      if (entries > mostEntries)
-        return std::nullopt;
-      if (!isNew)
-        continue;
-      TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
-      matrix.costs.reserve(held.size() * list.size());
-      for (const std::vector<AxisTiling> &tuple : held)
-        for (const std::vector<uint32_t> &choice : list) {
-          int64_t sum = 0;
-          for (TensorId id : ids)
-            sum = saturatingAdd(sum, pays(op, id, choice, tuple, recursive ? std::optional(axes[0]) : std::nullopt));
-          matrix.costs.push_back(std::min(sum, kForbiddenTilingCost - 1));
-        }
-      problem.matrices.push_back(std::move(matrix));
+      problem.edges.push_back({adjacent.node, node, shared->second});
+      entries += instance.tilings[adjacent.node].size() * list.size();
+      if (entries > request.mostEntries)
+        return false;
+      if (isNew)
+        problem.matrices.push_back(matrix(op, adjacent, list));
     }
     instance.rules.push_back(std::move(list));
+    return true;
   }
-  for (uint32_t node = 0; node < numTensorNodes; ++node)
-    describe(node);
-  return instance;
+
+  /// The operator's cost for a tensor, per tiling of the tensor and per rule of the operator.
+  TilingMatrix matrix(const ProgramOperator &op, const Adjacent &adjacent, const RuleTuples &list) {
+    const std::vector<std::vector<AxisTiling>> &held = instance.tilings[adjacent.node];
+    const std::optional<uint32_t> recursiveAxis = request.recursive ? std::optional(request.axes[0]) : std::nullopt;
+    TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
+    matrix.costs.reserve(held.size() * list.size());
+    for (const std::vector<AxisTiling> &tuple : held)
+      for (const std::vector<uint32_t> &choice : list) {
+        int64_t sum = 0;
+        for (TensorId id : adjacent.ids)
+          sum = saturatingAdd(sum, model.pays(op, id, choice, tuple, recursiveAxis));
+        matrix.costs.push_back(std::min(sum, kForbiddenTilingCost - 1));
+      }
+    return matrix;
+  }
+
+  PartitionModel &model;
+  const Request &request;
+  const Mesh &mesh;
+  const std::vector<LiveRange> ranges; ///< Per tensor.
+  std::vector<uint32_t> tensorOf;      ///< Per tensor node: the tensor that updates none.
+  Instance instance;
+  size_t entries = 0; ///< In all matrices, counted once per edge.
+  // Operators of one kind, by the same rules, of tensors held in the same ways, have one matrix.
+  Numbering<std::vector<uint64_t>> heldNumbers;
+  Numbering<RuleTuples> ruleNumbers;
+  std::vector<uint32_t> heldOf;                               ///< Per tensor node, described.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodeLike; ///< [kind, rules]: a node that has their costs.
+  std::map<std::array<uint32_t, 4>, uint32_t> matrixOf;       ///< [kind, rules, slot, held]
+};
+
+std::optional<PartitionModel::Instance> PartitionModel::build(const Request &request) {
+  return Builder(*this, request).run();
 }
 
 Tiling PartitionModel::decode(const Instance &instance, const std::vector<uint32_t> &choice) const {

@@ -23,30 +23,30 @@ int64_t stepsCost(PartitionCost cost, const std::vector<CollectiveStep> &steps, 
 uint64_t codeOf(const std::vector<AxisTiling> &tilings);
 int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &tilings, const Mesh &mesh);
 
-/// What a conversion along `axis` is of, in the recursive count: the part that the axes before it leave where it ends,
-/// all of what is partial.
+/// The shape that a conversion along `axis` moves in the recursive count: the part that the axes before it leave, and
+/// whole dimensions of partial sums.
 std::vector<int64_t> shapeWithin(const ProgramTensor &tensor, const std::vector<AxisTiling> &from,
                                  const std::vector<AxisTiling> &to, size_t axis, const Mesh &mesh);
 
-/// Operators, [begin, end), during which a tensor is in memory.
+/// The operators [begin, end) during which a tensor is in memory.
 struct LiveRange {
   int64_t begin = 0, end = 0;
 };
 std::vector<LiveRange> liveRanges(const TensorProgram &program);
 
-/// Everything whole, everywhere.
+/// Every tensor whole on every device, every operator replicated.
 Tiling replicatedTiling(const TensorProgram &program, size_t axes);
 
-/// Turns a choice along some axes, the others given, into a TilingProblem: a node a
-/// tensor (a state and its next value are one) and an operator, an edge where a
-/// tensor is an operand or a result.
+/// Turns the choice of a tiling along some axes, the others given, into a TilingProblem.
+/// Each tensor is a node (a state and its next value are one node), each operator is a
+/// node, and an edge joins an operator with each of its operands and results.
 class PartitionModel {
 public:
-  /// What a candidate may be; all where empty.
+  /// Which tilings and rules are candidates; an empty member accepts all.
   struct Filter {
-    /// What divides so nowhere is whole.
+    /// A tensor of which it accepts no tiling is whole.
     std::function<bool(TensorId, AxisTiling)> tensor;
-    /// The first that leaves an operator a rule with parts that it allows; the replicated one where none does.
+    /// The first filter that leaves an operator a rule applies to it; if none does, the operator is replicated.
     std::vector<std::function<bool(OperatorId, uint32_t)>> rules;
   };
 
@@ -58,30 +58,41 @@ public:
     std::vector<std::vector<std::vector<uint32_t>>> rules;     ///< [operator][strategy][axis]
     std::vector<bool> isView;                                  ///< Per node: an operator that moves no data.
   };
-  /// `recursive`: of one axis: ghost bytes within the operators' parts of the axes before it.
-  /// Nothing where there would be more than `mostEntries` entries in all matrices.
-  std::optional<Instance> build(const std::vector<uint32_t> &axes, const Tiling &given, const Filter &filter,
-                                bool recursive, std::optional<int64_t> memoryBytes, size_t mostEntries);
+  /// Which choices an instance leaves open.
+  struct Request {
+    std::vector<uint32_t> axes; ///< The axes to choose for; the others are as in `given`.
+    const Tiling &given;
+    size_t mostEntries; ///< The limit of all matrices' entries together.
+    std::optional<int64_t> memoryBytes = {};
+    Filter filter = {};
+    /// Costs are ghost bytes along the single axis, within the operators' parts of the axes before it.
+    bool recursive = false;
+  };
+  /// Nothing if the matrices would have more entries than the request allows.
+  std::optional<Instance> build(const Request &request);
   Tiling decode(const Instance &instance, const std::vector<uint32_t> &choice) const;
-  /// The choice that a tiling is; nothing where it is none of the instance's.
+  /// The choice that makes the tiling; nothing if the instance does not contain it.
   std::optional<std::vector<uint32_t>> encode(const Instance &instance, const Tiling &tiling) const;
-  /// The sum over operators of what each pays for its conversions and its work.
+  /// The sum over operators of the costs of their conversions and their work.
   int64_t charge(const Tiling &tiling);
 
 private:
+  class Builder;
+
   const TensorProgram &program;
   const PartitionMachine &machine;
   PartitionCost cost;
   std::vector<uint32_t> nodeOf; ///< Per tensor.
   uint32_t numTensorNodes = 0;
-  std::vector<std::vector<uint32_t>> dims; ///< Per tensor node: what rules split.
+  std::vector<std::vector<uint32_t>> dims; ///< Per tensor node: the dimensions that some rule splits.
   std::vector<uint32_t> shapeOf;           ///< Per tensor: equal for equal shapes and element sizes.
-  std::vector<uint32_t> kindOf;            ///< Per operator: equal where rules, shapes, work and who is read twice are.
+  std::vector<uint32_t> kindOf; ///< Per operator: equal if rules, shapes, work and repeated operands are equal.
   std::unordered_map<uint64_t, std::unordered_map<uint64_t, int64_t>> known;
 
   void findKinds();
   int64_t convert(TensorId tensor, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to);
-  /// What operator `op` by `rules` pays for `tensor` held as `held`; or, recursive, along one axis alone.
+  /// The cost for operator `op`, run by `rules`, of `tensor` held as `held`; with `recursiveAxis`, along that axis
+  /// alone.
   int64_t pays(const ProgramOperator &op, TensorId tensor, const std::vector<uint32_t> &rules,
                const std::vector<AxisTiling> &held, std::optional<uint32_t> recursiveAxis);
   int64_t work(const ProgramOperator &op, const std::vector<uint32_t> &rules) const;

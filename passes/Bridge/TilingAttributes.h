@@ -6,7 +6,7 @@
 #define SLUICE_PASSES_BRIDGE_TILINGATTRIBUTES_H
 
 #include "passes/Bridge/ProgramBridge.h"
-#include "sluice/Tiling/Splitting.h"
+#include "sluice/Tiling/OperatorSplit.h"
 
 namespace sluice {
 

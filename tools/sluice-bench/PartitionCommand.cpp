@@ -16,7 +16,7 @@
 #include "SpartanPrograms.h"
 #include "sluice/Compiler/Partitioning.h"
 #include "sluice/Support/Units.h"
-#include "sluice/Tiling/SplitSpread.h"
+#include "sluice/Tiling/TilingPropagation.h"
 
 #include <chrono>
 #include <cstdio>
@@ -84,7 +84,7 @@ Expected<Tiling> megatronTiling(const std::string &model, const TensorProgram &p
   const std::vector<std::pair<std::string, uint32_t>> weights{
       {"query/weight", 1}, {"key/weight", 1},  {"value/weight", 1}, {"output/weight", 0},
       {"up/weight", 1},    {"gate/weight", 1}, {"down/weight", 0},  {"words", 0}};
-  SplitSpread spread(program);
+  TilingPropagation spread(program);
   bool isTransformer = false;
   for (uint32_t t = 0; t < program.tensors.size(); ++t)
     for (const auto &[name, dim] : weights)

@@ -119,7 +119,7 @@ struct PartitionSolution {
 ///  spartan         Spartan's greedy (Huang's thesis, 3.4): one split over all
 ///                  devices, groups of most neighbours first
 ///  data-parallel   weights and optimizer states whole on every device; what carries the
-///                  batch (SplitSpread from the first dimension of the inputs) split along
+///                  batch (TilingPropagation from the first dimension of the inputs) split along
 ///                  it, and operators that touch it on their share; gradients summed over
 ///                  devices, whole or as reduce-scatter, update of parts and all-gather,
 ///                  which sends the same. Only what does not carry the batch is free

@@ -1,4 +1,4 @@
-//===- Partition.cpp - Solvers of partitioning ----------------------------===//
+//===- PartitionSolvers.cpp - The best tiling, and the rivals --------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -6,76 +6,12 @@
 #include "PartitionModel.h"
 
 #include "sluice/Support/Units.h"
-#include "sluice/Tiling/SplitSpread.h"
+#include "sluice/Tiling/TilingPropagation.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace sluice {
-
-Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices) {
-  std::vector<DeviceId> computing = machine.computeDevices();
-  auto have = static_cast<int64_t>(computing.size());
-  constexpr int64_t kMostShares = 64;
-  if (devices < 1 || devices > (have == 1 ? kMostShares : have))
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has ", have, " computing device",
-                     have == 1 ? "" : "s", ", not ", devices, ", give from 1 to ", have == 1 ? kMostShares : have,
-                     have == 1 ? " shares of it" : "");
-  const Device &first = machine.device(computing[0]);
-  PartitionMachine result;
-  result.flopsPerSec = first.flopsPerSec * first.speed;
-  result.memoryBytesPerSec = first.memoryBytesPerSec;
-  result.launchOverheadNs = first.launchOverheadNs;
-  result.capacityBytes = machine.memory(first.memory).capacityBytes;
-  for (int64_t i = 1; i < std::min(have, devices); ++i) {
-    const Device &other = machine.device(computing[i]);
-    if (other.flopsPerSec != first.flopsPerSec || other.memoryBytesPerSec != first.memoryBytesPerSec ||
-        other.speed != first.speed)
-      return makeError(ErrorCode::Unsupported, "devices '", first.name, "' and '", other.name, "' of machine '",
-                       machine.name, "' differ, a partition needs equal ones");
-    result.capacityBytes = std::min(result.capacityBytes, machine.memory(other.memory).capacityBytes);
-  }
-  // Of one device, shares: each has a part of it, and they meet in its memory.
-  if (have == 1 && devices > 1) {
-    auto shares = static_cast<double>(devices);
-    result.flopsPerSec /= shares;
-    result.memoryBytesPerSec /= shares;
-    if (result.capacityBytes != std::numeric_limits<int64_t>::max())
-      result.capacityBytes /= devices;
-  }
-  int64_t stride = devices;
-  for (int64_t factor = 2, left = devices; left > 1; ++factor) {
-    if (factor * factor > left)
-      factor = left;
-    for (; left % factor == 0; left /= factor) {
-      stride /= factor;
-      MeshAxis axis{concat("axis", result.mesh.axes.size()), factor};
-      axis.bytesPerSec = have == 1 ? result.memoryBytesPerSec : std::numeric_limits<double>::infinity();
-      axis.latencyNs = have == 1 ? result.launchOverheadNs : 0;
-      for (int64_t a = 0; have > 1 && a < devices; ++a)
-        for (int64_t b = a + stride; b < devices && b / (stride * factor) == a / (stride * factor); b += stride) {
-          const Device &from = machine.device(computing[a]), &to = machine.device(computing[b]);
-          if (from.memory == to.memory) {
-            axis.bytesPerSec = std::min(axis.bytesPerSec, from.memoryBytesPerSec);
-            axis.latencyNs = std::max(axis.latencyNs, from.launchOverheadNs);
-            continue;
-          }
-          LinkId link = machine.findLink(from.memory, to.memory);
-          if (!link.valid())
-            return makeError(ErrorCode::Unsupported, "devices '", from.name, "' and '", to.name, "' of machine '",
-                             machine.name, "' have no link, a partition needs one between any two");
-          // In a ring or a pairwise exchange every device sends and receives at once.
-          axis.bytesPerSec =
-              std::min({axis.bytesPerSec, machine.link(link).bytesPerSec, machine.link(link).duplexBytesPerSec / 2});
-          axis.latencyNs = std::max(axis.latencyNs, machine.link(link).latencyNs);
-        }
-      result.mesh.axes.push_back(axis);
-    }
-  }
-  if (result.mesh.axes.empty())
-    result.mesh.axes.push_back({"axis0", 1});
-  return result;
-}
 
 std::vector<std::string> partitionSolverNames() {
   return {"best", "soybean", "spartan", "data-parallel", "model-parallel"};
@@ -130,8 +66,8 @@ private:
   /// What carries the batch, and along which dimension: the first of the first input that has more than one (else of
   /// the first), what operators' rules make of it, and the first of other inputs where it is as long and those rules
   /// say nothing of them.
-  static SplitSpread batchOf(const TensorProgram &program) {
-    SplitSpread batch(program, [&program](TensorId id) { return isWeight(program, id); });
+  static TilingPropagation batchOf(const TensorProgram &program) {
+    TilingPropagation batch(program, [&program](TensorId id) { return isWeight(program, id); });
     auto firstOf = [&program](size_t rank) {
       return std::find_if(program.tensors.begin(), program.tensors.end(), [rank](const ProgramTensor &tensor) {
         return tensor.role == TensorRole::Input && tensor.shape.size() >= rank;
@@ -251,7 +187,7 @@ private:
   Expected<Tiling> byAxes(PartitionModel &costs, const PartitionModel::Filter &filter, bool levels) {
     Tiling tiling = replicatedTiling(program, machine.mesh.axes.size());
     for (uint32_t axis : allAxes()) {
-      auto instance = costs.build({axis}, tiling, filter, levels, std::nullopt, kMostEntries);
+      auto instance = costs.build({{axis}, tiling, kMostEntries, std::nullopt, filter, levels});
       if (!instance)
         return tl::unexpected<Error>(tooLarge());
       std::optional<std::vector<uint32_t>> choice;
@@ -282,7 +218,7 @@ private:
     flat.mesh.axes = {
         {"all", machine.mesh.numDevices(), machine.mesh.axes[0].bytesPerSec, machine.mesh.axes[0].latencyNs}};
     PartitionModel costs(program, flat, PartitionCost::Volume);
-    auto instance = costs.build({0}, replicatedTiling(program, 1), {}, false, std::nullopt, kMostEntries);
+    auto instance = costs.build({{0}, replicatedTiling(program, 1), kMostEntries});
     if (!instance)
       return tl::unexpected<Error>(tooLarge());
     Tiling tiling = costs.decode(*instance, solveSpartan(instance->problem, instance->tilings.size(), instance->isView,
@@ -338,7 +274,7 @@ private:
       for (uint32_t axis : allAxes()) {
         if (params.budget.mustStop())
           return tiling;
-        auto instance = model.build({axis}, tiling, {}, false, memory, kMostEntries);
+        auto instance = model.build({{axis}, tiling, kMostEntries, memory});
         if (!instance)
           return tl::unexpected<Error>(tooLarge());
         Expected<TilingSolution> solved = solve(instance->problem);
@@ -397,7 +333,7 @@ private:
     // All axes at once, where that is a matter of small tables.
     constexpr size_t kFewEntries = 3'000'000;
     bool proven = false;
-    if (auto instance = model.build(allAxes(), candidates[0].tiling, {}, false, memory, kFewEntries))
+    if (auto instance = model.build({allAxes(), candidates[0].tiling, kFewEntries, memory}))
       if (Expected<TilingSolution> solved = solve(instance->problem)) {
         proven = solved->optimal();
         candidates.push_back(finish(model.decode(*instance, solved->choice), "exact", proven));
@@ -450,7 +386,7 @@ private:
   const PartitionParams &params;
   PartitionModel model;
   int64_t memoryBytes;
-  SplitSpread batch;                        ///< What carries it.
+  TilingPropagation batch;                  ///< What carries it.
   std::vector<std::pair<int, Tiling>> seen; ///< Where rounds of descents began, and which.
 };
 } // namespace
@@ -480,179 +416,6 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
       !status)
     return propagate(status);
   return solution;
-}
-
-/// What a step makes of a tiling; nothing where it does not apply to it.
-static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
-  for (uint32_t axis : step.axes) {
-    if (axis >= held.size())
-      return false;
-    AxisTiling &now = held[axis];
-    // Parts of parts are joined before those that they are parts of.
-    if (step.kind == CollectiveKind::AllGather || step.kind == CollectiveKind::AllToAll)
-      for (size_t inner = axis + 1; inner < held.size(); ++inner)
-        if (held[inner] == now)
-          return false;
-    switch (step.kind) {
-    case CollectiveKind::Slice:
-      if (!now.isReplicated())
-        return false;
-      now = AxisTiling::split(step.dim);
-      break;
-    case CollectiveKind::AllGather:
-      if (now != AxisTiling::split(step.dim))
-        return false;
-      now = AxisTiling::replicated();
-      break;
-    case CollectiveKind::ReduceScatter:
-      if (!now.isPartial())
-        return false;
-      now = AxisTiling::split(step.dim);
-      break;
-    case CollectiveKind::AllReduce:
-      if (!now.isPartial())
-        return false;
-      now = AxisTiling::replicated();
-      break;
-    case CollectiveKind::AllToAll:
-      if (now != AxisTiling::split(step.dim))
-        return false;
-      now = AxisTiling::split(step.splitDim);
-      break;
-    case CollectiveKind::Halo:
-      if (now != AxisTiling::split(step.dim))
-        return false;
-      break;
-    }
-    // A part of a part must lie in it: what this axis splits, no inner one does.
-    if (step.kind != CollectiveKind::Halo && now.isSplit())
-      for (size_t inner = axis + 1; inner < held.size(); ++inner)
-        if (held[inner] == now)
-          return false;
-  }
-  return true;
-}
-
-/// Bytes that all devices together send in a step before which each has `own`.
-static int64_t bytesSent(const CollectiveStep &step, int64_t own, int64_t rowBytes, const Mesh &mesh) {
-  int64_t group = 1;
-  for (uint32_t axis : step.axes)
-    group *= mesh.axes[axis].size;
-  const int64_t pairs = mesh.numDevices() / group * (group - 1);
-  switch (step.kind) {
-  case CollectiveKind::Slice:
-    return 0;
-  case CollectiveKind::AllGather:
-    return saturatingMul(saturatingMul(pairs, group), own);
-  case CollectiveKind::AllReduce:
-    return saturatingMul(2 * pairs, own);
-  case CollectiveKind::ReduceScatter:
-  case CollectiveKind::AllToAll:
-    return saturatingMul(pairs, own);
-  case CollectiveKind::Halo:
-    return saturatingMul(saturatingMul(pairs, step.halo.low + step.halo.high), rowBytes);
-  }
-  return -1;
-}
-
-/// The halos that an operand needs where its rules split it: axes, and what is exchanged along them.
-static bool hasHalos(const ProgramOperator &op, size_t slot, const std::vector<uint32_t> &rules, const Mesh &mesh,
-                     const PlannedConversion *conversion) {
-  size_t wanted = 0, there = 0;
-  for (uint32_t rule = 0; rule < op.rules.size(); ++rule) {
-    const Halo halo = op.rules[rule].halo(slot);
-    std::vector<uint32_t> axes;
-    int64_t parts = 1;
-    for (uint32_t axis = 0; axis < rules.size(); ++axis)
-      if (rules[axis] == rule) {
-        axes.push_back(axis);
-        parts *= mesh.axes[axis].size;
-      }
-    if (halo.empty() || parts == 1)
-      continue;
-    ++wanted;
-    for (size_t i = 0; conversion && i < conversion->steps.size(); ++i) {
-      const CollectiveStep &step = conversion->steps[i];
-      there += step.kind == CollectiveKind::Halo && step.axes == axes && step.halo == halo &&
-               step.dim == op.rules[rule].operands[slot].dim;
-    }
-  }
-  return wanted == there;
-}
-
-Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
-                         const PartitionSolution &solution, std::optional<int64_t> memoryBytes) {
-  if (Status status = validateTiling(program, machine.mesh, solution.tiling); !status)
-    return status;
-  int64_t bytes = 0;
-  std::vector<std::vector<const PlannedConversion *>> copies(program.tensors.size());
-  std::vector<std::vector<AxisTiling>> made(program.tensors.size());
-  for (const PlannedConversion &conversion : solution.report.conversions) {
-    const ProgramTensor &tensor = program.tensors[conversion.tensor.index()];
-    auto refuse = [&](const auto &...parts) {
-      return makeError(ErrorCode::Internal, "the conversion of '", tensor.name, "' ", parts...);
-    };
-    std::vector<AxisTiling> held = conversion.from, begin = solution.tiling.tensors[conversion.tensor.index()];
-    if (conversion.isResult) {
-      const std::vector<TensorId> &results = program.operators[conversion.op.index()].results;
-      const auto slot = std::find(results.begin(), results.end(), conversion.tensor);
-      if (slot == results.end())
-        return refuse("is of a result of another operator");
-      begin = solution.tiling.resultTilings(program, conversion.op, static_cast<size_t>(slot - results.begin()));
-    }
-    if (held != begin)
-      return refuse("does not begin with what there is");
-    std::vector<int64_t> widened(tensor.shape.size(), 0); // By halos.
-    for (const CollectiveStep &step : conversion.steps) {
-      std::vector<int64_t> part = partShape(tensor.shape, held, machine.mesh);
-      int64_t own = tensor.elementBytes;
-      for (size_t dim = 0; dim < part.size(); ++dim)
-        own = saturatingMul(own, part[dim] += widened[dim]);
-      if (!apply(step, held))
-        return refuse("has a step that does not apply, ", collectiveName(step.kind));
-      const bool isHalo = step.kind == CollectiveKind::Halo;
-      const int64_t row = isHalo ? own / std::max<int64_t>(1, part[step.dim]) : 0;
-      if (step.ownBytes != own || step.bytes != bytesSent(step, own, row, machine.mesh))
-        return refuse("has a step of other sizes, ", collectiveName(step.kind));
-      if (isHalo)
-        widened[step.dim] += step.halo.low + step.halo.high;
-      bytes = saturatingAdd(bytes, step.bytes);
-    }
-    if (held != conversion.to)
-      return refuse("does not end as it should");
-    if (conversion.isResult)
-      made[conversion.tensor.index()] = conversion.to;
-    else
-      copies[conversion.tensor.index()].push_back(&conversion);
-  }
-  if (bytes != solution.report.bytes)
-    return makeError(ErrorCode::Internal, "the conversions send ", bytes, " bytes, not ", solution.report.bytes);
-  for (size_t i = 0; i < program.operators.size(); ++i) {
-    const ProgramOperator &op = program.operators[i];
-    for (size_t slot = 0; slot < op.operands.size(); ++slot) {
-      size_t tensor = op.operands[slot].index();
-      std::vector<AxisTiling> wanted = solution.tiling.operandTilings(program, OperatorId(i), slot);
-      const bool isGiven =
-          (wanted == solution.tiling.tensors[tensor] &&
-           hasHalos(op, slot, solution.tiling.rules[i], machine.mesh, nullptr)) ||
-          std::any_of(copies[tensor].begin(), copies[tensor].end(), [&](const PlannedConversion *copy) {
-            return copy->to == wanted && hasHalos(op, slot, solution.tiling.rules[i], machine.mesh, copy);
-          });
-      if (!isGiven)
-        return makeError(ErrorCode::Internal, "operator '", op.name, "' does not get '", program.tensors[tensor].name,
-                         "' as it wants it");
-    }
-    for (size_t slot = 0; slot < op.results.size(); ++slot) {
-      size_t tensor = op.results[slot].index();
-      if (solution.tiling.resultTilings(program, OperatorId(i), slot) != solution.tiling.tensors[tensor] &&
-          made[tensor] != solution.tiling.tensors[tensor])
-        return makeError(ErrorCode::Internal, "'", program.tensors[tensor].name, "' does not become as it is held");
-    }
-  }
-  if (memoryBytes && solution.report.peakBytes > *memoryBytes)
-    return makeError(ErrorCode::Internal, "the tiling takes ", solution.report.peakBytes, " bytes a device, not ",
-                     *memoryBytes);
-  return {};
 }
 
 } // namespace sluice

@@ -1,9 +1,9 @@
-//===- Splitting.cpp ------------------------------------------------------===//
+//===- OperatorSplit.cpp --------------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Tiling/Splitting.h"
+#include "sluice/Tiling/OperatorSplit.h"
 
 #include <algorithm>
 #include <map>
@@ -44,7 +44,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
 }
 
 namespace {
-/// Along which dimension tensors are cut.
+/// The dimension along which each tensor is cut.
 using Cuts = std::map<TensorId, uint32_t>;
 
 bool agrees(const Cuts &cuts, TensorId tensor, AxisTiling tiling) {
@@ -52,8 +52,8 @@ bool agrees(const Cuts &cuts, TensorId tensor, AxisTiling tiling) {
   return cut != cuts.end() && tiling == AxisTiling::split(cut->second);
 }
 
-/// The rule by which an operator takes what is cut as it is, or makes it so: `reads`
-/// says which.
+/// The rule by which an operator reads a cut tensor part by part, or, without `reads`,
+/// writes it part by part.
 std::optional<uint32_t> followingRule(const ProgramOperator &op, const Cuts &cuts, int64_t parts, bool reads) {
   for (uint32_t r = 1; r < op.rules.size(); ++r) {
     const TilingRule &rule = op.rules[r];
@@ -140,7 +140,7 @@ public:
 private:
   bool mayTry() const { return solution.trials < params.budget.evaluations && !params.budget.mustStop(); }
 
-  /// Parts of one group count together: the path may pass through several.
+  /// Adds up the parts of each group, because the critical path may pass through several.
   std::vector<SplitTrial::Stretch> dominantStretches() const {
     std::map<std::vector<OperatorId>, int64_t> total;
     for (const SplitTrial::Stretch &stretch : best.critical)
@@ -193,7 +193,7 @@ private:
     return true;
   }
 
-  /// Whether the program with the group split so is faster than the best, which it then is.
+  /// Times the program with the group split so, and keeps the split if it is faster than the best.
   Expected<bool> tryOut(const std::vector<OperatorId> &group, const OperatorSplit &split) {
     std::vector<OperatorSplit> splits;
     for (const OperatorSplit &kept : solution.splits)

@@ -1,9 +1,9 @@
-//===- Model.h - A tiling problem as its solvers see it ---------*- C++ -*-===//
+//===- TilingModel.h - A tiling problem as its solvers see it ---*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_TILING_MODEL_H
-#define SLUICE_LIB_TILING_MODEL_H
+#ifndef SLUICE_LIB_TILING_TILINGMODEL_H
+#define SLUICE_LIB_TILING_TILINGMODEL_H
 
 #include "sluice/Tiling/Tiling.h"
 
@@ -89,4 +89,4 @@ private:
 
 } // namespace sluice
 
-#endif // SLUICE_LIB_TILING_MODEL_H
+#endif // SLUICE_LIB_TILING_TILINGMODEL_H

@@ -1,11 +1,11 @@
-//===- PartitionTest.cpp - SoyBean's and Spartan's examples ---------------===//
+//===- PartitionSolversTest.cpp - SoyBean's and Spartan's examples --------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
 #include "sluice/Support/Rng.h"
-#include "sluice/Tiling/SplitSpread.h"
+#include "sluice/Tiling/TilingPropagation.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -465,7 +465,7 @@ TEST_CASE("what carries the batch follows from operators' rules", "[tiling][part
   TensorId y = maker.matmul("y", x, w), turned = maker.transpose("turned", y);
   TensorId both = maker.elementwise("both", {turned, other});
   TensorId gram = maker.matmul("gram", both, y); // Sums over the batch.
-  SplitSpread batch(maker.program, [&](TensorId id) { return id == w; });
+  TilingPropagation batch(maker.program, [&](TensorId id) { return id == w; });
   batch.split(x, 0);
   CHECK(batch.dimOf(y) == 0U);
   CHECK(batch.dimOf(turned) == 1U);
@@ -480,7 +480,7 @@ TEST_CASE("what carries the batch follows from operators' rules", "[tiling][part
   CHECK(tiling.tensors[turned.index()] == std::vector<AxisTiling>{kColumns, kColumns});
   CHECK(tiling.rules[0] == std::vector<uint32_t>{1, 1});
   // What is split twice over has no one rule; both are said.
-  SplitSpread two(maker.program);
+  TilingPropagation two(maker.program);
   two.split(w, 1);
   CHECK(two.dimOf(turned) == 0U);
   CHECK(two.dimOf(other) == 0U);

@@ -1,9 +1,9 @@
-//===- SplittingTest.cpp --------------------------------------------------===//
+//===- OperatorSplitTest.cpp ----------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Tiling/Splitting.h"
+#include "sluice/Tiling/OperatorSplit.h"
 
 #include "Programs.h"
 #include "sluice/Support/Rng.h"

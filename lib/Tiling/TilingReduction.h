@@ -1,9 +1,9 @@
-//===- Reduction.h - A tiling problem with fewer nodes ----------*- C++ -*-===//
+//===- TilingReduction.h - A tiling problem with fewer nodes ----*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_TILING_REDUCTION_H
-#define SLUICE_LIB_TILING_REDUCTION_H
+#ifndef SLUICE_LIB_TILING_TILINGREDUCTION_H
+#define SLUICE_LIB_TILING_TILINGREDUCTION_H
 
 #include "sluice/Tiling/Tiling.h"
 
@@ -64,4 +64,4 @@ private:
 
 } // namespace sluice
 
-#endif // SLUICE_LIB_TILING_REDUCTION_H
+#endif // SLUICE_LIB_TILING_TILINGREDUCTION_H

@@ -1,9 +1,9 @@
-//===- Reduction.cpp ------------------------------------------------------===//
+//===- TilingReduction.cpp ------------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Reduction.h"
+#include "TilingReduction.h"
 
 #include <algorithm>
 #include <numeric>

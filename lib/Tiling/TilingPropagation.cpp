@@ -1,13 +1,13 @@
-//===- SplitSpread.cpp ----------------------------------------------------===//
+//===- TilingPropagation.cpp ----------------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Tiling/SplitSpread.h"
+#include "sluice/Tiling/TilingPropagation.h"
 
 namespace sluice {
 
-SplitSpread::SplitSpread(const TensorProgram &program, std::function<bool(TensorId)> stays)
+TilingPropagation::TilingPropagation(const TensorProgram &program, std::function<bool(TensorId)> stays)
     : program(program), stays(std::move(stays)), dims(program.tensors.size()), reached(program.tensors.size()),
       users(program.tensors.size()), producer(program.tensors.size(), static_cast<uint32_t>(program.operators.size())) {
   for (uint32_t i = 0; i < program.operators.size(); ++i) {
@@ -20,7 +20,7 @@ SplitSpread::SplitSpread(const TensorProgram &program, std::function<bool(Tensor
   }
 }
 
-void SplitSpread::split(TensorId tensor, uint32_t dim) {
+void TilingPropagation::split(TensorId tensor, uint32_t dim) {
   note(tensor, AxisTiling::split(dim));
   while (!open.empty()) {
     const uint32_t op = *open.begin();
@@ -29,7 +29,7 @@ void SplitSpread::split(TensorId tensor, uint32_t dim) {
   }
 }
 
-void SplitSpread::note(TensorId tensor, AxisTiling tiling) {
+void TilingPropagation::note(TensorId tensor, AxisTiling tiling) {
   if (!tiling.isSplit()) {
     reach(tensor);
     return;
@@ -41,7 +41,7 @@ void SplitSpread::note(TensorId tensor, AxisTiling tiling) {
   open.insert(users[tensor.index()].begin(), users[tensor.index()].end());
 }
 
-void SplitSpread::reach(TensorId tensor) {
+void TilingPropagation::reach(TensorId tensor) {
   std::vector<TensorId> list{tensor};
   while (!list.empty()) {
     const TensorId id = list.back();
@@ -54,7 +54,7 @@ void SplitSpread::reach(TensorId tensor) {
   }
 }
 
-void SplitSpread::spread(uint32_t index) {
+void TilingPropagation::spread(uint32_t index) {
   const std::vector<uint32_t> rules = rulesOf(OperatorId(index));
   if (rules.size() != 1)
     return;
@@ -66,7 +66,7 @@ void SplitSpread::spread(uint32_t index) {
     note(op.results[slot], rule.results[slot]);
 }
 
-std::vector<uint32_t> SplitSpread::rulesOf(OperatorId id) const {
+std::vector<uint32_t> TilingPropagation::rulesOf(OperatorId id) const {
   const ProgramOperator &op = program.operators[id.index()];
   std::vector<uint32_t> list;
   for (uint32_t r = 0; r < op.rules.size(); ++r) {
@@ -82,7 +82,7 @@ std::vector<uint32_t> SplitSpread::rulesOf(OperatorId id) const {
   return list;
 }
 
-Tiling SplitSpread::tiling(size_t axes) const {
+Tiling TilingPropagation::tiling(size_t axes) const {
   Tiling result;
   for (const std::optional<uint32_t> &dim : dims)
     result.tensors.emplace_back(axes, dim ? AxisTiling::split(*dim) : AxisTiling());

@@ -1,11 +1,11 @@
-//===- Model.cpp ----------------------------------------------------------===//
+//===- TilingModel.cpp ----------------------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
+#include "TilingModel.h"
 
-#include "Reduction.h"
+#include "TilingReduction.h"
 
 #include <algorithm>
 #include <map>

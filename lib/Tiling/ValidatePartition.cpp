@@ -1,0 +1,186 @@
+//===- ValidatePartition.cpp - Independent of the solvers ------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Support/Units.h"
+#include "sluice/Tiling/Partition.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+/// What a step makes of a tiling; nothing where it does not apply to it.
+static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
+  for (uint32_t axis : step.axes) {
+    if (axis >= held.size())
+      return false;
+    AxisTiling &now = held[axis];
+    // Parts of parts are joined before those that they are parts of.
+    if (step.kind == CollectiveKind::AllGather || step.kind == CollectiveKind::AllToAll)
+      for (size_t inner = axis + 1; inner < held.size(); ++inner)
+        if (held[inner] == now)
+          return false;
+    switch (step.kind) {
+    case CollectiveKind::Slice:
+      if (!now.isReplicated())
+        return false;
+      now = AxisTiling::split(step.dim);
+      break;
+    case CollectiveKind::AllGather:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      now = AxisTiling::replicated();
+      break;
+    case CollectiveKind::ReduceScatter:
+      if (!now.isPartial())
+        return false;
+      now = AxisTiling::split(step.dim);
+      break;
+    case CollectiveKind::AllReduce:
+      if (!now.isPartial())
+        return false;
+      now = AxisTiling::replicated();
+      break;
+    case CollectiveKind::AllToAll:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      now = AxisTiling::split(step.splitDim);
+      break;
+    case CollectiveKind::Halo:
+      if (now != AxisTiling::split(step.dim))
+        return false;
+      break;
+    }
+    // A part of a part must lie in it: what this axis splits, no inner one does.
+    if (step.kind != CollectiveKind::Halo && now.isSplit())
+      for (size_t inner = axis + 1; inner < held.size(); ++inner)
+        if (held[inner] == now)
+          return false;
+  }
+  return true;
+}
+
+/// Bytes that all devices together send in a step before which each has `own`.
+static int64_t bytesSent(const CollectiveStep &step, int64_t own, int64_t rowBytes, const Mesh &mesh) {
+  int64_t group = 1;
+  for (uint32_t axis : step.axes)
+    group *= mesh.axes[axis].size;
+  const int64_t pairs = mesh.numDevices() / group * (group - 1);
+  switch (step.kind) {
+  case CollectiveKind::Slice:
+    return 0;
+  case CollectiveKind::AllGather:
+    return saturatingMul(saturatingMul(pairs, group), own);
+  case CollectiveKind::AllReduce:
+    return saturatingMul(2 * pairs, own);
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+    return saturatingMul(pairs, own);
+  case CollectiveKind::Halo:
+    return saturatingMul(saturatingMul(pairs, step.halo.low + step.halo.high), rowBytes);
+  }
+  return -1;
+}
+
+/// The halos that an operand needs where its rules split it: axes, and what is exchanged along them.
+static bool hasHalos(const ProgramOperator &op, size_t slot, const std::vector<uint32_t> &rules, const Mesh &mesh,
+                     const PlannedConversion *conversion) {
+  size_t wanted = 0, there = 0;
+  for (uint32_t rule = 0; rule < op.rules.size(); ++rule) {
+    const Halo halo = op.rules[rule].halo(slot);
+    std::vector<uint32_t> axes;
+    int64_t parts = 1;
+    for (uint32_t axis = 0; axis < rules.size(); ++axis)
+      if (rules[axis] == rule) {
+        axes.push_back(axis);
+        parts *= mesh.axes[axis].size;
+      }
+    if (halo.empty() || parts == 1)
+      continue;
+    ++wanted;
+    for (size_t i = 0; conversion && i < conversion->steps.size(); ++i) {
+      const CollectiveStep &step = conversion->steps[i];
+      there += step.kind == CollectiveKind::Halo && step.axes == axes && step.halo == halo &&
+               step.dim == op.rules[rule].operands[slot].dim;
+    }
+  }
+  return wanted == there;
+}
+
+Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
+                         const PartitionSolution &solution, std::optional<int64_t> memoryBytes) {
+  if (Status status = validateTiling(program, machine.mesh, solution.tiling); !status)
+    return status;
+  int64_t bytes = 0;
+  std::vector<std::vector<const PlannedConversion *>> copies(program.tensors.size());
+  std::vector<std::vector<AxisTiling>> made(program.tensors.size());
+  for (const PlannedConversion &conversion : solution.report.conversions) {
+    const ProgramTensor &tensor = program.tensors[conversion.tensor.index()];
+    auto refuse = [&](const auto &...parts) {
+      return makeError(ErrorCode::Internal, "the conversion of '", tensor.name, "' ", parts...);
+    };
+    std::vector<AxisTiling> held = conversion.from, begin = solution.tiling.tensors[conversion.tensor.index()];
+    if (conversion.isResult) {
+      const std::vector<TensorId> &results = program.operators[conversion.op.index()].results;
+      const auto slot = std::find(results.begin(), results.end(), conversion.tensor);
+      if (slot == results.end())
+        return refuse("is of a result of another operator");
+      begin = solution.tiling.resultTilings(program, conversion.op, static_cast<size_t>(slot - results.begin()));
+    }
+    if (held != begin)
+      return refuse("does not begin with what there is");
+    std::vector<int64_t> widened(tensor.shape.size(), 0); // By halos.
+    for (const CollectiveStep &step : conversion.steps) {
+      std::vector<int64_t> part = partShape(tensor.shape, held, machine.mesh);
+      int64_t own = tensor.elementBytes;
+      for (size_t dim = 0; dim < part.size(); ++dim)
+        own = saturatingMul(own, part[dim] += widened[dim]);
+      if (!apply(step, held))
+        return refuse("has a step that does not apply, ", collectiveName(step.kind));
+      const bool isHalo = step.kind == CollectiveKind::Halo;
+      const int64_t row = isHalo ? own / std::max<int64_t>(1, part[step.dim]) : 0;
+      if (step.ownBytes != own || step.bytes != bytesSent(step, own, row, machine.mesh))
+        return refuse("has a step of other sizes, ", collectiveName(step.kind));
+      if (isHalo)
+        widened[step.dim] += step.halo.low + step.halo.high;
+      bytes = saturatingAdd(bytes, step.bytes);
+    }
+    if (held != conversion.to)
+      return refuse("does not end as it should");
+    if (conversion.isResult)
+      made[conversion.tensor.index()] = conversion.to;
+    else
+      copies[conversion.tensor.index()].push_back(&conversion);
+  }
+  if (bytes != solution.report.bytes)
+    return makeError(ErrorCode::Internal, "the conversions send ", bytes, " bytes, not ", solution.report.bytes);
+  for (size_t i = 0; i < program.operators.size(); ++i) {
+    const ProgramOperator &op = program.operators[i];
+    for (size_t slot = 0; slot < op.operands.size(); ++slot) {
+      size_t tensor = op.operands[slot].index();
+      std::vector<AxisTiling> wanted = solution.tiling.operandTilings(program, OperatorId(i), slot);
+      const bool isGiven =
+          (wanted == solution.tiling.tensors[tensor] &&
+           hasHalos(op, slot, solution.tiling.rules[i], machine.mesh, nullptr)) ||
+          std::any_of(copies[tensor].begin(), copies[tensor].end(), [&](const PlannedConversion *copy) {
+            return copy->to == wanted && hasHalos(op, slot, solution.tiling.rules[i], machine.mesh, copy);
+          });
+      if (!isGiven)
+        return makeError(ErrorCode::Internal, "operator '", op.name, "' does not get '", program.tensors[tensor].name,
+                         "' as it wants it");
+    }
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      size_t tensor = op.results[slot].index();
+      if (solution.tiling.resultTilings(program, OperatorId(i), slot) != solution.tiling.tensors[tensor] &&
+          made[tensor] != solution.tiling.tensors[tensor])
+        return makeError(ErrorCode::Internal, "'", program.tensors[tensor].name, "' does not become as it is held");
+    }
+  }
+  if (memoryBytes && solution.report.peakBytes > *memoryBytes)
+    return makeError(ErrorCode::Internal, "the tiling takes ", solution.report.peakBytes, " bytes a device, not ",
+                     *memoryBytes);
+  return {};
+}
+
+} // namespace sluice
