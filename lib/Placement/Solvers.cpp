@@ -34,83 +34,123 @@ Expected<ListSchedule> placeHeftNoComm(const SolverInput &input) {
   return std::move(timed).finish();
 }
 
-/// Readers a lookahead takes into account: the first so many by rank.
+/// The lookahead weighs at most this many readers, those of the highest ranks.
 static constexpr size_t kMostReaders = 16;
 
-/// When the last of an operator's readers would end, were it to end at `endNs`
-/// on `device`: each goes where it ends first, one after the other, knowing
-/// of its operands only those placed already.
-static int64_t readersEndNs(const SolverInput &input, const ListScheduler &scheduler, const Settler &settler,
-                            std::span<const OperatorId> readers, const std::vector<uint8_t> &placed, OperatorId op,
-                            DeviceId device, int64_t endNs) {
-  const Graph &graph = *input.problem.graph;
-  const Machine &machine = *input.problem.machine;
-  std::vector<std::pair<DeviceId, Interval>> taken;
-  int64_t last = endNs;
-  for (OperatorId reader : readers) {
-    std::pair<DeviceId, Interval> best{DeviceId(), {0, std::numeric_limits<int64_t>::max()}};
-    for (DeviceId target : input.index.devices) {
-      if (DeviceId settled = settler.deviceOf(reader); settled.valid() && settled != target)
-        continue;
-      int64_t ready = endNs;
-      for (uint32_t t : input.index.inputs(reader)) {
-        const Tensor &tensor = graph.tensor(TensorId(t));
-        int64_t from = 0;
-        MemoryId memory = Machine::hostMemory();
-        if (tensor.producer == op) {
-          from = endNs;
-          memory = machine.device(device).memory;
-        } else if (tensor.producer.valid()) {
-          if (!placed[tensor.producer.index()])
-            continue;
-          from = scheduler.endNs(tensor.producer);
-          memory = machine.device(scheduler.deviceOf(tensor.producer)).memory;
-        }
-        ready = std::max(ready, from + input.routes.timeNs(memory, machine.device(target).memory, tensor.bytes));
-      }
-      const int64_t duration = input.index.timeNs(reader, target);
-      int64_t start = scheduler.idleSlots(target).earliestStart(ready, duration);
-      for (bool moved = true; moved;) {
-        moved = false;
-        for (const auto &[other, when] : taken)
-          if (other == target && start < when.endNs && when.startNs < start + duration) {
-            start = scheduler.idleSlots(target).earliestStart(when.endNs, duration);
-            moved = true;
-          }
-      }
-      if (start + duration < best.second.endNs)
-        best = {target, {start, start + duration}};
-    }
-    taken.push_back(best);
-    last = std::max(last, best.second.endNs);
+namespace {
+
+/// HEFT's lookahead: an operator goes where its readers would end first.
+class Lookahead {
+public:
+  Lookahead(const SolverInput &input, const ListScheduler &scheduler, const Settler &settler)
+      : input(input), scheduler(scheduler), settler(settler), isPlaced(input.problem.graph->numOperators()) {}
+
+  /// Readers of `op` of the highest ranks; `ranks` are per operator.
+  void setReaders(OperatorId op, const std::vector<double> &ranks) {
+    readers.clear();
+    for (uint32_t reader : input.index.successors(op))
+      readers.push_back(OperatorId(reader));
+    std::stable_sort(readers.begin(), readers.end(),
+                     [&](OperatorId a, OperatorId b) { return ranks[a.index()] > ranks[b.index()]; });
+    if (readers.size() > kMostReaders)
+      readers.resize(kMostReaders);
   }
-  return last;
-}
+  void setPlaced(OperatorId op) { isPlaced[op.index()] = 1; }
+
+  /// When the last of the readers would end if `op` ended at `endNs` on `device`:
+  /// each reader goes where it ends first, one after the other, and knows those of
+  /// its operands only whose producers are placed.
+  int64_t readersEndNs(OperatorId op, DeviceId device, int64_t endNs) const {
+    std::vector<Reservation> taken;
+    int64_t last = endNs;
+    for (OperatorId reader : readers) {
+      Reservation best{DeviceId(), {0, std::numeric_limits<int64_t>::max()}};
+      for (DeviceId target : input.index.devices) {
+        if (DeviceId settled = settler.deviceOf(reader); settled.valid() && settled != target)
+          continue;
+        const int64_t duration = input.index.timeNs(reader, target);
+        const int64_t start = earliestStart(target, readyNs(reader, target, {op, device, endNs}), duration, taken);
+        if (start + duration < best.second.endNs)
+          best = {target, {start, start + duration}};
+      }
+      taken.push_back(best);
+      last = std::max(last, best.second.endNs);
+    }
+    return last;
+  }
+
+private:
+  using Reservation = std::pair<DeviceId, Interval>;
+  /// The operator whose device is being weighed.
+  struct Trial {
+    OperatorId op;
+    DeviceId device;
+    int64_t endNs;
+  };
+
+  /// When a reader's operands have arrived at `target`.
+  int64_t readyNs(OperatorId reader, DeviceId target, const Trial &trial) const {
+    const Machine &machine = *input.problem.machine;
+    int64_t ready = trial.endNs;
+    for (uint32_t t : input.index.inputs(reader)) {
+      const Tensor &tensor = input.problem.graph->tensor(TensorId(t));
+      int64_t from = 0;
+      MemoryId memory = Machine::hostMemory();
+      if (tensor.producer == trial.op) {
+        from = trial.endNs;
+        memory = machine.device(trial.device).memory;
+      } else if (tensor.producer.valid()) {
+        if (!isPlaced[tensor.producer.index()])
+          continue;
+        from = scheduler.endNs(tensor.producer);
+        memory = machine.device(scheduler.deviceOf(tensor.producer)).memory;
+      }
+      ready = std::max(ready, from + input.routes.timeNs(memory, machine.device(target).memory, tensor.bytes));
+    }
+    return ready;
+  }
+
+  /// The earliest start in the device's idle slots beside the readers that took theirs already.
+  int64_t earliestStart(DeviceId target, int64_t readyNs, int64_t durationNs,
+                        const std::vector<Reservation> &taken) const {
+    int64_t start = scheduler.idleSlots(target).earliestStart(readyNs, durationNs);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const auto &[other, when] : taken)
+        if (other == target && start < when.endNs && when.startNs < start + durationNs) {
+          start = scheduler.idleSlots(target).earliestStart(when.endNs, durationNs);
+          moved = true;
+        }
+    }
+    return start;
+  }
+
+  const SolverInput &input;
+  const ListScheduler &scheduler;
+  const Settler &settler;
+  std::vector<OperatorId> readers;
+  std::vector<uint8_t> isPlaced; ///< Per operator.
+};
+
+} // namespace
 
 Expected<ListSchedule> placeLookahead(const SolverInput &input) {
   Settler settler(input.problem);
   ListScheduler scheduler(input, /*insertion=*/true);
   const std::vector<double> ranks = upwardRanks(input, /*communication=*/true);
-  std::vector<uint8_t> placed(ranks.size());
-  std::vector<OperatorId> readers;
+  Lookahead lookahead(input, scheduler, settler);
   for (OperatorId op : byDescendingRank(input.topological, ranks)) {
     if (!settler.deviceOf(op).valid()) {
-      readers.clear();
-      for (uint32_t reader : input.index.successors(op))
-        readers.push_back(OperatorId(reader));
-      std::stable_sort(readers.begin(), readers.end(),
-                       [&](OperatorId a, OperatorId b) { return ranks[a.index()] > ranks[b.index()]; });
-      if (readers.size() > kMostReaders)
-        readers.resize(kMostReaders);
+      lookahead.setReaders(op, ranks);
       Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) {
         const int64_t end = scheduler.tryPlace(op, device).endNs;
-        return std::pair(readersEndNs(input, scheduler, settler, readers, placed, op, device, end), end);
+        return std::pair(lookahead.readersEndNs(op, device, end), end);
       });
       if (!chosen)
         return propagate(chosen);
     }
     scheduler.place(op, settler.deviceOf(op));
-    placed[op.index()] = 1;
+    lookahead.setPlaced(op);
   }
   return std::move(scheduler).finish();
 }

@@ -1,4 +1,4 @@
-//===- StepWalk.h - What a placement and an order do -----------*- C++ -*-===//
+//===- StepWalk.h - What a placement and an order do ------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

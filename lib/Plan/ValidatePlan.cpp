@@ -1,4 +1,4 @@
-//===- Validate.cpp - The plan's independent check ------------------------===//
+//===- ValidatePlan.cpp - The plan's independent check --------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

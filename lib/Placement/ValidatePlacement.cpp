@@ -1,4 +1,4 @@
-//===- Validate.cpp - Is it a placement -----------------------------------===//
+//===- ValidatePlacement.cpp - Is it a placement --------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -99,10 +99,10 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
   for (size_t i = 0; i < plan.commands.size(); ++i) {
     if (plan.commands[i].kind != CommandKind::Launch)
       continue;
-    const Interval said = solution.intervals[plan.commands[i].op.index()], is = timeline.commands[i];
-    if (said.startNs != is.startNs || said.endNs != is.endNs)
+    const Interval claimed = solution.intervals[plan.commands[i].op.index()], is = timeline.commands[i];
+    if (claimed.startNs != is.startNs || claimed.endNs != is.endNs)
       return fail("operator '", graph.op(plan.commands[i].op).name, "' runs in [", is.startNs, ", ", is.endNs,
-                  ") when simulated, said to run in [", said.startNs, ", ", said.endNs, ")");
+                  ") when simulated, said to run in [", claimed.startNs, ", ", claimed.endNs, ")");
   }
   if (solution.makespanNs != timeline.makespanNs)
     return fail("makespan is said to be ", solution.makespanNs, " ns, simulated it is ", timeline.makespanNs);
