@@ -372,20 +372,21 @@ static Status check(uint32_t kind, const sluice_collective &what, int64_t member
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
                      const void *operand, void *result, void *workspace, int64_t &sent) {
   HostSpace space(communicator);
-  return runCollective(space, communicator.rank, communicator.num_ranks, kind, what, operand, result, workspace, sent);
+  return runCollective(space, communicator.rank, communicator.num_ranks, {kind, what, operand, result, workspace},
+                       sent);
 }
 
-Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, uint32_t kind,
-                     const sluice_collective &what, const void *operand, void *result, void *workspace, int64_t &sent) {
-  Result<Group> group = groupOf(what, rank, numRanks);
+Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, const CollectiveCall &call,
+                     int64_t &sent) {
+  Result<Group> group = groupOf(call.settings, rank, numRanks);
   if (!group)
     return tl::unexpected(group.error());
-  if (Status status = check(kind, what, static_cast<int64_t>(group->members.size())); !status)
+  if (Status status = check(call.kind, call.settings, static_cast<int64_t>(group->members.size())); !status)
     return status;
-  Run run(space, what, *group, static_cast<const char *>(operand), static_cast<char *>(result),
-          static_cast<char *>(workspace), sent);
+  Run run(space, call.settings, *group, static_cast<const char *>(call.operand), static_cast<char *>(call.result),
+          static_cast<char *>(call.workspace), sent);
   Status status;
-  switch (kind) {
+  switch (call.kind) {
   case SLUICE_COLLECTIVE_ALL_REDUCE:
     status = run.allReduce();
     break;
@@ -469,8 +470,8 @@ Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, co
   else if (bytes != sizeof(sluice_collective))
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
   else
-    status = runCollective(*space, communicator->rank, communicator->num_ranks, kind,
-                           *static_cast<const sluice_collective *>(settings), args[0], args[1], args[2], now);
+    status = runCollective(*space, communicator->rank, communicator->num_ranks,
+                           {kind, *static_cast<const sluice_collective *>(settings), args[0], args[1], args[2]}, now);
   std::lock_guard<std::mutex> lock(mutex);
   sent += now;
   return status;

@@ -16,82 +16,89 @@
 
 namespace sluice::runtime {
 
-/// The ranks that take part with `rank`, in the order of their positions.
+/// The ranks that take part in a collective with a given rank, in the order of their positions.
 struct Group {
   std::vector<uint32_t> members;
-  uint32_t position = 0; ///< Of `rank` itself.
+  uint32_t position = 0; ///< The given rank's own position.
 };
-/// Fails where a member would not be one of `numRanks` ranks.
+/// The group of `rank`. Fails if a member would not be one of `numRanks` ranks.
 Result<Group> groupOf(const sluice_collective &what, uint32_t rank, uint32_t numRanks);
 
 /// Bytes that one rank sends to others. An all_reduce is a reduce_scatter and an
 /// all_gather of equal chunks (Patarasu and Yuan 2009: 2 (g - 1) / g of the bytes,
 /// the least there can be); where the elements do not divide, ranks differ.
 int64_t bytesSent(uint32_t kind, const sluice_collective &what, const Group &group);
-/// Scratch that runCollective needs.
+/// Bytes of workspace that runCollective needs.
 int64_t collectiveWorkspace(uint32_t kind, const sluice_collective &what, size_t members);
 
-/// The memory that a collective's buffers are in, and how they travel. What fails
-/// is kept, the rest then does nothing, and `exchange` and `finish` say it.
+/// The memory of a collective's buffers, and their transport. After a failure the other
+/// functions do nothing, and `exchange` and `finish` return the failure.
 class CollectiveSpace {
 public:
   virtual ~CollectiveSpace() = default;
-  /// Of no bytes a row there may be no address.
+  /// Addresses may be null if a row has no bytes.
   virtual void copyRows(char *target, int64_t targetStride, const char *source, int64_t sourceStride, int64_t rows,
                         int64_t bytes) = 0;
-  /// Zeros, or the element `what.fill` again and again.
+  /// Fills with zeros, or with copies of the element `what.fill`.
   virtual void fill(char *target, int64_t bytes, const sluice_collective &what) = 0;
-  /// `parts` are `numParts` of `bytes` each: their combination in this order.
+  /// Combines, in this order, `numParts` parts of `bytes` each that lie side by side in `parts`.
   virtual void combine(char *result, const char *parts, size_t numParts, int64_t bytes,
                        const sluice_collective &what) = 0;
-  /// As sluice_communicator's.
+  /// Does what sluice_communicator's exchange does.
   virtual Status exchange(const Group &group, const void *const *send, const int64_t *sendBytes, void *const *receive,
                           const int64_t *receiveBytes) = 0;
   virtual Status finish() { return {}; }
 };
 
-/// Runs one collective, `sent` bytes of it to other ranks. Reductions add in the
-/// order of positions, so every rank has the same bits, whatever the transport.
-/// Fails on settings that contradict each other. `workspace` has collectiveWorkspace bytes. Buffers do not overlap, but
-/// that an all_reduce's may be one.
-Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, uint32_t kind,
-                     const sluice_collective &what, const void *operand, void *result, void *workspace, int64_t &sent);
-/// In the host's memory.
+/// A collective and its buffers. The workspace has collectiveWorkspace bytes. Buffers do not overlap, except that an
+/// all_reduce's operand may be its result.
+struct CollectiveCall {
+  uint32_t kind;
+  const sluice_collective &settings;
+  const void *operand;
+  void *result, *workspace;
+};
+
+/// Runs one collective and sets `sent` to the bytes that it sends to other ranks. Reductions add in the order of
+/// positions, so every rank has the same bits, whatever the transport. Fails on settings that contradict each other.
+Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, const CollectiveCall &call,
+                     int64_t &sent);
+/// The same in the host's memory.
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
                      const void *operand, void *result, void *workspace, int64_t &sent);
 
-/// What the kernels of one session call: its communicator, and what became of
-/// the calls. Any thread; exchanges take turns.
+/// The communicator that the kernels of one session call, and the state of the calls. Any
+/// thread may call; exchanges run one at a time.
 class Ranks {
 public:
   explicit Ranks(const sluice_communicator *communicator) : communicator(communicator) {}
 
-  /// All ranks meet before their first step. Fails where one's program, of which
-  /// `digest` tells as many characters everywhere, is another.
+  /// All ranks meet before their first step. Fails if a rank runs another program;
+  /// `digest` identifies the program and has the same length on all ranks.
   Status meet(const std::string &digest);
-  /// Returns once all ranks are here. Between exchanges.
+  /// Returns once all ranks have called it. Called between exchanges.
   Status await();
-  /// sluice_kernel_env's `collective`. Returns 0, or 1 where error() says why.
+  /// sluice_kernel_env's `collective`. Returns 0, or 1 if error() has a message.
   int32_t run(uint32_t kind, void *const *args, const void *settings, int64_t bytes);
-  /// The same in a memory; null only where there is no communicator.
+  /// The same in a memory; `space` is null only without a communicator.
   Status runIn(CollectiveSpace *space, uint32_t kind, void *const *args, const void *settings, int64_t bytes);
   const sluice_communicator *transport() const { return communicator; }
-  /// Of this thread's last failure in the step.
+  /// The message of this thread's last failure in the step.
   std::string error() const;
-  /// The communicator serves the thread alone that made it.
+  /// Whether the communicator serves only the thread that made it.
   bool needsCallingThread() const;
   /// This rank's number among those of its host.
   uint32_t hostRank() const;
-  /// No exchange can succeed any more.
+  /// Whether no exchange can succeed any more.
   bool isBroken() const;
-  /// Forgets the last step's.
+  /// Forgets the last step's errors and byte counts.
   void beginStep();
   int64_t bytesSent() const;
 
 private:
   const sluice_communicator *communicator;
   bool met = false;
-  std::mutex turn; ///< Of exchanges; what sends nothing waits for none.
+  std::mutex turn; ///< Held during an exchange; a collective that sends nothing does not take it.
   mutable std::mutex mutex;
   int64_t sent = 0;
   std::map<std::thread::id, std::string> texts;

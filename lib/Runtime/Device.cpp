@@ -5,8 +5,8 @@
 #include "Device.h"
 #include "Collective.h"
 #include "CudaDevice.h"
-#include "Grid.h"
-#include "Strings.h"
+#include "GridFibers.h"
+#include "StringFunctions.h"
 #include "ThreadPool.h"
 #include "Wait.h"
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
-#include "Artifact.h"
 #include "CpuFeatures.h"
+#include "LoadedArtifact.h"
 #include "Sha256.h"
 #include "Wait.h"
 
@@ -33,14 +33,11 @@ Executor::Executor(Model model, const void *parameters, const sluice_options &op
       ranks(options.communicator) {
   context.executor = this;
   api.size = sizeof api;
-  api.launch = [](sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
-                  const sluice_slot *slots, uint32_t numSlots, const uint32_t *waits, uint32_t numWaits) {
-    return context->executor->launch(command, stream, kernel, op, slots, numSlots, waits, numWaits);
+  api.launch = [](sluice_context *context, auto... arguments) -> int32_t {
+    return context->executor->launch(LaunchCall{arguments...});
   };
-  api.copy = [](sluice_context *context, uint32_t command, uint32_t stream, uint32_t link,
-                const sluice_slot *destination, const sluice_slot *source, int64_t bytes, uint32_t tensor,
-                const uint32_t *waits, uint32_t numWaits) {
-    return context->executor->copy(command, stream, link, destination, source, bytes, tensor, waits, numWaits);
+  api.copy = [](sluice_context *context, auto... arguments) -> int32_t {
+    return context->executor->copy(CopyCall{arguments...});
   };
 }
 
@@ -205,7 +202,7 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   if (Status status = ranks.meet(digest()); !status)
     return status;
   // The first step loads code; a second one may be one of many.
-  if (numSteps == 1 && whyNotRecorded.empty() && !isRecorded && !stepState.trace)
+  if (numSteps == 1 && recordingError.empty() && !isRecorded && !stepState.trace)
     tryToRecord();
   inputs = stepInputs, outputs = stepOutputs;
   Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
@@ -230,7 +227,7 @@ void Executor::tryToRecord() {
 void Executor::giveUpRecording(std::string why) {
   recording.reset();
   isRecorded = false;
-  whyNotRecorded = std::move(why);
+  recordingError = std::move(why);
 }
 
 /// The device that keeps a whole step, where one does.
@@ -354,8 +351,8 @@ std::string Executor::notes() const {
   auto add = [&](const std::string &line) { lines += line.empty() ? "" : line + "\n"; };
   for (const std::unique_ptr<Device> &device : devices)
     add(device->notes());
-  if (!whyNotRecorded.empty())
-    add("steps run command by command: " + whyNotRecorded);
+  if (!recordingError.empty())
+    add("steps run command by command: " + recordingError);
   return lines;
 }
 
@@ -543,86 +540,83 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
   ++issued;
 }
 
-int32_t Executor::launch(uint32_t number, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
-                         const sluice_slot *slots, uint32_t numSlots, const uint32_t *waits, uint32_t numWaits) {
-  return guarded(number, [&]() -> Status {
-    if (op >= tables.source->num_ops || !kernel)
-      return failure("launch of operator ", op, ", which does not exist or has no kernel");
+int32_t Executor::launch(const LaunchCall &call) {
+  return guarded(call.command, [&]() -> Status {
+    if (call.op >= tables.source->num_ops || !call.kernel)
+      return failure("launch of operator ", call.op, ", which does not exist or has no kernel");
     auto named = [&](const std::string &what) {
-      return failure("operator '", tables.opName(op), "' ", what, ", compile the model again");
+      return failure("operator '", tables.opName(call.op), "' ", what, ", compile the model again");
     };
-    if (Status status = checkIssue(number, stream, waits, numWaits); !status)
+    if (Status status = checkIssue(call.command, call.stream, call.waits, call.numWaits); !status)
       return named("cannot be launched: " + status.error());
-    const sluice_stream_desc &streamDesc = tables.streams[stream];
+    const sluice_stream_desc &streamDesc = tables.streams[call.stream];
     if (streamDesc.kind != SLUICE_STREAM_COMPUTE && streamDesc.kind != SLUICE_STREAM_COMMUNICATE)
       return named("is launched on a stream that only copies");
     uint32_t memory = tables.devices[streamDesc.device].memory;
 
-    Command command = newCommand(number, stream);
-    command.op = op, command.kernel = kernel;
+    Command command = newCommand(call.command, call.stream);
+    command.op = call.op, command.kernel = call.kernel;
     if (runsInline) {
-      inlineArgs.resize(std::max<size_t>(inlineArgs.size(), numSlots));
+      inlineArgs.resize(std::max<size_t>(inlineArgs.size(), call.numSlots));
       command.args = inlineArgs.data();
     } else {
-      command.args = allocator.take<void *>(numSlots);
+      command.args = allocator.take<void *>(call.numSlots);
     }
-    for (uint32_t i = 0; i < numSlots; ++i) {
-      Result<char *> address = resolve(slots[i]);
+    for (uint32_t i = 0; i < call.numSlots; ++i) {
+      Result<char *> address = resolve(call.slots[i]);
       if (!address)
         return named(address.error());
-      if (slots[i].memory != memory)
+      if (call.slots[i].memory != memory)
         return named("runs on device '" + std::string(tables.devices[streamDesc.device].name) + "' and uses memory '" +
-                     tables.memories[slots[i].memory].name + "'");
+                     tables.memories[call.slots[i].memory].name + "'");
       command.args[i] = *address;
     }
-    issue(command, waits, numWaits);
+    issue(command, call.waits, call.numWaits);
     return {};
   });
 }
 
-int32_t Executor::copy(uint32_t number, uint32_t stream, uint32_t link, const sluice_slot *destination,
-                       const sluice_slot *source, int64_t bytes, uint32_t tensor, const uint32_t *waits,
-                       uint32_t numWaits) {
-  return guarded(number, [&]() -> Status {
-    if (tensor >= tables.source->num_tensors)
-      return failure("copy of tensor ", tensor, ", which does not exist");
+int32_t Executor::copy(const CopyCall &call) {
+  return guarded(call.command, [&]() -> Status {
+    if (call.tensor >= tables.source->num_tensors)
+      return failure("copy of tensor ", call.tensor, ", which does not exist");
     auto named = [&](const std::string &what) {
-      return failure("copy of tensor '", tables.tensorName(tensor), "' ", what, ", compile the model again");
+      return failure("copy of tensor '", tables.tensorName(call.tensor), "' ", what, ", compile the model again");
     };
-    if (Status status = checkIssue(number, stream, waits, numWaits); !status)
+    if (Status status = checkIssue(call.command, call.stream, call.waits, call.numWaits); !status)
       return named("cannot be issued: " + status.error());
-    if (bytes < 0 || bytes > destination->bytes || bytes > source->bytes)
-      return named("moves " + std::to_string(bytes) + " bytes from a slot of " + std::to_string(source->bytes) +
-                   " to one of " + std::to_string(destination->bytes));
-    Result<char *> from = resolve(*source), to = resolve(*destination);
+    if (call.bytes < 0 || call.bytes > call.destination->bytes || call.bytes > call.source->bytes)
+      return named("moves " + std::to_string(call.bytes) + " bytes from a slot of " +
+                   std::to_string(call.source->bytes) + " to one of " + std::to_string(call.destination->bytes));
+    Result<char *> from = resolve(*call.source), to = resolve(*call.destination);
     if (!from || !to)
       return named(from ? to.error() : from.error());
-    if (isRecording && source->segment == SLUICE_SEGMENT_PARAMETER)
-      from = pinnedParameters(*source, *from);
+    if (isRecording && call.source->segment == SLUICE_SEGMENT_PARAMETER)
+      from = pinnedParameters(*call.source, *from);
     if (!from)
       return tl::unexpected(from.error());
-    if (destination->segment == SLUICE_SEGMENT_INPUT || destination->segment == SLUICE_SEGMENT_PARAMETER)
+    if (call.destination->segment == SLUICE_SEGMENT_INPUT || call.destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
-    if (tables.streams[stream].kind == SLUICE_STREAM_COMMUNICATE)
+    if (tables.streams[call.stream].kind == SLUICE_STREAM_COMMUNICATE)
       return named("is issued on a stream that only communicates");
-    const sluice_device_desc &device = tables.devices[tables.streams[stream].device];
-    if (device.memory != source->memory && device.memory != destination->memory)
+    const sluice_device_desc &device = tables.devices[tables.streams[call.stream].device];
+    if (device.memory != call.source->memory && device.memory != call.destination->memory)
       return named("runs on device '" + std::string(device.name) + "', at neither end");
 
-    Command command = newCommand(number, stream);
-    command.tensor = tensor;
-    command.destination = *to, command.source = *from, command.bytes = bytes;
-    command.sourceMemory = source->memory;
-    if (source->memory != destination->memory) {
-      if (link >= links.size() || !links[link]->joins(source->memory, destination->memory))
-        return named("goes over link " + std::to_string(link) + ", which does not join memories '" +
-                     tables.memories[source->memory].name + "' and '" + tables.memories[destination->memory].name +
-                     "'");
-      command.link = links[link].get();
-      bytesIn += destination->memory != 0 ? bytes : 0;
-      bytesOut += source->memory != 0 ? bytes : 0;
+    Command command = newCommand(call.command, call.stream);
+    command.tensor = call.tensor;
+    command.destination = *to, command.source = *from, command.bytes = call.bytes;
+    command.sourceMemory = call.source->memory;
+    if (call.source->memory != call.destination->memory) {
+      if (call.link >= links.size() || !links[call.link]->joins(call.source->memory, call.destination->memory))
+        return named("goes over link " + std::to_string(call.link) + ", which does not join memories '" +
+                     tables.memories[call.source->memory].name + "' and '" +
+                     tables.memories[call.destination->memory].name + "'");
+      command.link = links[call.link].get();
+      bytesIn += call.destination->memory != 0 ? call.bytes : 0;
+      bytesOut += call.source->memory != 0 ? call.bytes : 0;
     }
-    issue(command, waits, numWaits);
+    issue(command, call.waits, call.numWaits);
     return {};
   });
 }

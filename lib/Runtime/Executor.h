@@ -96,10 +96,26 @@ private:
   /// What all ranks' models must have in common.
   std::string digest() const;
 
-  int32_t launch(uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op, const sluice_slot *slots,
-                 uint32_t numSlots, const uint32_t *waits, uint32_t numWaits);
-  int32_t copy(uint32_t command, uint32_t stream, uint32_t link, const sluice_slot *destination,
-               const sluice_slot *source, int64_t bytes, uint32_t tensor, const uint32_t *waits, uint32_t numWaits);
+  /// The arguments of sluice_api's functions, in their order.
+  struct LaunchCall {
+    uint32_t command, stream;
+    sluice_kernel_fn kernel;
+    uint32_t op;
+    const sluice_slot *slots;
+    uint32_t numSlots;
+    const uint32_t *waits;
+    uint32_t numWaits;
+  };
+  struct CopyCall {
+    uint32_t command, stream, link;
+    const sluice_slot *destination, *source;
+    int64_t bytes;
+    uint32_t tensor;
+    const uint32_t *waits;
+    uint32_t numWaits;
+  };
+  int32_t launch(const LaunchCall &call);
+  int32_t copy(const CopyCall &call);
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
   Result<char *> resolve(const sluice_slot &slot);
   Command newCommand(uint32_t command, uint32_t stream) const;
@@ -148,7 +164,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
   int64_t pinnedBytes = 0;                                   ///< Of the host's memory, all together.
   int64_t numSteps = 0;                                      ///< That went well.
-  std::string whyNotRecorded;
+  std::string recordingError;
 
   int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;
   std::vector<int64_t> peaks; ///< Per memory.

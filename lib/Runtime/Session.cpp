@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Artifact.h"
 #include "Executor.h"
+#include "LoadedArtifact.h"
 #include "sluice/Runtime/sluice.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ static_assert(sizeof(sluice_command_time) == 32 && sizeof(sluice_device_time) ==
               "arrays whose elements do not say their size: what is added goes into an array of its own");
 
 struct sluice_session {
-  std::optional<Artifact> artifact; ///< Outlives the executor, which calls into it.
+  std::optional<LoadedArtifact> artifact; ///< Outlives the executor, which calls into it.
   std::unique_ptr<Executor> executor;
 };
 
@@ -86,7 +86,7 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
     if (!directory || !*directory)
       return failure("no directory given, give one that sluice compile wrote");
     sluice_options read = readOptions(options);
-    Result<Artifact> artifact = Artifact::open(directory, read.verify != 0, read.communicator);
+    Result<LoadedArtifact> artifact = LoadedArtifact::open(directory, read.verify != 0, read.communicator);
     if (!artifact)
       return tl::unexpected(artifact.error());
     session.artifact.emplace(std::move(*artifact));

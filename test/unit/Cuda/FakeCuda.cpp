@@ -5,7 +5,7 @@
 #include "FakeCuda.h"
 #include "FakeCollectives.h"
 
-#include "lib/Runtime/Grid.h"
+#include "lib/Runtime/GridFibers.h"
 #include "lib/Runtime/ThreadPool.h"
 #include "sluice/Runtime/abi.h"
 

@@ -7,7 +7,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Packing.h"
-#include "lib/Runtime/Grid.h"
+#include "lib/Runtime/GridFibers.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"

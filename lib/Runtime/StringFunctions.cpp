@@ -1,8 +1,8 @@
-//===- Strings.cpp - Functions on text ------------------------------------===//
+//===- StringFunctions.cpp - Functions on text ----------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Strings.h"
+#include "StringFunctions.h"
 
 #include <algorithm>
 #include <cstring>

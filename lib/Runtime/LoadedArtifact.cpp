@@ -1,8 +1,8 @@
-//===- Artifact.cpp - An artifact directory, opened -----------------------===//
+//===- LoadedArtifact.cpp - An artifact directory, opened -----------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Artifact.h"
+#include "LoadedArtifact.h"
 #include "CpuFeatures.h"
 #include "Sha256.h"
 
@@ -205,11 +205,11 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
   return manifest;
 }
 
-Artifact::Artifact(Artifact &&other) noexcept
+LoadedArtifact::LoadedArtifact(LoadedArtifact &&other) noexcept
     : library(std::exchange(other.library, nullptr)), mapping(std::exchange(other.mapping, nullptr)),
       mapped(other.mapped), source(other.source), gridTable(other.gridTable) {}
 
-Artifact::~Artifact() {
+LoadedArtifact::~LoadedArtifact() {
   if (mapping)
     munmap(mapping, static_cast<size_t>(mapped));
   if (library)
@@ -217,7 +217,7 @@ Artifact::~Artifact() {
 }
 
 /// Maps the parameters, a rank's pieces one behind the other, and hashes them.
-Status Artifact::map(const Manifest &manifest, const std::string &path, bool verify, uint32_t rank) {
+Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bool verify, uint32_t rank) {
   File file(path);
   int64_t bytes = file.size();
   if (bytes < 0)
@@ -257,7 +257,8 @@ Status Artifact::map(const Manifest &manifest, const std::string &path, bool ver
   return {};
 }
 
-Result<Artifact> Artifact::open(const std::string &directory, bool verify, const sluice_communicator *communicator) {
+Result<LoadedArtifact> LoadedArtifact::open(const std::string &directory, bool verify,
+                                            const sluice_communicator *communicator) {
   std::string manifestPath = directory + "/manifest.json";
   Result<std::string> text = readSmallFile(manifestPath);
   if (!text)
@@ -270,7 +271,7 @@ Result<Artifact> Artifact::open(const std::string &directory, bool verify, const
   if (Status status = checkRanks(manifest->name, manifest->numRanks, communicator); !status)
     return tl::unexpected(status.error());
 
-  Artifact artifact;
+  LoadedArtifact artifact;
   if (manifest->parameterBytes > 0)
     if (Status status = artifact.map(*manifest, directory + "/" + manifest->parameters, verify,
                                      communicator ? communicator->rank : 0);

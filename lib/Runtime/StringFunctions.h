@@ -1,9 +1,9 @@
-//===- Strings.h - Functions on text ----------------------------*- C++ -*-===//
+//===- StringFunctions.h - Functions on text --------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_STRINGS_H
-#define SLUICE_RUNTIME_STRINGS_H
+#ifndef SLUICE_RUNTIME_STRINGFUNCTIONS_H
+#define SLUICE_RUNTIME_STRINGFUNCTIONS_H
 
 #include "sluice/Runtime/abi.h"
 
@@ -34,4 +34,4 @@ int32_t runStringFunction(TextStore &store, uint32_t function, void *const *args
 
 } // namespace sluice::runtime
 
-#endif // SLUICE_RUNTIME_STRINGS_H
+#endif // SLUICE_RUNTIME_STRINGFUNCTIONS_H

@@ -1,8 +1,8 @@
-//===- StringsTest.cpp - Functions on text --------------------------------===//
+//===- StringFunctionsTest.cpp - Functions on text ------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Strings.h"
+#include "StringFunctions.h"
 #include "TestModel.h"
 
 #include <cstring>

@@ -1,8 +1,8 @@
-//===- GridTest.cpp - Grids of threads on a CPU ---------------------------===//
+//===- GridFibersTest.cpp - Grids of threads on a CPU ---------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Grid.h"
+#include "GridFibers.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

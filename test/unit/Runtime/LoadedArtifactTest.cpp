@@ -1,8 +1,8 @@
-//===- ArtifactTest.cpp - Opening artifact directories --------------------===//
+//===- LoadedArtifactTest.cpp - Opening artifact directories --------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Artifact.h"
+#include "LoadedArtifact.h"
 #include "CpuFeatures.h"
 #include "Sha256.h"
 #include "TestModel.h"

@@ -1,11 +1,11 @@
-//===- Grid.cpp - Grids of threads on a CPU -------------------------------===//
+//===- GridFibers.cpp - Grids of threads on a CPU -------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 // Jumps between stacks are what the checked longjmp forbids.
 #undef _FORTIFY_SOURCE
-#include "Grid.h"
+#include "GridFibers.h"
 
 #include <algorithm>
 #include <csetjmp>

@@ -1,9 +1,9 @@
-//===- Grid.h - Grids of threads on a CPU -----------------------*- C++ -*-===//
+//===- GridFibers.h - Grids of threads on a CPU -----------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_GRID_H
-#define SLUICE_RUNTIME_GRID_H
+#ifndef SLUICE_RUNTIME_GRIDFIBERS_H
+#define SLUICE_RUNTIME_GRIDFIBERS_H
 
 #include "ThreadPool.h"
 
@@ -21,4 +21,4 @@ int32_t runGrid(ThreadPool &pool, const sluice_grid &grid, void **args);
 
 } // namespace sluice::runtime
 
-#endif // SLUICE_RUNTIME_GRID_H
+#endif // SLUICE_RUNTIME_GRIDFIBERS_H

@@ -1,9 +1,9 @@
-//===- Artifact.h - An artifact directory, opened ---------------*- C++ -*-===//
+//===- LoadedArtifact.h - An artifact directory, opened ---------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_ARTIFACT_H
-#define SLUICE_RUNTIME_ARTIFACT_H
+#ifndef SLUICE_RUNTIME_LOADEDARTIFACT_H
+#define SLUICE_RUNTIME_LOADEDARTIFACT_H
 
 #include "Result.h"
 #include "sluice/Runtime/sluice.h"
@@ -48,15 +48,16 @@ Status checkRanks(const std::string &model, uint32_t wanted, const sluice_commun
 Result<Manifest> parseManifest(const std::string &text, const std::string &origin);
 
 /// Owns a model's code and the mapping of its parameters.
-class Artifact {
+class LoadedArtifact {
 public:
   /// `verify`: hash the parameters whatever their size. Everything that can be
   /// checked is checked before the model's code is loaded. Of a parameter file
   /// for several ranks only this one's pieces are mapped, and hashed.
-  static Result<Artifact> open(const std::string &directory, bool verify, const sluice_communicator *communicator);
-  Artifact(Artifact &&other) noexcept;
-  Artifact &operator=(Artifact &&) = delete;
-  ~Artifact();
+  static Result<LoadedArtifact> open(const std::string &directory, bool verify,
+                                     const sluice_communicator *communicator);
+  LoadedArtifact(LoadedArtifact &&other) noexcept;
+  LoadedArtifact &operator=(LoadedArtifact &&) = delete;
+  ~LoadedArtifact();
 
   const sluice_model *model() const { return source; }
   const void *parameters() const { return mapping; }
@@ -64,7 +65,7 @@ public:
   const sluice_grid *const *grids() const { return gridTable; }
 
 private:
-  Artifact() = default;
+  LoadedArtifact() = default;
   Status map(const Manifest &manifest, const std::string &path, bool verify, uint32_t rank);
 
   void *library = nullptr;
@@ -76,4 +77,4 @@ private:
 
 } // namespace sluice::runtime
 
-#endif // SLUICE_RUNTIME_ARTIFACT_H
+#endif // SLUICE_RUNTIME_LOADEDARTIFACT_H
