@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <climits>
 #include <fstream>
+#include <functional>
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <unordered_set>
 
 namespace sluice::reduce {
 namespace {
@@ -369,107 +369,133 @@ std::vector<int> Subject::needed(const Candidate &candidate) const {
   return {found.begin(), found.end()};
 }
 
-std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) const {
-  const std::set<Option> kept(candidate.options.begin(), candidate.options.end());
-  const Names constants(candidate.constants.begin(), candidate.constants.end());
-  ::onnx::ModelProto model;
-  model.set_ir_version(whole.ir_version());
-  *model.mutable_opset_import() = whole.opset_import();
-  *model.mutable_functions() = whole.functions();
-  ::onnx::GraphProto *result = model.mutable_graph();
-  result->set_name(graph().name());
+namespace {
 
+/// The values that a candidate's nodes write and read.
+struct Values {
   Names produced;
-  std::vector<std::string> reads;
-  for (int i : candidate.nodes) {
-    ::onnx::NodeProto *node = result->add_node();
-    *node = rewritten(i, candidate, kept);
-    produced.insert(node->output().begin(), node->output().end());
-    for (std::string &name : readsOf(*node))
-      reads.push_back(std::move(name));
-  }
+  std::vector<std::string> reads; ///< In the nodes' order.
+};
 
-  // Outputs: those asked for that still exist, and one of each node that lost its readers.
+} // namespace
+
+/// The model's outputs that still exist, and one of each node that lost its readers.
+static std::vector<std::string> outputsOf(const Candidate &candidate, const ::onnx::GraphProto &graph,
+                                          const Values &values, const std::set<int> &dead,
+                                          const std::function<bool(const std::string &)> &isTyped) {
   Names given;
-  for (const ::onnx::ValueInfoProto &input : graph().input())
+  for (const ::onnx::ValueInfoProto &input : graph.input())
     given.insert(input.name());
-  for (const ::onnx::TensorProto &initializer : graph().initializer())
+  for (const ::onnx::TensorProto &initializer : graph.initializer())
     given.insert(initializer.name());
-  for (const ::onnx::SparseTensorProto &initializer : graph().sparse_initializer())
+  for (const ::onnx::SparseTensorProto &initializer : graph.sparse_initializer())
     given.insert(initializer.values().name());
   std::vector<std::string> outputs;
   for (const std::string &name : candidate.outputs)
-    if (produced.count(name) || given.count(name))
+    if (values.produced.count(name) || given.count(name))
       outputs.push_back(name);
-  Names used(reads.begin(), reads.end());
+  Names used(values.reads.begin(), values.reads.end());
   used.insert(outputs.begin(), outputs.end());
   auto isNamed = [](const std::string &name) { return !name.empty(); };
   for (int i : candidate.nodes) {
-    const auto &names = graph().node(i).output();
+    const auto &names = graph.node(i).output();
     if (dead.count(i) || std::any_of(names.begin(), names.end(), [&](const auto &name) { return used.count(name); }))
       continue;
-    auto typed = std::find_if(names.begin(), names.end(), [&](const auto &name) { return typeOf(name); });
+    auto typed = std::find_if(names.begin(), names.end(), isTyped);
     outputs.push_back(typed != names.end() ? *typed : *std::find_if(names.begin(), names.end(), isNamed));
   }
-  if (outputs.empty())
-    return std::nullopt;
+  return outputs;
+}
+
+void Subject::declareOutputs(const std::vector<std::string> &outputs, bool hasGuessedShapes,
+                             ::onnx::GraphProto &result) const {
   for (const std::string &name : outputs) {
     auto declared = std::find_if(graph().output().begin(), graph().output().end(),
                                  [&](const ::onnx::ValueInfoProto &output) { return output.name() == name; });
     if (declared != graph().output().end())
-      *result->add_output() = *declared;
+      *result.add_output() = *declared;
     else
-      *result->add_output() = valueInfo(name, typeOf(name));
+      *result.add_output() = valueInfo(name, typeOf(name));
   }
-  if (candidate.guessed)
-    for (::onnx::ValueInfoProto &output : *result->mutable_output())
+  if (hasGuessedShapes)
+    for (::onnx::ValueInfoProto &output : *result.mutable_output())
       if (output.type().has_tensor_type())
         output.mutable_type()->mutable_tensor_type()->clear_shape();
+}
 
-  // Inputs: the model's own first, then what is cut off.
-  Names wanted(reads.begin(), reads.end());
-  wanted.insert(outputs.begin(), outputs.end());
-  wanted.insert(candidate.spares.begin(), candidate.spares.end());
-  Names defined = produced;
+bool Subject::declareInputs(const Candidate &candidate, const std::vector<std::string> &wanted, Names defined,
+                            ::onnx::GraphProto &result) const {
+  const Names constants(candidate.constants.begin(), candidate.constants.end());
+  Names kept(wanted.begin(), wanted.end());
+  kept.insert(candidate.spares.begin(), candidate.spares.end());
   for (const ::onnx::TensorProto &initializer : graph().initializer())
-    if (wanted.count(initializer.name()) && constants.count(initializer.name())) {
-      *result->add_initializer() = initializer;
+    if (kept.count(initializer.name()) && constants.count(initializer.name())) {
+      *result.add_initializer() = initializer;
       defined.insert(initializer.name());
     }
   for (const ::onnx::SparseTensorProto &initializer : graph().sparse_initializer())
-    if (wanted.count(initializer.values().name())) {
-      *result->add_sparse_initializer() = initializer;
+    if (kept.count(initializer.values().name())) {
+      *result.add_sparse_initializer() = initializer;
       defined.insert(initializer.values().name());
     }
   for (const ::onnx::ValueInfoProto &input : graph().input())
-    if (wanted.count(input.name())) {
-      *result->add_input() = input;
+    if (kept.count(input.name())) {
+      *result.add_input() = input;
       defined.insert(input.name());
     }
-  for (const auto *list : {&reads, &outputs})
-    for (const std::string &name : *list) {
-      if (!defined.insert(name).second)
-        continue;
-      const ::onnx::TypeProto *type = typeOf(name);
-      if (!type || !fitsInput(*type))
-        return std::nullopt;
-      *result->add_input() = valueInfo(name, type);
-    }
-
-  if (!candidate.notes) {
-    dropUncalledFunctions(model);
-    return model;
+  for (const std::string &name : wanted) {
+    if (!defined.insert(name).second)
+      continue;
+    const ::onnx::TypeProto *type = typeOf(name);
+    if (!type || !fitsInput(*type))
+      return false;
+    *result.add_input() = valueInfo(name, type);
   }
+  return true;
+}
+
+void Subject::copyNotes(const Names &produced, bool hasGuessedShapes, ::onnx::ModelProto &model) const {
   model.set_producer_name(whole.producer_name());
   model.set_producer_version(whole.producer_version());
   model.set_domain(whole.domain());
   model.set_model_version(whole.model_version());
   model.set_doc_string(whole.doc_string());
   *model.mutable_metadata_props() = whole.metadata_props();
-  result->set_doc_string(graph().doc_string());
+  model.mutable_graph()->set_doc_string(graph().doc_string());
   for (const ::onnx::ValueInfoProto &info : graph().value_info())
-    if (produced.count(info.name()) && !candidate.guessed)
-      *result->add_value_info() = info;
+    if (produced.count(info.name()) && !hasGuessedShapes)
+      *model.mutable_graph()->add_value_info() = info;
+}
+
+std::optional<::onnx::ModelProto> Subject::build(const Candidate &candidate) const {
+  const std::set<Option> kept(candidate.options.begin(), candidate.options.end());
+  ::onnx::ModelProto model;
+  model.set_ir_version(whole.ir_version());
+  *model.mutable_opset_import() = whole.opset_import();
+  *model.mutable_functions() = whole.functions();
+  ::onnx::GraphProto *result = model.mutable_graph();
+  result->set_name(graph().name());
+  Values values;
+  for (int i : candidate.nodes) {
+    ::onnx::NodeProto *node = result->add_node();
+    *node = rewritten(i, candidate, kept);
+    values.produced.insert(node->output().begin(), node->output().end());
+    for (std::string &name : readsOf(*node))
+      values.reads.push_back(std::move(name));
+  }
+  const std::vector<std::string> outputs =
+      outputsOf(candidate, graph(), values, dead, [&](const std::string &name) { return typeOf(name) != nullptr; });
+  if (outputs.empty())
+    return std::nullopt;
+  declareOutputs(outputs, candidate.guessed, *result);
+  std::vector<std::string> wanted = values.reads;
+  wanted.insert(wanted.end(), outputs.begin(), outputs.end());
+  if (!declareInputs(candidate, wanted, values.produced, *result))
+    return std::nullopt;
+  if (candidate.notes)
+    copyNotes(values.produced, candidate.guessed, model);
+  else
+    dropUncalledFunctions(model);
   return model;
 }
 

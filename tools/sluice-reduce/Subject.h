@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace sluice::reduce {
@@ -71,6 +72,14 @@ private:
   void index();
   ::onnx::NodeProto rewritten(int node, const Candidate &candidate, const std::set<Option> &kept) const;
   const ::onnx::TypeProto *typeOf(const std::string &name) const;
+  using Names = std::unordered_set<std::string>;
+  void declareOutputs(const std::vector<std::string> &outputs, bool hasGuessedShapes, ::onnx::GraphProto &result) const;
+  /// Declares the inputs and initializers that stay, the model's own first, then an input for each other value of
+  /// `wanted` that is not `defined`. False where such a value's type is not known well enough.
+  bool declareInputs(const Candidate &candidate, const std::vector<std::string> &wanted, Names defined,
+                     ::onnx::GraphProto &result) const;
+  /// Copies descriptions, metadata and the declared types of intermediate tensors.
+  void copyNotes(const Names &produced, bool hasGuessedShapes, ::onnx::ModelProto &model) const;
 
   ::onnx::ModelProto whole;
   /// Of tensors, at least the element type; a shape where it is known.

@@ -474,6 +474,155 @@ Expected<std::vector<Accuracy>> measureAccuracy(const Options &options, const st
   return accuracy;
 }
 
+bool isScalar(const HostTensor &output) { return isFloatingPoint(output.type) && output.numElements() == 1; }
+
+/// Runs an open model step by step: slows a device down from the step asked for, and
+/// changes to another plan between two steps where the run is adaptive.
+class StepRunner {
+public:
+  StepRunner(const Options &options, OpenModel &open, std::optional<Disturbance> slow)
+      : options(options), open(open), session(*open.session), slow(std::move(slow)) {}
+
+  /// Fails on options that the model does not allow, before any step has run.
+  Status check() const {
+    const uint32_t ranks = session.model().num_ranks;
+    if (ranks > 1 && (options.adaptive || slow))
+      return makeError(ErrorCode::Unsupported, "the model runs on ", ranks, " ranks, option '",
+                       slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
+    return slow ? Disturbance{slow->device, 1, 0}.apply(session) : Status();
+  }
+
+  /// Opens the inputs and makes room for the outputs.
+  Status prepare() {
+    Expected<StepInputs> made = StepInputs::create(session.model(), std::move(open.given), options.steps);
+    if (!made)
+      return propagate(made);
+    inputs.emplace(std::move(*made));
+    Expected<std::vector<HostTensor>> room = makeOutputs(session.model());
+    if (!room)
+      return propagate(room);
+    outputs = std::move(*room);
+    if (options.expect.empty())
+      return {};
+    Expected<std::map<size_t, HostTensor>> read =
+        readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect);
+    if (!read)
+      return propagate(read);
+    references = std::move(*read);
+    return {};
+  }
+
+  /// Runs the steps asked for, until one's outputs differ from the reference. Every step
+  /// is compared: the first and the steady one do not copy alike.
+  Status runSteps(Outcome &outcome) {
+    for (const HostTensor &output : outputs)
+      if (isScalar(output))
+        outcome.series.push_back({output.name, {}});
+    for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
+      if (Status status = step > 0 ? adapt() : Status(); !status)
+        return status;
+      if (Status status = runStep(inputs->at(step)); !status)
+        return status;
+      size_t next = 0;
+      for (const HostTensor &output : outputs)
+        if (isScalar(output))
+          outcome.series[next++].values.push_back(output.valueAt(0));
+      results = outputs;
+      if (Status status = cutToExtents(results); !status)
+        return status;
+      Expected<std::vector<Checked>> checked = compareOutputs(options, open.quantized, results, references);
+      if (!checked)
+        return propagate(checked);
+      outcome.checked = std::move(*checked);
+      // A pruned model's outputs are expected to differ; its accuracy is measured instead.
+      outcome.passes =
+          !outcome.pruned.empty() || std::all_of(outcome.checked.begin(), outcome.checked.end(),
+                                                 [](const Checked &check) { return check.comparison.matches; });
+    }
+    return {};
+  }
+
+  Status measurePruned(Outcome &outcome) const {
+    if (outcome.pruned.empty() || references.empty())
+      return {};
+    Expected<std::vector<Accuracy>> measured = measureAccuracy(options, results, references);
+    if (!measured)
+      return propagate(measured);
+    outcome.accuracy = std::move(*measured);
+    return {};
+  }
+
+  /// Times the steps that come after the compared ones.
+  Status repeat(Outcome &outcome) {
+    for (int64_t i = 0; i < options.repeat; ++i) {
+      if (Status status = adapt(); !status)
+        return status;
+      if (Status status = runStep(inputs->at(options.steps + i)); !status)
+        return status;
+      outcome.inOrderNs.push_back(session.stats().step_ns);
+    }
+    outcome.repeatNs = outcome.inOrderNs;
+    std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
+    return {};
+  }
+
+  /// The last compared step's outputs: as much of each as holds data.
+  const std::vector<HostTensor> &lastResults() const { return results; }
+
+private:
+  Status runStep(const std::vector<HostTensor> &from) {
+    if (slow && slow->step == stepsDone)
+      if (Status status = slow->apply(session); !status)
+        return status;
+    ++stepsDone;
+    return session.step(from, outputs);
+  }
+
+  /// Between steps; the last step's outputs are not needed any more.
+  Status adapt() {
+    if (!open.adaptive)
+      return {};
+    Expected<std::optional<Reopened>> again = open.adaptive->afterStep(session);
+    if (!again)
+      return propagate(again);
+    if (!*again)
+      return {};
+    session = std::move((*again)->session);
+    open.made.emplace(std::move((*again)->directory));
+    return slow && slow->step < stepsDone ? slow->apply(session) : Status();
+  }
+
+  const Options &options;
+  OpenModel &open;
+  RunSession &session;
+  const std::optional<Disturbance> slow;
+  int64_t stepsDone = 0;
+  std::optional<StepInputs> inputs;
+  std::vector<HostTensor> outputs, results;
+  std::map<size_t, HostTensor> references;
+};
+
+/// Writes the trace and prints the outcome, in the first rank's process only.
+Status reportOutcome(const Options &options, const RunSession &session, const Outcome &outcome,
+                     const std::vector<HostTensor> &results) {
+  if (!session.isFirst())
+    return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
+  if (!options.trace.empty()) {
+    const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (Status status = writeFileAtomically(options.trace, text + "\n"); !status)
+      return status;
+  }
+  if (options.format == "json")
+    printJson(outcomeToJson(session.model(), outcome, options.adaptive));
+  else
+    printOutcome(session.model(), outcome, results);
+  std::cout << std::flush;
+  if (!outcome.passes)
+    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
+                     "', see --tolerance");
+  return {};
+}
+
 Status runRun(const Options &options) {
   std::error_code ignored;
   const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
@@ -494,121 +643,31 @@ Status runRun(const Options &options) {
   Expected<OpenModel> open = isCompiled ? openCompiled(options) : compileAndOpen(options);
   if (!open)
     return propagate(open);
-  RunSession &session = *open->session;
-  if (session.model().num_ranks > 1 && (options.adaptive || slow))
-    return makeError(ErrorCode::Unsupported, "the model runs on ", session.model().num_ranks, " ranks, option '",
-                     slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
-  // Before an hour of steps that it would end.
-  if (slow)
-    if (Status status = Disturbance{slow->device, 1, 0}.apply(session); !status)
-      return status;
-  int64_t stepsDone = 0;
-  auto runStep = [&](const std::vector<HostTensor> &from, std::vector<HostTensor> &to) -> Status {
-    if (slow && slow->step == stepsDone)
-      if (Status status = slow->apply(session); !status)
-        return status;
-    ++stepsDone;
-    return session.step(from, to);
-  };
-  // Between steps; what the last one left is not needed any more.
-  auto adapt = [&]() -> Status {
-    if (!open->adaptive)
-      return {};
-    Expected<std::optional<Reopened>> again = open->adaptive->afterStep(session);
-    if (!again)
-      return propagate(again);
-    if (!*again)
-      return {};
-    session = std::move((*again)->session);
-    open->made.emplace(std::move((*again)->directory));
-    return slow && slow->step < stepsDone ? slow->apply(session) : Status();
-  };
-  Expected<StepInputs> inputs = StepInputs::create(session.model(), std::move(open->given), options.steps);
-  if (!inputs)
-    return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(session.model());
-  if (!outputs)
-    return propagate(outputs);
-  std::map<size_t, HostTensor> references;
-  if (!options.expect.empty()) {
-    Expected<std::map<size_t, HostTensor>> read =
-        readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect);
-    if (!read)
-      return propagate(read);
-    references = std::move(*read);
-  }
-
+  StepRunner runner(options, *open, std::move(slow));
+  if (Status status = runner.check(); !status)
+    return status;
+  if (Status status = runner.prepare(); !status)
+    return status;
   Outcome outcome;
   outcome.fixed = open->fixed;
   outcome.mappings = open->mappings;
   outcome.pruned = open->pruned;
-  for (const HostTensor &output : *outputs)
-    if (isFloatingPoint(output.type) && output.numElements() == 1)
-      outcome.series.push_back({output.name, {}});
-  // As much of the outputs as holds, where the data says how much does.
-  std::vector<HostTensor> held;
-  // Every step is compared: the first and the steady one do not copy alike.
-  for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
-    if (Status status = step > 0 ? adapt() : Status(); !status)
-      return status;
-    if (Status status = runStep(inputs->at(step), *outputs); !status)
-      return status;
-    size_t next = 0;
-    for (const HostTensor &output : *outputs)
-      if (isFloatingPoint(output.type) && output.numElements() == 1)
-        outcome.series[next++].values.push_back(output.valueAt(0));
-    held = *outputs;
-    if (Status status = cutToExtents(held); !status)
-      return status;
-    Expected<std::vector<Checked>> checked = compareOutputs(options, open->quantized, held, references);
-    if (!checked)
-      return propagate(checked);
-    outcome.checked = std::move(*checked);
-    // What was pruned is to differ; by how much is said.
-    outcome.passes =
-        !outcome.pruned.empty() || std::all_of(outcome.checked.begin(), outcome.checked.end(),
-                                               [](const Checked &check) { return check.comparison.matches; });
-  }
-  if (!outcome.pruned.empty() && !references.empty()) {
-    Expected<std::vector<Accuracy>> measured = measureAccuracy(options, held, references);
-    if (!measured)
-      return propagate(measured);
-    outcome.accuracy = std::move(*measured);
-  }
+  if (Status status = runner.runSteps(outcome); !status)
+    return status;
+  if (Status status = runner.measurePruned(outcome); !status)
+    return status;
+  const RunSession &session = *open->session;
   if (!options.outputDirectory.empty())
-    if (Status status = writeResults(options.outputDirectory, held, session); !status)
+    if (Status status = writeResults(options.outputDirectory, runner.lastResults(), session); !status)
       return status;
-  for (int64_t i = 0; i < options.repeat; ++i) {
-    if (Status status = adapt(); !status)
-      return status;
-    if (Status status = runStep(inputs->at(options.steps + i), *outputs); !status)
-      return status;
-    outcome.inOrderNs.push_back(session.stats().step_ns);
-  }
-  outcome.repeatNs = outcome.inOrderNs;
+  if (Status status = runner.repeat(outcome); !status)
+    return status;
   if (open->adaptive)
     outcome.replans = open->adaptive->replans();
-  std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
   outcome.stats = session.stats();
   outcome.traffic = session.traffic();
   outcome.notes = session.notes();
-  // One process speaks for all.
-  if (!session.isFirst())
-    return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
-  if (!options.trace.empty()) {
-    const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (Status status = writeFileAtomically(options.trace, text + "\n"); !status)
-      return status;
-  }
-  if (options.format == "json")
-    printJson(outcomeToJson(session.model(), outcome, options.adaptive));
-  else
-    printOutcome(session.model(), outcome, held);
-  std::cout << std::flush;
-  if (!outcome.passes)
-    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
-                     "', see --tolerance");
-  return {};
+  return reportOutcome(options, session, outcome, runner.lastResults());
 }
 
 } // namespace
