@@ -15,37 +15,37 @@
 namespace sluice {
 
 TensorId Graph::addTensor(Tensor tensor) {
-  TensorId id(tens.size()), state = tensor.updates;
-  tens.push_back(std::move(tensor));
+  TensorId id(tensorList.size()), state = tensor.updates;
+  tensorList.push_back(std::move(tensor));
   if (auto earlier = pendingUpdates.find(id); earlier != pendingUpdates.end())
-    tens.back().updatedBy = earlier->second;
+    tensorList.back().updatedBy = earlier->second;
   if (state.valid())
     setUpdates(id, state);
   return id;
 }
 
 void Graph::setUpdates(TensorId newValue, TensorId state) {
-  tens[newValue.index()].updates = state;
-  if (state.index() < tens.size())
-    tens[state.index()].updatedBy = newValue;
+  tensorList[newValue.index()].updates = state;
+  if (state.index() < tensorList.size())
+    tensorList[state.index()].updatedBy = newValue;
   else
     pendingUpdates[state] = newValue;
 }
 
 OperatorId Graph::addOperator(Operator op) {
-  OperatorId id(ops.size());
+  OperatorId id(operatorList.size());
   // Ids out of range are not linked; check() reports them.
   for (TensorId input : op.inputs) {
-    if (input.index() >= tens.size())
+    if (input.index() >= tensorList.size())
       continue;
-    std::vector<OperatorId> &consumers = tens[input.index()].consumers;
+    std::vector<OperatorId> &consumers = tensorList[input.index()].consumers;
     if (consumers.empty() || consumers.back() != id)
       consumers.push_back(id);
   }
   for (TensorId output : op.outputs)
-    if (output.index() < tens.size() && !tens[output.index()].producer.valid())
-      tens[output.index()].producer = id;
-  ops.push_back(std::move(op));
+    if (output.index() < tensorList.size() && !tensorList[output.index()].producer.valid())
+      tensorList[output.index()].producer = id;
+  operatorList.push_back(std::move(op));
   return id;
 }
 
@@ -142,13 +142,13 @@ static Status checkTensor(const Graph &graph, TensorId id) {
 
 Status Graph::check() const {
   std::unordered_set<std::string_view> names;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (!names.insert(ops[i].name).second)
-      return makeError(ErrorCode::InvalidInput, "two operators are named '", ops[i].name, "', rename one");
+  for (size_t i = 0; i < operatorList.size(); ++i) {
+    if (!names.insert(operatorList[i].name).second)
+      return makeError(ErrorCode::InvalidInput, "two operators are named '", operatorList[i].name, "', rename one");
     if (Status status = checkOperator(*this, OperatorId(i)); !status)
       return status;
   }
-  for (size_t i = 0; i < tens.size(); ++i)
+  for (size_t i = 0; i < tensorList.size(); ++i)
     if (Status status = checkTensor(*this, TensorId(i)); !status)
       return status;
   Expected<std::vector<OperatorId>> order = topologicalOrder();
@@ -224,15 +224,15 @@ bool Graph::isRepeatable(OperatorId id) const {
 }
 
 Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
-  std::vector<uint32_t> missing(ops.size());
+  std::vector<uint32_t> missing(operatorList.size());
   std::priority_queue<OperatorId, std::vector<OperatorId>, std::greater<>> ready;
-  for (size_t i = 0; i < ops.size(); ++i) {
+  for (size_t i = 0; i < operatorList.size(); ++i) {
     missing[i] = static_cast<uint32_t>(predecessors(OperatorId(i)).size());
     if (missing[i] == 0)
       ready.push(OperatorId(i));
   }
   std::vector<OperatorId> order;
-  order.reserve(ops.size());
+  order.reserve(operatorList.size());
   while (!ready.empty()) {
     OperatorId next = ready.top();
     ready.pop();
@@ -241,7 +241,7 @@ Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
       if (--missing[successor.index()] == 0)
         ready.push(successor);
   }
-  if (order.size() == ops.size())
+  if (order.size() == operatorList.size())
     return order;
 
   std::vector<OperatorId> cycle = findCycle(*this, missing);
@@ -259,11 +259,11 @@ Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
 }
 
 bool Graph::isTopological(std::span<const OperatorId> order) const {
-  if (order.size() != ops.size())
+  if (order.size() != operatorList.size())
     return false;
-  std::vector<bool> done(ops.size(), false);
+  std::vector<bool> done(operatorList.size(), false);
   for (OperatorId id : order) {
-    if (id.index() >= ops.size() || done[id.index()])
+    if (id.index() >= operatorList.size() || done[id.index()])
       return false;
     for (TensorId input : op(id).inputs)
       if (OperatorId producer = tensor(input).producer; producer.valid() && !done[producer.index()])

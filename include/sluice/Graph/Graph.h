@@ -81,14 +81,14 @@ public:
   /// Links producers and consumers; inputs and outputs must exist already.
   OperatorId addOperator(Operator op);
 
-  std::span<const Operator> operators() const { return ops; }
-  std::span<const Tensor> tensors() const { return tens; }
-  const Operator &op(OperatorId id) const { return ops[id.index()]; }
-  const Tensor &tensor(TensorId id) const { return tens[id.index()]; }
-  Operator &mutableOp(OperatorId id) { return ops[id.index()]; }
-  Tensor &mutableTensor(TensorId id) { return tens[id.index()]; }
-  size_t numOperators() const { return ops.size(); }
-  size_t numTensors() const { return tens.size(); }
+  std::span<const Operator> operators() const { return operatorList; }
+  std::span<const Tensor> tensors() const { return tensorList; }
+  const Operator &op(OperatorId id) const { return operatorList[id.index()]; }
+  const Tensor &tensor(TensorId id) const { return tensorList[id.index()]; }
+  Operator &mutableOp(OperatorId id) { return operatorList[id.index()]; }
+  Tensor &mutableTensor(TensorId id) { return tensorList[id.index()]; }
+  size_t numOperators() const { return operatorList.size(); }
+  size_t numTensors() const { return tensorList.size(); }
 
   /// Checks the input: ids in range, one producer a tensor, sizes not negative,
   /// parameters without producer, acyclic. The message names what is wrong.
@@ -115,8 +115,8 @@ public:
   int64_t workingSetBytes(OperatorId id) const;
 
 private:
-  std::vector<Operator> ops;
-  std::vector<Tensor> tens;
+  std::vector<Operator> operatorList;
+  std::vector<Tensor> tensorList;
   std::unordered_map<TensorId, TensorId> pendingUpdates; ///< Of states not added yet.
 };
 
