@@ -125,8 +125,8 @@ private:
     return concat("'", excerpt(nodeName(op->getLoc())), "' (", op->getName().getStringRef().str(), ")");
   }
 
-  /// About a minute of the interpreter, and for each byte of the model's own data some hundred passes.
-  static constexpr int64_t kLeastWork = int64_t(16) << 30, kWorkPerByte = 256;
+  /// Some minutes of the interpreter, and for each byte of the model's own data some hundred passes.
+  static constexpr int64_t kLeastWork = int64_t(256) << 30, kWorkPerByte = 256;
   static constexpr int64_t kWorkPerOperator = 1024;
   int64_t memoryBytes = hostMemoryBytes();
   Count most = kLeastWork, work;
