@@ -5,6 +5,7 @@ names. Substitutions:
   %sluice, %runner, %python, %mpirun, %scripts, %models_build: programs; %models (test/models), %shared: folders
   %fails COMMAND, %misused COMMAND: it must exit with 1 (an error) or 2 (wrong usage), and with nothing else
   %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
+  %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
   %tinybert, %jumperhard: a carried model with its dimensions
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
 Features: shared, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
@@ -52,6 +53,7 @@ config.substitutions += [
     ("%fails", f"{check_exit} 1"),
     ("%misused", f"{check_exit} 2"),
     ("%json", f"{config.python} {os.path.join(config.test_source_root, 'check_json.py')}"),
+    ("%fill", f"{config.python} {os.path.join(config.test_source_root, 'fill.py')}"),
     ("%tinybert", f"{models}/tinybert/model.onnx --dim batch=1 --dim sequence=64"),
     ("%jumperhard", f"{models}/jumperhard/model.onnx --dim batch_size=1"),
     ("%with_fake_cuda", f"env LD_LIBRARY_PATH={fake_cuda}"),
