@@ -5,16 +5,18 @@
 
 #include "sluice/Swap/Recompute.h"
 
+#include "ProblemIndex.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 
 namespace sluice {
+
+using swap::Position;
 
 namespace {
 
@@ -70,8 +72,8 @@ class Chooser {
 public:
   Chooser(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params)
       : graph(problem.graph), problem(problem), memory(memory), params(params), position(graph.numOperators()) {
-    for (uint32_t p = 0; p < problem.order.size(); ++p)
-      position[problem.order[p].index()] = p;
+    for (Position p : positions())
+      position[opAt(p).index()] = p;
     moment = fullestMoment();
     measureTime();
     divide();
@@ -83,8 +85,8 @@ public:
     MinimumCut cut;
     std::vector<MinimumCut::Vertex> tensors(graph.numTensors(), cut.source()), runs(graph.numOperators());
     std::vector<OperatorId> candidates;
-    for (uint32_t p = 0; p <= moment; ++p)
-      if (OperatorId op = problem.order[p]; inMemory(op) && graph.isRepeatable(op)) {
+    for (Position p : earlyPositions())
+      if (OperatorId op = opAt(p); inMemory(op) && graph.isRepeatable(op)) {
         candidates.push_back(op);
         runs[op.index()] = cut.add();
         cut.connect(runs[op.index()], cut.sink(), problem.costs.timeNs(op, problem.placement[op.index()]));
@@ -123,9 +125,12 @@ public:
 
 private:
   bool inMemory(OperatorId op) const { return problem.machine.device(problem.placement[op.index()]).memory == memory; }
-  uint32_t positionOf(OperatorId op) const { return position[op.index()]; }
-  uint32_t lastRead(const Tensor &tensor) const {
-    uint32_t last = positionOf(tensor.producer);
+  IdRange<Position> positions() const { return idsBelow<Position>(problem.order.size()); }
+  IdRange<Position> earlyPositions() const { return idsBelow<Position>(moment.index() + 1); }
+  OperatorId opAt(Position p) const { return problem.order[p.index()]; }
+  Position positionOf(OperatorId op) const { return position[op.index()]; }
+  Position lastRead(const Tensor &tensor) const {
+    Position last = positionOf(tensor.producer);
     for (OperatorId reader : tensor.consumers)
       last = std::max(last, positionOf(reader));
     return last;
@@ -133,17 +138,17 @@ private:
   bool madeHere(const Tensor &tensor) const { return tensor.producer.valid() && inMemory(tensor.producer); }
 
   /// Where most bytes are live of what operators of this memory make.
-  uint32_t fullestMoment() const {
+  Position fullestMoment() const {
     std::vector<int64_t> change(graph.numOperators() + 1, 0);
     for (const Tensor &tensor : graph.tensors())
       if (madeHere(tensor)) {
-        change[positionOf(tensor.producer)] += tensor.bytes;
-        change[lastRead(tensor) + 1] -= tensor.bytes;
+        change[positionOf(tensor.producer).index()] += tensor.bytes;
+        change[lastRead(tensor).index() + 1] -= tensor.bytes;
       }
     int64_t live = 0, most = -1;
-    uint32_t at = 0;
-    for (uint32_t p = 0; p < graph.numOperators(); ++p)
-      if (live += change[p]; live > most) {
+    Position at(0u);
+    for (Position p : positions())
+      if (live += change[p.index()]; live > most) {
         most = live;
         at = p;
       }
@@ -152,10 +157,10 @@ private:
 
   void measureTime() {
     startNs.assign(problem.order.size() + 1, 0);
-    for (size_t p = 0; p < problem.order.size(); ++p) {
-      OperatorId op = problem.order[p];
-      startNs[p + 1] =
-          saturatingAdd(startNs[p], inMemory(op) ? problem.costs.timeNs(op, problem.placement[op.index()]) : 0);
+    for (Position p : positions()) {
+      const OperatorId op = opAt(p);
+      startNs[p.index() + 1] =
+          saturatingAdd(startNs[p.index()], inMemory(op) ? problem.costs.timeNs(op, problem.placement[op.index()]) : 0);
     }
   }
 
@@ -174,38 +179,38 @@ private:
   };
   LateUse lateUse(TensorId id) const {
     const Tensor &tensor = graph.tensor(id);
-    uint32_t before = positionOf(tensor.producer), after = std::numeric_limits<uint32_t>::max();
+    Position before = positionOf(tensor.producer), after = swap::kNever;
     for (OperatorId reader : tensor.consumers)
       if (isEarly(reader))
         before = std::max(before, positionOf(reader));
       else
         after = std::min(after, positionOf(reader));
-    if (after == std::numeric_limits<uint32_t>::max())
+    if (after == swap::kNever)
       return LateUse::None;
     int64_t soonNs = startNs.back() / kSoonPart;
     if (const LinkId link = problem.machine.findLink(Machine::hostMemory(), memory); link.valid())
       soonNs = std::min(soonNs, 2 * transferTimeNs(problem.machine.link(link), tensor.bytes));
-    return startNs[after] - startNs[before + 1] >= soonNs ? LateUse::Later : LateUse::Soon;
+    return startNs[after.index()] - startNs[before.index() + 1] >= soonNs ? LateUse::Later : LateUse::Soon;
   }
 
   /// Divides the early operators into stretches, where few bytes pass.
   void divide() {
-    const uint32_t count = moment + 1;
+    const uint32_t count = moment.value + 1;
     std::vector<int64_t> made(count, 0), passing(count + 1, 0);
     for (uint32_t i = 0; i < graph.numTensors(); ++i) {
       TensorId id(i);
       if (!isCandidate(id))
         continue;
       const Tensor &tensor = graph.tensor(id);
-      const uint32_t first = positionOf(tensor.producer);
+      const Position first = positionOf(tensor.producer);
       if (lateUse(id) == LateUse::Later)
-        made[first] = saturatingAdd(made[first], tensor.bytes);
-      uint32_t last = first;
+        made[first.index()] = saturatingAdd(made[first.index()], tensor.bytes);
+      Position last = first;
       for (OperatorId reader : tensor.consumers)
         if (isEarly(reader))
           last = std::max(last, positionOf(reader));
-      passing[first] += tensor.bytes;
-      passing[last] -= tensor.bytes;
+      passing[first.index()] += tensor.bytes;
+      passing[last.index()] -= tensor.bytes;
     }
     for (uint32_t p = 1; p < count; ++p)
       passing[p] += passing[p - 1]; // Bytes made up to p and read early after it.
@@ -229,17 +234,18 @@ private:
   }
 
   bool passesOn(const Tensor &tensor) const {
-    const uint32_t own = stretch[positionOf(tensor.producer)];
-    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
-                       [&](OperatorId reader) { return isEarly(reader) && stretch[positionOf(reader)] != own; });
+    const uint32_t own = stretch[positionOf(tensor.producer).index()];
+    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) {
+      return isEarly(reader) && stretch[positionOf(reader).index()] != own;
+    });
   }
 
   const Graph &graph;
   const SwapProblem &problem;
   MemoryId memory;
   const RecomputeParams &params;
-  std::vector<uint32_t> position; ///< Per operator.
-  uint32_t moment = 0;            ///< The last early position.
+  std::vector<Position> position; ///< Per operator.
+  Position moment;                ///< The last early position.
   std::vector<int64_t> startNs;   ///< Per position.
   std::vector<uint32_t> stretch;  ///< Per early position.
 };
