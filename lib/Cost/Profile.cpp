@@ -115,36 +115,22 @@ static Status readOperator(Profile &profile, const JsonReader &reader) {
                                      "bytesMoved", "inputBytes", "parameterBytes", "outputBytes", "workspaceBytes"});
       !keys)
     return keys;
-  Expected<std::string> signature = reader.string("signature");
-  if (!signature)
-    return propagate(signature);
-  Expected<std::string> device = reader.string("device");
-  if (!device)
-    return propagate(device);
-  Expected<int64_t> median = atLeast(reader, "medianNs", 1);
-  if (!median)
-    return propagate(median);
-  Expected<int64_t> spread = atLeast(reader, "spreadNs", 0);
-  if (!spread)
-    return propagate(spread);
-  Expected<int64_t> samples = atLeast(reader, "samples", 1);
-  if (!samples)
-    return propagate(samples);
-  OperatorMeasurement measured{*median, *spread, *samples};
+  SLUICE_ASSIGN_OR_RETURN(std::string signature, reader.string("signature"));
+  SLUICE_ASSIGN_OR_RETURN(std::string device, reader.string("device"));
+  SLUICE_ASSIGN_OR_RETURN(int64_t median, atLeast(reader, "medianNs", 1));
+  SLUICE_ASSIGN_OR_RETURN(int64_t spread, atLeast(reader, "spreadNs", 0));
+  SLUICE_ASSIGN_OR_RETURN(int64_t samples, atLeast(reader, "samples", 1));
+  OperatorMeasurement measured{median, spread, samples};
   if (reader.has("kind")) {
-    Expected<std::string> kind = reader.string("kind");
-    if (!kind)
-      return propagate(kind);
-    measured.shape.kind = *kind;
+    SLUICE_ASSIGN_OR_RETURN(std::string kind, reader.string("kind"));
+    measured.shape.kind = kind;
     for (auto [name, field] : kShapeFields) {
-      Expected<int64_t> value = atLeast(reader, name, 0);
-      if (!value)
-        return propagate(value);
-      measured.shape.*field = *value;
+      SLUICE_ASSIGN_OR_RETURN(int64_t value, atLeast(reader, name, 0));
+      measured.shape.*field = value;
     }
   }
-  if (!profile.operators.emplace(std::pair(*signature, *device), std::move(measured)).second)
-    return makeError(ErrorCode::InvalidInput, "operator '", *signature, "' is measured twice on '", *device, "', at '",
+  if (!profile.operators.emplace(std::pair(signature, device), std::move(measured)).second)
+    return makeError(ErrorCode::InvalidInput, "operator '", signature, "' is measured twice on '", device, "', at '",
                      reader.where(), "', keep one");
   return {};
 }
@@ -154,80 +140,52 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
                                      "eventLatencyNs", "setting"});
       !keys)
     return keys;
-  Expected<std::vector<JsonReader>> ends =
-      reader.member("between").and_then([](const JsonReader &list) { return list.elements(); });
-  if (!ends)
-    return propagate(ends);
-  if (ends->size() != 2)
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
+                          reader.member("between").and_then([](const JsonReader &list) { return list.elements(); }));
+  if (ends.size() != 2)
     return makeError(ErrorCode::InvalidInput, "a link joins two memories, at '", reader.where(),
                      ".between', write their two names");
-  Expected<std::string> a = (*ends)[0].asString();
-  if (!a)
-    return propagate(a);
-  Expected<std::string> b = (*ends)[1].asString();
-  if (!b)
-    return propagate(b);
-  Expected<int64_t> latency = latencyOf(reader, "latencyNs");
-  if (!latency)
-    return propagate(latency);
-  Expected<double> rate = rateOf(reader, "bytesPerSec");
-  if (!rate)
-    return propagate(rate);
-  Expected<double> duplex = rateOf(reader, "duplexBytesPerSec");
-  if (!duplex)
-    return propagate(duplex);
-  Expected<std::string> setting = reader.string("setting", "");
-  if (!setting)
-    return propagate(setting);
-  Expected<int64_t> event = reader.has("eventLatencyNs") ? latencyOf(reader, "eventLatencyNs") : 0;
-  if (!event)
-    return propagate(event);
-  if (*latency + 2 * *event > kMaxOverheadNs)
-    return makeError(ErrorCode::InvalidInput, "latencyNs ", *latency, " and twice eventLatencyNs ", *event,
+  SLUICE_ASSIGN_OR_RETURN(std::string a, ends[0].asString());
+  SLUICE_ASSIGN_OR_RETURN(std::string b, ends[1].asString());
+  SLUICE_ASSIGN_OR_RETURN(int64_t latency, latencyOf(reader, "latencyNs"));
+  SLUICE_ASSIGN_OR_RETURN(double rate, rateOf(reader, "bytesPerSec"));
+  SLUICE_ASSIGN_OR_RETURN(double duplex, rateOf(reader, "duplexBytesPerSec"));
+  SLUICE_ASSIGN_OR_RETURN(std::string setting, reader.string("setting", ""));
+  SLUICE_ASSIGN_OR_RETURN(int64_t event, reader.has("eventLatencyNs") ? latencyOf(reader, "eventLatencyNs") : 0);
+  if (latency + 2 * event > kMaxOverheadNs)
+    return makeError(ErrorCode::InvalidInput, "latencyNs ", latency, " and twice eventLatencyNs ", event,
                      " are more than one hour, at '", reader.where(), "', correct them");
-  LinkMeasurement measured{*latency, *rate, *duplex, 0, 0, *event, *setting};
+  LinkMeasurement measured{latency, rate, duplex, 0, 0, event, setting};
   if (reader.has("spread") || reader.has("samples")) {
-    Expected<double> spread = reader.number("spread");
-    if (!spread)
-      return propagate(spread);
-    if (*spread < 0)
-      return makeError(ErrorCode::InvalidInput, "spread ", *spread, " is negative, at '", reader.where(),
+    SLUICE_ASSIGN_OR_RETURN(double spread, reader.number("spread"));
+    if (spread < 0)
+      return makeError(ErrorCode::InvalidInput, "spread ", spread, " is negative, at '", reader.where(),
                        "', correct it");
-    Expected<int64_t> samples = atLeast(reader, "samples", 1);
-    if (!samples)
-      return propagate(samples);
-    measured.spread = *spread;
-    measured.samples = *samples;
+    SLUICE_ASSIGN_OR_RETURN(int64_t samples, atLeast(reader, "samples", 1));
+    measured.spread = spread;
+    measured.samples = samples;
   }
-  if (!profile.links.emplace(std::pair(*a, *b), measured).second)
-    return makeError(ErrorCode::InvalidInput, "link '", *a, "' - '", *b, "' is measured twice, at '", reader.where(),
+  if (!profile.links.emplace(std::pair(a, b), measured).second)
+    return makeError(ErrorCode::InvalidInput, "link '", a, "' - '", b, "' is measured twice, at '", reader.where(),
                      "', keep one");
   return {};
 }
 
 Expected<Profile> profileFromJson(const JsonReader &reader) {
-  if (Status keys = reader.onlyKeys({"schema", "origin", "operators", "links"}); !keys)
-    return propagate(keys);
-  Expected<int64_t> schema = reader.integer("schema");
-  if (!schema)
-    return propagate(schema);
-  if (*schema < 1 || *schema > kProfileSchema)
-    return makeError(ErrorCode::Unsupported, "profile schema ", *schema, " is not known, at '", reader.where(),
+  SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "origin", "operators", "links"}));
+  SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
+  if (schema < 1 || schema > kProfileSchema)
+    return makeError(ErrorCode::Unsupported, "profile schema ", schema, " is not known, at '", reader.where(),
                      "', this version reads 1 to ", kProfileSchema);
-  Expected<std::string> origin = reader.string("origin", "");
-  if (!origin)
-    return propagate(origin);
+  SLUICE_ASSIGN_OR_RETURN(std::string origin, reader.string("origin", ""));
   Profile profile;
-  profile.origin = *origin;
+  profile.origin = origin;
   for (auto [key, read] :
        {std::pair(std::string_view("operators"), &readOperator), std::pair(std::string_view("links"), &readLink)}) {
-    Expected<std::vector<JsonReader>> entries =
-        reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
-    if (!entries)
-      return propagate(entries);
-    for (const JsonReader &entry : *entries)
-      if (Status status = read(profile, entry); !status)
-        return propagate(status);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                            reader.member(key).and_then([](const JsonReader &list) { return list.elements(); }));
+    for (const JsonReader &entry : entries)
+      SLUICE_RETURN_IF_ERROR(read(profile, entry));
   }
   return profile;
 }

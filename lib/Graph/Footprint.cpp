@@ -127,10 +127,8 @@ private:
 } // namespace
 
 Expected<Footprint> countFootprint(const Graph &graph) {
-  Expected<std::vector<OperatorId>> order = graph.topologicalOrder();
-  if (!order)
-    return propagate(order);
-  return Counter(graph).count(*order);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> order, graph.topologicalOrder());
+  return Counter(graph).count(order);
 }
 
 } // namespace sluice

@@ -145,15 +145,11 @@ Status Graph::check() const {
   for (size_t i = 0; i < operatorList.size(); ++i) {
     if (!names.insert(operatorList[i].name).second)
       return makeError(ErrorCode::InvalidInput, "two operators are named '", operatorList[i].name, "', rename one");
-    if (Status status = checkOperator(*this, OperatorId(i)); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkOperator(*this, OperatorId(i)));
   }
   for (size_t i = 0; i < tensorList.size(); ++i)
-    if (Status status = checkTensor(*this, TensorId(i)); !status)
-      return status;
-  Expected<std::vector<OperatorId>> order = topologicalOrder();
-  if (!order)
-    return propagate(order);
+    SLUICE_RETURN_IF_ERROR(checkTensor(*this, TensorId(i)));
+  SLUICE_RETURN_IF_ERROR(topologicalOrder());
   return {};
 }
 

@@ -83,13 +83,11 @@ Json graphToJson(const Graph &graph) {
 //===----------------------------------------------------------------------===//
 
 static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std::string_view what) {
-  Expected<int64_t> value = reader.asInteger();
-  if (!value)
-    return propagate(value);
-  if (*value < 0 || static_cast<uint64_t>(*value) >= bound)
-    return makeError(ErrorCode::InvalidInput, what, " ", *value, " does not exist, at '", reader.where(),
+  SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.asInteger());
+  if (value < 0 || static_cast<uint64_t>(value) >= bound)
+    return makeError(ErrorCode::InvalidInput, what, " ", value, " does not exist, at '", reader.where(),
                      "', the file has ", bound, " of them");
-  return static_cast<uint32_t>(*value);
+  return static_cast<uint32_t>(value);
 }
 
 /// Reads a member with `read` into `target`; passes the first error on.
@@ -120,48 +118,34 @@ static Expected<Tensor> readTensor(const JsonReader &reader, size_t numTensors) 
                      ".kind', write activation, parameter, input or state");
   tensor.kind = static_cast<TensorKind>(index);
   if (reader.has("updates")) {
-    Expected<uint32_t> updates = indexBelow(*reader.member("updates"), numTensors, "tensor");
-    if (!updates)
-      return propagate(updates);
-    tensor.updates = TensorId(*updates);
+    SLUICE_ASSIGN_OR_RETURN(uint32_t updates, indexBelow(*reader.member("updates"), numTensors, "tensor"));
+    tensor.updates = TensorId(updates);
   }
   return tensor;
 }
 
 static Expected<std::vector<TensorId>> readIds(const JsonReader &reader, std::string_view key, size_t numTensors) {
-  Expected<std::vector<JsonReader>> elements =
-      reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
-  if (!elements)
-    return propagate(elements);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements,
+                          reader.member(key).and_then([](const JsonReader &list) { return list.elements(); }));
   std::vector<TensorId> ids;
-  for (const JsonReader &element : *elements) {
-    Expected<uint32_t> id = indexBelow(element, numTensors, "tensor");
-    if (!id)
-      return propagate(id);
-    ids.emplace_back(*id);
+  for (const JsonReader &element : elements) {
+    SLUICE_ASSIGN_OR_RETURN(uint32_t id, indexBelow(element, numTensors, "tensor"));
+    ids.emplace_back(id);
   }
   return ids;
 }
 
 static Expected<std::vector<std::pair<uint32_t, uint32_t>>> readPairs(const JsonReader &reader, const Operator &op) {
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
-  Expected<std::vector<JsonReader>> elements = reader.elements();
-  if (!elements)
-    return propagate(elements);
-  for (const JsonReader &element : *elements) {
-    Expected<std::vector<JsonReader>> pair = element.elements();
-    if (!pair)
-      return propagate(pair);
-    if (pair->size() != 2)
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, reader.elements());
+  for (const JsonReader &element : elements) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, element.elements());
+    if (pair.size() != 2)
       return makeError(ErrorCode::InvalidInput, "expected two numbers, at '", element.where(),
                        "', write [input, output]");
-    Expected<uint32_t> input = indexBelow((*pair)[0], op.inputs.size(), "input");
-    if (!input)
-      return propagate(input);
-    Expected<uint32_t> output = indexBelow((*pair)[1], op.outputs.size(), "output");
-    if (!output)
-      return propagate(output);
-    pairs.emplace_back(*input, *output);
+    SLUICE_ASSIGN_OR_RETURN(uint32_t input, indexBelow(pair[0], op.inputs.size(), "input"));
+    SLUICE_ASSIGN_OR_RETURN(uint32_t output, indexBelow(pair[1], op.outputs.size(), "output"));
+    pairs.emplace_back(input, output);
   }
   return pairs;
 }
@@ -208,26 +192,17 @@ Expected<Graph> graphFromJson(const JsonReader &reader) {
   auto listOf = [&](std::string_view key) {
     return reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
   };
-  Expected<std::vector<JsonReader>> tensors = listOf("tensors");
-  if (!tensors)
-    return propagate(tensors);
-  Expected<std::vector<JsonReader>> operators = listOf("operators");
-  if (!operators)
-    return propagate(operators);
-  for (const JsonReader &entry : *tensors) {
-    Expected<Tensor> tensor = readTensor(entry, tensors->size());
-    if (!tensor)
-      return propagate(tensor);
-    graph.addTensor(std::move(*tensor));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> tensors, listOf("tensors"));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> operators, listOf("operators"));
+  for (const JsonReader &entry : tensors) {
+    SLUICE_ASSIGN_OR_RETURN(Tensor tensor, readTensor(entry, tensors.size()));
+    graph.addTensor(std::move(tensor));
   }
-  for (const JsonReader &entry : *operators) {
-    Expected<Operator> op = readOperator(entry, tensors->size());
-    if (!op)
-      return propagate(op);
-    graph.addOperator(std::move(*op));
+  for (const JsonReader &entry : operators) {
+    SLUICE_ASSIGN_OR_RETURN(Operator op, readOperator(entry, tensors.size()));
+    graph.addOperator(std::move(op));
   }
-  if (Status checked = graph.check(); !checked)
-    return propagate(checked);
+  SLUICE_RETURN_IF_ERROR(graph.check());
   return graph;
 }
 

@@ -64,11 +64,9 @@ OffsetSolution sluice::packInOrder(const OffsetProblem &problem, const std::vect
 }
 
 Expected<OffsetSolution> sluice::solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
   LiveBytes bound = maxLive(problem);
-  if (Status status = withinBound(problem, bound); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(withinBound(problem, bound));
   int64_t enough = problem.capacityBytes ? *problem.capacityBytes : bound.bytes;
 
   OffsetSolution best;
@@ -121,7 +119,6 @@ Expected<OffsetSolution> sluice::solveOffsetsBestFit(const OffsetProblem &proble
     consider(order, bestRule);
   }
   best.evaluations = evaluations;
-  if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, best); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validate({problem.buffers, problem.ids, std::nullopt}, best));
   return withinCapacity(problem, std::move(best));
 }

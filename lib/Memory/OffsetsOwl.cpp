@@ -70,14 +70,11 @@ Expected<OffsetSolution> memory::packOwl(const OffsetProblem &problem) {
 }
 
 Expected<OffsetSolution> sluice::solveOffsetsOwl(const OffsetProblem &problem) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  if (Status status = withinBound(problem, maxLive(problem)); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  SLUICE_RETURN_IF_ERROR(withinBound(problem, maxLive(problem)));
   Expected<OffsetSolution> solution = packOwl(problem);
   if (!solution)
     return solution;
-  if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, *solution); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validate({problem.buffers, problem.ids, std::nullopt}, *solution));
   return withinCapacity(problem, std::move(*solution));
 }

@@ -399,12 +399,9 @@ private:
 } // namespace
 
 Expected<OffsetSolution> sluice::solveOffsets(const OffsetProblem &problem, const OffsetParams &params) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  if (Status status = withinBound(problem, maxLive(problem)); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  SLUICE_RETURN_IF_ERROR(withinBound(problem, maxLive(problem)));
   OffsetSolution solution = Portfolio(problem, params).run();
-  if (Status status = validate({problem.buffers, problem.ids, std::nullopt}, solution); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validate({problem.buffers, problem.ids, std::nullopt}, solution));
   return withinCapacity(problem, std::move(solution));
 }

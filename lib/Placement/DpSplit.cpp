@@ -93,9 +93,7 @@ Expected<ListSchedule> placeDpSplit(const SolverInput &input) {
   for (OperatorId op : input.topological) {
     if (settler.deviceOf(op).valid())
       continue;
-    Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) { return device != wanted[op.index()]; });
-    if (!chosen)
-      return propagate(chosen);
+    SLUICE_RETURN_IF_ERROR(settler.choose(op, [&](DeviceId device) { return device != wanted[op.index()]; }));
   }
   return scheduleUnits(input, settler.units());
 }

@@ -383,12 +383,10 @@ Expected<ListSchedule> placeHtfMpr(const SolverInput &input) {
 
 Expected<PredictorErrors> measureMappingPredictors(const PlacementProblem &problem, size_t mappings, uint64_t seed,
                                                    int threads) {
-  Expected<std::vector<OperatorId>> topological = checkedOrder(problem);
-  if (!topological)
-    return propagate(topological);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> topological, checkedOrder(problem));
   const Routes routes(*problem.machine);
   const StepIndex index(problem);
-  const SolverInput input{problem, routes, index, *topological, {}, seed, threads};
+  const SolverInput input{problem, routes, index, topological, {}, seed, threads};
   Mapper mapper(input);
   const std::vector<Mapped> measured = mapper.initialMappings(mappings);
   const TrainingSet oneHot = mapper.trainingSet(measured, MappingEncoding::OneHot);

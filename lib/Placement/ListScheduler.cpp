@@ -147,9 +147,7 @@ void ListScheduler::place(OperatorId op, DeviceId device) {
 
 Status ListScheduler::placeWhereFirst(OperatorId op, Settler &settler) {
   if (!settler.deviceOf(op).valid()) {
-    Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) { return tryPlace(op, device).endNs; });
-    if (!chosen)
-      return propagate(chosen);
+    SLUICE_RETURN_IF_ERROR(settler.choose(op, [&](DeviceId device) { return tryPlace(op, device).endNs; }));
   }
   place(op, settler.deviceOf(op));
   return {};

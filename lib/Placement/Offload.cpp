@@ -266,18 +266,14 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
   problem.accelBytes = *bytes;
   problem.accelerators = static_cast<uint32_t>(*accelerators);
 
-  Expected<std::vector<JsonReader>> nodeList = nodes->elements();
-  if (!nodeList)
-    return propagate(nodeList);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> nodeList, nodes->elements());
   std::unordered_map<int64_t, uint32_t> indexOf;
-  for (const JsonReader &entry : *nodeList) {
+  for (const JsonReader &entry : nodeList) {
     OffloadNode node;
-    Expected<int64_t> id = entry.integer("id");
-    if (!id)
-      return propagate(id);
-    if (!indexOf.emplace(*id, static_cast<uint32_t>(problem.nodes.size())).second)
-      return makeError(ErrorCode::InvalidInput, "node ", *id, " is there twice, ", entry.where(), ", give it once");
-    Expected<std::string> name = entry.string("name", concat("node", *id));
+    SLUICE_ASSIGN_OR_RETURN(int64_t id, entry.integer("id"));
+    if (!indexOf.emplace(id, static_cast<uint32_t>(problem.nodes.size())).second)
+      return makeError(ErrorCode::InvalidInput, "node ", id, " is there twice, ", entry.where(), ", give it once");
+    Expected<std::string> name = entry.string("name", concat("node", id));
     Expected<double> cpu = entry.number("cpuLatency"), accel = entry.number("fpgaLatency");
     Expected<double> size = entry.number("size");
     if (!name)
@@ -294,27 +290,21 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
       if (supported->json().is_boolean()) {
         node.supported = *supported->asBool();
       } else {
-        Expected<int64_t> number = supported->asInteger();
-        if (!number)
-          return propagate(number);
-        node.supported = *number != 0;
+        SLUICE_ASSIGN_OR_RETURN(int64_t number, supported->asInteger());
+        node.supported = number != 0;
       }
     }
     if (entry.has("colorClass") && !entry.json()["colorClass"].is_null()) {
-      Expected<int64_t> colour = entry.integer("colorClass");
-      if (!colour)
-        return propagate(colour);
-      if (*colour < std::numeric_limits<int32_t>::min() || *colour > std::numeric_limits<int32_t>::max())
-        return makeError(ErrorCode::InvalidInput, "colorClass ", *colour, " is not of 32 bits, ", entry.where(),
+      SLUICE_ASSIGN_OR_RETURN(int64_t colour, entry.integer("colorClass"));
+      if (colour < std::numeric_limits<int32_t>::min() || colour > std::numeric_limits<int32_t>::max())
+        return makeError(ErrorCode::InvalidInput, "colorClass ", colour, " is not of 32 bits, ", entry.where(),
                          ", give a smaller number");
-      node.colour = static_cast<int32_t>(*colour);
+      node.colour = static_cast<int32_t>(colour);
     }
     problem.nodes.push_back(std::move(node));
   }
-  Expected<std::vector<JsonReader>> edgeList = edges->elements();
-  if (!edgeList)
-    return propagate(edgeList);
-  for (const JsonReader &entry : *edgeList) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> edgeList, edges->elements());
+  for (const JsonReader &entry : edgeList) {
     Expected<int64_t> from = entry.integer("sourceId"), to = entry.integer("destId");
     Expected<double> cost = entry.number("cost");
     for (Expected<int64_t> *id : {&from, &to}) {
@@ -328,8 +318,7 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
       return propagate(cost);
     problem.edges.push_back({indexOf[*from], indexOf[*to], *cost});
   }
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   return problem;
 }
 

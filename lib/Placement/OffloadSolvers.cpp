@@ -351,8 +351,7 @@ Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const Offl
       known += (known.empty() ? "" : ", ") + name;
     return makeError(ErrorCode::NotFound, "offload solver '", params.solver, "' does not exist, use one of ", known);
   }
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   const OffloadIndex index(problem);
   OffloadTimer timer(index);
   // Everything on CPUs always works; the others stand where they do too.
@@ -412,8 +411,7 @@ Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const Offl
   solution.part = std::move(best.part);
   solution.latency = best.latency;
   solution.solver = all ? concat("best (", winner, ")") : params.solver;
-  if (Status status = validateOffload(problem, solution); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validateOffload(problem, solution));
   return solution;
 }
 

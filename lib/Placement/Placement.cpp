@@ -18,10 +18,8 @@
 namespace sluice {
 
 Status PlacementProblem::check() const {
-  if (Status status = graph->check(); !status)
-    return status;
-  if (Status status = machine->check(); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(graph->check());
+  SLUICE_RETURN_IF_ERROR(machine->check());
   const size_t numOps = graph->numOperators();
   if (costs->numDevices != machine->devices.size() || costs->operatorNs.size() != numOps * costs->numDevices)
     return makeError(ErrorCode::InvalidInput, "cost table has ", costs->operatorNs.size(), " times, ", numOps,
@@ -108,8 +106,7 @@ static int64_t defaultEvaluations(const StepIndex &index) {
 }
 
 Expected<std::vector<OperatorId>> checkedOrder(const PlacementProblem &problem) {
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   return problem.graph->topologicalOrder();
 }
 
@@ -137,12 +134,9 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
       known += (known.empty() ? "" : ", ") + name;
     return makeError(ErrorCode::NotFound, "placement solver '", params.solver, "' does not exist, use one of ", known);
   }
-  Expected<std::vector<OperatorId>> topological = checkedOrder(problem);
-  if (!topological)
-    return propagate(topological);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> topological, checkedOrder(problem));
 
-  if (Status fit = pinsFit(problem); !fit)
-    return propagate(fit);
+  SLUICE_RETURN_IF_ERROR(pinsFit(problem));
   const Routes routes(*problem.machine);
   const StepIndex index(problem);
   Budget budget;
@@ -154,31 +148,29 @@ Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, cons
         std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(params.timeNs, int64_t(1) << 60));
   const int threads =
       params.threads > 0 ? params.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Expected<ListSchedule> found = solver({problem, routes, index, *topological, budget, params.seed, threads});
-  if (!found)
-    return propagate(found);
+  SLUICE_ASSIGN_OR_RETURN(ListSchedule found,
+                          solver({problem, routes, index, topological, budget, params.seed, threads}));
 
   PlacementSolution solution;
-  solution.placement = std::move(found->placement);
-  solution.order = std::move(found->order);
+  solution.placement = std::move(found.placement);
+  solution.order = std::move(found.order);
   solution.solver = params.solver;
-  if (!found->winner.empty() && params.solver == "best")
-    solution.solver += " (" + found->winner + ")";
-  solution.evaluations = found->evaluations;
-  solution.stoppedByClock = found->stoppedByClock;
-  solution.members = std::move(found->members);
-  solution.runnersUp = std::move(found->runnersUp);
-  solution.foldDistance = found->foldDistance;
+  if (!found.winner.empty() && params.solver == "best")
+    solution.solver += " (" + found.winner + ")";
+  solution.evaluations = found.evaluations;
+  solution.stoppedByClock = found.stoppedByClock;
+  solution.members = std::move(found.members);
+  solution.runnersUp = std::move(found.runnersUp);
+  solution.foldDistance = found.foldDistance;
   const Plan plan = planOfPlacement(index, solution.placement, solution.order);
   const Timeline timeline = simulate(*problem.graph, *problem.machine, *problem.costs, plan);
-  solution.intervals.resize(topological->size());
+  solution.intervals.resize(topological.size());
   for (size_t i = 0; i < plan.commands.size(); ++i)
     if (plan.commands[i].kind == CommandKind::Launch)
       solution.intervals[plan.commands[i].op.index()] = timeline.commands[i];
   solution.makespanNs = timeline.makespanNs;
-  solution.optimal = found->optimal || solution.makespanNs == placementLowerBoundNs(problem);
-  if (Status status = validatePlacement(problem, solution); !status)
-    return propagate(status);
+  solution.optimal = found.optimal || solution.makespanNs == placementLowerBoundNs(problem);
+  SLUICE_RETURN_IF_ERROR(validatePlacement(problem, solution));
   return solution;
 }
 

@@ -16,8 +16,7 @@ Expected<ListSchedule> placeHeft(const SolverInput &input) {
   Settler settler(input.problem);
   ListScheduler scheduler(input, /*insertion=*/true);
   for (OperatorId op : byDescendingRank(input.topological, upwardRanks(input, /*communication=*/true)))
-    if (Status status = scheduler.placeWhereFirst(op, settler); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(scheduler.placeWhereFirst(op, settler));
   return std::move(scheduler).finish();
 }
 
@@ -26,8 +25,7 @@ Expected<ListSchedule> placeHeftNoComm(const SolverInput &input) {
   ListScheduler blind(input, /*insertion=*/false, /*communication=*/false);
   std::vector<OperatorId> order = byDescendingRank(input.topological, upwardRanks(input, /*communication=*/false));
   for (OperatorId op : order)
-    if (Status status = blind.placeWhereFirst(op, settler); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(blind.placeWhereFirst(op, settler));
   ListScheduler timed(input, /*insertion=*/false);
   for (OperatorId op : order)
     timed.place(op, settler.deviceOf(op));
@@ -142,12 +140,10 @@ Expected<ListSchedule> placeLookahead(const SolverInput &input) {
   for (OperatorId op : byDescendingRank(input.topological, ranks)) {
     if (!settler.deviceOf(op).valid()) {
       lookahead.setReaders(op, ranks);
-      Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) {
+      SLUICE_RETURN_IF_ERROR(settler.choose(op, [&](DeviceId device) {
         const int64_t end = scheduler.tryPlace(op, device).endNs;
         return std::pair(lookahead.readersEndNs(op, device, end), end);
-      });
-      if (!chosen)
-        return propagate(chosen);
+      }));
     }
     scheduler.place(op, settler.deviceOf(op));
     lookahead.setPlaced(op);
@@ -193,8 +189,7 @@ static Status visitByPriority(const SolverInput &input, std::span<const double> 
   while (!ready.empty()) {
     OperatorId op = ready.top();
     ready.pop();
-    if (Status status = visit(op); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(visit(op));
     for (uint32_t successor : input.index.successors(op))
       if (--missing[successor] == 0)
         ready.push(OperatorId(successor));
@@ -295,12 +290,10 @@ Expected<ListSchedule> placePeft(const SolverInput &input) {
     column[devices[d].index()] = d;
   Status status = visitByPriority(input, rank, [&](OperatorId op) -> Status {
     if (!settler.deviceOf(op).valid()) {
-      Expected<DeviceId> chosen = settler.choose(op, [&](DeviceId device) {
+      SLUICE_RETURN_IF_ERROR(settler.choose(op, [&](DeviceId device) {
         return static_cast<double>(scheduler.tryPlace(op, device).endNs) +
                table[op.index() * devices.size() + column[device.index()]];
-      });
-      if (!chosen)
-        return propagate(chosen);
+      }));
     }
     scheduler.place(op, settler.deviceOf(op));
     return {};
@@ -349,10 +342,8 @@ Expected<ListSchedule> placeFastestNode(const SolverInput &input) {
     if (units.device[unit].valid())
       continue;
     const std::vector<OperatorId> &members = units.members[unit];
-    Expected<DeviceId> chosen =
-        settler.choose(members.front(), [&](DeviceId device) { return sumNs(input, members, device); });
-    if (!chosen)
-      return propagate(chosen);
+    SLUICE_RETURN_IF_ERROR(
+        settler.choose(members.front(), [&](DeviceId device) { return sumNs(input, members, device); }));
   }
   return scheduleUnits(input, units);
 }
@@ -368,11 +359,10 @@ Expected<ListSchedule> placeRoundRobin(const SolverInput &input) {
     if (settler.deviceOf(op).valid())
       continue;
     // Whose turn it is, or the next that has room.
-    Expected<DeviceId> chosen = settler.choose(
-        op, [&](DeviceId device) { return (column[device.index()] + devices.size() - turn) % devices.size(); });
-    if (!chosen)
-      return propagate(chosen);
-    turn = (column[chosen->index()] + 1) % devices.size();
+    SLUICE_ASSIGN_OR_RETURN(DeviceId chosen, settler.choose(op, [&](DeviceId device) {
+      return (column[device.index()] + devices.size() - turn) % devices.size();
+    }));
+    turn = (column[chosen.index()] + 1) % devices.size();
   }
   return scheduleUnits(input, settler.units());
 }

@@ -43,17 +43,15 @@ public:
   }
 
   Expected<uint32_t> read(const JsonReader &reader) const {
-    Expected<std::string> text = reader.asString();
-    if (!text)
-      return propagate(text);
-    if (text->starts_with('#')) {
-      Expected<int64_t> index = parseInteger(std::string_view(*text).substr(1));
+    SLUICE_ASSIGN_OR_RETURN(std::string text, reader.asString());
+    if (text.starts_with('#')) {
+      Expected<int64_t> index = parseInteger(std::string_view(text).substr(1));
       if (index && *index >= 0 && static_cast<uint64_t>(*index) < names.size())
         return static_cast<uint32_t>(*index);
-    } else if (auto found = indices.find(*text); found != indices.end() && found->second != kAmbiguous) {
+    } else if (auto found = indices.find(text); found != indices.end() && found->second != kAmbiguous) {
       return found->second;
     }
-    return makeError(ErrorCode::NotFound, what, " '", text->substr(0, 200), "' is not in the ", place, ", at '",
+    return makeError(ErrorCode::NotFound, what, " '", text.substr(0, 200), "' is not in the ", place, ", at '",
                      reader.where(), "', give the ", place, " the plan was made for");
   }
 
@@ -161,35 +159,27 @@ static Expected<std::vector<JsonReader>> pairOf(const JsonReader &reader) {
 
 template <typename T>
 static Expected<T> readId(const JsonReader &reader) {
-  Expected<int64_t> value = reader.asInteger();
-  if (!value)
-    return propagate(value);
-  if (*value < 0 || *value >= T::kNone)
-    return makeError(ErrorCode::InvalidInput, "index ", *value, " is out of range, at '", reader.where(),
+  SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.asInteger());
+  if (value < 0 || value >= T::kNone)
+    return makeError(ErrorCode::InvalidInput, "index ", value, " is out of range, at '", reader.where(),
                      "', correct the plan");
-  return T(static_cast<uint32_t>(*value));
+  return T(static_cast<uint32_t>(value));
 }
 
 template <typename T>
 static Status readIds(std::vector<T> &target, const JsonReader &reader, std::string_view key) {
-  Expected<std::vector<JsonReader>> elements = listAt(reader, key);
-  if (!elements)
-    return propagate(elements);
-  for (const JsonReader &element : *elements) {
-    Expected<T> id = readId<T>(element);
-    if (!id)
-      return propagate(id);
-    target.push_back(*id);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, listAt(reader, key));
+  for (const JsonReader &element : elements) {
+    SLUICE_ASSIGN_OR_RETURN(T id, readId<T>(element));
+    target.push_back(id);
   }
   return {};
 }
 
 template <typename T>
 static Status readName(Id<T> &target, const Names &names, const JsonReader &reader) {
-  Expected<uint32_t> index = names.read(reader);
-  if (!index)
-    return propagate(index);
-  target = Id<T>(*index);
+  SLUICE_ASSIGN_OR_RETURN(uint32_t index, names.read(reader));
+  target = Id<T>(index);
   return {};
 }
 
@@ -202,18 +192,14 @@ static Status readInto(T &target, Expected<T> value) {
 }
 
 static Status readPlacement(Plan &plan, const AllNames &names, const Graph &graph, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = listAt(reader, "placement");
-  if (!entries)
-    return propagate(entries);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listAt(reader, "placement"));
   plan.placement.assign(graph.numOperators(), DeviceId());
-  for (const JsonReader &entry : *entries) {
-    Expected<std::vector<JsonReader>> pair = pairOf(entry);
-    if (!pair)
-      return propagate(pair);
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, pairOf(entry));
     OperatorId op;
     DeviceId device;
     Status status =
-        readName(op, names.operators, (*pair)[0]).and_then([&] { return readName(device, names.devices, (*pair)[1]); });
+        readName(op, names.operators, pair[0]).and_then([&] { return readName(device, names.devices, pair[1]); });
     if (!status)
       return status;
     if (plan.placement[op.index()].valid())
@@ -229,18 +215,14 @@ static Status readPlacement(Plan &plan, const AllNames &names, const Graph &grap
 }
 
 static Status readArenas(Plan &plan, const AllNames &names, const Machine &machine, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = listAt(reader, "arenas");
-  if (!entries)
-    return propagate(entries);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listAt(reader, "arenas"));
   plan.arenaBytes.assign(machine.memories.size(), 0);
-  for (const JsonReader &entry : *entries) {
-    Expected<std::vector<JsonReader>> pair = pairOf(entry);
-    if (!pair)
-      return propagate(pair);
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, pairOf(entry));
     MemoryId memory;
     int64_t bytes = 0;
     Status status =
-        readName(memory, names.memories, (*pair)[0]).and_then([&] { return readInto(bytes, (*pair)[1].asInteger()); });
+        readName(memory, names.memories, pair[0]).and_then([&] { return readInto(bytes, pair[1].asInteger()); });
     if (!status)
       return status;
     plan.arenaBytes[memory.index()] = bytes;
@@ -249,18 +231,13 @@ static Status readArenas(Plan &plan, const AllNames &names, const Machine &machi
 }
 
 static Status readStreams(Plan &plan, const AllNames &names, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = listAt(reader, "streams");
-  if (!entries)
-    return propagate(entries);
-  for (const JsonReader &entry : *entries) {
-    Expected<std::vector<JsonReader>> pair = pairOf(entry);
-    if (!pair)
-      return propagate(pair);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listAt(reader, "streams"));
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, pairOf(entry));
     Stream stream;
     std::string kind;
-    Status status = readName(stream.device, names.devices, (*pair)[0]).and_then([&] {
-      return readInto(kind, (*pair)[1].asString());
-    });
+    Status status =
+        readName(stream.device, names.devices, pair[0]).and_then([&] { return readInto(kind, pair[1].asString()); });
     if (!status)
       return status;
     size_t index = 0;
@@ -276,10 +253,8 @@ static Status readStreams(Plan &plan, const AllNames &names, const JsonReader &r
 }
 
 static Status readResidencies(Plan &plan, const AllNames &names, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = listAt(reader, "residencies");
-  if (!entries)
-    return propagate(entries);
-  for (const JsonReader &entry : *entries) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listAt(reader, "residencies"));
+  for (const JsonReader &entry : entries) {
     Residency residency;
     bool isHome = false;
     Status status = entry.onlyKeys({"tensor", "memory", "home", "offset", "bytes", "initial"});
@@ -290,10 +265,8 @@ static Status readResidencies(Plan &plan, const AllNames &names, const JsonReade
                    return readName(residency.tensor, names.tensors, *entry.member("tensor"));
                  })
                  .and_then([&]() -> Status {
-                   Expected<JsonReader> memory = entry.member("memory");
-                   if (!memory)
-                     return propagate(memory);
-                   return readName(residency.memory, names.memories, *memory);
+                   SLUICE_ASSIGN_OR_RETURN(JsonReader memory, entry.member("memory"));
+                   return readName(residency.memory, names.memories, memory);
                  })
                  .and_then([&] { return readInto(isHome, entry.boolean("home", false)); })
                  .and_then([&] { return readInto(residency.offset, entry.integer("offset", 0)); })
@@ -318,11 +291,9 @@ static Status readCommand(Command &command, const AllNames &names, const Machine
     status = readName(command.op, names.operators, *entry.member("launch"));
   } else {
     command.kind = CommandKind::Copy;
-    Expected<std::vector<JsonReader>> pair = pairOf(*entry.member("copy"));
-    if (!pair)
-      return propagate(pair);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, pairOf(*entry.member("copy")));
     MemoryId a, b;
-    status = readName(a, names.memories, (*pair)[0]).and_then([&] { return readName(b, names.memories, (*pair)[1]); });
+    status = readName(a, names.memories, pair[0]).and_then([&] { return readName(b, names.memories, pair[1]); });
     if (status) {
       command.link = machine.findLink(a, b);
       if (!command.link.valid())
@@ -345,13 +316,10 @@ static Status readCommand(Command &command, const AllNames &names, const Machine
 }
 
 static Status readCommands(Plan &plan, const AllNames &names, const Machine &machine, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = listAt(reader, "commands");
-  if (!entries)
-    return propagate(entries);
-  for (const JsonReader &entry : *entries) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listAt(reader, "commands"));
+  for (const JsonReader &entry : entries) {
     Command command;
-    if (Status status = readCommand(command, names, machine, entry); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(readCommand(command, names, machine, entry));
     plan.commands.push_back(std::move(command));
   }
   return {};

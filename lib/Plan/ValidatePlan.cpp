@@ -135,8 +135,7 @@ private:
       if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid())
         newValue[old.index()] = TensorId(i);
     for (size_t i = 0; i < plan.residencies.size(); ++i)
-      if (Status status = checkResidency(ResidencyId(i)); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(checkResidency(ResidencyId(i)));
     return {};
   }
 
@@ -406,12 +405,10 @@ private:
     occupied.assign(machine.memories.size(), {});
     for (size_t i = 0; i < plan.residencies.size(); ++i)
       if (plan.residencies[i].initial)
-        if (Status status = occupy(ResidencyId(i), CommandId()); !status)
-          return status;
+        SLUICE_RETURN_IF_ERROR(occupy(ResidencyId(i), CommandId()));
     for (size_t i = 0; i < plan.commands.size(); ++i)
       for (ResidencyId r : plan.commands[i].writes)
-        if (Status status = occupy(r, CommandId(i)); !status)
-          return status;
+        SLUICE_RETURN_IF_ERROR(occupy(r, CommandId(i)));
     return {};
   }
 

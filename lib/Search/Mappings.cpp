@@ -27,12 +27,10 @@ Expected<std::vector<std::vector<DeviceId>>> proposeMappings(const SearchProblem
   placing.seed = params.seed;
   placing.threads = params.threads;
   placing.interrupt = params.interrupt;
-  Expected<PlacementSolution> found =
-      solvePlacement({problem.graph, &waiting, problem.costs, problem.placement}, placing);
-  if (!found)
-    return propagate(found);
-  std::vector<std::vector<DeviceId>> mappings{std::move(found->placement)};
-  for (std::vector<DeviceId> &next : found->runnersUp)
+  SLUICE_ASSIGN_OR_RETURN(PlacementSolution found,
+                          solvePlacement({problem.graph, &waiting, problem.costs, problem.placement}, placing));
+  std::vector<std::vector<DeviceId>> mappings{std::move(found.placement)};
+  for (std::vector<DeviceId> &next : found.runnersUp)
     if (mappings.size() < count && std::find(mappings.begin(), mappings.end(), next) == mappings.end())
       mappings.push_back(std::move(next));
   return mappings;

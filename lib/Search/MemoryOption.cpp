@@ -26,8 +26,7 @@ static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, 
   for (DeviceId &where : swap.placement)
     if (!where.valid())
       where = device;
-  if (Status status = check(swap); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(swap));
   const int64_t least = minimumBytes(swap)[memory.index()].bytes, peak = livenessPeakBytes(swap)[memory.index()];
   double bytes = static_cast<double>(least) + percent / 100 * static_cast<double>(peak - least);
   return bytes >= 0x1p62 ? int64_t(1) << 62 : alignUp(static_cast<int64_t>(std::ceil(bytes)));
@@ -38,10 +37,8 @@ Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
   std::string_view value = equals == std::string_view::npos ? option : option.substr(equals + 1);
   std::vector<MemoryId> memories;
   if (equals != std::string_view::npos) {
-    Expected<MemoryId> named = problem.machine->findMemory(option.substr(0, equals));
-    if (!named)
-      return propagate(named);
-    memories.push_back(*named);
+    SLUICE_ASSIGN_OR_RETURN(MemoryId named, problem.machine->findMemory(option.substr(0, equals)));
+    memories.push_back(named);
   } else {
     for (DeviceId device : problem.machine->computeDevices())
       if (MemoryId memory = problem.machine->device(device).memory; memory != Machine::hostMemory())

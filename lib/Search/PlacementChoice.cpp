@@ -63,13 +63,12 @@ static Expected<std::vector<PlacementOption>> placementOptions(const SearchState
   const Machine waiting = withWaits(state.machine);
   std::vector<PlacementOption> options;
   for (const std::string &name : names) {
-    Expected<PlacementSolution> solution = solvePlacement({&state.graph, &waiting, &state.costs, state.pinned}, {name});
-    if (!solution)
-      return propagate(solution);
+    SLUICE_ASSIGN_OR_RETURN(PlacementSolution solution,
+                            solvePlacement({&state.graph, &waiting, &state.costs, state.pinned}, {name}));
     if (std::none_of(options.begin(), options.end(),
-                     [&](const PlacementOption &option) { return option.space->placement() == solution->placement; }))
+                     [&](const PlacementOption &option) { return option.space->placement() == solution.placement; }))
       options.push_back(
-          {name, state.spaceFor(solution->placement, isShared ? solution->order : Schedule()), solution->order});
+          {name, state.spaceFor(solution.placement, isShared ? solution.order : Schedule()), solution.order});
   }
   return options;
 }
@@ -140,8 +139,7 @@ Status choosePlacement(SearchState &state) {
         placementLowerBoundNs({&state.graph, &state.machine, &state.costs, state.pinned});
   const bool isSingle = state.machine.computeDevices().size() == 1;
   if (state.params.start)
-    if (Status status = takeStartPlacement(state); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(takeStartPlacement(state));
   if (!isOpen && !state.params.start)
     state.space = state.spaceFor(state.pinned, {});
   if (!isOpen || (state.params.start && isSingle))
@@ -149,14 +147,12 @@ Status choosePlacement(SearchState &state) {
   if (state.space)
     return {};
 
-  Expected<std::vector<PlacementOption>> options = placementOptions(state);
-  if (!options)
-    return propagate(options);
-  if (options->size() > 1) {
-    chooseAmong(state, *options);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<PlacementOption> options, placementOptions(state));
+  if (options.size() > 1) {
+    chooseAmong(state, options);
     return {};
   }
-  state.space = options->front().space;
+  state.space = options.front().space;
   if (isSingle)
     boundPlacement(state);
   return {};

@@ -49,21 +49,15 @@ static Expected<std::vector<JsonReader>> elementsOf(const JsonReader &reader, si
 
 static Status readCosts(const JsonReader &reader, ProblemFile &problem) {
   problem.costs.numDevices = problem.machine.devices.size();
-  auto rows = elementsOf(reader, problem.graph.numOperators(), "operator");
-  if (!rows)
-    return propagate(rows);
-  for (const JsonReader &row : *rows) {
-    auto times = elementsOf(row, problem.costs.numDevices, "device");
-    if (!times)
-      return propagate(times);
-    for (const JsonReader &time : *times) {
-      Expected<int64_t> ns = time.asInteger();
-      if (!ns)
-        return propagate(ns);
-      if (*ns < 1)
-        return makeError(ErrorCode::InvalidInput, "time ", *ns, " is out of range, at '", time.where(),
+  SLUICE_ASSIGN_OR_RETURN(auto rows, elementsOf(reader, problem.graph.numOperators(), "operator"));
+  for (const JsonReader &row : rows) {
+    SLUICE_ASSIGN_OR_RETURN(auto times, elementsOf(row, problem.costs.numDevices, "device"));
+    for (const JsonReader &time : times) {
+      SLUICE_ASSIGN_OR_RETURN(int64_t ns, time.asInteger());
+      if (ns < 1)
+        return makeError(ErrorCode::InvalidInput, "time ", ns, " is out of range, at '", time.where(),
                          "', times are at least 1 ns");
-      problem.costs.operatorNs.push_back(*ns);
+      problem.costs.operatorNs.push_back(ns);
     }
   }
   return {};
@@ -73,35 +67,27 @@ static Status readCapacities(const JsonReader &reader, ProblemFile &problem) {
   if (!reader.json().is_object())
     return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' is not an object, give {memory: bytes}");
   for (const auto &[name, value] : reader.json().items()) {
-    Expected<MemoryId> memory = problem.machine.findMemory(name);
-    if (!memory)
-      return propagate(memory);
-    Expected<int64_t> bytes = reader.integer(name);
-    if (!bytes)
-      return propagate(bytes);
-    if (*bytes < 0)
-      return makeError(ErrorCode::InvalidInput, "capacity ", *bytes, " is negative, at '", reader.where(), ".", name,
+    SLUICE_ASSIGN_OR_RETURN(MemoryId memory, problem.machine.findMemory(name));
+    SLUICE_ASSIGN_OR_RETURN(int64_t bytes, reader.integer(name));
+    if (bytes < 0)
+      return makeError(ErrorCode::InvalidInput, "capacity ", bytes, " is negative, at '", reader.where(), ".", name,
                        "', give bytes");
-    problem.capacities[memory->index()] = *bytes;
+    problem.capacities[memory.index()] = bytes;
   }
   return {};
 }
 
 static Status readPlacement(const JsonReader &reader, ProblemFile &problem) {
-  auto names = elementsOf(reader, problem.graph.numOperators(), "operator");
-  if (!names)
-    return propagate(names);
-  for (const JsonReader &entry : *names) {
+  SLUICE_ASSIGN_OR_RETURN(auto names, elementsOf(reader, problem.graph.numOperators(), "operator"));
+  for (const JsonReader &entry : names) {
     DeviceId found;
     if (!entry.json().is_null()) {
-      Expected<std::string> name = entry.asString();
-      if (!name)
-        return propagate(name);
+      SLUICE_ASSIGN_OR_RETURN(std::string name, entry.asString());
       for (uint32_t i = 0; i < problem.machine.devices.size(); ++i)
-        if (problem.machine.devices[i].name == *name)
+        if (problem.machine.devices[i].name == name)
           found = DeviceId(i);
       if (!found.valid() || !problem.machine.device(found).computes)
-        return makeError(ErrorCode::NotFound, "no device '", *name, "' computes in machine '", problem.machine.name,
+        return makeError(ErrorCode::NotFound, "no device '", name, "' computes in machine '", problem.machine.name,
                          "', at '", entry.where(), "', name one that does");
     }
     problem.placement.push_back(found);
@@ -110,23 +96,16 @@ static Status readPlacement(const JsonReader &reader, ProblemFile &problem) {
 }
 
 Expected<ProblemFile> problemFromJson(const JsonReader &reader) {
-  if (Status status = reader.onlyKeys({"schema", "graph", "machine", "costs", "capacities", "placement"}); !status)
-    return propagate(status);
-  Expected<int64_t> schema = reader.integer("schema");
-  if (!schema)
-    return propagate(schema);
-  if (*schema < 1 || *schema > kProblemSchema)
-    return makeError(ErrorCode::Unsupported, "problem schema ", *schema, " is not known, at '", reader.where(),
+  SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "graph", "machine", "costs", "capacities", "placement"}));
+  SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
+  if (schema < 1 || schema > kProblemSchema)
+    return makeError(ErrorCode::Unsupported, "problem schema ", schema, " is not known, at '", reader.where(),
                      "', this version reads 1 to ", kProblemSchema);
   ProblemFile problem;
-  Expected<Graph> graph = reader.member("graph").and_then(graphFromJson);
-  if (!graph)
-    return propagate(graph);
-  problem.graph = std::move(*graph);
-  Expected<Machine> machine = reader.member("machine").and_then(machineFromJson);
-  if (!machine)
-    return propagate(machine);
-  problem.machine = std::move(*machine);
+  SLUICE_ASSIGN_OR_RETURN(Graph graph, reader.member("graph").and_then(graphFromJson));
+  problem.graph = std::move(graph);
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, reader.member("machine").and_then(machineFromJson));
+  problem.machine = std::move(machine);
   for (const Memory &memory : problem.machine.memories)
     problem.capacities.push_back(memory.capacityBytes);
   if (!reader.has("costs"))
@@ -137,11 +116,8 @@ Expected<ProblemFile> problemFromJson(const JsonReader &reader) {
   for (const auto &[key, read] : optional) {
     if (!reader.has(key))
       continue;
-    Expected<JsonReader> member = reader.member(key);
-    if (!member)
-      return propagate(member);
-    if (Status status = read(*member, problem); !status)
-      return propagate(status);
+    SLUICE_ASSIGN_OR_RETURN(JsonReader member, reader.member(key));
+    SLUICE_RETURN_IF_ERROR(read(member, problem));
   }
   return problem;
 }

@@ -22,8 +22,7 @@ static constexpr int kFruitlessRounds = 3;
 static constexpr double kGeneticShare = 0.6;
 
 static Status checkProblem(const SearchState &state) {
-  if (Status status = PlacementProblem{&state.graph, &state.machine, &state.costs, state.pinned}.check(); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(PlacementProblem{&state.graph, &state.machine, &state.costs, state.pinned}.check());
   // Swapping's own rules do not depend on which computing device it is.
   std::vector<DeviceId> placement(state.graph.numOperators(), state.machine.computeDevices().front());
   return check(SwapProblem{state.graph, state.machine, state.costs, std::move(placement), modelOrder(state.graph),
@@ -96,8 +95,7 @@ static Expected<SearchResult> finish(SearchState &state) {
   // The rivals' pools stay as the rivals made them.
   if (state.isGreedy())
     compactArenas(plan);
-  if (Status status = validatePlan(state.graph, state.machine, plan); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validatePlan(state.graph, state.machine, plan));
   SwapProblem planned{state.graph,     state.machine, state.costs, plan.placement, firstLaunches(state.graph, plan),
                       state.capacities};
   result.minimumBytes = minimumBytes(planned);
@@ -129,10 +127,8 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities given, machine '",
                      problem.machine->name, "' has ", problem.machine->memories.size(), " memories, give one each");
   SearchState state(problem, params);
-  if (Status status = checkProblem(state); !status)
-    return propagate(status);
-  if (Status status = choosePlacement(state); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(checkProblem(state));
+  SLUICE_RETURN_IF_ERROR(choosePlacement(state));
   offerStart(state);
   if (!planWithUnlimitedMemory(state))
     searchWithinLimits(state);

@@ -29,8 +29,7 @@ Status ServingProblem::check() const {
 }
 
 Expected<ServingStats> simulateServing(const ServingProblem &problem, const ServingParams &params) {
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   constexpr int64_t kMostRequests = 100'000'000;
   if (params.requests < 1 || params.requests > kMostRequests || params.warmup < 0 || params.warmup > kMostRequests)
     return makeError(ErrorCode::InvalidInput, params.requests, " requests after ", params.warmup,

@@ -186,10 +186,8 @@ Expected<std::string> readFile(const std::string &path, int64_t maxBytes) {
 }
 
 Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes) {
-  Expected<std::string> text = readFile(path, maxBytes);
-  if (!text)
-    return propagate(text);
-  return parseJson(*text, path);
+  SLUICE_ASSIGN_OR_RETURN(std::string text, readFile(path, maxBytes));
+  return parseJson(text, path);
 }
 
 static bool writeAll(int fd, std::string_view contents) {

@@ -38,8 +38,7 @@ public:
     std::erase_if(request.allocations, [&](const Allocation &allocation) { return isResident(allocation.tensor); });
     std::erase_if(request.pinned, [&](ResidencyId id) { return isResident(state.residency(id).tensor); });
     if (!request.allocations.empty())
-      if (Status status = above.place(state, request); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(above.place(state, request));
     request.allocations.insert(request.allocations.end(), fixed.begin(), fixed.end());
     return {};
   }
@@ -93,16 +92,13 @@ static Expected<Residents> layOut(const ProblemIndex &index, MemoryId memory) {
 }
 
 Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
   ProblemIndex index(problem);
   std::vector<Residents> residents(index.numMemories);
   std::vector<ResidentParameter> always;
   for (MemoryId m : index.acceleratorMemories()) {
-    Expected<Residents> laidOut = layOut(index, m);
-    if (!laidOut)
-      return propagate(laidOut);
-    residents[m.index()] = std::move(*laidOut);
+    SLUICE_ASSIGN_OR_RETURN(Residents laidOut, layOut(index, m));
+    residents[m.index()] = std::move(laidOut);
     const std::vector<int64_t> &offsets = residents[m.index()].offsets;
     for (TensorId t : index.tensors())
       if (offsets[t.index()] >= 0 && index.isParameter(t))

@@ -307,10 +307,8 @@ Status StepPlanner::copyOut(ResidencyId from, Position position) {
   int64_t readyNs = clockNs[out.index()];
   if (const CommandId writer = info[from.index()].writer; writer.valid())
     readyNs = std::max(readyNs, endNs[writer.index()]);
-  Expected<ResidencyId> to = makeHostResidency(source.tensor, position, readyNs);
-  if (!to)
-    return propagate(to);
-  emitCopy(from, *to, index.link(source.memory, Machine::hostMemory()), out);
+  SLUICE_ASSIGN_OR_RETURN(ResidencyId to, makeHostResidency(source.tensor, position, readyNs));
+  emitCopy(from, to, index.link(source.memory, Machine::hostMemory()), out);
   return {};
 }
 
@@ -319,8 +317,7 @@ Status StepPlanner::evict(ResidencyId id, Position position) {
   if (info[id.index()].written && remaining[t.index()] > 0)
     wasEvicted[t.index()] = 1;
   if (mustSave(id))
-    if (Status status = copyOut(id, position); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(copyOut(id, position));
   release(id);
   return {};
 }
@@ -332,8 +329,7 @@ Status StepPlanner::evictRange(MemoryId memory, int64_t offset, int64_t end, Pos
   const std::vector<Extent> &extents = arena.extents();
   for (size_t i = arena.find(offset); i < extents.size() && extents[i].offset < end; ++i)
     if (live(extents[i].occupant))
-      if (Status status = evict(extents[i].occupant, position); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(evict(extents[i].occupant, position));
   return {};
 }
 
@@ -352,8 +348,7 @@ Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Positio
         source = residentIn(t, other);
     if (!source.valid())
       return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is lost");
-    if (Status status = copyOut(source, position); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(copyOut(source, position));
     source = residentIn(t, Machine::hostMemory());
   }
   const MemoryId from = residency(source).memory;
@@ -405,17 +400,13 @@ Status StepPlanner::runOnHost(Position position) {
     launch.reads.push_back(source);
   }
   for (TensorId t : op.outputs) {
-    Expected<ResidencyId> made = makeHostResidency(t, position, clockNs[stream.index()]);
-    if (!made)
-      return propagate(made);
-    launch.writes.push_back(*made);
+    SLUICE_ASSIGN_OR_RETURN(ResidencyId made, makeHostResidency(t, position, clockNs[stream.index()]));
+    launch.writes.push_back(made);
   }
   ResidencyId workspace;
   if (op.workspaceBytes > 0) {
-    Expected<ResidencyId> made = makeHostResidency(TensorId(), position, clockNs[stream.index()]);
-    if (!made)
-      return propagate(made);
-    workspace = *made;
+    SLUICE_ASSIGN_OR_RETURN(ResidencyId made, makeHostResidency(TensorId(), position, clockNs[stream.index()]));
+    workspace = made;
     launch.writes.push_back(workspace);
   }
   emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
@@ -462,8 +453,7 @@ Status StepPlanner::makeRoom() {
   // All evictions come first: an operand that moves is saved before another tensor takes its place.
   for (ResidencyId victim : request.evictions)
     if (live(victim))
-      if (Status status = evict(victim, position); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(evict(victim, position));
   for (const Allocation &allocation : request.allocations)
     if (Status status = evictRange(memory, allocation.offset, allocation.offset + allocation.reservedBytes, position);
         !status)
@@ -472,14 +462,12 @@ Status StepPlanner::makeRoom() {
     if (!allocation.fetch)
       continue;
     if (const ResidencyId moved = residentIn(allocation.tensor, memory); moved.valid())
-      if (Status status = evict(moved, position); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(evict(moved, position));
   }
   const DeviceId device = index.problem.placement[index.opAt(position).index()];
   for (const Allocation &allocation : request.allocations)
     if (allocation.fetch)
-      if (Status status = fetch(allocation, memory, position, device); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(fetch(allocation, memory, position, device));
   return {};
 }
 
@@ -529,8 +517,7 @@ Status StepPlanner::launchOnAccelerator() {
   };
   for (TensorId t : op.outputs)
     if (leavesAtOnce(t))
-      if (Status status = copyOut(residentIn(t, memory), request.position); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(copyOut(residentIn(t, memory), request.position));
   finish(request.position, workspace);
   return {};
 }
@@ -538,10 +525,8 @@ Status StepPlanner::launchOnAccelerator() {
 Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
   makeRequest(position, placer.worksInPlace());
   if (!request.allocations.empty())
-    if (Status status = placer.place(*this, request); !status)
-      return status;
-  if (Status status = makeRoom(); !status)
-    return status;
+    SLUICE_RETURN_IF_ERROR(placer.place(*this, request));
+  SLUICE_RETURN_IF_ERROR(makeRoom());
   return launchOnAccelerator();
 }
 
@@ -563,10 +548,8 @@ Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span
     if (!status)
       return status;
   }
-  if (Status status = saveOutputs(); !status)
-    return status;
-  if (Status status = restore(initial); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(saveOutputs());
+  SLUICE_RETURN_IF_ERROR(restore(initial));
   plan.arenaBytes.clear();
   for (const AddressMap &arena : arenas)
     plan.arenaBytes.push_back(arena.peakBytes());
@@ -581,8 +564,7 @@ Status StepPlanner::saveOutputs() {
       const ResidencyId at = residentIn(t, memory);
       if (!at.valid() || !mustSave(at))
         continue;
-      if (Status status = copyOut(at, index.lastPosition()); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(copyOut(at, index.lastPosition()));
       break;
     }
   return {};
@@ -598,12 +580,10 @@ Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
       release(at);
     }
     // All but parameters are dead by now, and parameters are never saved.
-    if (Status status = evictRange(memory, parameter.offset, parameter.offset + parameter.reservedBytes, end); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(evictRange(memory, parameter.offset, parameter.offset + parameter.reservedBytes, end));
     const Allocation allocation{parameter.tensor, index.bytes[parameter.tensor.index()], true, parameter.offset,
                                 parameter.reservedBytes};
-    if (Status status = fetch(allocation, memory, end, index.swapDevice[memory.index()]); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(fetch(allocation, memory, end, index.swapDevice[memory.index()]));
   }
   return {};
 }

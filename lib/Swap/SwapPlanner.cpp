@@ -194,10 +194,8 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryI
 }
 
 Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  if (Status status = checkWorkingSets(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
   ProblemIndex index(problem);
   StepOptions options;
   packHost(index, options);
@@ -257,8 +255,7 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
 }
 
 Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
   if (pool.size() != problem.machine.memories.size())
     return makeError(ErrorCode::InvalidInput, "pools for ", pool.size(), " of ", problem.machine.memories.size(),
                      " memories");
@@ -301,10 +298,8 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       placers[m] = std::make_unique<PoolPlacer>(pool[m], params, MemoryId(m));
     return placers;
   };
-  Expected<Candidate> best = steadyState(index, options, {}, params.passes, false, makePlacers);
-  if (!best)
-    return propagate(best);
-  return validated(problem, std::move(best->plan), "swap=pool");
+  SLUICE_ASSIGN_OR_RETURN(Candidate best, steadyState(index, options, {}, params.passes, false, makePlacers));
+  return validated(problem, std::move(best.plan), "swap=pool");
 }
 
 std::vector<int64_t> sluice::tensorSizes(const SwapProblem &problem, MemoryId memory) {
@@ -354,10 +349,8 @@ std::vector<int64_t> sluice::minimumObjects(const SwapProblem &problem, MemoryId
 }
 
 Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  if (Status status = checkWorkingSets(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
   ProblemIndex index(problem);
   StepOptions options;
   options.copyOutAfterLastUse = true;
@@ -368,17 +361,14 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
       placers[m] = std::make_unique<LruPlacer>();
     return placers;
   };
-  Expected<Candidate> best = steadyState(index, options, {}, 2, false, makePlacers);
-  if (!best)
-    return propagate(best);
-  return validated(problem, std::move(best->plan), "swap=odswap");
+  SLUICE_ASSIGN_OR_RETURN(Candidate best, steadyState(index, options, {}, 2, false, makePlacers));
+  return validated(problem, std::move(best.plan), "swap=odswap");
 }
 
 Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
   SwapProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine.memories.size(), int64_t(1) << 62);
-  if (Status status = check(unlimited); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(unlimited));
   ProblemIndex index(unlimited);
   StepOptions options;
   packHost(index, options);
@@ -398,16 +388,14 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
       StaticLayout layout = packStays(index, apart, unlimited.capacityBytes[m.index()]);
       packed[m.index()] = placeStays(index, m, stays, layout, always);
     }
-    Expected<Candidate> candidate = steadyState(index, options, always, 1, false, [&] {
-      Placers placers(index.numMemories);
-      for (size_t m = 1; m < index.numMemories; ++m)
-        placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
-      return placers;
-    });
-    if (!candidate)
-      return propagate(candidate);
-    if (reuse || candidate->cost < best.cost)
-      best = std::move(*candidate);
+    SLUICE_ASSIGN_OR_RETURN(Candidate candidate, steadyState(index, options, always, 1, false, [&] {
+                              Placers placers(index.numMemories);
+                              for (size_t m = 1; m < index.numMemories; ++m)
+                                placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
+                              return placers;
+                            }));
+    if (reuse || candidate.cost < best.cost)
+      best = std::move(candidate);
   }
   return validated(unlimited, std::move(best.plan), "swap=ideal");
 }

@@ -99,17 +99,15 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
 }
 
 Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape) {
-  Expected<int64_t> bytes = tensorBytes(type, shape);
-  if (!bytes)
-    return propagate(bytes);
+  SLUICE_ASSIGN_OR_RETURN(int64_t bytes, tensorBytes(type, shape));
   HostTensor tensor{std::move(name), type, std::move(shape), {}};
   try {
-    tensor.bytes.resize(static_cast<size_t>(*bytes));
+    tensor.bytes.resize(static_cast<size_t>(bytes));
   } catch (const std::bad_alloc &) {
-    return makeError(ErrorCode::Io, "no memory for ", *bytes, " bytes, of tensor '", tensor.name,
+    return makeError(ErrorCode::Io, "no memory for ", bytes, " bytes, of tensor '", tensor.name,
                      "', give a smaller one");
   } catch (const std::length_error &) {
-    return makeError(ErrorCode::Io, "no memory for ", *bytes, " bytes, of tensor '", tensor.name,
+    return makeError(ErrorCode::Io, "no memory for ", bytes, " bytes, of tensor '", tensor.name,
                      "', give a smaller one");
   }
   return tensor;

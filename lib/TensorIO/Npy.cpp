@@ -50,13 +50,11 @@ public:
     if (!take('{'))
       return malformed("'{'");
     while (!take('}')) {
-      Expected<std::string> key = string();
-      if (!key)
-        return propagate(key);
+      SLUICE_ASSIGN_OR_RETURN(std::string key, string());
       if (!take(':'))
         return malformed("':'");
       Status value;
-      size_t which = *key == "descr" ? 0 : *key == "fortran_order" ? 1 : *key == "shape" ? 2 : 3;
+      size_t which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
       if (which == 3 || seen[which])
         return malformed("'descr', 'fortran_order' and 'shape', once each,");
       seen[which] = true;
@@ -111,10 +109,8 @@ private:
     if (peek() == '[')
       return makeError(ErrorCode::Unsupported, "NPY file '", origin,
                        "' holds records, give an array of one element type");
-    Expected<std::string> value = string();
-    if (!value)
-      return propagate(value);
-    out = std::move(*value);
+    SLUICE_ASSIGN_OR_RETURN(std::string value, string());
+    out = std::move(value);
     return {};
   }
   Status boolean(bool &out) {
@@ -182,38 +178,30 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
   if (length > text.size() - start)
     return truncated();
 
-  auto header = HeaderParser(text.substr(start, length), origin).parse();
-  if (!header)
-    return propagate(header);
-  Expected<ElementType> type = typeOfDescr(header->descr, origin);
-  if (!type)
-    return propagate(type);
-  if (header->fortranOrder && header->shape.size() > 1)
+  SLUICE_ASSIGN_OR_RETURN(auto header, HeaderParser(text.substr(start, length), origin).parse());
+  SLUICE_ASSIGN_OR_RETURN(ElementType type, typeOfDescr(header.descr, origin));
+  if (header.fortranOrder && header.shape.size() > 1)
     return makeError(ErrorCode::Unsupported, "'", origin,
                      "' is in Fortran order, save it with numpy.ascontiguousarray");
-  Expected<int64_t> bytes = tensorBytes(*type, header->shape);
-  if (!bytes)
-    return propagate(bytes);
+  SLUICE_ASSIGN_OR_RETURN(int64_t bytes, tensorBytes(type, header.shape));
   std::string_view data = text.substr(start + length);
-  if (data.size() != static_cast<uint64_t>(*bytes))
+  if (data.size() != static_cast<uint64_t>(bytes))
     return makeError(ErrorCode::InvalidInput, "'", origin, "' has ", data.size(), " bytes of data and its shape ",
-                     formatShape(header->shape), " of ", elementTypeName(*type), " needs ", *bytes);
-  Expected<HostTensor> tensor = makeTensor("", *type, std::move(header->shape));
+                     formatShape(header.shape), " of ", elementTypeName(type), " needs ", bytes);
+  Expected<HostTensor> tensor = makeTensor("", type, std::move(header.shape));
   if (!tensor)
     return propagate(tensor);
   if (!data.empty())
     std::memcpy(tensor->bytes.data(), data.data(), data.size());
-  if (*type == ElementType::Bool)
+  if (type == ElementType::Bool)
     for (std::byte &value : tensor->bytes)
       value = value == std::byte(0) ? value : std::byte(1);
   return tensor;
 }
 
 Expected<HostTensor> readNpy(const std::string &path) {
-  Expected<std::string> text = readFile(path, kMaxFileBytes);
-  if (!text)
-    return propagate(text);
-  Expected<HostTensor> tensor = parseNpy(*text, path);
+  SLUICE_ASSIGN_OR_RETURN(std::string text, readFile(path, kMaxFileBytes));
+  Expected<HostTensor> tensor = parseNpy(text, path);
   if (!tensor)
     return propagate(tensor);
   std::string name = path.substr(path.find_last_of('/') + 1);

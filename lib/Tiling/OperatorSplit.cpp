@@ -114,22 +114,17 @@ public:
       : problem(problem), program(*problem.program), params(params) {}
 
   Expected<SplitSolution> run() {
-    if (Status valid = program.check(); !valid)
-      return propagate(valid);
-    Expected<SplitTrial> whole = problem.run({});
-    if (!whole)
-      return propagate(whole);
+    SLUICE_RETURN_IF_ERROR(program.check());
+    SLUICE_ASSIGN_OR_RETURN(SplitTrial whole, problem.run({}));
     solution.trials = 1;
-    best = std::move(*whole);
+    best = std::move(whole);
     solution.unsplitNs = best.makespanNs;
     for (bool gained = true; gained && mayTry();) {
       gained = false;
       const std::vector<SplitTrial::Stretch> dominant = dominantStretches();
       for (size_t i = 0; i < dominant.size() && !gained && mayTry(); ++i) {
-        Expected<bool> better = splitStretch(dominant[i]);
-        if (!better)
-          return propagate(better);
-        gained = *better;
+        SLUICE_ASSIGN_OR_RETURN(bool better, splitStretch(dominant[i]));
+        gained = better;
       }
     }
     solution.makespanNs = best.makespanNs;
@@ -165,10 +160,8 @@ private:
     std::optional<OperatorSplit> chosen;
     auto offer = [&](uint32_t rule, int64_t parts) -> Status {
       const OperatorSplit split{center, rule, parts};
-      Expected<bool> better = tryOut(stretch.operators, split);
-      if (!better)
-        return propagate(better);
-      if (*better)
+      SLUICE_ASSIGN_OR_RETURN(bool better, tryOut(stretch.operators, split));
+      if (better)
         chosen = split;
       return {};
     };
@@ -181,15 +174,13 @@ private:
     };
     for (uint32_t rule = 1; rule < rules.size() && mayTry(); ++rule)
       if (const std::vector<int64_t> numbers = allowed(rule); !numbers.empty())
-        if (Status tried = offer(rule, numbers[numbers.size() / 2]); !tried)
-          return propagate(tried);
+        SLUICE_RETURN_IF_ERROR(offer(rule, numbers[numbers.size() / 2]));
     if (!chosen)
       return false;
     const OperatorSplit middle = *chosen;
     for (int64_t parts : allowed(middle.rule))
       if (parts != middle.parts && mayTry())
-        if (Status tried = offer(middle.rule, parts); !tried)
-          return propagate(tried);
+        SLUICE_RETURN_IF_ERROR(offer(middle.rule, parts));
     return true;
   }
 

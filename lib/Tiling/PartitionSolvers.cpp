@@ -29,10 +29,8 @@ public:
   Expected<PartitionSolution> run() {
     if (params.solver == "best")
       return best();
-    Expected<Tiling> tiling = baseline(params.solver);
-    if (!tiling)
-      return propagate(tiling);
-    return finish(std::move(*tiling), params.solver, false);
+    SLUICE_ASSIGN_OR_RETURN(Tiling tiling, baseline(params.solver));
+    return finish(std::move(tiling), params.solver, false);
   }
 
 private:
@@ -197,10 +195,8 @@ private:
         choice = solveByLevels(instance->problem, isOperator);
       }
       if (!choice) {
-        Expected<TilingSolution> solved = solve(instance->problem);
-        if (!solved)
-          return propagate(solved);
-        choice = std::move(solved->choice);
+        SLUICE_ASSIGN_OR_RETURN(TilingSolution solved, solve(instance->problem));
+        choice = std::move(solved.choice);
       }
       tiling = costs.decode(*instance, *choice);
     }
@@ -319,15 +315,11 @@ private:
     std::vector<PartitionSolution> candidates;
     for (const std::string &name : partitionSolverNames())
       if (name != "best") {
-        Expected<Tiling> tiling = baseline(name);
-        if (!tiling)
-          return propagate(tiling);
-        candidates.push_back(finish(std::move(*tiling), name, false));
+        SLUICE_ASSIGN_OR_RETURN(Tiling tiling, baseline(name));
+        candidates.push_back(finish(std::move(tiling), name, false));
       }
-    Expected<Tiling> greedy = byAxes(model, {}, false);
-    if (!greedy)
-      return propagate(greedy);
-    candidates.push_back(finish(std::move(*greedy), "axes", false));
+    SLUICE_ASSIGN_OR_RETURN(Tiling greedy, byAxes(model, {}, false));
+    candidates.push_back(finish(std::move(greedy), "axes", false));
 
     std::optional<int64_t> memory = limit();
     // All axes at once, where that is a matter of small tables.
@@ -343,11 +335,9 @@ private:
       for (Tiling &start : starts) {
         if (params.budget.mustStop())
           break;
-        Expected<std::optional<Tiling>> tiling = descend(std::move(start), std::nullopt);
-        if (!tiling)
-          return propagate(tiling);
-        if (*tiling)
-          candidates.push_back(finish(std::move(**tiling), "descent", false));
+        SLUICE_ASSIGN_OR_RETURN(std::optional<Tiling> tiling, descend(std::move(start), std::nullopt));
+        if (tiling)
+          candidates.push_back(finish(std::move(*tiling), "descent", false));
       }
     }
     auto pick = [&] {
@@ -393,10 +383,8 @@ private:
 
 Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
                                            const PartitionParams &params) {
-  if (Status status = program.check(); !status)
-    return propagate(status);
-  if (Status status = machine.mesh.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(program.check());
+  SLUICE_RETURN_IF_ERROR(machine.mesh.check());
   std::vector<std::string> names = partitionSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of partitions, use '",

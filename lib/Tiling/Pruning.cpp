@@ -179,8 +179,7 @@ private:
 } // namespace
 
 Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PruneParams &params) {
-  if (Status valid = problem.check(); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   const Pruner pruner(problem);
   const auto size = static_cast<int64_t>(problem.weights.size());
   // A start looks at each weight some ten times.
@@ -192,8 +191,7 @@ Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PrunePar
   PruneSolution best = *std::max_element(
       found.begin(), found.end(), [](const PruneSolution &a, const PruneSolution &b) { return a.kept < b.kept; });
   best.total = pruner.total();
-  if (Status valid = validatePruning(problem, best); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(validatePruning(problem, best));
   return best;
 }
 

@@ -58,10 +58,8 @@ Status checkRules(const TensorProgram &program, const ProgramOperator &op) {
   for (const TilingRule &rule : op.rules) {
     if (!names.insert(rule.name).second)
       return makeError(ErrorCode::InvalidInput, "two rules are named '", rule.name, "'");
-    if (Status status = checkSlots(program, rule, op.operands, rule.operands, false); !status)
-      return status;
-    if (Status status = checkSlots(program, rule, op.results, rule.results, true); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.operands, rule.operands, false));
+    SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.results, rule.results, true));
     if (rule.divisor < 0 || rule.mostParts < 1 || (!rule.halos.empty() && rule.halos.size() != op.operands.size()))
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has numbers out of range");
     for (size_t i = 0; i < rule.halos.size(); ++i)

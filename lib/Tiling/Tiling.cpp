@@ -125,8 +125,7 @@ static Status checkLimit(const TilingModel &model, const std::vector<double> &us
 std::vector<std::string> tilingSolverNames() { return {"best", "greedy"}; }
 
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params) {
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   if (!(params.gap >= 0 && params.gap < 1))
     return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
                      " is no part of a tiling's cost, give 0 or more, below 1");
@@ -138,8 +137,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   if (model.contradictory)
     return makeError(ErrorCode::Infeasible, "every choice is forbidden, of '", problem.name,
                      "', allow more pairs of strategies");
-  if (Status status = checkLimit(model, std::vector<double>(model.moments), true); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(checkLimit(model, std::vector<double>(model.moments), true));
 
   TilingSearchResult result;
   if (params.solver == "greedy")
@@ -148,8 +146,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
     result = std::move(*exact);
   else
     result = searchTilingBlocks(model, params);
-  if (Status status = checkLimit(model, result.best.usage, result.proven); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(checkLimit(model, result.best.usage, result.proven));
 
   TilingSolution solution;
   solution.choice = model.expand(result.best.choice);
@@ -169,8 +166,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   solution.solver = params.solver;
   solution.evaluations = result.evaluations;
   solution.stoppedByClock = result.stoppedByClock;
-  if (Status status = validateTiling(problem, solution); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(validateTiling(problem, solution));
   return solution;
 }
 

@@ -30,32 +30,26 @@ Expected<std::vector<int64_t>> amounts(const Json &json, const std::string &wher
       continue;
     }
     const JsonReader reader(element, concat(where, "[", values.size(), "]"));
-    Expected<int64_t> value = reader.asInteger();
-    if (!value)
-      return propagate(value);
-    if (*value < 0)
-      return makeError(ErrorCode::InvalidInput, "amount ", *value, " is negative, at '", reader.where(),
+    SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.asInteger());
+    if (value < 0)
+      return makeError(ErrorCode::InvalidInput, "amount ", value, " is negative, at '", reader.where(),
                        "', correct the value");
-    values.push_back(*value);
+    values.push_back(value);
   }
   return values;
 }
 
 /// A list of lists of amounts.
 Expected<std::vector<std::vector<int64_t>>> table(const JsonReader &parent, std::string_view key) {
-  Expected<JsonReader> member = parent.member(key);
-  if (!member)
-    return propagate(member);
-  if (!member->json().is_array())
-    return makeError(ErrorCode::InvalidInput, "expected an array but found ", member->json().type_name(), ", at '",
-                     member->where(), "', correct the value");
+  SLUICE_ASSIGN_OR_RETURN(JsonReader member, parent.member(key));
+  if (!member.json().is_array())
+    return makeError(ErrorCode::InvalidInput, "expected an array but found ", member.json().type_name(), ", at '",
+                     member.where(), "', correct the value");
   std::vector<std::vector<int64_t>> rows;
-  rows.reserve(member->json().size());
-  for (const Json &row : member->json()) {
-    Expected<std::vector<int64_t>> values = amounts(row, concat(member->where(), "[", rows.size(), "]"));
-    if (!values)
-      return propagate(values);
-    rows.push_back(std::move(*values));
+  rows.reserve(member.json().size());
+  for (const Json &row : member.json()) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> values, amounts(row, concat(member.where(), "[", rows.size(), "]")));
+    rows.push_back(std::move(values));
   }
   return rows;
 }
@@ -72,11 +66,9 @@ Status arePairs(const std::vector<std::vector<int64_t>> &rows, std::string_view 
 } // namespace
 
 Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
-  Expected<JsonReader> root = reader.member("problem");
-  if (!root)
-    return propagate(root);
-  Expected<std::string> name = root->string("name", reader.where());
-  Expected<JsonReader> nodes = root->member("nodes"), edges = root->member("edges");
+  SLUICE_ASSIGN_OR_RETURN(JsonReader root, reader.member("problem"));
+  Expected<std::string> name = root.string("name", reader.where());
+  Expected<JsonReader> nodes = root.member("nodes"), edges = root.member("edges");
   if (!name)
     return propagate(name);
   for (Expected<JsonReader> *value : {&nodes, &edges})
@@ -96,16 +88,13 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
                      " lists of costs, ", edges->where(), ", give one of each to every edge");
   for (const auto &[rows, what, where] :
        {std::tuple{&*intervals, "interval", &nodes->where()}, std::tuple{&*ends, "edge", &edges->where()}})
-    if (Status status = arePairs(*rows, what, *where); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(arePairs(*rows, what, *where));
 
   TilingProblem problem;
   problem.name = *name;
-  if (root->has("usage_limit")) {
-    Expected<int64_t> limit = root->integer("usage_limit");
-    if (!limit)
-      return propagate(limit);
-    problem.usageLimit = *limit;
+  if (root.has("usage_limit")) {
+    SLUICE_ASSIGN_OR_RETURN(int64_t limit, root.integer("usage_limit"));
+    problem.usageLimit = limit;
   }
   for (size_t i = 0; i < costs->size(); ++i)
     problem.nodes.push_back(
@@ -133,8 +122,7 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
     auto &[rows, columns, values] = entry.key();
     problem.matrices[entry.mapped()] = {rows, columns, std::move(values)};
   }
-  if (Status status = problem.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(problem.check());
   return problem;
 }
 

@@ -110,8 +110,7 @@ static bool hasHalos(const ProgramOperator &op, size_t slot, const std::vector<u
 
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes) {
-  if (Status status = validateTiling(program, machine.mesh, solution.tiling); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(validateTiling(program, machine.mesh, solution.tiling));
   int64_t bytes = 0;
   std::vector<std::vector<const PlannedConversion *>> copies(program.tensors.size());
   std::vector<std::vector<AxisTiling>> made(program.tensors.size());

@@ -62,26 +62,22 @@ Expected<std::string> ModelBuilders::build(const std::string &name, int64_t batc
   std::vector<std::string> command = {(scripts / "build").string(), name, "--batch",
                                       std::to_string(batch),        "-o", model.string()};
   command.insert(command.end(), flags.begin(), flags.end());
-  if (Status status = runScript(command, directory / "build.log"); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(runScript(command, directory / "build.log"));
   return (model / "model.onnx").string();
 }
 
 Expected<Json> ModelBuilders::paperModels() const {
   const fs::path table = directory / "paper.json";
-  if (Status status = runScript({(scripts / "footprint").string(), "--paper", "--format=json"}, table); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(runScript({(scripts / "footprint").string(), "--paper", "--format=json"}, table));
   return readJsonFile(table.string());
 }
 
 Expected<std::unique_ptr<ModelBuilders>> ModelBuilders::create(const std::string &scripts) {
-  Expected<fs::path> found = findScripts(scripts);
-  if (!found)
-    return propagate(found);
+  SLUICE_ASSIGN_OR_RETURN(fs::path found, findScripts(scripts));
   llvm::SmallString<128> made;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", made))
     return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
-  return std::unique_ptr<ModelBuilders>(new ModelBuilders(std::move(*found), fs::path(std::string(made.str()))));
+  return std::unique_ptr<ModelBuilders>(new ModelBuilders(std::move(found), fs::path(std::string(made.str()))));
 }
 
 } // namespace sluice::bench

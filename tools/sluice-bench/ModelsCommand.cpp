@@ -41,44 +41,31 @@ Expected<Counts> countStep(const std::string &path, const Options &options) {
   auto begin = std::chrono::steady_clock::now();
   CompilerOptions compiler;
   compiler.machine = options.machine;
-  Expected<TrainingOptions> training = parseTraining("loss=softmax-cross-entropy", options.optimizer);
-  if (!training)
-    return propagate(training);
-  compiler.training = std::move(*training);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(path, std::move(compiler));
-  if (!compilation)
-    return propagate(compilation);
-  if (Status status = (*compilation)->run(Phase::Differentiate); !status)
-    return propagate(status);
+  SLUICE_ASSIGN_OR_RETURN(TrainingOptions training, parseTraining("loss=softmax-cross-entropy", options.optimizer));
+  compiler.training = std::move(training);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(path, std::move(compiler)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Differentiate));
   Counts counts;
-  mlir::func::FuncOp main = *(*compilation)->module().getOps<mlir::func::FuncOp>().begin();
-  Expected<BridgedGraph> unfused = buildGraph(main);
-  if (!unfused)
-    return propagate(unfused);
-  Expected<Footprint> footprint = countFootprint(unfused->graph);
-  if (!footprint)
-    return propagate(footprint);
-  counts.footprint = std::move(*footprint);
-  if (Status status = (*compilation)->run(Phase::Fuse); !status)
-    return propagate(status);
+  mlir::func::FuncOp main = *compilation->module().getOps<mlir::func::FuncOp>().begin();
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph unfused, buildGraph(main));
+  SLUICE_ASSIGN_OR_RETURN(Footprint footprint, countFootprint(unfused.graph));
+  counts.footprint = std::move(footprint);
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Fuse));
   counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Graph &graph = (*compilation)->graph();
-  const Machine &machine = (*compilation)->machine();
+  const Graph &graph = compilation->graph();
+  const Machine &machine = compilation->machine();
   counts.operators = graph.numOperators();
-  Expected<std::vector<OperatorId>> order = graph.topologicalOrder();
-  if (!order)
-    return propagate(order);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> order, graph.topologicalOrder());
   const std::vector<DeviceId> devices = machine.computeDevices();
   SwapProblem problem{graph,
                       machine,
-                      (*compilation)->costs(),
+                      compilation->costs(),
                       std::vector<DeviceId>(graph.numOperators(), devices.back()),
-                      std::move(*order),
+                      std::move(order),
                       {}};
   for (const Memory &memory : machine.memories)
     problem.capacityBytes.push_back(memory.capacityBytes);
-  if (Status status = check(problem); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(check(problem));
   std::vector<int64_t> peaks = livenessPeakBytes(problem);
   counts.peakBytes = *std::max_element(peaks.begin(), peaks.end());
   return counts;
@@ -135,23 +122,15 @@ void printRow(const std::string &label, const Json &row) {
 /// The paper's models, built, counted at MXNet's grain by the builders and at
 /// our own by the compiler.
 Status countPaper(const Options &options, Json &rows) {
-  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
-  if (!builders)
-    return propagate(builders);
-  Expected<Json> published = (*builders)->paperModels();
-  if (!published)
-    return propagate(published);
-  for (Json row : *published) {
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
+  SLUICE_ASSIGN_OR_RETURN(Json published, builders->paperModels());
+  for (Json row : published) {
     std::vector<std::string> flags;
     addFlags(row["options"], flags);
-    Expected<std::string> model = (*builders)->build(row["model"], row["batch"], flags);
-    if (!model)
-      return propagate(model);
-    Expected<Counts> counts = countStep(*model, options);
-    if (!counts)
-      return propagate(counts);
+    SLUICE_ASSIGN_OR_RETURN(std::string model, builders->build(row["model"], row["batch"], flags));
+    SLUICE_ASSIGN_OR_RETURN(Counts counts, countStep(model, options));
     row["memory_gb_mxnet"] = row["memory_gb"];
-    row.update(toJson(*counts));
+    row.update(toJson(counts));
     if (!options.json())
       printRow(labelOf(row), row);
     rows.push_back(std::move(row));
@@ -164,13 +143,10 @@ Status runModels(const Options &options) {
   if (!options.json())
     printHeader();
   if (options.paper)
-    if (Status status = countPaper(options, rows); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(countPaper(options, rows));
   for (const std::string &model : options.models) {
-    Expected<Counts> counts = countStep(model, options);
-    if (!counts)
-      return propagate(counts);
-    Json row = toJson(*counts);
+    SLUICE_ASSIGN_OR_RETURN(Counts counts, countStep(model, options));
+    Json row = toJson(counts);
     row["model"] = model;
     if (!options.json())
       printRow(model, row);

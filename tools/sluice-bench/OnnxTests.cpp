@@ -128,26 +128,22 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
   const std::vector<std::string> inputs = filesLike(folder, "input_", ".pb");
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DeclaredTensor *declared = i < model.inputs().size() ? &model.inputs()[i] : nullptr;
-    Expected<HostValue> value = readValueFile(inputs[i], declared ? declared->kind : "tensor");
-    if (!value)
-      return propagate(value);
+    SLUICE_ASSIGN_OR_RETURN(HostValue value, readValueFile(inputs[i], declared ? declared->kind : "tensor"));
     // By name, or where the file knows none, by its number.
     for (const DeclaredTensor &input : model.inputs())
-      if (input.name == value->name)
+      if (input.name == value.name)
         declared = &input;
     if (!declared)
       return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model");
-    addInput(set, declared->name, std::move(*value));
+    addInput(set, declared->name, std::move(value));
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
   if (outputs.empty())
     return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder, "'");
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Expected<HostValue> value =
-        readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor");
-    if (!value)
-      return propagate(value);
-    std::move(value->tensors.begin(), value->tensors.end(), std::back_inserter(set.outputs));
+    SLUICE_ASSIGN_OR_RETURN(HostValue value,
+                            readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor"));
+    std::move(value.tensors.begin(), value.tensors.end(), std::back_inserter(set.outputs));
   }
   return set;
 }
@@ -159,20 +155,16 @@ Expected<DataSet> makeLightSet(const OnnxTest &test, const ModelFile &model) {
     std::vector<int64_t> shape;
     for (const DeclaredDim &dim : input.dims.value_or(std::vector<DeclaredDim>()))
       shape.push_back(std::max<int64_t>(dim.value, 1));
-    Expected<HostTensor> tensor = makeTensor(input.name, ElementType::Float32, shape);
-    if (!tensor)
-      return propagate(tensor);
-    auto count = static_cast<float>(tensor->numElements());
-    for (int64_t i = 0; i < tensor->numElements(); ++i)
-      tensor->data<float>()[i] = static_cast<float>(i) / count;
-    set.inputs[input.name] = std::move(*tensor);
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, makeTensor(input.name, ElementType::Float32, shape));
+    auto count = static_cast<float>(tensor.numElements());
+    for (int64_t i = 0; i < tensor.numElements(); ++i)
+      tensor.data<float>()[i] = static_cast<float>(i) / count;
+    set.inputs[input.name] = std::move(tensor);
   }
   const fs::path path(test.modelPath);
   for (const std::string &file : filesLike(path.parent_path(), path.stem().string() + "_output_", ".pb")) {
-    Expected<HostTensor> tensor = readTensorFile(file);
-    if (!tensor)
-      return propagate(tensor);
-    set.outputs.push_back(std::move(*tensor));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readTensorFile(file));
+    set.outputs.push_back(std::move(tensor));
   }
   return set;
 }
@@ -228,11 +220,9 @@ Status compare(const HostTensor &actual, const HostTensor &reference, bool onlyS
   if (onlyShapes)
     return {};
   if (reference.type == ElementType::String) {
-    Expected<TensorComparison> strings = compareTensors(actual, reference, {});
-    if (!strings)
-      return propagate(strings);
-    return strings->matches ? Status()
-                            : makeError(ErrorCode::InvalidInput, "output '", actual.name, "': ", describe(*strings));
+    SLUICE_ASSIGN_OR_RETURN(TensorComparison strings, compareTensors(actual, reference, {}));
+    return strings.matches ? Status()
+                           : makeError(ErrorCode::InvalidInput, "output '", actual.name, "': ", describe(strings));
   }
   // The rounding of what was summed up shows where terms cancel.
   double absolute = kAbsolute;
@@ -259,12 +249,9 @@ struct CloseSession {
 };
 
 Status runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &set, const std::string &directory) {
-  Expected<std::unique_ptr<Compilation>> compilation = compileFor(test, set);
-  if (!compilation)
-    return propagate(compilation);
-  if (Status linked = (*compilation)->link(directory); !linked)
-    return linked;
-  compilation->reset();
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(test, set));
+  SLUICE_RETURN_IF_ERROR(compilation->link(directory));
+  compilation.reset();
   sluice_options options = {};
   options.size = sizeof options;
   options.threads = 1;
@@ -287,50 +274,38 @@ Status runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &se
   std::vector<void *> to;
   for (uint32_t i = 0; i < model.num_outputs; ++i) {
     const sluice_tensor_desc &port = model.outputs[i];
-    Expected<ElementType> type = elementTypeFromOnnx(port.element_type);
-    if (!type)
-      return propagate(type);
-    Expected<HostTensor> tensor = makeTensor(port.name, *type, std::vector(port.shape, port.shape + port.rank));
-    if (!tensor)
-      return propagate(tensor);
-    outputs.push_back(std::move(*tensor));
+    SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(port.element_type));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
+                            makeTensor(port.name, type, std::vector(port.shape, port.shape + port.rank)));
+    outputs.push_back(std::move(tensor));
   }
   for (HostTensor &output : outputs)
     to.push_back(output.bytes.data());
   if (sluice_run(session.get(), from.data(), to.data()) != 0)
     return makeError(ErrorCode::Internal, sluice_last_error());
-  if (Status status = cutToExtents(outputs); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
   if (outputs.size() < set.outputs.size())
     return makeError(ErrorCode::InvalidInput, "it has ", outputs.size(), " outputs, expected ", set.outputs.size());
   const bool random = isRandom(file.graph(), set);
   for (size_t i = 0; i < set.outputs.size(); ++i)
-    if (Status same = compare(outputs[i], set.outputs[i], random); !same)
-      return same;
+    SLUICE_RETURN_IF_ERROR(compare(outputs[i], set.outputs[i], random));
   return {};
 }
 
 } // namespace
 
 Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
-  Expected<ModelFile> model = ModelFile::open(test.modelPath);
-  if (!model)
-    return propagate(model);
+  SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
   if (test.dataSets.empty()) {
-    Expected<DataSet> set = makeLightSet(test, *model);
-    if (!set)
-      return propagate(set);
-    if (set->outputs.empty())
+    SLUICE_ASSIGN_OR_RETURN(DataSet set, makeLightSet(test, model));
+    if (set.outputs.empty())
       return makeError(ErrorCode::NotFound, "no test_data_set_* with outputs to compare with, beside '", test.modelPath,
                        "'");
-    return runDataSet(test, *model, *set, workDirectory);
+    return runDataSet(test, model, set, workDirectory);
   }
   for (const std::string &folder : test.dataSets) {
-    Expected<DataSet> set = readDataSet(folder, *model);
-    if (!set)
-      return propagate(set);
-    if (Status ran = runDataSet(test, *model, *set, workDirectory); !ran)
-      return ran;
+    SLUICE_ASSIGN_OR_RETURN(DataSet set, readDataSet(folder, model));
+    SLUICE_RETURN_IF_ERROR(runDataSet(test, model, set, workDirectory));
   }
   return {};
 }

@@ -44,10 +44,8 @@ struct ExpectedFailure {
 Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<std::string> &paths) {
   std::vector<ExpectedFailure> failures;
   for (const std::string &path : paths) {
-    Expected<std::string> text = readFile(path);
-    if (!text)
-      return propagate(text);
-    std::istringstream lines(*text);
+    SLUICE_ASSIGN_OR_RETURN(std::string text, readFile(path));
+    std::istringstream lines(text);
     std::string line;
     for (int number = 1; std::getline(lines, line); ++number) {
       if (line.empty() || line[0] == '#')
@@ -187,12 +185,8 @@ private:
 };
 
 Status runTests(const Options &options) {
-  Expected<std::vector<ExpectedFailure>> expected = readExpectedFailures(options.expectedFailures);
-  if (!expected)
-    return propagate(expected);
-  Expected<std::vector<OnnxTest>> tests = findOnnxTests(options.directory);
-  if (!tests)
-    return propagate(tests);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<ExpectedFailure> expected, readExpectedFailures(options.expectedFailures));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> tests, findOnnxTests(options.directory));
   if (!options.filter.empty()) {
     std::regex filter;
     try {
@@ -200,36 +194,34 @@ Status runTests(const Options &options) {
     } catch (const std::regex_error &) {
       return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is no regular expression, option '--filter'");
     }
-    std::erase_if(*tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
-    if (tests->empty())
+    std::erase_if(tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
+    if (tests.empty())
       return makeError(ErrorCode::NotFound, "no test's name matches '", options.filter, "', run without --filter");
   }
-  Expected<std::unique_ptr<WorkDirectory>> work = WorkDirectory::create();
-  if (!work)
-    return propagate(work);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<WorkDirectory> work, WorkDirectory::create());
 
   PoolParams params;
   params.processes = usableThreads(options.processes);
   params.timeoutNs = int64_t(options.timeoutSec) * 1'000'000'000;
-  Report report(*tests, *expected);
+  Report report(tests, expected);
   size_t ended = 0;
   const bool showsProgress = isatty(STDERR_FILENO) != 0;
   Status ran = runIsolated(
-      tests->size(), params,
+      tests.size(), params,
       [&](size_t index) {
-        const std::filesystem::path directory = (*work)->of(index);
+        const std::filesystem::path directory = work->of(index);
         std::filesystem::create_directories(directory);
         // The linker's own files go there too: what a killed child leaves is removed with it.
         setenv("TMPDIR", directory.c_str(), 1);
-        return runOnnxTest((*tests)[index], (directory / "model").string());
+        return runOnnxTest(tests[index], (directory / "model").string());
       },
       [&](size_t index, const PoolResult &result) {
         report.add(index, result);
         std::error_code ignored;
-        std::filesystem::remove_all((*work)->of(index), ignored);
+        std::filesystem::remove_all(work->of(index), ignored);
         ++ended;
         if (showsProgress)
-          std::cerr << '\r' << ended << " of " << tests->size() << (ended == tests->size() ? "\n" : "") << std::flush;
+          std::cerr << '\r' << ended << " of " << tests.size() << (ended == tests.size() ? "\n" : "") << std::flush;
       });
   if (!ran)
     return ran;

@@ -103,29 +103,22 @@ Expected<Tiling> megatronTiling(const std::string &model, const TensorProgram &p
 
 Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCase &each, const Options &options,
                                 int64_t devices, bool training, double &seconds) {
-  Expected<std::string> path = builders.build(each.model, each.batch, each.flags);
-  if (!path)
-    return propagate(path);
+  SLUICE_ASSIGN_OR_RETURN(std::string path, builders.build(each.model, each.batch, each.flags));
   CompilerOptions compiler;
   compiler.machine = options.machine;
   compiler.threads = options.threads;
   compiler.searchTimeNs = 0;
   if (training) {
-    Expected<TrainingOptions> parsed = parseTraining("loss=softmax-cross-entropy", options.optimizer);
-    if (!parsed)
-      return propagate(parsed);
-    compiler.training = std::move(*parsed);
+    SLUICE_ASSIGN_OR_RETURN(TrainingOptions parsed, parseTraining("loss=softmax-cross-entropy", options.optimizer));
+    compiler.training = std::move(parsed);
   }
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(*path, std::move(compiler));
-  if (!compilation)
-    return propagate(compilation);
-  if (Status status = (*compilation)->run(Phase::Differentiate); !status)
-    return propagate(status);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(path, std::move(compiler)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Differentiate));
   auto start = std::chrono::steady_clock::now();
-  PartitionParams params = partitionParams((*compilation)->options());
+  PartitionParams params = partitionParams(compilation->options());
   // Speed is compared: what does not fit a device is shown by its memory.
   params.memoryBytes = std::numeric_limits<int64_t>::max();
-  Expected<PlannedPartition> planned = planPartition(**compilation, devices, params);
+  Expected<PlannedPartition> planned = planPartition(*compilation, devices, params);
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return planned;
 }
@@ -173,9 +166,7 @@ private:
 Status runModels(const Options &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
     return makeError(ErrorCode::InvalidInput, "models have no batch, give one, option '--batch'");
-  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
-  if (!builders)
-    return propagate(builders);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   const bool isText = options.format == "text", isMegatron = options.suite == "megatron";
   if (isText)
     std::cout << "model batch " << (isMegatron ? "step " : "")
@@ -188,33 +179,29 @@ Status runModels(const Options &options, Json &rows) {
         continue;
       for (int64_t devices : options.devices) {
         double seconds = 0;
-        Expected<PlannedPartition> planned = plan(**builders, each, options, devices, training, seconds);
-        if (!planned)
-          return propagate(planned);
-        Row row(*planned);
+        SLUICE_ASSIGN_OR_RETURN(PlannedPartition planned, plan(*builders, each, options, devices, training, seconds));
+        Row row(planned);
         if (isMegatron) {
-          Expected<Tiling> tiling = megatronTiling(each.model, planned->program, planned->machine.mesh.axes.size());
-          if (!tiling)
-            return propagate(tiling);
-          if (Status status = validateTiling(planned->program, planned->machine.mesh, *tiling); !status)
-            return status;
-          row.note("megatron", measurePartition(planned->program, planned->machine, *tiling));
+          SLUICE_ASSIGN_OR_RETURN(Tiling tiling,
+                                  megatronTiling(each.model, planned.program, planned.machine.mesh.axes.size()));
+          SLUICE_RETURN_IF_ERROR(validateTiling(planned.program, planned.machine.mesh, tiling));
+          row.note("megatron", measurePartition(planned.program, planned.machine, tiling));
         }
         if (isText)
           std::cout << each.model << " " << each.batch << " "
                     << (!isMegatron ? ""
                         : training  ? "training "
                                     : "inference ")
-                    << devices << " " << planned->program.operators.size() << " |" << row.column("speedUp", 1, 2)
-                    << " |" << row.column("inTurnsSpeedUp", 1, 2) << " |" << row.column("bytes", 1e6, 1) << " | "
+                    << devices << " " << planned.program.operators.size() << " |" << row.column("speedUp", 1, 2) << " |"
+                    << row.column("inTurnsSpeedUp", 1, 2) << " |" << row.column("bytes", 1e6, 1) << " | "
                     << row.at("best", "peakBytes", 1e9, 2) << " " << row.at("data-parallel", "peakBytes", 1e9, 2)
                     << " | " << formatFixed(seconds, 1) << std::endl;
         row.json.update({{"model", each.model},
                          {"batch", each.batch},
                          {"training", training},
                          {"devices", devices},
-                         {"operators", planned->program.operators.size()},
-                         {"singleNs", planned->singleNs},
+                         {"operators", planned.program.operators.size()},
+                         {"singleNs", planned.singleNs},
                          {"seconds", seconds}});
         rows.push_back(std::move(row.json));
       }
@@ -302,8 +289,7 @@ Status runPartition(Options options) {
   if (options.machine.empty() && !isSpartan)
     options.machine = options.suite == "megatron" ? "h200x8" : "p2.16xlarge";
   Json rows = Json::array();
-  if (Status status = isSpartan ? runSpartan(options, rows) : runModels(options, rows); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(isSpartan ? runSpartan(options, rows) : runModels(options, rows));
   if (options.format == "json") {
     Json answer{{"suite", options.suite}, {"rows", std::move(rows)}};
     if (!isSpartan)

@@ -113,10 +113,9 @@ Status runFamilies(const Options &options, Json &rows) {
           if (i == 0)
             made = instance.graph.numOperators();
           for (size_t s = 0; s < solvers.size(); ++s) {
-            Expected<PlacementSolution> solution = solvePlacement(problem, {solvers[s], options.evaluations});
-            if (!solution)
-              return propagate(solution);
-            ratios[s][i] = static_cast<double>(solution->makespanNs) / bound;
+            SLUICE_ASSIGN_OR_RETURN(PlacementSolution solution,
+                                    solvePlacement(problem, {solvers[s], options.evaluations}));
+            ratios[s][i] = static_cast<double>(solution.makespanNs) / bound;
           }
           return {};
         });
@@ -161,10 +160,8 @@ Status runExact(const Options &options, Json &rows) {
       return {};
     proven[i] = optimum->optimal;
     for (size_t s = 0; s < solvers.size(); ++s) {
-      Expected<PlacementSolution> solution = solvePlacement(problem, {solvers[s], options.evaluations});
-      if (!solution)
-        return propagate(solution);
-      ratios[s][i] = static_cast<double>(solution->makespanNs) / static_cast<double>(optimum->makespanNs);
+      SLUICE_ASSIGN_OR_RETURN(PlacementSolution solution, solvePlacement(problem, {solvers[s], options.evaluations}));
+      ratios[s][i] = static_cast<double>(solution.makespanNs) / static_cast<double>(optimum->makespanNs);
     }
     return {};
   });
@@ -219,9 +216,7 @@ Status runMembers(const Options &options, Json &rows) {
       const size_t size = operators <= 50 ? 2 + i % (operators - 1) : operators;
       PlacementInstance instance = makePlacementInstance(randomSpec(seed, size, 1 + i % 5 + (i % 5 == 0)));
       const PlacementProblem problem = instance.problem();
-      Expected<PlacementSolution> best = solvePlacement(problem, {"best", options.evaluations});
-      if (!best)
-        return propagate(best);
+      SLUICE_ASSIGN_OR_RETURN(PlacementSolution best, solvePlacement(problem, {"best", options.evaluations}));
       for (const std::string &solver : solvers) {
         Expected<PlacementSolution> member = solvePlacement(problem, {solver, options.evaluations});
         if (!member && solver == "exhaustive") // Too large for it.
@@ -229,7 +224,7 @@ Status runMembers(const Options &options, Json &rows) {
         if (!member)
           return propagate(member);
         ++compared[i];
-        worse[i] += best->makespanNs > member->makespanNs;
+        worse[i] += best.makespanNs > member->makespanNs;
       }
       return {};
     });
@@ -271,14 +266,10 @@ Status runMnist(const Options &options, Json &rows) {
       device = DeviceId(left % devices);
       left /= devices;
     }
-    Expected<PlacementSolution> heft = solvePlacement(problem, {"heft"});
-    if (!heft)
-      return propagate(heft);
-    Expected<PlacementSolution> exact = solvePlacement(problem, {"exhaustive"});
-    if (!exact)
-      return propagate(exact);
-    listed[mapping] = heft->makespanNs;
-    best[mapping] = exact->makespanNs;
+    SLUICE_ASSIGN_OR_RETURN(PlacementSolution heft, solvePlacement(problem, {"heft"}));
+    SLUICE_ASSIGN_OR_RETURN(PlacementSolution exact, solvePlacement(problem, {"exhaustive"}));
+    listed[mapping] = heft.makespanNs;
+    best[mapping] = exact.makespanNs;
     return {};
   });
   if (!status)
@@ -304,13 +295,12 @@ Status runMnist(const Options &options, Json &rows) {
   }
   Json solvers = Json::object();
   for (const std::string &solver : placementSolverNames()) {
-    Expected<PlacementSolution> solution = solvePlacement(instance.problem(), {solver, options.evaluations});
-    if (!solution)
-      return propagate(solution);
+    SLUICE_ASSIGN_OR_RETURN(PlacementSolution solution,
+                            solvePlacement(instance.problem(), {solver, options.evaluations}));
     if (options.text())
-      std::printf("%-15s %12lld %10s\n", solver.c_str(), static_cast<long long>(solution->makespanNs),
-                  solution->makespanNs == optimum ? "yes" : "no");
-    solvers[solver] = solution->makespanNs;
+      std::printf("%-15s %12lld %10s\n", solver.c_str(), static_cast<long long>(solution.makespanNs),
+                  solution.makespanNs == optimum ? "yes" : "no");
+    solvers[solver] = solution.makespanNs;
   }
   rows.push_back({{"mappings", count},
                   {"seconds", seconds},
@@ -353,11 +343,9 @@ Status runInstances(const Options &options, Json &rows) {
     if (!isOffloadJson(*json))
       continue;
     ++found;
-    Expected<OffloadProblem> problem = offloadFromJson(JsonReader(*json, path));
-    if (!problem)
-      return propagate(problem);
+    SLUICE_ASSIGN_OR_RETURN(OffloadProblem problem, offloadFromJson(JsonReader(*json, path)));
     const std::string name = std::filesystem::path(path).stem().string();
-    Json row{{"instance", name}, {"nodes", problem->nodes.size()}};
+    Json row{{"instance", name}, {"nodes", problem.nodes.size()}};
     std::vector<std::optional<double>> latencies;
     double seconds = 0, bound = 0;
     for (const std::string &solver : solvers) {
@@ -365,7 +353,7 @@ Status runInstances(const Options &options, Json &rows) {
       if (options.evaluations > 0)
         params.budget.evaluations = options.evaluations;
       const auto begin = std::chrono::steady_clock::now();
-      Expected<OffloadSolution> solution = solveOffload(*problem, params);
+      Expected<OffloadSolution> solution = solveOffload(problem, params);
       if (solver == solvers.front()) {
         if (!solution)
           return propagate(solution);
@@ -378,7 +366,7 @@ Status runInstances(const Options &options, Json &rows) {
     row["bound"] = bound;
     row["seconds"] = seconds;
     if (options.text()) {
-      std::printf("%-32s %6zu %10.2f", name.c_str(), problem->nodes.size(), bound);
+      std::printf("%-32s %6zu %10.2f", name.c_str(), problem.nodes.size(), bound);
       for (const std::optional<double> &latency : latencies)
         latency ? std::printf(" %10.2f", *latency) : std::printf(" %10s", "-");
       std::printf(" %8.1f\n", seconds);
@@ -402,38 +390,31 @@ Status runPredictors(const Options &options, Json &rows) {
     std::printf("%-24s %9s %7s %8s | %8s %8s %8s %8s\n", "graph", "operators", "devices", "mappings", "boosted",
                 "integers", "linear", "of integers");
   auto measure = [&](const std::string &name, const PlacementProblem &problem) -> Status {
-    Expected<PredictorErrors> errors =
-        measureMappingPredictors(problem, options.count > 0 ? static_cast<size_t>(options.count) : 700, options.seed,
-                                 std::max(options.threads, 1));
-    if (!errors)
-      return propagate(errors);
+    SLUICE_ASSIGN_OR_RETURN(PredictorErrors errors,
+                            measureMappingPredictors(problem,
+                                                     options.count > 0 ? static_cast<size_t>(options.count) : 700,
+                                                     options.seed, std::max(options.threads, 1)));
     const size_t operators = problem.graph->numOperators(), devices = problem.machine->computeDevices().size();
     if (options.text())
-      std::printf("%-24s %9zu %7zu %8zu | %8.4f %8.4f %8.4f %8.4f\n", name.c_str(), operators, devices,
-                  errors->mappings, errors->boosted, errors->integerEncoded, errors->linear, errors->integerLinear);
+      std::printf("%-24s %9zu %7zu %8zu | %8.4f %8.4f %8.4f %8.4f\n", name.c_str(), operators, devices, errors.mappings,
+                  errors.boosted, errors.integerEncoded, errors.linear, errors.integerLinear);
     std::fflush(stdout);
     rows.push_back({{"graph", name},
                     {"operators", operators},
                     {"devices", devices},
-                    {"mappings", errors->mappings},
-                    {"boosted", errors->boosted},
-                    {"boostedIntegers", errors->integerEncoded},
-                    {"linear", errors->linear},
-                    {"linearIntegers", errors->integerLinear}});
+                    {"mappings", errors.mappings},
+                    {"boosted", errors.boosted},
+                    {"boostedIntegers", errors.integerEncoded},
+                    {"linear", errors.linear},
+                    {"linearIntegers", errors.integerLinear}});
     return {};
   };
   const PlacementInstance mnist = makeMnistSoftmax();
-  if (Status status = measure("mnist-softmax", mnist.problem()); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(measure("mnist-softmax", mnist.problem()));
   for (const std::string &path : options.problems) {
-    Expected<Json> json = readJsonFile(path);
-    if (!json)
-      return propagate(json);
-    Expected<ProblemFile> file = problemFromJson(JsonReader(*json, path + ":"));
-    if (!file)
-      return propagate(file);
-    if (Status status = measure(file->graph.name, {&file->graph, &file->machine, &file->costs, file->placement});
-        !status)
+    SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+    SLUICE_ASSIGN_OR_RETURN(ProblemFile file, problemFromJson(JsonReader(json, path + ":")));
+    if (Status status = measure(file.graph.name, {&file.graph, &file.machine, &file.costs, file.placement}); !status)
       return status;
   }
   return {};
@@ -448,8 +429,7 @@ Status runPlacement(const Options &options) {
   Json rows = Json::array();
   for (const auto &[name, run] : kSuites)
     if (options.suite == name)
-      if (Status status = run(options, rows); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(run(options, rows));
   if (!options.text())
     std::cout << Json{{"benchmark", "placement"}, {"suite", options.suite}, {"rows", std::move(rows)}}.dump(2) << '\n';
   return {};

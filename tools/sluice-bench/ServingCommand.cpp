@@ -114,13 +114,9 @@ private:
 
 /// The model alone; then, for each number of models, in parts and in turns.
 Expected<std::vector<Sharing>> planSharings(const Planner &planner, int64_t bytes, const Options &options) {
-  Expected<SearchResult> whole = planner.search(bytes);
-  if (!whole)
-    return propagate(whole);
-  const int64_t warmNs = whole->makespanNs;
-  Expected<SearchResult> cold = planner.searchCold(bytes);
-  if (!cold)
-    return propagate(cold);
+  SLUICE_ASSIGN_OR_RETURN(SearchResult whole, planner.search(bytes));
+  const int64_t warmNs = whole.makespanNs;
+  SLUICE_ASSIGN_OR_RETURN(SearchResult cold, planner.searchCold(bytes));
   std::vector<Sharing> sharings = {{"alone", 1, bytes, ServedModel{warmNs, warmNs}, {}}};
   for (int64_t models : options.models) {
     Sharing parts{"parts", models, bytes / models, {}, {}};
@@ -134,7 +130,7 @@ Expected<std::vector<Sharing>> planSharings(const Planner &planner, int64_t byte
     sharings.push_back(std::move(parts));
     sharings.push_back({"turns", models, bytes, ServedModel{warmNs, saturatingAdd(warmNs, planner.loadNs())}, {}});
     sharings.push_back(
-        {"turns, prefetching", models, bytes, ServedModel{warmNs, std::max(warmNs, cold->makespanNs)}, {}});
+        {"turns, prefetching", models, bytes, ServedModel{warmNs, std::max(warmNs, cold.makespanNs)}, {}});
   }
   return sharings;
 }
@@ -159,11 +155,10 @@ Expected<Json> measure(const Sharing &sharing, double clientsPerSec, int64_t bat
   std::vector<int64_t> p99s;
   double mean = 0;
   for (uint64_t seed : options.seeds) {
-    Expected<ServingStats> stats = simulateServing(problem, {options.requests, options.requests / 10, seed});
-    if (!stats)
-      return propagate(stats);
-    p99s.push_back(stats->p99Ns);
-    mean += stats->meanLatencyNs / static_cast<double>(options.seeds.size());
+    SLUICE_ASSIGN_OR_RETURN(ServingStats stats,
+                            simulateServing(problem, {options.requests, options.requests / 10, seed}));
+    p99s.push_back(stats.p99Ns);
+    mean += stats.meanLatencyNs / static_cast<double>(options.seeds.size());
   }
   const double load = offeredLoad(problem);
   row["load"] = load;
@@ -216,21 +211,16 @@ void printVerdict(const std::vector<Json> &rows) {
 
 Status measureBatch(const ProblemFile &file, int64_t batch, const Options &options, Json &rows) {
   const Planner planner(file, options);
-  if (Status status = planner.check(); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(planner.check());
   std::vector<int64_t> memories;
   for (const std::string &text : options.memories) {
-    Expected<int64_t> bytes = parseBytes(text);
-    if (!bytes)
-      return propagate(bytes);
-    memories.push_back(*bytes);
+    SLUICE_ASSIGN_OR_RETURN(int64_t bytes, parseBytes(text));
+    memories.push_back(bytes);
   }
   if (memories.empty())
     memories.push_back(planner.capacityBytes());
   for (int64_t bytes : memories) {
-    Expected<std::vector<Sharing>> sharings = planSharings(planner, bytes, options);
-    if (!sharings)
-      return propagate(sharings);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Sharing> sharings, planSharings(planner, bytes, options));
     if (options.text()) {
       std::printf("%s, %lld clients a request, %s: p99 latency in ms at clients a second\n%-19s %6s %11s %8s %8s",
                   file.graph.name.c_str(), static_cast<long long>(batch), formatBytes(bytes).c_str(), "sharing",
@@ -241,14 +231,12 @@ Status measureBatch(const ProblemFile &file, int64_t batch, const Options &optio
     }
     std::map<double, double> alone;
     std::vector<Json> all;
-    for (const Sharing &sharing : *sharings) {
+    for (const Sharing &sharing : sharings) {
       std::vector<Json> line;
       for (double rate : options.rates) {
-        Expected<Json> measured = measure(sharing, rate, batch, options);
-        if (!measured)
-          return propagate(measured);
+        SLUICE_ASSIGN_OR_RETURN(Json measured, measure(sharing, rate, batch, options));
         Json row{{"model", file.graph.name}, {"memory_bytes", bytes}};
-        row.update(*measured);
+        row.update(measured);
         if (row.contains("p99_seconds")) {
           if (sharing.name == "alone")
             alone[rate] = row["p99_seconds"];
@@ -272,30 +260,24 @@ Status measureBatch(const ProblemFile &file, int64_t batch, const Options &optio
 }
 
 Expected<ProblemFile> readProblem(const std::string &path) {
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  return problemFromJson(JsonReader(*json, path));
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  return problemFromJson(JsonReader(json, path));
 }
 
 Status runServing(const Options &options) {
   Json rows = Json::array();
   std::unique_ptr<ModelBuilders> builders;
   if (options.problem.empty()) {
-    Expected<std::unique_ptr<ModelBuilders>> created = ModelBuilders::create(options.scripts);
-    if (!created)
-      return propagate(created);
-    builders = std::move(*created);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> created, ModelBuilders::create(options.scripts));
+    builders = std::move(created);
   }
   for (int64_t batch : options.batches) {
-    Expected<ProblemFile> file =
-        builders ? inferenceProblem(*builders, batch, options.machine, options.unfused) : readProblem(options.problem);
-    if (!file)
-      return propagate(file);
+    SLUICE_ASSIGN_OR_RETURN(ProblemFile file, builders
+                                                  ? inferenceProblem(*builders, batch, options.machine, options.unfused)
+                                                  : readProblem(options.problem));
     if (builders)
-      file->graph.name = "resnet-152"; // The builder's file says "model".
-    if (Status status = measureBatch(*file, batch, options, rows); !status)
-      return status;
+      file.graph.name = "resnet-152"; // The builder's file says "model".
+    SLUICE_RETURN_IF_ERROR(measureBatch(file, batch, options, rows));
   }
   if (options.format == "csv")
     printCsv(rows);

@@ -95,19 +95,16 @@ double timeCalls(int repeats, const Function &function) {
 Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
   Rng rng(options.seed);
   const Graph graph = makeLayers(operators, rng);
-  Expected<Machine> machine = machinePreset("v100-16gb");
-  if (!machine)
-    return propagate(machine);
-  const CostTable costs = makeCostTable(graph, *machine, RooflineCostModel());
-  SwapProblem problem{graph, *machine, costs, {}, modelOrder(graph), {}};
-  problem.placement.assign(graph.numOperators(), machine->computeDevices().front());
-  problem.capacityBytes.assign(machine->memories.size(), Memory().capacityBytes);
-  if (Status status = check(problem); !status)
-    return propagate(status);
-  const MemoryId memory = machine->device(problem.placement.front()).memory;
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, machinePreset("v100-16gb"));
+  const CostTable costs = makeCostTable(graph, machine, RooflineCostModel());
+  SwapProblem problem{graph, machine, costs, {}, modelOrder(graph), {}};
+  problem.placement.assign(graph.numOperators(), machine.computeDevices().front());
+  problem.capacityBytes.assign(machine.memories.size(), Memory().capacityBytes);
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  const MemoryId memory = machine.device(problem.placement.front()).memory;
   const int64_t least = minimumBytes(problem)[memory.index()].bytes;
   problem.capacityBytes[memory.index()] =
-      std::min(machine->memory(memory).capacityBytes, least + (livenessPeakBytes(problem)[memory.index()] - least) / 2);
+      std::min(machine.memory(memory).capacityBytes, least + (livenessPeakBytes(problem)[memory.index()] - least) / 2);
 
   Expected<Plan> plan = planSwapOffsets(problem);
   if (!plan)
@@ -115,10 +112,10 @@ Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
   SimulatorTiming timing;
   timing.operators = graph.numOperators();
   timing.commands = plan->commands.size();
-  const int64_t makespanNs = simulate(graph, *machine, costs, *plan).makespanNs;
+  const int64_t makespanNs = simulate(graph, machine, costs, *plan).makespanNs;
   std::atomic<bool> differs = false;
   auto simulateOnce = [&](const Plan &made) {
-    if (simulate(graph, *machine, costs, made).makespanNs != makespanNs)
+    if (simulate(graph, machine, costs, made).makespanNs != makespanNs)
       differs = true;
   };
   timing.simulateSeconds = timeCalls(options.repeats, [&] { simulateOnce(*plan); });
@@ -150,23 +147,21 @@ Status runSimulator(const Options &options) {
   }
   Json rows = Json::array();
   for (int size : options.sizes) {
-    Expected<SimulatorTiming> timing = timeSimulator(size, options);
-    if (!timing)
-      return propagate(timing);
-    const double nsPerCommand = timing->simulateSeconds * 1e9 / static_cast<double>(timing->commands);
+    SLUICE_ASSIGN_OR_RETURN(SimulatorTiming timing, timeSimulator(size, options));
+    const double nsPerCommand = timing.simulateSeconds * 1e9 / static_cast<double>(timing.commands);
     if (options.json()) {
-      Json row{{"operators", timing->operators},
-               {"commands", timing->commands},
-               {"plansPerSec", 1 / timing->simulateSeconds},
+      Json row{{"operators", timing.operators},
+               {"commands", timing.commands},
+               {"plansPerSec", 1 / timing.simulateSeconds},
                {"nsPerCommand", nsPerCommand},
-               {"planningSeconds", timing->planSeconds}};
+               {"planningSeconds", timing.planSeconds}};
       for (size_t i = 0; i < options.threads.size(); ++i)
-        row["evaluationsPerSec"].push_back({{"threads", options.threads[i]}, {"rate", timing->evaluationsPerSec[i]}});
+        row["evaluationsPerSec"].push_back({{"threads", options.threads[i]}, {"rate", timing.evaluationsPerSec[i]}});
       rows.push_back(std::move(row));
     } else {
-      std::printf("%10zu %10zu %12.1f %12.1f %12.3g", timing->operators, timing->commands, 1 / timing->simulateSeconds,
-                  nsPerCommand, 1 / timing->planSeconds);
-      for (double rate : timing->evaluationsPerSec)
+      std::printf("%10zu %10zu %12.1f %12.1f %12.3g", timing.operators, timing.commands, 1 / timing.simulateSeconds,
+                  nsPerCommand, 1 / timing.planSeconds);
+      for (double rate : timing.evaluationsPerSec)
         std::printf(" %13.3g", rate);
       std::printf("\n");
     }

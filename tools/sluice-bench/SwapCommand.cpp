@@ -222,21 +222,15 @@ Status measureTraining(const Options &options, Json &rows) {
   if (options.text())
     printHeader(options);
   for (const std::string &path : options.problems) {
-    Expected<Json> json = readJsonFile(path);
-    if (!json)
-      return propagate(json);
-    Expected<ProblemFile> file = problemFromJson(JsonReader(*json, path));
-    if (!file)
-      return propagate(file);
+    SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+    SLUICE_ASSIGN_OR_RETURN(ProblemFile file, problemFromJson(JsonReader(json, path)));
     TrainingCase entry;
-    entry.model = file->graph.name;
-    add(std::move(*file), entry);
+    entry.model = file.graph.name;
+    add(std::move(file), entry);
   }
   if (!options.problems.empty() && options.models.empty())
     return {};
-  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
-  if (!builders)
-    return propagate(builders);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   const std::vector<std::string> models = options.models.empty() ? trainingModels() : options.models;
   for (const std::string &model : models) {
     std::vector<TrainingCase> cases;
@@ -248,10 +242,8 @@ Status measureTraining(const Options &options, Json &rows) {
       if (std::none_of(cases.begin(), cases.end(), [&](const TrainingCase &entry) { return entry.batch == batch; }))
         cases.push_back({model, batch, {}, {}});
     for (const TrainingCase &entry : cases) {
-      Expected<ProblemFile> file = trainingProblem(**builders, model, entry.batch, options.machine);
-      if (!file)
-        return propagate(file);
-      add(std::move(*file), entry);
+      SLUICE_ASSIGN_OR_RETURN(ProblemFile file, trainingProblem(*builders, model, entry.batch, options.machine));
+      add(std::move(file), entry);
     }
   }
   return {};
@@ -267,9 +259,7 @@ void limitMemory(ProblemFile &file, int64_t bytes) {
 /// Table 2. Slowdowns are against the largest budget's time, each its own; the
 /// paper's are known to half a millisecond, which counts for us.
 Status measureInference(const Options &options, Json &rows) {
-  Expected<std::unique_ptr<ModelBuilders>> builders = ModelBuilders::create(options.scripts);
-  if (!builders)
-    return propagate(builders);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   if (options.text())
     std::printf("%6s %7s %10s %10s %10s %9s %9s %s\n", "batch", "MB", "plan, s", "bound, s", "paper, s", "slowdown",
                 "paper's", "passed");
@@ -280,10 +270,9 @@ Status measureInference(const Options &options, Json &rows) {
         std::find(options.batches.begin(), options.batches.end(), entry.batch) == options.batches.end())
       continue;
     if (!file || batch != entry.batch) {
-      Expected<ProblemFile> built = inferenceProblem(**builders, entry.batch, options.machine, options.unfused);
-      if (!built)
-        return propagate(built);
-      file = std::move(*built);
+      SLUICE_ASSIGN_OR_RETURN(ProblemFile built,
+                              inferenceProblem(*builders, entry.batch, options.machine, options.unfused));
+      file = std::move(built);
       batch = entry.batch;
     }
     auto largest = std::find_if(inferenceCases().begin(), inferenceCases().end(), [&](const InferenceCase &other) {
@@ -328,8 +317,7 @@ Status measureInference(const Options &options, Json &rows) {
 
 Status runSwap(const Options &options) {
   Json rows = Json::array();
-  if (Status status = options.table2 ? measureInference(options, rows) : measureTraining(options, rows); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(options.table2 ? measureInference(options, rows) : measureTraining(options, rows));
   if (options.format == "csv")
     printCsv(rows);
   else if (options.format == "json")

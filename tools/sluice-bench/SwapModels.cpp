@@ -66,45 +66,33 @@ Expected<ProblemFile> trainingProblem(const ModelBuilders &builders, const std::
     flags = {"--no-batch-norm", "--size", "224"};
   else if (model.starts_with("wresnet") || model.starts_with("inception"))
     flags = {"--no-batch-norm"};
-  Expected<std::string> path = builders.build(model, batch, flags);
-  if (!path)
-    return propagate(path);
+  SLUICE_ASSIGN_OR_RETURN(std::string path, builders.build(model, batch, flags));
   CompilerOptions options;
   options.machine = machine;
-  Expected<TrainingOptions> training = parseTraining("loss=softmax-cross-entropy", "momentum");
-  if (!training)
-    return propagate(training);
-  options.training = std::move(*training);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(*path, std::move(options));
-  if (!compilation)
-    return propagate(compilation);
-  if (Status status = (*compilation)->run(Phase::Fuse); !status)
-    return propagate(status);
-  return makeProblem((*compilation)->graph(), (*compilation)->machine(), (*compilation)->costs());
+  SLUICE_ASSIGN_OR_RETURN(TrainingOptions training, parseTraining("loss=softmax-cross-entropy", "momentum"));
+  options.training = std::move(training);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(path, std::move(options)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Fuse));
+  return makeProblem(compilation->graph(), compilation->machine(), compilation->costs());
 }
 
 Expected<ProblemFile> inferenceProblem(const ModelBuilders &builders, int64_t batch, const std::string &machine,
                                        bool unfused) {
   // Folding normalization into weights leaves biases; these weights are absent
   // and cannot be folded into.
-  Expected<std::string> path = builders.build("resnet-152", batch, {unfused ? "--batch-norm" : "--no-batch-norm"});
-  if (!path)
-    return propagate(path);
+  SLUICE_ASSIGN_OR_RETURN(std::string path,
+                          builders.build("resnet-152", batch, {unfused ? "--batch-norm" : "--no-batch-norm"}));
   CompilerOptions options;
   options.machine = machine;
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(*path, std::move(options));
-  if (!compilation)
-    return propagate(compilation);
-  if (Status status = (*compilation)->run(unfused ? Phase::Simplify : Phase::Fuse); !status)
-    return propagate(status);
-  const Machine &target = (*compilation)->machine();
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(path, std::move(options)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(unfused ? Phase::Simplify : Phase::Fuse));
+  const Machine &target = compilation->machine();
   if (!unfused)
-    return makeProblem((*compilation)->graph(), target, (*compilation)->costs());
-  Expected<BridgedGraph> bridged = buildGraph(*(*compilation)->module().getOps<mlir::func::FuncOp>().begin());
-  if (!bridged)
-    return propagate(bridged);
-  CostTable costs = makeCostTable(bridged->graph, target, RooflineCostModel());
-  return makeProblem(std::move(bridged->graph), target, std::move(costs));
+    return makeProblem(compilation->graph(), target, compilation->costs());
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridged,
+                          buildGraph(*compilation->module().getOps<mlir::func::FuncOp>().begin()));
+  CostTable costs = makeCostTable(bridged.graph, target, RooflineCostModel());
+  return makeProblem(std::move(bridged.graph), target, std::move(costs));
 }
 
 void scaleComputeRate(ProblemFile &problem, double rate) {

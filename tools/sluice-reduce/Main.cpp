@@ -35,12 +35,8 @@ void printLine(const std::string &label, const std::string &value) {
 }
 
 Status run(const Options &options) {
-  Expected<TemporaryDirectory> scratch = TemporaryDirectory::create();
-  if (!scratch)
-    return propagate(scratch);
-  Expected<Subject> subject = Subject::open(options.model, *scratch, options.params.timeoutNs);
-  if (!subject)
-    return propagate(subject);
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory scratch, TemporaryDirectory::create());
+  SLUICE_ASSIGN_OR_RETURN(Subject subject, Subject::open(options.model, scratch, options.params.timeoutNs));
   std::optional<Progress> first;
   auto accept = [&](const std::string &bytes, const Progress &progress) {
     if (!first)
@@ -50,7 +46,7 @@ Status run(const Options &options) {
                 << " tests\r" << std::flush;
     return writeFileAtomically(options.output, bytes);
   };
-  Expected<Reduction> reduction = reduceModel(*subject, options.model, *scratch, options.params, accept);
+  Expected<Reduction> reduction = reduceModel(subject, options.model, scratch, options.params, accept);
   driver::clearProgress();
   if (!reduction)
     return propagate(reduction);

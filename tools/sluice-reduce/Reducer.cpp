@@ -73,22 +73,19 @@ private:
 };
 
 Expected<ChildResult> Reducer::test(const std::string &bytes) {
-  if (Status status = writeFileAtomically(path, bytes); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, bytes));
   ++reduction.progress.tests;
   return runShell(command, params.timeoutNs);
 }
 
 Status Reducer::testWhole(const std::string &name) {
   const std::string bytes = bestModel.SerializeAsString();
-  Expected<ChildResult> result = test(bytes);
-  if (!result)
-    return propagate(result);
-  if (result->end == ChildResult::End::Interrupted)
+  SLUICE_ASSIGN_OR_RETURN(ChildResult result, test(bytes));
+  if (result.end == ChildResult::End::Interrupted)
     return makeError(ErrorCode::Interrupted, "interrupted before '", name, "' was tested");
-  if (!result->success())
+  if (!result.success())
     return makeError(ErrorCode::InvalidInput, "the test does not hold for '", name, "' itself (",
-                     result->describe(params.timeoutNs), "), give a command that exits 0 on the model to shrink");
+                     result.describe(params.timeoutNs), "), give a command that exits 0 on the model to shrink");
   ++reduction.progress.interesting;
   reduction.progress.nodes = bestModel.graph().node_size();
   reduction.progress.bytes = static_cast<int64_t>(bytes.size());
@@ -264,10 +261,8 @@ Status Reducer::reduce() {
 Expected<Reduction> reduceModel(const Subject &subject, const std::string &name, const TemporaryDirectory &scratch,
                                 const ReduceParams &params, const Accept &accept) {
   Reducer reducer(subject, scratch, params, accept);
-  if (Status status = reducer.testWhole(name); !status)
-    return propagate(status);
-  if (Status status = reducer.reduce(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(reducer.testWhole(name));
+  SLUICE_RETURN_IF_ERROR(reducer.reduce());
   return reducer.reduction;
 }
 

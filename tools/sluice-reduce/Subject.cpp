@@ -58,14 +58,12 @@ private:
     const bool external = from.data_location() == ::onnx::TensorProto::EXTERNAL;
     if (from.data_type() == onnxtype::String || !(external || from.has_raw_data()))
       return {};
-    Expected<TensorData> data = file.tensor(from);
-    if (!data)
-      return propagate(data);
-    bytes = saturatingAdd(bytes, static_cast<int64_t>(data->bytes.size()));
+    SLUICE_ASSIGN_OR_RETURN(TensorData data, file.tensor(from));
+    bytes = saturatingAdd(bytes, static_cast<int64_t>(data.bytes.size()));
     if (bytes > INT_MAX)
       return makeError(ErrorCode::Unsupported, "model '", file.path(), "' has more than 2 GiB of data",
                        ", which protobuf cannot write, cut it before shrinking it");
-    to.set_raw_data(data->bytes.data(), data->bytes.size());
+    to.set_raw_data(data.bytes.data(), data.bytes.size());
     to.clear_external_data();
     to.clear_data_location();
     return {};
@@ -204,14 +202,10 @@ std::set<Option> optionsOf(const ::onnx::NodeProto &node, int index, int version
 //===----------------------------------------------------------------------===//
 
 Expected<Subject> Subject::open(const std::string &path, const TemporaryDirectory &scratch, int64_t timeoutNs) {
-  Expected<ModelFile> file = ModelFile::open(path);
-  if (!file)
-    return propagate(file);
-  if (Status complete = file->requireData(); !complete)
-    return propagate(complete);
-  Subject subject(file->proto());
-  if (Status status = DataMover(*file).move(file->proto(), subject.whole); !status)
-    return propagate(status);
+  SLUICE_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(path));
+  SLUICE_RETURN_IF_ERROR(file.requireData());
+  Subject subject(file.proto());
+  SLUICE_RETURN_IF_ERROR(DataMover(file).move(file.proto(), subject.whole));
   if (subject.whole.ByteSizeLong() > INT_MAX)
     return makeError(ErrorCode::Unsupported, "model '", path, "' takes more than 2 GiB with its data",
                      ", which protobuf cannot write, cut it before shrinking it");

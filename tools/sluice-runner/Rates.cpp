@@ -36,19 +36,15 @@ struct Options {
 
 Status measureCopies(Card &card, const Options &options, Json &json) {
   const size_t bytes = std::min<size_t>(static_cast<size_t>(options.megabytes) << 20, card.memoryBytes / 4);
-  Expected<double> within = card.copyBytesPerSec(bytes, options.repeat);
-  if (!within)
-    return propagate(within);
-  json["copyBytesPerSec"] = *within;
-  Expected<CuPointer> a = card.allocate(bytes);
-  if (!a)
-    return propagate(a);
+  SLUICE_ASSIGN_OR_RETURN(double within, card.copyBytesPerSec(bytes, options.repeat));
+  json["copyBytesPerSec"] = within;
+  SLUICE_ASSIGN_OR_RETURN(CuPointer a, card.allocate(bytes));
   const size_t part = std::min<size_t>(bytes, size_t(256) << 20);
   void *host = nullptr;
   if (CuResult result = card.cu.hostAlloc(&host, part, 0))
     return makeError(ErrorCode::InvalidInput, "cannot pin ", part, " bytes of memory: ", card.cu.explain(result));
-  Expected<double> in = card.seconds(options.repeat, [&] { return card.cu.copyIn(*a, host, part, nullptr); });
-  Expected<double> out = card.seconds(options.repeat, [&] { return card.cu.copyOut(host, *a, part, nullptr); });
+  Expected<double> in = card.seconds(options.repeat, [&] { return card.cu.copyIn(a, host, part, nullptr); });
+  Expected<double> out = card.seconds(options.repeat, [&] { return card.cu.copyOut(host, a, part, nullptr); });
   card.cu.hostFree(host);
   if (!in || !out)
     return propagate(in ? out : in);
@@ -81,14 +77,12 @@ Status measureMatmul(Card &card, const Options &options, Json &json) {
       return propagate(*each);
   const float one = 1, zero = 0;
   for (const auto &kind : kKinds) {
-    Expected<double> took = card.seconds(options.repeat, [&] {
+    SLUICE_ASSIGN_OR_RETURN(double took, card.seconds(options.repeat, [&] {
       return blas.multiply(handle, CudaBlas::kAsIs, CudaBlas::kAsIs, n, n, n, &one, reinterpret_cast<void *>(*a),
                            kind.type, n, 0, reinterpret_cast<void *>(*b), kind.type, n, 0, &zero,
                            reinterpret_cast<void *>(*c), kind.type, n, 0, 1, kind.compute, -1);
-    });
-    if (!took)
-      return propagate(took);
-    json["matmul"][kind.name] = 2.0 * n * n * n / *took;
+    }));
+    json["matmul"][kind.name] = 2.0 * n * n * n / took;
   }
   return {};
 }
@@ -145,13 +139,10 @@ Status measureConv(Card &, const Options &options, Json &json) {
 }
 
 Status measureRates(const Options &options) {
-  Expected<std::unique_ptr<Card>> card = Card::open(0);
-  if (!card)
-    return propagate(card);
-  Json json = {{"name", (*card)->name}, {"architecture", (*card)->architecture}, {"memoryBytes", (*card)->memoryBytes}};
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Card> card, Card::open(0));
+  Json json = {{"name", card->name}, {"architecture", card->architecture}, {"memoryBytes", card->memoryBytes}};
   for (auto measure : {measureCopies, measureMatmul, measureConv})
-    if (Status status = measure(**card, options, json); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(measure(*card, options, json));
   std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
   return {};
 }

@@ -59,10 +59,8 @@ Expected<HostTensor> readLike(const std::string &path, const HostTensor &port) {
 
 Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &model) {
   const std::string path = folder + "/run.json";
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  const JsonReader reader(*json, path);
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  const JsonReader reader(json, path);
   auto wrong = [&](const char *what) {
     return makeError(ErrorCode::InvalidInput, what, ", '", path, "', write the folder anew");
   };
@@ -70,24 +68,20 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
     return entry.is_object() && entry.contains("file") && entry["file"].is_string() &&
            entry["file"].get<std::string>().find('/') == std::string::npos;
   };
-  if (!json->is_object() || json->value("schema", Json()) != 1 || !(*json)["quantized"].is_boolean() ||
-      !(*json)["inputs"].is_array() || !(*json)["outputs"].is_array())
+  if (!json.is_object() || json.value("schema", Json()) != 1 || !json["quantized"].is_boolean() ||
+      !json["inputs"].is_array() || !json["outputs"].is_array())
     return wrong("this is no run of schema 1");
   KeptRun run;
-  run.quantized = (*json)["quantized"];
-  const Json &inputs = (*json)["inputs"];
+  run.quantized = json["quantized"];
+  const Json &inputs = json["inputs"];
   if (inputs.size() != model.num_inputs)
     return wrong("it has other inputs than the model");
-  Expected<std::vector<HostTensor>> ports = driver::makeInputs(model);
-  if (!ports)
-    return propagate(ports);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> ports, driver::makeInputs(model));
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    HostTensor &port = (*ports)[i];
+    HostTensor &port = ports[i];
     if (isFile(inputs[i])) {
-      Expected<HostTensor> tensor = readLike(folder + "/" + inputs[i]["file"].get<std::string>(), port);
-      if (!tensor)
-        return propagate(tensor);
-      port = std::move(*tensor);
+      SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readLike(folder + "/" + inputs[i]["file"].get<std::string>(), port));
+      port = std::move(tensor);
     } else if (inputs[i].is_object() && inputs[i].value("seed", Json()).is_number_unsigned()) {
       fillRandom(port, inputs[i]["seed"], i);
       if (const int64_t *range = model.inputs[i].range)
@@ -96,16 +90,14 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
       return wrong("an input has neither file nor seed");
     }
   }
-  run.inputs = std::move(*ports);
-  for (const Json &output : (*json)["outputs"]) {
+  run.inputs = std::move(ports);
+  for (const Json &output : json["outputs"]) {
     if (!isFile(output) || !output.value("index", Json()).is_number_unsigned() || output["index"] >= model.num_outputs)
       return wrong("an output has no file, or is not the model's");
-    Expected<HostTensor> tensor = readNpy(folder + "/" + output["file"].get<std::string>());
-    if (!tensor)
-      return propagate(tensor);
-    run.references.emplace(output["index"], std::move(*tensor));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(folder + "/" + output["file"].get<std::string>()));
+    run.references.emplace(output["index"], std::move(tensor));
   }
-  for (const Json &weight : json->value("weights", Json::array())) {
+  for (const Json &weight : json.value("weights", Json::array())) {
     auto isSize = [&](const char *key) {
       const Json value = weight.value(key, Json());
       return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t(INT64_MAX);
@@ -124,20 +116,17 @@ int64_t medianOf(std::vector<int64_t> &values) {
 
 /// Compares; what differs goes into `json`.
 Expected<bool> check(const KeptRun &run, std::vector<HostTensor> outputs, Json &json) {
-  if (Status status = cutToExtents(outputs); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
   bool passes = true;
   json = Json::array();
   for (const auto &[index, reference] : run.references) {
-    Expected<TensorComparison> comparison =
-        compareTensors(outputs[index], reference, defaultTolerance(reference.type, run.quantized));
-    if (!comparison)
-      return propagate(comparison);
-    passes &= comparison->matches;
+    SLUICE_ASSIGN_OR_RETURN(TensorComparison comparison,
+                            compareTensors(outputs[index], reference, defaultTolerance(reference.type, run.quantized)));
+    passes &= comparison.matches;
     json.push_back({{"name", outputs[index].name},
-                    {"matches", comparison->matches},
-                    {"ratio", comparison->ratio},
-                    {"cosine", comparison->cosine}});
+                    {"matches", comparison.matches},
+                    {"ratio", comparison.ratio},
+                    {"cosine", comparison.cosine}});
   }
   return passes;
 }
@@ -150,28 +139,20 @@ Status run(const Options &options) {
   else
     return propagate(untraced);
   const sluice_model &model = session->model();
-  Expected<KeptRun> kept = readKeptRun(options.folder, model);
-  if (!kept)
-    return propagate(kept);
-  Expected<std::vector<HostTensor>> outputs = driver::makeOutputs(model);
-  if (!outputs)
-    return propagate(outputs);
+  SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(options.folder, model));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, driver::makeOutputs(model));
   Json json;
   bool passes = true;
   for (int64_t step = 0; step < options.steps && passes; ++step) {
-    if (Status status = session->step(kept->inputs, *outputs); !status)
-      return status;
-    Expected<bool> checked = check(*kept, *outputs, json["outputs"]);
-    if (!checked)
-      return propagate(checked);
-    passes = *checked;
+    SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
+    SLUICE_ASSIGN_OR_RETURN(bool checked, check(kept, outputs, json["outputs"]));
+    passes = checked;
   }
-  json["compared"] = kept->references.size();
+  json["compared"] = kept.references.size();
   json["passes"] = passes;
   std::vector<int64_t> stepNs;
   for (int64_t i = 0; i < options.repeat; ++i) {
-    if (Status status = session->step(kept->inputs, *outputs); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
     stepNs.push_back(session->stats().step_ns);
   }
   const sluice_stats stats = session->stats();
@@ -193,8 +174,7 @@ Status run(const Options &options) {
     const sluice_model &traced = session->model();
     std::map<std::string, std::vector<int64_t>> operatorNs;
     for (int64_t i = 0; i <= std::max<int64_t>(options.repeat, 1); ++i) {
-      if (Status status = session->step(kept->inputs, *outputs); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
       if (i > 0) // The first loads code.
         for (const driver::CommandTime &time : session->commandTimes())
           if (time.op != UINT32_MAX)
@@ -256,32 +236,24 @@ struct Scratch {
 
 /// SHA-256 of the whole parameters.
 Expected<std::string> parameterHash(const std::string &directory) {
-  Expected<Json> manifest = readJsonFile(directory + "/manifest.json");
-  if (!manifest)
-    return propagate(manifest);
-  if (!manifest->is_object() || !manifest->value("parameter_hash", Json()).is_string())
+  SLUICE_ASSIGN_OR_RETURN(Json manifest, readJsonFile(directory + "/manifest.json"));
+  if (!manifest.is_object() || !manifest.value("parameter_hash", Json()).is_string())
     return makeError(ErrorCode::InvalidInput, "'", directory,
                      "/manifest.json' has no hash of the parameters, write the folder anew");
-  return (*manifest)["parameter_hash"].get<std::string>();
+  return manifest["parameter_hash"].get<std::string>();
 }
 
 /// The weights that a copy of a kept run was written without.
 Status generate(const std::string &folder) {
   const std::string weights = folder + "/weights";
-  Expected<RunSession> session = RunSession::open(weights + "/model", /*threads=*/0, /*trace=*/false);
-  if (!session)
-    return propagate(session);
-  const sluice_model &model = session->model();
-  Expected<KeptRun> kept = readKeptRun(weights, model);
-  if (!kept)
-    return propagate(kept);
+  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(weights + "/model", /*threads=*/0, /*trace=*/false));
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(weights, model));
   const std::string path = folder + "/model/parameters.bin";
   auto wrong = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", '", weights, "/run.json', write the folder anew");
   };
-  Expected<std::string> hash = parameterHash(folder + "/model");
-  if (!hash)
-    return propagate(hash);
+  SLUICE_ASSIGN_OR_RETURN(std::string hash, parameterHash(folder + "/model"));
   // Beside the file, which stays as it is until all is there.
   Scratch scratch(path + ".new");
   std::error_code problem;
@@ -289,27 +261,24 @@ Status generate(const std::string &folder) {
   if (problem)
     return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path, "', ", problem.message());
   {
-    Expected<MappedFile> file = MappedFile::open(scratch.path);
-    if (!file)
-      return propagate(file);
-    if (kept->weights.size() != model.num_outputs)
-      return wrong(kept->weights.size(), " weights have a place and ", model.num_outputs, " are computed");
+    SLUICE_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(scratch.path));
+    if (kept.weights.size() != model.num_outputs)
+      return wrong(kept.weights.size(), " weights have a place and ", model.num_outputs, " are computed");
     std::vector<void *> outputs;
     std::map<int64_t, int64_t> ends;
     for (uint32_t i = 0; i < model.num_outputs; ++i) {
-      const auto [offset, bytes] = kept->weights[i];
-      if (bytes != model.outputs[i].bytes || bytes > file->size() || offset > file->size() - bytes)
+      const auto [offset, bytes] = kept.weights[i];
+      if (bytes != model.outputs[i].bytes || bytes > file.size() || offset > file.size() - bytes)
         return wrong("a weight lies outside of '", path, "'");
       const auto next = ends.upper_bound(offset);
       if ((next != ends.end() && next->first < offset + bytes) ||
           (next != ends.begin() && std::prev(next)->second > offset))
         return wrong("two weights overlap");
       ends[offset] = offset + bytes;
-      outputs.push_back(file->at(offset));
+      outputs.push_back(file.at(offset));
     }
-    if (Status status = session->step(kept->inputs, outputs); !status)
-      return status;
-    if (runtime::sha256Hex(file->at(0), static_cast<size_t>(file->size())) != *hash)
+    SLUICE_RETURN_IF_ERROR(session.step(kept.inputs, outputs));
+    if (runtime::sha256Hex(file.at(0), static_cast<size_t>(file.size())) != hash)
       return wrong("the weights computed are not those of '", path, "'");
   }
   std::filesystem::rename(scratch.path, path, problem);

@@ -26,50 +26,45 @@ struct Options {
 /// What the simulator makes of plans with the operators' times of one run and
 /// links as they are measured now.
 Status simulatePlans(const Options &options) {
-  Expected<Json> measured = readJsonFile(options.times);
-  if (!measured)
-    return propagate(measured);
+  SLUICE_ASSIGN_OR_RETURN(Json measured, readJsonFile(options.times));
   auto wrong = [&](const std::string &what) {
     return makeError(ErrorCode::InvalidInput, what, ", '", options.times,
                      "', give what `sluice-runner run --repeat 9` printed");
   };
-  if (!measured->is_object() || !measured->contains("operatorNs") || !(*measured)["operatorNs"].is_object())
+  if (!measured.is_object() || !measured.contains("operatorNs") || !measured["operatorNs"].is_object())
     return wrong("it has no operators' times");
-  const Json &times = (*measured)["operatorNs"];
+  const Json &times = measured["operatorNs"];
   Json json;
   std::map<std::string, LinkMeasurement> links;
   for (const std::string &folder : options.folders) {
-    Expected<PlanFile> plan = readPlanFile(folder + "/model/" + kPlanFileName);
-    if (!plan)
-      return propagate(plan);
-    ProblemFile &problem = plan->problem;
+    SLUICE_ASSIGN_OR_RETURN(PlanFile plan, readPlanFile(folder + "/model/" + kPlanFileName));
+    ProblemFile &problem = plan.problem;
     for (size_t i = 0; i < problem.graph.numOperators(); ++i) {
       const OperatorId op(i);
       const std::string &name = problem.graph.op(op).name;
       if (!times.contains(name) || !times[name].is_number_integer())
         return wrong(concat("operator '", name, "' of '", folder, "' was not measured"));
-      const DeviceId device = plan->plan.placement[i];
+      const DeviceId device = plan.plan.placement[i];
       problem.costs.operatorNs[i * problem.costs.numDevices + device.index()] = times[name];
     }
     for (size_t l = 0; l < problem.machine.links.size(); ++l) {
       Link &link = problem.machine.links[l];
       const std::string key = problem.machine.memory(link.a).name + " - " + problem.machine.memory(link.b).name;
       if (!links.contains(key)) {
-        Expected<LinkMeasurement> measurement = driver::measureLink(problem.machine, LinkId(l), options.repeat);
-        if (!measurement)
-          return propagate(measurement);
-        links[key] = *measurement;
-        json["links"][key] = {{"bytesPerSec", measurement->bytesPerSec},
-                              {"duplexBytesPerSec", measurement->duplexBytesPerSec},
-                              {"latencyNs", measurement->latencyNs},
-                              {"eventLatencyNs", measurement->eventLatencyNs}};
+        SLUICE_ASSIGN_OR_RETURN(LinkMeasurement measurement,
+                                driver::measureLink(problem.machine, LinkId(l), options.repeat));
+        links[key] = measurement;
+        json["links"][key] = {{"bytesPerSec", measurement.bytesPerSec},
+                              {"duplexBytesPerSec", measurement.duplexBytesPerSec},
+                              {"latencyNs", measurement.latencyNs},
+                              {"eventLatencyNs", measurement.eventLatencyNs}};
       }
       setMeasured(link, links[key]);
     }
-    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, plan->plan);
+    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, plan.plan);
     json["simulatedNs"][folder] = timeline.makespanNs;
-    json["plannedNs"][folder] = plan->summary.makespanNs;
-    json["lowerBoundNs"][folder] = plan->summary.lowerBoundNs;
+    json["plannedNs"][folder] = plan.summary.makespanNs;
+    json["lowerBoundNs"][folder] = plan.summary.lowerBoundNs;
   }
   std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
   return {};

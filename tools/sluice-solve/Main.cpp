@@ -31,10 +31,8 @@ CLI::Option *addBytesOption(CLI::App &command, const std::string &name, int64_t 
 }
 
 Expected<ProblemFile> readProblemFile(const std::string &path) {
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  return problemFromJson(JsonReader(*json, path));
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  return problemFromJson(JsonReader(json, path));
 }
 
 } // namespace sluice::solve

@@ -39,23 +39,19 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
       device = first;
   MemoryId memory = file.machine.device(first).memory;
   if (!memoryName.empty()) {
-    Expected<MemoryId> named = file.machine.findMemory(memoryName);
-    if (!named)
-      return propagate(named);
-    memory = *named;
+    SLUICE_ASSIGN_OR_RETURN(MemoryId named, file.machine.findMemory(memoryName));
+    memory = named;
   }
   SwapProblem swap{file.graph, file.machine, file.costs, placement, modelOrder(file.graph), file.capacities};
   Status status = check(swap);
   if (!status)
     return propagate(status);
-  Expected<Plan> plan = planIdeal(swap);
-  if (!plan)
-    return propagate(plan);
+  SLUICE_ASSIGN_OR_RETURN(Plan plan, planIdeal(swap));
 
-  const int64_t end = static_cast<int64_t>(plan->commands.size());
-  std::vector<Buffer> buffers(plan->residencies.size());
+  const int64_t end = static_cast<int64_t>(plan.commands.size());
+  std::vector<Buffer> buffers(plan.residencies.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const Residency &residency = plan->residencies[i];
+    const Residency &residency = plan.residencies[i];
     buffers[i].lower = residency.initial ? 0 : end;
     buffers[i].upper = residency.initial ? end : 0;
     buffers[i].bytes = residency.bytes;
@@ -63,7 +59,7 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
   }
   for (int64_t c = 0; c < end; ++c)
     for (const auto *list :
-         {&plan->commands[static_cast<size_t>(c)].reads, &plan->commands[static_cast<size_t>(c)].writes})
+         {&plan.commands[static_cast<size_t>(c)].reads, &plan.commands[static_cast<size_t>(c)].writes})
       for (ResidencyId id : *list) {
         Buffer &buffer = buffers[id.index()];
         buffer.lower = std::min(buffer.lower, c);
@@ -71,7 +67,7 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
       }
   OffsetProblem problem;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const Residency &residency = plan->residencies[i];
+    const Residency &residency = plan.residencies[i];
     if (residency.segment != Segment::Arena || residency.memory != memory || buffers[i].lower >= buffers[i].upper)
       continue;
     problem.buffers.push_back(buffers[i]);
@@ -84,22 +80,14 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
 Expected<Instance> readInstance(const Options &options) {
   Instance instance;
   if (std::filesystem::path(options.file).extension() == ".json") {
-    Expected<ProblemFile> file = readProblemFile(options.file);
-    if (!file)
-      return propagate(file);
-    Expected<OffsetProblem> problem = buffersOf(*file, options.memory);
-    if (!problem)
-      return propagate(problem);
-    instance.problem = std::move(*problem);
+    SLUICE_ASSIGN_OR_RETURN(ProblemFile file, readProblemFile(options.file));
+    SLUICE_ASSIGN_OR_RETURN(OffsetProblem problem, buffersOf(file, options.memory));
+    instance.problem = std::move(problem);
     return instance;
   }
-  Expected<std::string> text = readFile(options.file);
-  if (!text)
-    return propagate(text);
-  Expected<OffsetProblem> problem = offsetsFromCsv(*text, options.file, &instance.offsets);
-  if (!problem)
-    return propagate(problem);
-  instance.problem = std::move(*problem);
+  SLUICE_ASSIGN_OR_RETURN(std::string text, readFile(options.file));
+  SLUICE_ASSIGN_OR_RETURN(OffsetProblem problem, offsetsFromCsv(text, options.file, &instance.offsets));
+  instance.problem = std::move(problem);
   return instance;
 }
 
@@ -129,18 +117,16 @@ Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Optio
 }
 
 Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
-  Expected<Instance> instance = readInstance(options);
-  if (!instance)
-    return propagate(instance);
-  OffsetProblem &problem = instance->problem;
+  SLUICE_ASSIGN_OR_RETURN(Instance instance, readInstance(options));
+  OffsetProblem &problem = instance.problem;
   if (options.capacity > 0)
     problem.capacityBytes = options.capacity;
   Stopwatch watch;
   const LiveBytes live = maxLive(problem);
-  const bool given = !instance->offsets.empty();
+  const bool given = !instance.offsets.empty();
   Expected<OffsetSolution> solution(OffsetSolution{});
   if (options.validate && given) {
-    solution->offsets = instance->offsets;
+    solution->offsets = instance.offsets;
     solution->boundBytes = live.bytes;
     for (size_t i = 0; i < problem.buffers.size(); ++i)
       if (const Buffer &buffer = problem.buffers[i]; buffer.bytes > 0 && buffer.lower < buffer.upper)
@@ -150,15 +136,11 @@ Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
     if (!solution)
       return propagate(solution);
   }
-  if (Status status = validate(problem, *solution); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(validate(problem, *solution));
   const double seconds = watch.seconds();
   if (!options.output.empty()) {
-    Expected<std::string> text = offsetsToCsv(problem, &*solution);
-    if (!text)
-      return propagate(text);
-    if (Status status = writeFileAtomically(options.output, *text); !status)
-      return status;
+    SLUICE_ASSIGN_OR_RETURN(std::string text, offsetsToCsv(problem, &*solution));
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, text));
   }
   const std::string solver = options.validate && given ? "the file's" : options.solver;
   const int64_t bound = std::max(solution->boundBytes, live.bytes);

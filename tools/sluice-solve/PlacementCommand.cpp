@@ -24,9 +24,7 @@ struct Options {
 
 /// An instance of Tarnawski et al.: subgraphs on accelerators.
 Status runOffload(const Options &options, const Json &json) {
-  Expected<OffloadProblem> problem = offloadFromJson(JsonReader(json, options.file));
-  if (!problem)
-    return propagate(problem);
+  SLUICE_ASSIGN_OR_RETURN(OffloadProblem problem, offloadFromJson(JsonReader(json, options.file)));
   const std::vector<std::string> known = offloadSolverNames();
   if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
     return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' takes planning problems, '",
@@ -45,36 +43,33 @@ Status runOffload(const Options &options, const Json &json) {
     params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeNs);
   params.threads = usableThreads(params.threads);
   Stopwatch watch;
-  Expected<OffloadSolution> solution = solveOffload(*problem, params);
-  if (!solution)
-    return propagate(solution);
+  SLUICE_ASSIGN_OR_RETURN(OffloadSolution solution, solveOffload(problem, params));
   if (options.validate)
-    if (Status status = validateOffload(*problem, *solution); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(validateOffload(problem, solution));
   const double seconds = watch.seconds();
-  std::vector<size_t> perPart(problem->accelerators + 1);
-  for (int32_t part : solution->part)
+  std::vector<size_t> perPart(problem.accelerators + 1);
+  for (int32_t part : solution.part)
     ++perPart[static_cast<size_t>(part + 1)];
   if (options.format == "json") {
     Json accelerators = Json::array();
     for (size_t a = 1; a < perPart.size(); ++a)
       accelerators.push_back(perPart[a]);
     printJson({{"problem", "offload"},
-               {"solver", solution->solver},
-               {"nodes", problem->nodes.size()},
-               {"objective", solution->latency},
-               {"bound", solution->bound},
-               {"optimal", solution->optimal()},
-               {"evaluations", solution->evaluations},
-               {"stoppedByClock", solution->stoppedByClock},
+               {"solver", solution.solver},
+               {"nodes", problem.nodes.size()},
+               {"objective", solution.latency},
+               {"bound", solution.bound},
+               {"optimal", solution.optimal()},
+               {"evaluations", solution.evaluations},
+               {"stoppedByClock", solution.stoppedByClock},
                {"seconds", seconds},
                {"nodesOnCpu", perPart[0]},
                {"nodesOnAccelerators", std::move(accelerators)}});
     return {};
   }
-  printLine("latency", concat(solution->latency, solution->optimal() ? ", optimal" : ""));
-  printLine("bound", concat(solution->bound));
-  printLine("solver", concat(solution->solver, solution->stoppedByClock ? ", stopped by the clock" : "",
+  printLine("latency", concat(solution.latency, solution.optimal() ? ", optimal" : ""));
+  printLine("bound", concat(solution.bound));
+  printLine("solver", concat(solution.solver, solution.stoppedByClock ? ", stopped by the clock" : "",
                              options.validate ? ": valid" : ""));
   printLine("seconds", concat(seconds));
   printLine("on CPUs", concat(perPart[0], " nodes"));
@@ -89,69 +84,63 @@ Status runPlacement(const Options &options) {
     return propagate(json);
   if (isOffloadJson(*json))
     return runOffload(options, *json);
-  Expected<ProblemFile> file = problemFromJson(JsonReader(*json, options.file));
-  if (!file)
-    return propagate(file);
-  PlacementProblem problem{&file->graph, &file->machine, &file->costs, file->placement};
+  SLUICE_ASSIGN_OR_RETURN(ProblemFile file, problemFromJson(JsonReader(*json, options.file)));
+  PlacementProblem problem{&file.graph, &file.machine, &file.costs, file.placement};
   if (options.free)
     problem.pinned.clear();
   if (options.limited)
-    problem.capacityBytes = file->capacities;
+    problem.capacityBytes = file.capacities;
   Stopwatch watch;
-  Expected<PlacementSolution> solution = solvePlacement(problem, options.params);
-  if (!solution)
-    return propagate(solution);
+  SLUICE_ASSIGN_OR_RETURN(PlacementSolution solution, solvePlacement(problem, options.params));
   const double seconds = watch.seconds();
   if (options.validate)
-    if (Status status = validatePlacement(problem, *solution); !status)
-      return status;
-  const int64_t bound = solution->optimal ? solution->makespanNs : placementLowerBoundNs(problem);
+    SLUICE_RETURN_IF_ERROR(validatePlacement(problem, solution));
+  const int64_t bound = solution.optimal ? solution.makespanNs : placementLowerBoundNs(problem);
   if (!options.output.empty()) {
-    file->placement = solution->placement;
-    if (Status status = writeFileAtomically(options.output, problemToJson(*file).dump(1) + "\n"); !status)
-      return status;
+    file.placement = solution.placement;
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, problemToJson(file).dump(1) + "\n"));
   }
-  std::vector<size_t> perDevice(file->machine.devices.size());
-  for (DeviceId device : solution->placement)
+  std::vector<size_t> perDevice(file.machine.devices.size());
+  for (DeviceId device : solution.placement)
     ++perDevice[device.index()];
-  const std::vector<int64_t> bytes = placementBytes(problem, solution->placement);
+  const std::vector<int64_t> bytes = placementBytes(problem, solution.placement);
   if (options.format == "json") {
     Json devices = Json::object(), memories = Json::object(), members = Json::object();
     for (size_t i = 0; i < perDevice.size(); ++i)
-      devices[file->machine.devices[i].name] = perDevice[i];
+      devices[file.machine.devices[i].name] = perDevice[i];
     for (size_t m = 0; m < bytes.size(); ++m)
-      memories[file->machine.memories[m].name] = bytes[m];
-    for (const auto &[name, time] : solution->members)
+      memories[file.machine.memories[m].name] = bytes[m];
+    for (const auto &[name, time] : solution.members)
       members[name] = time;
     Json json = {{"problem", "placement"},
-                 {"solver", solution->solver},
-                 {"objective", solution->makespanNs},
+                 {"solver", solution.solver},
+                 {"objective", solution.makespanNs},
                  {"bound", bound},
-                 {"optimal", solution->optimal},
-                 {"evaluations", solution->evaluations},
-                 {"stoppedByClock", solution->stoppedByClock},
+                 {"optimal", solution.optimal},
+                 {"evaluations", solution.evaluations},
+                 {"stoppedByClock", solution.stoppedByClock},
                  {"seconds", seconds},
                  {"operatorsPerDevice", std::move(devices)},
                  {"bytesPerMemory", std::move(memories)},
                  {"members", std::move(members)}};
-    if (solution->foldDistance >= 0)
-      json["foldDistance"] = solution->foldDistance;
+    if (solution.foldDistance >= 0)
+      json["foldDistance"] = solution.foldDistance;
     printJson(json);
     return {};
   }
-  printLine("makespan", concat(solution->makespanNs, " ns (", formatDuration(solution->makespanNs), ")",
-                               solution->optimal ? ", optimal" : ""));
+  printLine("makespan", concat(solution.makespanNs, " ns (", formatDuration(solution.makespanNs), ")",
+                               solution.optimal ? ", optimal" : ""));
   printLine("bound", concat(bound, " ns"));
-  printLine("solver", concat(solution->solver, solution->stoppedByClock ? ", stopped by the clock" : "",
+  printLine("solver", concat(solution.solver, solution.stoppedByClock ? ", stopped by the clock" : "",
                              options.validate ? ": valid" : ""));
   printLine("seconds", concat(seconds));
   for (size_t i = 0; i < perDevice.size(); ++i)
-    printLine(concat("on ", file->machine.devices[i].name), concat(perDevice[i], " operators"));
-  if (solution->foldDistance >= 0)
-    printLine("predictor", concat("orders ", 100 * solution->foldDistance,
+    printLine(concat("on ", file.machine.devices[i].name), concat(perDevice[i], " operators"));
+  if (solution.foldDistance >= 0)
+    printLine("predictor", concat("orders ", 100 * solution.foldDistance,
                                   "% of the pairs of mappings it has not seen "
                                   "the wrong way round"));
-  for (const auto &[name, time] : solution->members)
+  for (const auto &[name, time] : solution.members)
     printLine(name, concat(time, " ns"));
   return {};
 }

@@ -47,31 +47,24 @@ Status writeOutputs(const Options &options, const ProblemFile &file, const Plan 
 
 /// Checks a saved plan against the problem's capacities and times it.
 Status runValidate(const Options &options, const ProblemFile &file) {
-  Expected<Json> json = readJsonFile(options.planFile);
-  if (!json)
-    return propagate(json);
-  Expected<Plan> plan = planFromJson(file.graph, file.machine, JsonReader(*json, options.planFile));
-  if (!plan)
-    return propagate(plan);
-  if (Status status = validatePlan(file.graph, file.machine, *plan); !status)
-    return status;
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(options.planFile));
+  SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromJson(file.graph, file.machine, JsonReader(json, options.planFile)));
+  SLUICE_RETURN_IF_ERROR(validatePlan(file.graph, file.machine, plan));
   for (size_t m = 0; m < file.capacities.size(); ++m)
-    if (plan->arenaBytes[m] > file.capacities[m])
-      return makeError(ErrorCode::Infeasible, "plan takes ", plan->arenaBytes[m], " bytes of memory '",
+    if (plan.arenaBytes[m] > file.capacities[m])
+      return makeError(ErrorCode::Infeasible, "plan takes ", plan.arenaBytes[m], " bytes of memory '",
                        file.machine.memories[m].name, "', it may take ", file.capacities[m], ", '", options.planFile,
                        "'");
-  const int64_t makespan = simulate(file.graph, file.machine, file.costs, *plan).makespanNs;
-  const int64_t bound =
-      planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan->placement).always();
-  if (Status status = writeOutputs(options, file, *plan); !status)
-    return status;
+  const int64_t makespan = simulate(file.graph, file.machine, file.costs, plan).makespanNs;
+  const int64_t bound = planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan.placement).always();
+  SLUICE_RETURN_IF_ERROR(writeOutputs(options, file, plan));
   if (options.format == "json") {
     printJson(
-        {{"problem", "swap"}, {"valid", true}, {"solver", plan->solver}, {"objective", makespan}, {"bound", bound}});
+        {{"problem", "swap"}, {"valid", true}, {"solver", plan.solver}, {"objective", makespan}, {"bound", bound}});
     return {};
   }
   printLine("plan", "valid");
-  printLine("solver", plan->solver);
+  printLine("solver", plan.solver);
   printLine("makespan", concat(makespan, " ns (", formatDuration(makespan), ")"));
   printLine("lower bound", concat(bound, " ns"));
   return {};
@@ -138,16 +131,13 @@ void showProgress(const SearchProgress &progress) {
 }
 
 Status runSwap(Options &options) {
-  Expected<ProblemFile> file = readProblemFile(options.file);
-  if (!file)
-    return propagate(file);
-  SearchProblem problem{&file->graph, &file->machine, &file->costs, file->capacities, file->placement};
+  SLUICE_ASSIGN_OR_RETURN(ProblemFile file, readProblemFile(options.file));
+  SearchProblem problem{&file.graph, &file.machine, &file.costs, file.capacities, file.placement};
   for (const std::string &option : options.memory)
-    if (Status status = applyMemoryOption(problem, option); !status)
-      return status;
-  file->capacities = problem.capacityBytes;
+    SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, option));
+  file.capacities = problem.capacityBytes;
   if (options.validate)
-    return runValidate(options, *file);
+    return runValidate(options, file);
 
   // A number of plans is the reproducible limit; it needs no clock beside it.
   if (options.params.evaluations > 0 && !options.timeGiven)
@@ -162,12 +152,11 @@ Status runSwap(Options &options) {
     std::cerr << "\r\033[K";
   if (!result)
     return propagate(result);
-  if (Status status = writeOutputs(options, *file, result->plan); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(writeOutputs(options, file, result->plan));
   if (options.format == "json")
-    printJson(resultToJson(*file, *result, seconds));
+    printJson(resultToJson(file, *result, seconds));
   else
-    printResult(*file, *result, seconds);
+    printResult(file, *result, seconds);
   return {};
 }
 

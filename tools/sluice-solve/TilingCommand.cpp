@@ -31,10 +31,8 @@ Expected<TilingProblem> readInstance(const std::string &path) {
     if (!text)
       return propagate(text);
   }
-  Expected<Json> json = parseJson(*text, path);
-  if (!json)
-    return propagate(json);
-  return tilingFromJson(JsonReader(*json, path));
+  SLUICE_ASSIGN_OR_RETURN(Json json, parseJson(*text, path));
+  return tilingFromJson(JsonReader(json, path));
 }
 
 Status runTiling(const Options &options) {
@@ -46,36 +44,31 @@ Status runTiling(const Options &options) {
   if (options.evaluations > 0)
     params.budget.evaluations = options.evaluations;
   params.threads = usableThreads(params.threads);
-  Expected<TilingProblem> problem = readInstance(options.file);
-  if (!problem)
-    return propagate(problem);
-  Expected<TilingSolution> solution = solveTiling(*problem, params);
-  if (!solution)
-    return propagate(solution);
+  SLUICE_ASSIGN_OR_RETURN(TilingProblem problem, readInstance(options.file));
+  SLUICE_ASSIGN_OR_RETURN(TilingSolution solution, solveTiling(problem, params));
   const double seconds = watch.seconds();
   if (options.validate)
-    if (Status status = validateTiling(*problem, *solution); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(validateTiling(problem, solution));
   if (options.format == "json") {
     printJson({{"problem", "tiling"},
-               {"instance", problem->name},
-               {"solver", solution->solver},
-               {"nodes", problem->nodes.size()},
-               {"objective", solution->cost},
-               {"bound", solution->bound},
-               {"optimal", solution->optimal()},
-               {"evaluations", solution->evaluations},
-               {"stoppedByClock", solution->stoppedByClock},
+               {"instance", problem.name},
+               {"solver", solution.solver},
+               {"nodes", problem.nodes.size()},
+               {"objective", solution.cost},
+               {"bound", solution.bound},
+               {"optimal", solution.optimal()},
+               {"evaluations", solution.evaluations},
+               {"stoppedByClock", solution.stoppedByClock},
                {"seconds", seconds},
-               {"choice", solution->choice}});
+               {"choice", solution.choice}});
     return {};
   }
-  printLine("nodes", concat(problem->nodes.size()));
-  printLine("cost", concat(solution->cost, solution->optimal() ? ", optimal" : ""));
-  printLine("bound", concat(solution->bound));
+  printLine("nodes", concat(problem.nodes.size()));
+  printLine("cost", concat(solution.cost, solution.optimal() ? ", optimal" : ""));
+  printLine("bound", concat(solution.bound));
   printLine("solver",
-            concat(solution->solver, ", ", solution->evaluations, " evaluations",
-                   solution->stoppedByClock ? ", stopped by the clock" : "", options.validate ? ": valid" : ""));
+            concat(solution.solver, ", ", solution.evaluations, " evaluations",
+                   solution.stoppedByClock ? ", stopped by the clock" : "", options.validate ? ": valid" : ""));
   printLine("seconds", concat(seconds));
   return {};
 }

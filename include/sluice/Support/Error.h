@@ -63,4 +63,22 @@ tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
 
 } // namespace sluice
 
+#define SLUICE_ERROR_JOIN_(a, b) a##b
+#define SLUICE_ERROR_JOIN(a, b) SLUICE_ERROR_JOIN_(a, b)
+
+/// `SLUICE_ASSIGN_OR_RETURN(Graph graph, readGraph(path));` declares `graph` as the expression's value. If the
+/// expression fails, the enclosing function returns its error. A type with a comma is written `auto`.
+#define SLUICE_ASSIGN_OR_RETURN(declaration, ...)                                                                      \
+  auto SLUICE_ERROR_JOIN(expected, __LINE__) = (__VA_ARGS__);                                                          \
+  if (!SLUICE_ERROR_JOIN(expected, __LINE__))                                                                          \
+    return ::sluice::propagate(SLUICE_ERROR_JOIN(expected, __LINE__));                                                 \
+  declaration = std::move(*SLUICE_ERROR_JOIN(expected, __LINE__))
+
+/// Returns the error of a Status from the enclosing function.
+#define SLUICE_RETURN_IF_ERROR(...)                                                                                    \
+  do {                                                                                                                 \
+    if (auto status = (__VA_ARGS__); !status)                                                                          \
+      return ::sluice::propagate(status);                                                                              \
+  } while (false)
+
 #endif // SLUICE_SUPPORT_ERROR_H
