@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 #include "Collective.h"
-#include "CudaDevice.h"
+#include "Cuda/CudaDevice.h"
 #include "GridFibers.h"
 #include "StringFunctions.h"
 #include "ThreadPool.h"

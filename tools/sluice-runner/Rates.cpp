@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "lib/Runtime/CudaBlas.h"
-#include "lib/Runtime/CudaDnn.h"
+#include "lib/Runtime/Cuda/CudaBlas.h"
+#include "lib/Runtime/Cuda/CudaDnn.h"
 #include "lib/Runtime/SharedLibrary.h"
 #include "sluice/Support/Json.h"
 #include "tools/sluice/Card.h"

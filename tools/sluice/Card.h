@@ -5,7 +5,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_CARD_H
 #define SLUICE_TOOLS_SLUICE_CARD_H
 
-#include "lib/Runtime/CudaDriver.h"
+#include "lib/Runtime/Cuda/CudaDriver.h"
 #include "sluice/Support/Error.h"
 
 #include <functional>

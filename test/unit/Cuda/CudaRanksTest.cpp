@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "CudaRanks.h"
+#include "Cuda/CudaRanks.h"
 #include "../Skip.h"
 #include "FakeCuda.h"
 #include "FakeNccl.h"

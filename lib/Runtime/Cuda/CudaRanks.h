@@ -5,9 +5,9 @@
 #ifndef SLUICE_RUNTIME_CUDARANKS_H
 #define SLUICE_RUNTIME_CUDARANKS_H
 
-#include "Collective.h"
+#include "../Collective.h"
+#include "../Device.h"
 #include "CudaDriver.h"
-#include "Device.h"
 #include "Nccl.h"
 
 #include <map>

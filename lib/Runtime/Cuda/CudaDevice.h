@@ -5,7 +5,7 @@
 #ifndef SLUICE_RUNTIME_CUDADEVICE_H
 #define SLUICE_RUNTIME_CUDADEVICE_H
 
-#include "Device.h"
+#include "../Device.h"
 
 namespace sluice::runtime {
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaDriver.h"
-#include "SharedLibrary.h"
+#include "../SharedLibrary.h"
 
 namespace sluice::runtime {
 

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaDevice.h"
+#include "../Stream.h"
+#include "../Wait.h"
 #include "CudaBlas.h"
 #include "CudaDnn.h"
 #include "CudaDriver.h"
 #include "CudaRanks.h"
-#include "Stream.h"
-#include "Wait.h"
 
 #include <algorithm>
 #include <cstring>

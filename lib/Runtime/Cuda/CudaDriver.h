@@ -11,7 +11,7 @@
 #ifndef SLUICE_RUNTIME_CUDADRIVER_H
 #define SLUICE_RUNTIME_CUDADRIVER_H
 
-#include "Result.h"
+#include "../Result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaDnn.h"
-#include "SharedLibrary.h"
+#include "../SharedLibrary.h"
 
 #include <cstring>
 #include <vector>

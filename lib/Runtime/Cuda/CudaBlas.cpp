@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaBlas.h"
-#include "SharedLibrary.h"
+#include "../SharedLibrary.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "CudaRanks.h"
-#include "Wait.h"
+#include "../Wait.h"
 
 #include <algorithm>
 #include <array>
