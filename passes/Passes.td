@@ -43,6 +43,26 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
   ];
 }
 
+def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
+  let summary = "Mark the operators that GPUs ask their maker's library for";
+  let description = [{
+    With the choice `on` these are all that a library has a form for. With `auto` they
+    are those where the library was faster by the profile's times of `device`, and where
+    not both were measured, those of 2^28 operations and more. Runs before
+    dataflow-assign-layout, since a library takes operands that are not packed; the other
+    options are those of that pass, by which the profiled kernels were made.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"choice", "choice", "std::string", "\"auto\"", "on or auto">,
+    Option<"profile", "profile", "std::string", "\"\"", "measured times, from 'sluice profile'">,
+    Option<"device", "device", "std::string", "\"\"", "the device of the profile that runs the operators">,
+    Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
+    Option<"registers", "registers", "int64_t", "32", "vector registers">,
+    Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
+  ];
+}
+
 def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
   let summary = "From a tiling to the program that every rank runs on its own parts";
   let description = [{
@@ -76,7 +96,7 @@ def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
 def SplitPass : Pass<"dataflow-split", "::mlir::func::FuncOp"> {
   let summary = "Operators as several, each on a part";
   let description = [{
-    An operator with `dataflow.split = {parts = 2 : i64, rule = "rows"}` becomes
+    An operator with `dataflow.split = #dataflow.split<"rows", 2>` becomes
     that many operators, by one of its rules (TilingRulesOpInterface), and a
     concatenation, or a sum, maximum or minimum. Operands are cut; what is there in
     the same parts already is taken as it is. Rules that need neighbours' elements,

@@ -104,6 +104,70 @@ Operation *DataflowDialect::materializeConstant(OpBuilder &builder, Attribute va
   return ConstantOp::create(builder, loc, elements);
 }
 
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyDecision(Operation *op, StringRef name, Attribute value, bool isValid, StringRef form) {
+  if (isValid)
+    return success();
+  return op->emitError() << "attribute '" << name << "' is " << value << ", write " << form;
+}
+
+LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  const StringRef name = attribute.getName();
+  const Attribute value = attribute.getValue();
+  if (name == "dataflow.device")
+    return verifyDecision(op, name, value, isa<DeviceAttr, StringAttr>(value), "#dataflow.device<\"gpu0\", grids>");
+  if (name == "dataflow.split")
+    return verifyDecision(op, name, value, isa<SplitAttr>(value), "#dataflow.split<\"rows\", 2>");
+  if (name == "dataflow.tiling") {
+    auto list = dyn_cast<ArrayAttr>(value);
+    return verifyDecision(op, name, value,
+                          list && list.size() == op->getNumResults() &&
+                              llvm::all_of(list, [](Attribute each) { return isa<TilingAttr>(each); }),
+                          "a list with an entry for each result, [#dataflow.tiling<S0, R>]");
+  }
+  return success();
+}
+
+LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+  return verifyDecision(op, attribute.getName(), attribute.getValue(),
+                        attribute.getName() != "dataflow.tiling" || isa<TilingAttr>(attribute.getValue()),
+                        "#dataflow.tiling<S0, R>");
+}
+
+Attribute TilingAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> dims;
+  auto parseAxis = [&]() -> ParseResult {
+    const SMLoc loc = parser.getCurrentLocation();
+    StringRef word;
+    if (parser.parseKeyword(&word))
+      return failure();
+    if (word == "R") {
+      dims.push_back(kReplicated);
+      return success();
+    }
+    if (!word.consume_front("S") || word.getAsInteger(10, dims.emplace_back()))
+      return parser.emitError(loc, "expected 'R', or 'S' and a dimension");
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseAxis))
+    return {};
+  return get(parser.getContext(), dims);
+}
+
+void TilingAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(getDims(), printer, [&](int64_t dim) {
+    if (dim == kReplicated)
+      printer << "R";
+    else
+      printer << "S" << dim;
+  });
+  printer << ">";
+}
+
 Attribute GroupAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> counts, strides;
   SMLoc loc = parser.getCurrentLocation();

@@ -26,7 +26,6 @@
 namespace sluice::dataflow {
 class KernelEmitter;
 class TensorBuilder;
-enum class MatmulPrecision : uint8_t;
 
 /// What a library may compute in the place of an operator's loops, from its two
 /// operands, into its one result.

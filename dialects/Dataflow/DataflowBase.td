@@ -20,14 +20,22 @@ def Dataflow_Dialect : Dialect {
     memory, as do types of 4 and 2 bits. f16, bf16 and smaller floats are stored
     as such and computed in f32.
 
-    The planner's decisions are discardable attributes on operators:
-    `dataflow.device` (string), `dataflow.order` (position in the schedule),
-    `dataflow.tiling` (how devices hold each result), `dataflow.rules` (by which
-    rule they run the operator, along each axis of their mesh).
+    The planner's decisions are discardable attributes, which the dialect verifies:
+
+    - `dataflow.device = #dataflow.device<...>`: the device that runs an operator,
+      and the form of its kernel. A string in an exported program names the devices;
+    - `dataflow.order`: an operator's position in the schedule;
+    - `dataflow.split = #dataflow.split<...>`: the operator runs as several;
+    - `dataflow.tiling`: how ranks hold an argument, or a list with an entry for each
+      result of an operator;
+    - `dataflow.rules`: by which rule ranks run the operator, along each axis of the
+      mesh `dataflow.mesh` of the function.
   }];
   let cppNamespace = "::sluice::dataflow";
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
 }
 
 class Dataflow_Enum<string name, list<I32EnumAttrCase> cases>
@@ -105,6 +113,49 @@ def Dataflow_NearestModeAttr : Dataflow_EnumAttr<Dataflow_NearestMode, "nearest_
 def Dataflow_Layout : Dataflow_Enum<"Layout", [
   Case<"channels_first", 0>, Case<"channels_last", 1>]>;
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
+
+// What a kernel's parallel regions become: functions over [begin, end) for a CPU's
+// threads, or functions of one thread of a block of a grid.
+def Dataflow_KernelForm : Dataflow_Enum<"KernelForm", [
+  I32EnumAttrCase<"Chunks", 0, "chunks">, I32EnumAttrCase<"Grids", 1, "grids">]>;
+
+// What operands of f32 matrix products and convolutions are rounded to in grids,
+// where the GPU has tensor cores; sums are f32.
+def Dataflow_MatmulPrecision : Dataflow_Enum<"MatmulPrecision", [
+  I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"TF32", 1, "tf32">,
+  I32EnumAttrCase<"BF16", 2, "bf16">, I32EnumAttrCase<"F16", 3, "f16">]>;
+
+def Dataflow_DeviceAttr : AttrDef<Dataflow_Dialect, "Device"> {
+  let mnemonic = "device";
+  let summary = "The device that runs an operator, and the form of the operator's kernel";
+  let description = "Example: `#dataflow.device<\"gpu0\", grids>`.";
+  let parameters = (ins StringRefParameter<>:$name, EnumParameter<Dataflow_KernelForm>:$form);
+  let assemblyFormat = "`<` $name `,` $form `>`";
+}
+
+def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
+  let mnemonic = "split";
+  let summary = "An operator runs as several, each on a part, by one of its tiling rules";
+  let description = "Example: `#dataflow.split<\"rows\", 2>` makes two operators by the rule `rows`.";
+  let parameters = (ins StringRefParameter<>:$rule, "int64_t":$parts);
+  let assemblyFormat = "`<` $rule `,` $parts `>`";
+}
+
+def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {
+  let mnemonic = "tiling";
+  let summary = "How ranks hold a tensor, along each axis of their mesh";
+  let description = [{
+    For each axis `S` and a dimension, where the ranks along that axis hold parts of
+    the dimension, or `R`, where each of them holds all. `#dataflow.tiling<S0, R>` is
+    a tensor whose rows are split over the first axis and replicated along the second.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$dims);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The entry of an axis along which every rank holds all.
+    static constexpr int64_t kReplicated = -1;
+  }];
+}
 
 def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
   let mnemonic = "group";

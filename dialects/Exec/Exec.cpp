@@ -20,6 +20,7 @@ using namespace sluice::exec;
 #include "dialects/Exec/ExecOps.cpp.inc"
 
 void ExecDialect::initialize() {
+  registerAttributes();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Exec/ExecTypes.cpp.inc"

@@ -6,6 +6,7 @@
 #define SLUICE_DIALECTS_EXEC_EXEC_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -21,6 +22,10 @@ class StepOp;
 /// ONNX's TensorProto.DataType number of an element type (`i8` and `si8` are
 /// both int8), or nothing where ONNX has none.
 std::optional<int32_t> onnxElementType(mlir::Type type);
+/// What a module's code is generated for, and a function's schedule.
+inline constexpr llvm::StringLiteral kMachineAttribute = "exec.machine", kTargetAttribute = "exec.target",
+                                     kPlanAttribute = "exec.plan";
+
 /// Dense bytes of a tensor of static shape; nothing on overflow, or where an
 /// element's size is not known.
 std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
@@ -28,6 +33,8 @@ std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 
 #include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Exec/ExecAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Exec/ExecInterfaces.h.inc"
 #include "dialects/Exec/ExecTypes.h.inc"

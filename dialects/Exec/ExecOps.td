@@ -62,6 +62,9 @@ def Exec_Dialect : Dialect {
     - C15: init holds copies alone.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = "void registerAttributes();";
 }
 
 //===----------------------------------------------------------------------===//

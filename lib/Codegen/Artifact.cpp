@@ -136,8 +136,6 @@ Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
   return summary;
 }
 
-uint32_t ParameterSection::numPieces() const { return *std::max_element(pieces.begin(), pieces.end()) + 1; }
-
 int64_t ParameterFileWriter::Summary::rankBytes() const {
   int64_t total = sections.empty() ? bytes : 0;
   for (const ParameterSection &section : sections)

@@ -33,8 +33,8 @@ static std::vector<PortInfo> describePorts(exec::ProgramOp program) {
   return ports;
 }
 
-Status compileProgram(ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
-                      const std::string &directory, const EmissionParams &params) {
+Expected<ProgramDescription> describeProgram(ModuleOp module, const TargetSpec &target,
+                                             const ParameterFileWriter::Summary &parameters) {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   if (programs.size() != 1)
     return makeError(ErrorCode::Internal, "a module of ", programs.size(), " programs, compile exactly one");
@@ -42,10 +42,25 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
   if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),
                      " bytes of parameters and the file has ", parameters.rankBytes());
-  ManifestInfo manifest{program.getSymName().str(), target.required, parameters, program.getNumRanks()};
-  std::vector<PortInfo> inputs = describePorts<exec::InputOp>(program);
-  std::vector<PortInfo> outputs = describePorts<exec::OutputOp>(program);
+  return ProgramDescription{{program.getSymName().str(), target.required, parameters, program.getNumRanks()},
+                            describePorts<exec::InputOp>(program),
+                            describePorts<exec::OutputOp>(program)};
+}
 
+Status writeArtifact(const ProgramDescription &program, std::span<const std::string> objects,
+                     const std::string &directory) {
+  if (Status linked = linkSharedLibrary(objects, directory + "/" + kModelFile); !linked)
+    return linked;
+  if (Status written = writeCHeader(directory, program.manifest.name, program.inputs, program.outputs); !written)
+    return written;
+  return writeManifest(directory, program.manifest);
+}
+
+Status compileProgram(ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
+                      const std::string &directory, const EmissionParams &params) {
+  Expected<ProgramDescription> program = describeProgram(module, target, parameters);
+  if (!program)
+    return propagate(program);
   if (Status lowered = lowerKernelsToLLVM(module); !lowered)
     return lowered;
   std::string problem;
@@ -55,17 +70,14 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
         problem = diagnostic.str();
       return success();
     });
-    if (failed(lowerExecToLLVM(program, {compilerVersion(), target.required, parameters.hash})))
+    if (failed(lowerExecToLLVM(*module.getOps<exec::ProgramOp>().begin(),
+                               {compilerVersion(), target.required, parameters.hash})))
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem);
   }
   Expected<std::vector<std::string>> objects = emitObjects(module, target, params);
   if (!objects)
     return propagate(objects);
-  if (Status linked = linkSharedLibrary(*objects, directory + "/" + kModelFile); !linked)
-    return linked;
-  if (Status written = writeCHeader(directory, manifest.name, inputs, outputs); !written)
-    return written;
-  return writeManifest(directory, manifest);
+  return writeArtifact(*program, *objects, directory);
 }
 
 } // namespace sluice

@@ -18,7 +18,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using sluice::dataflow::kGridArchitecture;
@@ -268,7 +267,17 @@ void forgetGrid(func::FuncOp function) {
     function->removeAttr(attribute);
 }
 
+/// The name of the global that holds an architecture's PTX begins so.
+constexpr llvm::StringLiteral kPtxGlobal = "sluice.ptx.sm_";
+
 std::string hostName(func::FuncOp function) { return (function.getSymName() + "_thread").str(); }
+
+/// The address of a grid's host code, which is no LLVM function yet.
+Value hostAddress(OpBuilder &builder, Location loc, func::FuncOp function) {
+  auto ptr = LLVM::LLVMPointerType::get(builder.getContext());
+  Value host = func::ConstantOp::create(builder, loc, builder.getFunctionType({ptr, ptr}, {}), hostName(function));
+  return UnrealizedConversionCastOp::create(builder, loc, ptr, host).getResult(0);
+}
 
 /// sluice_grid and sluice_image constants. Loaders of models for GPUs find all
 /// grids by a null-terminated table.
@@ -282,8 +291,7 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
     std::string text = code.ptx + '\0';
     texts.push_back(LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
                                            /*isConstant=*/true, LLVM::Linkage::Internal,
-                                           "sluice.ptx.sm_" + std::to_string(code.architecture),
-                                           builder.getStringAttr(text)));
+                                           (kPtxGlobal + Twine(code.architecture)).str(), builder.getStringAttr(text)));
   }
   Type image = tables.structOf({i64, i32, i32, ptr, i64});
   LLVM::GlobalOp images;
@@ -300,7 +308,7 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
   for (auto function : device.getOps<func::FuncOp>()) {
     symbols.lookup<LLVM::GlobalOp>(function.getSymName()).erase();
     LLVM::GlobalOp descriptor = tables.addValue(function.getSymName(), grid, [&] {
-      Value thread = hostCode ? Value(LLVM::AddressOfOp::create(builder, loc, ptr, hostName(function))) : tables.null();
+      Value thread = hostCode ? hostAddress(builder, loc, function) : tables.null();
       return tables.aggregate(
           grid,
           {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getSymName()),
@@ -323,6 +331,20 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
 }
 
 } // namespace
+
+std::vector<DeviceCode> deviceCodeOf(ModuleOp module) {
+  std::vector<DeviceCode> codes;
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    StringRef name = global.getSymName();
+    DeviceCode code;
+    if (!name.consume_front(kPtxGlobal) || name.getAsInteger(10, code.architecture))
+      continue;
+    // The text ends with a zero.
+    code.ptx = cast<StringAttr>(global.getValueOrNull()).getValue().drop_back().str();
+    codes.push_back(std::move(code));
+  }
+  return codes;
+}
 
 Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets &targets) {
   std::vector<DeviceCode> codes;

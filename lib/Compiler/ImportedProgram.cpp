@@ -53,7 +53,7 @@ void collectMarks(Location location, std::set<size_t> &marks) {
 
 namespace {
 /// What one planned operator's commands do, for people.
-struct Decisions {
+struct Annotations {
   int64_t order = -1; ///< Of the first launch.
   std::string memory, swappedIn, swappedOut;
   std::string computedAgain; ///< Orders of further launches.
@@ -61,8 +61,8 @@ struct Decisions {
 
 void append(std::string &list, const std::string &item) { list += (list.empty() ? "" : "; ") + item; }
 
-std::vector<Decisions> describe(const Graph &graph, const Machine &machine, const Plan &plan) {
-  std::vector<Decisions> result(graph.numOperators());
+std::vector<Annotations> describe(const Graph &graph, const Machine &machine, const Plan &plan) {
+  std::vector<Annotations> result(graph.numOperators());
   // The copy that made a residency, and the launch that did.
   std::vector<const Command *> copied(plan.residencies.size()), launched(plan.residencies.size());
   auto what = [&](const Residency &residency) {
@@ -79,7 +79,7 @@ std::vector<Decisions> describe(const Graph &graph, const Machine &machine, cons
                concat(what(plan.residencies[command.reads[0].index()]), " to ", memoryOf(command.writes[0])));
       continue;
     }
-    Decisions &decisions = result[command.op.index()];
+    Annotations &decisions = result[command.op.index()];
     if (decisions.order < 0)
       decisions.order = order++;
     else
@@ -101,7 +101,7 @@ std::vector<Decisions> describe(const Graph &graph, const Machine &machine, cons
 
 void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, const Machine &machine,
                              const Plan &plan) {
-  std::vector<Decisions> decisions = describe(graph, machine, plan);
+  std::vector<Annotations> decisions = describe(graph, machine, plan);
   Builder builder(copy->getContext());
   std::set<size_t> decided;
   for (auto [i, op] : llvm::enumerate(planned)) {

@@ -11,11 +11,9 @@
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
-#include <map>
 #include <sys/resource.h>
 
 using namespace mlir;
@@ -49,18 +47,6 @@ static Expected<Held> load(Operation *op, int64_t rank) {
     return makeError(ErrorCode::InvalidInput, "the data of weight '", nodeName(op->getLoc()),
                      "' is missing, supply the model's external data");
   return held;
-}
-
-std::vector<Operation *> expressionOf(ArrayRef<Value> values) {
-  llvm::SetVector<Operation *> members;
-  for (Value value : values)
-    members.insert(value.getDefiningOp());
-  for (size_t i = 0; i < members.size(); ++i)
-    for (Value operand : members[i]->getOperands())
-      members.insert(operand.getDefiningOp());
-  std::vector<Operation *> order(members.begin(), members.end());
-  llvm::sort(order, [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
-  return order;
 }
 
 /// Whether evaluating the constant has to write its elements out: those of a resource stay where they are.
@@ -173,51 +159,6 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
   }
   return std::move(values[value]);
 }
-
-std::vector<uint32_t> differentValues(Value value, int64_t numRanks) {
-  llvm::SetVector<GroupAttr> groups;
-  for (Operation *op : expressionOf(value)) {
-    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-      groups.insert(collective.getRankGroup());
-    if (auto state = dyn_cast<StateOp>(op); state && state.getCuts())
-      for (auto cut : state.getCuts()->getAsRange<CutAttr>())
-        groups.insert(cut.getGroup());
-  }
-  std::map<std::vector<int64_t>, uint32_t> known;
-  std::vector<uint32_t> numbers;
-  for (int64_t rank = 0; rank < numRanks; ++rank) {
-    std::vector<int64_t> positions;
-    for (GroupAttr group : groups)
-      positions.push_back(group.positionOf(rank));
-    numbers.push_back(known.emplace(std::move(positions), static_cast<uint32_t>(known.size())).first->second);
-  }
-  return numbers;
-}
-
-int64_t ParameterLayout::append(Value value, const std::vector<uint32_t> &pieces) {
-  if (!pieces.empty()) {
-    if (sections.empty() || sections.back().pieces != pieces) {
-      endSection();
-      sections.push_back({bytes, pieces});
-    }
-    sectionOf.push_back(sections.size() - 1);
-  }
-  bytes = alignUp(bytes);
-  values.push_back(value);
-  offsets.push_back(bytes);
-  bytes += tensorBytes(value.getType());
-  return offsets.back();
-}
-
-/// Until it ends, a section's size is where it began.
-void ParameterLayout::endSection() {
-  if (sections.empty())
-    return;
-  bytes = (bytes + kParameterPage - 1) / kParameterPage * kParameterPage;
-  sections.back().bytes = bytes - sections.back().bytes;
-}
-
-void ParameterLayout::finish() { endSection(); }
 
 static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFileWriter &writer) {
   Expected<Held> held = evaluate(value, rank);

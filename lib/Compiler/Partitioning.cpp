@@ -6,13 +6,17 @@
 #include "sluice/Compiler/Partitioning.h"
 
 #include "SplitProgram.h"
+#include "Splitting.h"
 #include "passes/Bridge/TilingAttributes.h"
+#include "sluice/Compiler/Phases.h"
+#include "sluice/Machine/RankMachine.h"
 #include "sluice/Optimize/Parallel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 using namespace mlir;
 
@@ -33,7 +37,7 @@ static Status dump(ModuleOp module, const std::string &directory) {
 
 PartitionParams partitionParams(const CompilerOptions &options) {
   PartitionParams params;
-  if (auto found = options.solvers.find("tile"); found != options.solvers.end())
+  if (auto found = options.solvers.find(SolverStep::Tile); found != options.solvers.end())
     params.solver = found->second;
   params.seed = options.seed;
   params.threads = usableThreads(options.threads);
@@ -60,8 +64,49 @@ Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name
   Expected<PartitionSolution> solution = solvePartition(bridged->program, *mesh, params);
   if (!solution)
     return propagate(solution);
-  annotateTiling(function, *bridged, {mesh->mesh, solution->tiling});
   return SplitProgram{std::move(bridged->program), std::move(*mesh), std::move(*solution)};
+}
+
+Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &options) {
+  Partitioned result{std::move(simplified), 1, {}, {}, options.splits, {}};
+  result.ofRank = result.origin->described;
+  if (options.devices > 1) {
+    Expected<SplitProgram> split =
+        splitProgram(result.main(), result.origin->name, result.ofRank, options.devices, partitionParams(options));
+    if (!split)
+      return propagate(split);
+    auto decisions = std::make_shared<Decisions>();
+    decisions->tiling = {split->machine.mesh, split->solution.tiling};
+    Pipeline passes;
+    passes.onModule("dataflow-apply-plan", {{"plan", kPartitionFileName}, {"phase", "tiling"}}, [decisions] {
+      ApplyPlanPassOptions tiling;
+      tiling.phase = "tiling";
+      return createApplyPlanPass(tiling, decisions.get());
+    });
+    if (Status applied = result.run(passes); !applied)
+      return propagate(applied);
+    result.partitionFile = partitionToJson(split->program, split->machine, split->solution).dump(1) + "\n";
+    result.ranks = options.devices;
+    result.ofRank = machineOfRank(result.ofRank, options.devices);
+  }
+  if (result.main()->hasAttr(kMeshAttribute)) {
+    Pipeline passes;
+    passes.onFunctions("dataflow-partition").onFunctions("dataflow-simplify");
+    if (Status done = result.run(passes); !done)
+      return propagate(done);
+  }
+  if (!options.planFile.empty()) {
+    Expected<std::vector<NamedSplit>> read = readPlanSplits(options.planFile);
+    if (!read)
+      return propagate(read);
+    result.splits = std::move(*read);
+  } else if (options.splitOperators) {
+    if (Status chosen = chooseSplits(result, options); !chosen)
+      return propagate(chosen);
+  }
+  if (Status split = applySplits(result); !split)
+    return propagate(split);
+  return result;
 }
 
 Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, const PartitionParams &params) {
@@ -77,6 +122,10 @@ Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devic
   Tiling whole;
   whole.tensors.assign(split->program.tensors.size(), std::vector<AxisTiling>(1));
   whole.rules.assign(split->program.operators.size(), std::vector<uint32_t>(1));
+  Expected<BridgedProgram> bridged = buildTensorProgram(main);
+  if (!bridged)
+    return propagate(bridged);
+  annotateTiling(main, *bridged, {split->machine.mesh, split->solution.tiling});
   const int64_t singleNs = measurePartition(split->program, *one, whole).makespanNs;
   if (const std::string &directory = compilation.options().dumpPhases; !directory.empty())
     if (Status status = dump(compilation.module(), directory); !status)

@@ -16,8 +16,8 @@ struct SplitProgram {
   PartitionSolution solution;
 };
 
-/// Splits a function's program over so many of the machine's devices; what is decided
-/// becomes attributes (passes/Bridge/TilingAttributes.h).
+/// Decides how a function's program is split over so many of the machine's devices. The
+/// function stays as it is.
 Expected<SplitProgram> splitProgram(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params);
 

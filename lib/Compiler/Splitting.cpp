@@ -1,4 +1,4 @@
-//===- Splitting.cpp ------------------------------------------------------===//
+//===- Splitting.cpp - Which operators run as several ---------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -6,12 +6,46 @@
 #include "Splitting.h"
 
 #include "ImportedProgram.h"
+#include "passes/Bridge/ProgramBridge.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "sluice/Simulator/Simulator.h"
+#include "sluice/Tiling/OperatorSplit.h"
+
+using namespace mlir;
 
 namespace sluice {
 
-std::vector<NamedSplit> namesOf(const TensorProgram &program, const std::vector<OperatorSplit> &splits) {
+Status requireDevices(const Stage &program, const Machine &machine, std::string_view option) {
+  if (machine.computeDevices().size() < 2)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has one device that computes, option '",
+                     option, "', give --machine one with several or leave it out");
+  if (const int64_t ranks = numRanksOf(program.main()); ranks > 1)
+    return makeError(ErrorCode::Unsupported, "'", program.origin->modelPath, "' is the program of ", ranks,
+                     " ranks, option '", option, "', leave it out");
+  return {};
+}
+
+Status applySplits(Partitioned &program) {
+  if (!program.splits.empty()) {
+    auto decisions = std::make_shared<Decisions>();
+    decisions->splits = program.splits;
+    Pipeline passes;
+    passes.onModule("dataflow-apply-plan", {{"plan", kPlanFileName}, {"phase", "partition"}}, [decisions] {
+      ApplyPlanPassOptions options;
+      options.phase = "partition";
+      return createApplyPlanPass(options, decisions.get());
+    });
+    if (Status applied = program.run(passes); !applied)
+      return applied;
+  }
+  if (llvm::none_of(program.main().getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
+    return {};
+  Pipeline passes;
+  passes.onFunctions("dataflow-split").onFunctions("dataflow-simplify");
+  return program.run(passes);
+}
+
+static std::vector<NamedSplit> namesOf(const TensorProgram &program, const std::vector<OperatorSplit> &splits) {
   std::vector<NamedSplit> named;
   for (const OperatorSplit &split : splits) {
     const ProgramOperator &op = program.operators[split.op.index()];
@@ -20,25 +54,32 @@ std::vector<NamedSplit> namesOf(const TensorProgram &program, const std::vector<
   return named;
 }
 
-Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &program, const std::vector<NamedSplit> &splits) {
-  std::vector<OperatorSplit> found;
-  for (const NamedSplit &split : splits) {
-    auto op = llvm::find_if(program.operators, [&](const ProgramOperator &each) { return each.name == split.op; });
-    if (op == program.operators.end())
-      return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op, "', which the model has not, ",
-                       "give the model and options that the plan was made for");
-    Expected<uint32_t> rule = findRule(*op, split.rule, kSplitAttribute);
-    if (!rule)
-      return propagate(rule);
-    found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), *rule, split.parts});
-  }
-  if (Status valid = checkSplits(program, found); !valid)
-    return propagate(valid);
-  return found;
+/// The program planned with operators split so. The copy's operators are marked with
+/// their ids in the tensor program, which fusion and splitting pass on.
+static Expected<Planned> planWith(const Partitioned &program, const std::vector<NamedSplit> &splits,
+                                  const CompilerOptions &how) {
+  Partitioned trial = program.copy();
+  trial.splits = splits;
+  trial.choice.reset();
+  Expected<BridgedProgram> bridged = buildTensorProgram(trial.main());
+  if (!bridged)
+    return propagate(bridged);
+  MLIRContext *context = trial.origin->context.get();
+  for (auto [i, op] : llvm::enumerate(bridged->operators))
+    markOperator(op, NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc()))), i);
+  if (Status split = applySplits(trial); !split)
+    return propagate(split);
+  Expected<Fused> fused = fuse(std::move(trial), how);
+  if (!fused)
+    return propagate(fused);
+  return plan(std::make_shared<const Fused>(std::move(*fused)), how);
 }
 
-SplitTrial describeTrial(const BridgedGraph &bridge, const Machine &machine, const CostTable &costs, const Plan &plan) {
-  const Timeline timeline = simulate(bridge.graph, machine, costs, plan);
+/// A trial's time, and the operators on the critical path of its plan.
+static SplitTrial describeTrial(const Planned &planned) {
+  const Fused &fused = *planned.fused;
+  const Plan &plan = planned.result.plan;
+  const Timeline timeline = simulate(fused.bridge.graph, fused.measured, fused.costs, plan);
   SplitTrial trial;
   trial.makespanNs = timeline.makespanNs;
   for (CommandId id : criticalPath(plan, timeline)) {
@@ -46,7 +87,7 @@ SplitTrial describeTrial(const BridgedGraph &bridge, const Machine &machine, con
     if (command.kind != CommandKind::Launch)
       continue;
     std::set<size_t> marks;
-    collectMarks(bridge.operators[command.op.index()]->getLoc(), marks);
+    collectMarks(fused.bridge.operators[command.op.index()]->getLoc(), marks);
     const Interval &ran = timeline.commands[id.index()];
     SplitTrial::Stretch stretch{{}, ran.endNs - ran.startNs};
     for (size_t mark : marks)
@@ -54,6 +95,79 @@ SplitTrial describeTrial(const BridgedGraph &bridge, const Machine &machine, con
     trial.critical.push_back(std::move(stretch));
   }
   return trial;
+}
+
+/// Splits that gain in quick plans; none where none does.
+static Expected<std::vector<NamedSplit>> searchSplits(const Partitioned &program, const CompilerOptions &full) {
+  constexpr int64_t kTrialPlans = 64, kPartsPerDevice = 4;
+  BridgedProgram bridged;
+  if (Expected<BridgedProgram> built = buildTensorProgram(program.main()); built)
+    bridged = std::move(*built);
+  else
+    return propagate(built);
+  CompilerOptions quick = full;
+  quick.solvers[SolverStep::Search] = "greedy";
+  quick.searchEvaluations = kTrialPlans;
+  quick.searchTimeNs = 0;
+  quick.progress = nullptr;
+  quick.leastGain = 0; // What one split gains, the next may add to.
+  SplitProblem splitting;
+  splitting.program = &bridged.program;
+  splitting.mostParts = static_cast<int64_t>(program.ofRank.computeDevices().size()) * kPartsPerDevice;
+  splitting.run = [&](const std::vector<OperatorSplit> &candidate) -> Expected<SplitTrial> {
+    Expected<Planned> tried = planWith(program, namesOf(bridged.program, candidate), quick);
+    if (!tried)
+      return propagate(tried);
+    return describeTrial(*tried);
+  };
+  SplitParams params;
+  params.budget.interrupt = full.interrupt;
+  if (full.searchEvaluations == 0)
+    params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(full.searchTimeNs);
+  Expected<SplitSolution> solution = solveSplits(splitting, params);
+  if (!solution)
+    return propagate(solution);
+  return namesOf(bridged.program, solution->splits);
+}
+
+Status chooseSplits(Partitioned &program, const CompilerOptions &options) {
+  if (Status has = requireDevices(program, program.ofRank, "--split-operators"); !has)
+    return has;
+  CompilerOptions full = options;
+  full.splitOperators = false;
+  full.dumpProblem.clear();
+  Expected<Planned> whole = planWith(program, {}, full);
+  if (!whole)
+    return propagate(whole);
+  // A percentage is one of the program's needs: all are to have the same bytes.
+  full.memory.clear();
+  for (size_t m = 0; m < program.ofRank.memories.size(); ++m)
+    if (int64_t bytes = whole->problem.capacityBytes[m]; bytes != program.ofRank.memories[m].capacityBytes)
+      full.memory.push_back(concat(program.ofRank.memories[m].name, "=", bytes));
+  program.choice = SplitChoice{full.memory, whole->result};
+  SearchResult &kept = program.choice->result;
+
+  Expected<std::vector<NamedSplit>> splits = searchSplits(program, full);
+  if (!splits)
+    return propagate(splits);
+  if (splits->empty())
+    return {};
+  Expected<Planned> divided = planWith(program, *splits, full);
+  if (!divided && divided.error().code != ErrorCode::Infeasible && divided.error().code != ErrorCode::Interrupted)
+    return propagate(divided);
+  if (!divided || divided->result.makespanNs >= kept.makespanNs)
+    return {};
+  const int64_t splitNs = divided->result.makespanNs;
+  if (static_cast<double>(splitNs) > (1 - options.leastGain) * static_cast<double>(kept.makespanNs)) {
+    kept.baselines.push_back(
+        {"split", splitNs, concat("gains less than ", options.leastGain * 100, "% over operators whole")});
+    return {};
+  }
+  Baseline unsplit{"unsplit", kept.makespanNs, {}};
+  kept = std::move(divided->result);
+  kept.baselines.push_back(std::move(unsplit));
+  program.splits = std::move(*splits);
+  return {};
 }
 
 } // namespace sluice

@@ -1,24 +1,25 @@
-//===- Splitting.h - Splits by name, and what a plan hangs on ---*- C++ -*-===//
+//===- Splitting.h - Which operators run as several -------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_COMPILER_SPLITTING_H
 #define SLUICE_LIB_COMPILER_SPLITTING_H
 
-#include "passes/Bridge/GraphBridge.h"
-#include "passes/Bridge/ProgramBridge.h"
-#include "sluice/Compiler/PlanFile.h"
-#include "sluice/Tiling/OperatorSplit.h"
+#include "sluice/Compiler/Phases.h"
 
 namespace sluice {
 
-std::vector<NamedSplit> namesOf(const TensorProgram &program, const std::vector<OperatorSplit> &splits);
-/// Fails naming an operator or rule that the program has not, and where checkSplits does.
-Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &program, const std::vector<NamedSplit> &splits);
+/// Plans the program whole, then with the operators that dominate split, tried out with
+/// quick plans; and, where those gain, fully. Puts the splits that gain enough, and the
+/// plan made with them, into `program`.
+Status chooseSplits(Partitioned &program, const CompilerOptions &options);
 
-/// What a plan's time hangs on, in terms of the operators that were marked with their
-/// ids before the program was split and fused.
-SplitTrial describeTrial(const BridgedGraph &bridge, const Machine &machine, const CostTable &costs, const Plan &plan);
+/// Splits the program's operators by `program.splits`, and those that are marked in the IR.
+Status applySplits(Partitioned &program);
+
+/// Fails where the machine has a single compute device, or the program has ranks: what the
+/// option asks for needs several devices for one program.
+Status requireDevices(const Stage &program, const Machine &machine, std::string_view option);
 
 } // namespace sluice
 

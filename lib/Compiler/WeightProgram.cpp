@@ -5,8 +5,8 @@
 
 #include "WeightProgram.h"
 
-#include "Parameters.h"
 #include "dialects/Dataflow/Dataflow.h"
+#include "passes/Bridge/ParameterLayout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

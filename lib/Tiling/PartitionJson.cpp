@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Tiling/Partition.h"
+#include "sluice/Tiling/PartitionFile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -91,6 +91,119 @@ Json partitionToJson(const TensorProgram &program, const PartitionMachine &machi
   }
   json["summary"] = partitionSummaryToJson(machine, solution);
   return json;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The entries of a list that has one for each of `items`, in order, with the item's name.
+template <typename Item>
+static Expected<std::vector<JsonReader>> readEntries(const JsonReader &reader, const char *key,
+                                                     const std::vector<Item> &items) {
+  Expected<std::vector<JsonReader>> entries =
+      reader.member(key).and_then([](const JsonReader &member) { return member.elements(); });
+  if (!entries)
+    return entries;
+  bool isSame = entries->size() == items.size();
+  for (size_t i = 0; isSame && i < items.size(); ++i) {
+    Expected<std::string> name = (*entries)[i].string("name");
+    isSame = name && *name == items[i].name;
+  }
+  if (!isSame)
+    return makeError(ErrorCode::InvalidInput, "the ", key, " of the partition are not the program's, at '",
+                     reader.where(), "', give the program that the partition was made for");
+  return entries;
+}
+
+static Expected<AxisTiling> readAxis(const JsonReader &reader, size_t rank) {
+  Expected<std::string> name = reader.asString();
+  if (!name)
+    return propagate(name);
+  if (*name == tilingName(AxisTiling::replicated()))
+    return AxisTiling::replicated();
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (AxisTiling split = AxisTiling::split(static_cast<uint32_t>(dim)); *name == tilingName(split))
+      return split;
+  return makeError(ErrorCode::InvalidInput, "'", name->substr(0, 80), "' is not a tiling, at '", reader.where(),
+                   "', write 'whole' or 'split' and a dimension");
+}
+
+static Expected<uint32_t> readRule(const JsonReader &reader, const ProgramOperator &op) {
+  Expected<std::string> name = reader.asString();
+  if (!name)
+    return propagate(name);
+  for (size_t rule = 0; rule < op.rules.size(); ++rule)
+    if (op.rules[rule].name == *name)
+      return static_cast<uint32_t>(rule);
+  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no rule '", name->substr(0, 80), "', at '",
+                   reader.where(), "', give the program that the partition was made for");
+}
+
+/// A member that is a list with an entry for each axis of the mesh.
+template <typename Read>
+static auto readAxes(const JsonReader &reader, const char *key, size_t numAxes, const Read &read)
+    -> Expected<std::vector<typename decltype(read(reader))::value_type>> {
+  Expected<std::vector<JsonReader>> entries =
+      reader.member(key).and_then([](const JsonReader &member) { return member.elements(); });
+  if (!entries)
+    return propagate(entries);
+  if (entries->size() != numAxes)
+    return makeError(ErrorCode::InvalidInput, "the list has ", entries->size(), " entries, at '", reader.where(), ".",
+                     key, "', write one for each of the mesh's ", numAxes, " axes");
+  std::vector<typename decltype(read(reader))::value_type> list;
+  for (const JsonReader &entry : *entries) {
+    auto value = read(entry);
+    if (!value)
+      return propagate(value);
+    list.push_back(*value);
+  }
+  return list;
+}
+
+Expected<MeshTiling> partitionFromJson(const TensorProgram &program, const JsonReader &reader) {
+  Expected<int64_t> schema = reader.integer("schema");
+  if (!schema)
+    return propagate(schema);
+  if (*schema != kPartitionSchema)
+    return makeError(ErrorCode::Unsupported, "partition schema ", *schema, " is not known, at '", reader.where(),
+                     "', this version reads ", kPartitionSchema);
+  MeshTiling read;
+  Expected<std::vector<JsonReader>> mesh =
+      reader.member("mesh").and_then([](const JsonReader &member) { return member.elements(); });
+  if (!mesh)
+    return propagate(mesh);
+  for (const JsonReader &axis : *mesh) {
+    Expected<std::string> name = axis.string("name");
+    Expected<int64_t> size = axis.integer("size");
+    if (!name || !size)
+      return name ? propagate(size) : propagate(name);
+    read.mesh.axes.push_back({*name, *size});
+  }
+  if (Status valid = read.mesh.check(); !valid)
+    return propagate(valid);
+  const size_t numAxes = read.mesh.axes.size();
+  Expected<std::vector<JsonReader>> tensors = readEntries(reader, "tensors", program.tensors);
+  Expected<std::vector<JsonReader>> operators = readEntries(reader, "operators", program.operators);
+  if (!tensors || !operators)
+    return tensors ? propagate(operators) : propagate(tensors);
+  for (size_t i = 0; i < tensors->size(); ++i) {
+    auto held = readAxes((*tensors)[i], "tiling", numAxes,
+                         [&](const JsonReader &entry) { return readAxis(entry, program.tensors[i].shape.size()); });
+    if (!held)
+      return propagate(held);
+    read.tiling.tensors.push_back(std::move(*held));
+  }
+  for (size_t i = 0; i < operators->size(); ++i) {
+    auto rules = readAxes((*operators)[i], "rules", numAxes,
+                          [&](const JsonReader &entry) { return readRule(entry, program.operators[i]); });
+    if (!rules)
+      return propagate(rules);
+    read.tiling.rules.push_back(std::move(*rules));
+  }
+  if (Status valid = validateTiling(program, read.mesh, read.tiling); !valid)
+    return propagate(valid);
+  return read;
 }
 
 } // namespace sluice

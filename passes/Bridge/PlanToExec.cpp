@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Bridge/PlanToExec.h"
 
+#include "passes/Bridge/PlanAttributes.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
@@ -15,32 +16,6 @@ using namespace mlir;
 namespace sluice {
 
 namespace {
-
-exec::DeviceKind toExec(DeviceKind kind) {
-  switch (kind) {
-  case DeviceKind::Cpu:
-    return exec::DeviceKind::Cpu;
-  case DeviceKind::Emulated:
-    return exec::DeviceKind::Emulated;
-  case DeviceKind::Cuda:
-    return exec::DeviceKind::Cuda;
-  }
-  llvm_unreachable("unknown device kind");
-}
-
-exec::StreamKind toExec(StreamKind kind) {
-  switch (kind) {
-  case StreamKind::Compute:
-    return exec::StreamKind::Compute;
-  case StreamKind::SwapIn:
-    return exec::StreamKind::In;
-  case StreamKind::SwapOut:
-    return exec::StreamKind::Out;
-  case StreamKind::Communicate:
-    return exec::StreamKind::Communicate;
-  }
-  llvm_unreachable("unknown stream kind");
-}
 
 std::string suffix(StreamKind kind) { return "." + exec::stringifyStreamKind(toExec(kind)).str(); }
 

@@ -11,29 +11,23 @@ using namespace mlir;
 
 namespace sluice {
 
-static std::string toText(const std::vector<AxisTiling> &tilings) {
-  std::string text;
+static dataflow::TilingAttr toAttribute(MLIRContext *context, const std::vector<AxisTiling> &tilings) {
+  SmallVector<int64_t> dims;
   for (const AxisTiling &tiling : tilings)
-    text += concat(text.empty() ? "" : " ", tiling.isSplit() ? concat("S", tiling.dim) : "R");
-  return text;
+    dims.push_back(tiling.isSplit() ? static_cast<int64_t>(tiling.dim) : dataflow::TilingAttr::kReplicated);
+  return dataflow::TilingAttr::get(context, dims);
 }
 
-static Expected<std::vector<AxisTiling>> fromText(Attribute attribute, size_t numAxes, const std::string &what) {
-  auto text = dyn_cast<StringAttr>(attribute);
-  SmallVector<StringRef> words;
-  if (text)
-    text.getValue().split(words, ' ', -1, /*KeepEmpty=*/false);
+static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size_t numAxes, const std::string &what) {
+  auto tiling = dyn_cast<dataflow::TilingAttr>(attribute);
+  if (!tiling || tiling.getDims().size() != numAxes ||
+      llvm::any_of(tiling.getDims(), [](int64_t dim) { return dim > std::numeric_limits<int32_t>::max(); }))
+    return makeError(ErrorCode::InvalidInput, what, " is not held along each of the mesh's ", numAxes,
+                     " axes, attribute '", kTilingAttribute, "', write 'R', or 'S' and a dimension, for each axis");
   std::vector<AxisTiling> tilings;
-  for (StringRef word : words) {
-    uint32_t dim = 0;
-    if (word == "R")
-      tilings.push_back(AxisTiling::replicated());
-    else if (word.consume_front("S") && !word.getAsInteger(10, dim))
-      tilings.push_back(AxisTiling::split(dim));
-  }
-  if (tilings.size() != words.size() || tilings.size() != numAxes)
-    return makeError(ErrorCode::InvalidInput, what, " is held in no way that there is, write 'R' or 'S' and a ",
-                     "dimension for each of the mesh's ", numAxes, " axes");
+  for (int64_t dim : tiling.getDims())
+    tilings.push_back(dim == dataflow::TilingAttr::kReplicated ? AxisTiling::replicated()
+                                                               : AxisTiling::split(static_cast<uint32_t>(dim)));
   return tilings;
 }
 
@@ -45,15 +39,15 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
   function->setAttr(kMeshAttribute, builder.getDenseI64ArrayAttr(sizes));
   llvm::MapVector<Operation *, SmallVector<Attribute>> held;
   for (size_t i = 0; i < bridged.values.size(); ++i) {
-    StringAttr text = builder.getStringAttr(toText(decided.tiling.tensors[i]));
+    const dataflow::TilingAttr tiling = toAttribute(function.getContext(), decided.tiling.tensors[i]);
     if (auto argument = dyn_cast<BlockArgument>(bridged.values[i])) {
-      function.setArgAttr(argument.getArgNumber(), kTilingAttribute, text);
+      function.setArgAttr(argument.getArgNumber(), kTilingAttribute, tiling);
       continue;
     }
     auto result = cast<OpResult>(bridged.values[i]);
     SmallVector<Attribute> &list = held[result.getOwner()];
-    list.resize(result.getOwner()->getNumResults(), text);
-    list[result.getResultNumber()] = text;
+    list.resize(result.getOwner()->getNumResults(), tiling);
+    list[result.getResultNumber()] = tiling;
   }
   for (auto &[op, list] : held)
     op->setAttr(kTilingAttribute, builder.getArrayAttr(list));
@@ -103,24 +97,18 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
     return propagate(status);
   const size_t numAxes = read.mesh.axes.size();
   for (size_t i = 0; i < bridged.values.size(); ++i) {
-    Attribute text;
+    Attribute tiling;
     if (auto argument = dyn_cast<BlockArgument>(bridged.values[i])) {
-      text = function.getArgAttr(argument.getArgNumber(), kTilingAttribute);
+      tiling = function.getArgAttr(argument.getArgNumber(), kTilingAttribute);
     } else {
       auto result = cast<OpResult>(bridged.values[i]);
-      Attribute given = result.getOwner()->getAttr(kTilingAttribute);
-      auto list = dyn_cast_if_present<ArrayAttr>(given);
-      if (given && (!list || list.size() != result.getOwner()->getNumResults()))
-        return makeError(ErrorCode::InvalidInput, "tensor '", bridged.program.tensors[i].name,
-                         "' is made by an operator whose attribute '", kTilingAttribute,
-                         "' is no list with an entry a result, write [\"S0 R\"]");
-      if (list)
-        text = list[result.getResultNumber()];
+      if (auto list = result.getOwner()->getAttrOfType<ArrayAttr>(kTilingAttribute))
+        tiling = list[result.getResultNumber()];
     }
     read.tiling.tensors.emplace_back(numAxes);
-    if (!text)
+    if (!tiling)
       continue;
-    auto tilings = fromText(text, numAxes, concat("tensor '", bridged.program.tensors[i].name, "'"));
+    auto tilings = fromAttribute(tiling, numAxes, concat("tensor '", bridged.program.tensors[i].name, "'"));
     if (!tilings)
       return propagate(tilings);
     read.tiling.tensors.back() = std::move(*tilings);
@@ -139,31 +127,21 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
 void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSplit> &splits) {
   for (const OperatorSplit &split : splits) {
     Operation *op = bridged.operators[split.op.index()];
-    Builder builder(op->getContext());
     const std::string &rule = bridged.program.operators[split.op.index()].rules[split.rule].name;
-    op->setAttr(kSplitAttribute,
-                builder.getDictionaryAttr({builder.getNamedAttr("rule", builder.getStringAttr(rule)),
-                                           builder.getNamedAttr("parts", builder.getI64IntegerAttr(split.parts))}));
+    op->setAttr(kSplitAttribute, dataflow::SplitAttr::get(op->getContext(), rule, split.parts));
   }
 }
 
 Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged) {
   std::vector<OperatorSplit> splits;
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
-    Attribute attribute = bridged.operators[i]->getAttr(kSplitAttribute);
-    if (!attribute)
+    auto split = bridged.operators[i]->getAttrOfType<dataflow::SplitAttr>(kSplitAttribute);
+    if (!split)
       continue;
-    const ProgramOperator &op = bridged.program.operators[i];
-    auto fields = dyn_cast<DictionaryAttr>(attribute);
-    auto rule = fields ? fields.getAs<StringAttr>("rule") : StringAttr();
-    auto parts = fields ? fields.getAs<IntegerAttr>("parts") : IntegerAttr();
-    if (!rule || !parts || fields.size() != 2 || !parts.getType().isSignlessInteger(64))
-      return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' says not how it is split, attribute '",
-                       kSplitAttribute, "', write {parts = 2 : i64, rule = \"NAME\"}");
-    Expected<uint32_t> found = findRule(op, rule.getValue(), kSplitAttribute);
+    Expected<uint32_t> found = findRule(bridged.program.operators[i], split.getRule(), kSplitAttribute);
     if (!found)
       return propagate(found);
-    splits.push_back({OperatorId(i), *found, parts.getInt()});
+    splits.push_back({OperatorId(i), *found, split.getParts()});
   }
   if (Status valid = checkSplits(bridged.program, splits); !valid)
     return propagate(valid);

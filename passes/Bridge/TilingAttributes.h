@@ -7,26 +7,21 @@
 
 #include "passes/Bridge/ProgramBridge.h"
 #include "sluice/Tiling/OperatorSplit.h"
+#include "sluice/Tiling/PartitionFile.h"
 
 namespace sluice {
 
 /// Of a function: the sizes of the mesh's axes, the outermost first. Of an
-/// operator: per result, how it is held along each axis, "S0 R" (split along
-/// dimension 0, replicated); and, per axis, the name of the rule it runs by. Of an
-/// argument: how it is held. What says nothing is replicated.
+/// operator: a list with a #dataflow.tiling for each result; and, per axis, the name
+/// of the rule it runs by. Of an argument: a #dataflow.tiling. What has no tiling is
+/// replicated.
 inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingAttribute = "dataflow.tiling",
                             *kRulesAttribute = "dataflow.rules";
 /// Of a function that several ranks run, each on its own parts: how many, an integer.
 inline constexpr const char *kRanksAttribute = "dataflow.ranks";
 
-/// Of an operator: { rule = "rows", parts = 2 }, to run as so many operators.
+/// Of an operator: a #dataflow.split, to run as so many operators.
 inline constexpr const char *kSplitAttribute = "dataflow.split";
-
-/// A mesh and what it does with a program.
-struct MeshTiling {
-  Mesh mesh;
-  Tiling tiling;
-};
 
 /// Makes a tiling attributes of the function that the program was made of.
 void annotateTiling(mlir::func::FuncOp function, const BridgedProgram &bridged, const MeshTiling &tiling);

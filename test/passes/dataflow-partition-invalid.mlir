@@ -16,8 +16,8 @@ func.func @count(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh =
 
 // -----
 
-// expected-error @+1 {{tensor 'x' is held in no way that there is, write 'R' or 'S' and a dimension for each of the mesh's 1 axes}}
-func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = "S"}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
+// expected-error @+1 {{tensor 'x' is not held along each of the mesh's 1 axes, attribute 'dataflow.tiling', write 'R', or 'S' and a dimension, for each axis}}
+func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0, R>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
 }
@@ -25,7 +25,7 @@ func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = "S"}) 
 // -----
 
 // expected-error @+1 {{tensor 'x'}}
-func.func @uneven(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = "S0"}) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 4>} {
+func.func @uneven(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 4>} {
   %y = dataflow.unary tanh %x : tensor<6xf32>
   return %y : tensor<6xf32>
 }
@@ -33,7 +33,7 @@ func.func @uneven(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = "S0"
 // -----
 
 // expected-error @+1 {{tensor 'x'}}
-func.func @dimension(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = "S7"}) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 2>} {
+func.func @dimension(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S7>}) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x : tensor<6xf32>
   return %y : tensor<6xf32>
 }
@@ -52,4 +52,26 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = 
 func.func @mesh(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = "2x2"} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.tiling' is "S0", write #dataflow.tiling<S0, R>}}
+func.func @text(%x: tensor<8xf32> {dataflow.tiling = "S0"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @list(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{attribute 'dataflow.tiling' is #dataflow.tiling<S0>, write a list with an entry for each result, [#dataflow.tiling<S0, R>]}}
+  %y = dataflow.unary tanh %x {dataflow.tiling = #dataflow.tiling<S0>} : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected 'R', or 'S' and a dimension}}
+func.func @letter(%x: tensor<8xf32> {dataflow.tiling = #dataflow.tiling<D0>}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
 }

@@ -3,15 +3,15 @@
 // A layer split by columns, then one by rows: one all-reduce (Megatron).
 // CHECK-LABEL: func.func @megatron
 // CHECK-SAME: attributes {dataflow.ranks = 4 : i64}
-func.func @megatron(%x: tensor<8x16xf32>, %w: tensor<16x32xf32> {dataflow.tiling = "S1"},
-                    %v: tensor<32x8xf32> {dataflow.tiling = "S0"}) -> tensor<8x8xf32> attributes {dataflow.mesh = array<i64: 4>} {
+func.func @megatron(%x: tensor<8x16xf32>, %w: tensor<16x32xf32> {dataflow.tiling = #dataflow.tiling<S1>},
+                    %v: tensor<32x8xf32> {dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<8x8xf32> attributes {dataflow.mesh = array<i64: 4>} {
   // CHECK: %[[W:.*]] = dataflow.shard %arg1 dim 1 over [4:1] : tensor<16x32xf32> -> tensor<16x8xf32>
   // CHECK: %[[H:.*]] = dataflow.matmul %arg0, %[[W]] : tensor<8x16xf32>, tensor<16x8xf32>
   // CHECK: %[[V:.*]] = dataflow.shard %arg2 dim 0 over [4:1] : tensor<32x8xf32> -> tensor<8x8xf32>
   // CHECK: %[[P:.*]] = dataflow.matmul %[[H]], %[[V]] : tensor<8x8xf32>, tensor<8x8xf32>
   // CHECK: %[[Y:.*]] = dataflow.all_reduce sum %[[P]] over [4:1] : tensor<8x8xf32>
   // CHECK: return %[[Y]]
-  %h = dataflow.matmul %x, %w {dataflow.rules = ["columns"], dataflow.tiling = ["S1"]} : tensor<8x16xf32>, tensor<16x32xf32>
+  %h = dataflow.matmul %x, %w {dataflow.rules = ["columns"], dataflow.tiling = [#dataflow.tiling<S1>]} : tensor<8x16xf32>, tensor<16x32xf32>
   %y = dataflow.matmul %h, %v {dataflow.rules = ["contraction"]} : tensor<8x32xf32>, tensor<32x8xf32>
   return %y : tensor<8x8xf32>
 }
@@ -20,7 +20,7 @@ func.func @megatron(%x: tensor<8x16xf32>, %w: tensor<16x32xf32> {dataflow.tiling
 
 // Data parallel on one axis, weights cut on the other: the weight is gathered once for both who read it whole.
 // CHECK-LABEL: func.func @mesh
-func.func @mesh(%x: tensor<8x4xf32> {dataflow.tiling = "S0 R"}) -> (tensor<8x4xf32>, tensor<4x4xf32> {dataflow.updates = "w"})
+func.func @mesh(%x: tensor<8x4xf32> {dataflow.tiling = #dataflow.tiling<S0, R>}) -> (tensor<8x4xf32>, tensor<4x4xf32> {dataflow.updates = "w"})
     attributes {dataflow.mesh = array<i64: 2, 2>} {
   // CHECK: %[[W:.*]] = dataflow.state "w" trainable cut [#dataflow.cut<0 over [2:1]>] {{.*}} : tensor<4x4xf32>
   // CHECK: %[[ALL:.*]] = dataflow.all_gather %[[W]] dim 0 over [2:1] : tensor<2x4xf32> -> tensor<4x4xf32>
@@ -30,10 +30,10 @@ func.func @mesh(%x: tensor<8x4xf32> {dataflow.tiling = "S0 R"}) -> (tensor<8x4xf
   // CHECK: %[[NEXT:.*]] = dataflow.unary tanh %[[W]] : tensor<2x4xf32>
   // CHECK: %[[Y:.*]] = dataflow.all_gather %{{.*}} dim 0 over [2:2] : tensor<4x4xf32> -> tensor<8x4xf32>
   // CHECK: return %[[Y]], %[[NEXT]] : tensor<8x4xf32>, tensor<2x4xf32>
-  %w = dataflow.state "w" trainable {dataflow.tiling = ["R S0"]} dense<1.0> : tensor<4x4xf32>
-  %y = dataflow.matmul %x, %w {dataflow.rules = ["rows", "replicated"], dataflow.tiling = ["S0 R"]} : tensor<8x4xf32>, tensor<4x4xf32>
-  %z = dataflow.matmul %y, %w {dataflow.rules = ["rows", "replicated"], dataflow.tiling = ["S0 R"]} : tensor<8x4xf32>, tensor<4x4xf32>
-  %n = dataflow.unary tanh %w {dataflow.rules = ["replicated", "dim 0"], dataflow.tiling = ["R S0"]} : tensor<4x4xf32>
+  %w = dataflow.state "w" trainable {dataflow.tiling = [#dataflow.tiling<R, S0>]} dense<1.0> : tensor<4x4xf32>
+  %y = dataflow.matmul %x, %w {dataflow.rules = ["rows", "replicated"], dataflow.tiling = [#dataflow.tiling<S0, R>]} : tensor<8x4xf32>, tensor<4x4xf32>
+  %z = dataflow.matmul %y, %w {dataflow.rules = ["rows", "replicated"], dataflow.tiling = [#dataflow.tiling<S0, R>]} : tensor<8x4xf32>, tensor<4x4xf32>
+  %n = dataflow.unary tanh %w {dataflow.rules = ["replicated", "dim 0"], dataflow.tiling = [#dataflow.tiling<R, S0>]} : tensor<4x4xf32>
   return %z, %n : tensor<8x4xf32>, tensor<4x4xf32>
 }
 
@@ -41,13 +41,13 @@ func.func @mesh(%x: tensor<8x4xf32> {dataflow.tiling = "S0 R"}) -> (tensor<8x4xf
 
 // An image split in space: what windows reach over comes from the neighbours, and is the padding at the ends.
 // CHECK-LABEL: func.func @halo
-func.func @halo(%x: tensor<1x2x8x8xf32> {dataflow.tiling = "S2"}, %w: tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+func.func @halo(%x: tensor<1x2x8x8xf32> {dataflow.tiling = #dataflow.tiling<S2>}, %w: tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
     attributes {dataflow.mesh = array<i64: 2>} {
   // CHECK: %[[H:.*]] = dataflow.halo %{{.*}} dim 2 low 1 high 1 over [2:1] : tensor<1x2x4x8xf32> -> tensor<1x2x6x8xf32>
   // CHECK: dataflow.conv %[[H]], %arg1 strides [1, 1] pads [0, 1, 0, 1]
-  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.rules = ["spatial 0"], dataflow.tiling = ["S2"]} : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
+  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.rules = ["spatial 0"], dataflow.tiling = [#dataflow.tiling<S2>]} : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
   // CHECK: dataflow.halo %{{.*}} dim 2 low 1 high 0 lowest over [2:1]
-  %p = dataflow.pool max %y kernel [3, 3] strides [2, 2] pads [1, 1] to [0, 0] dilations [1, 1] {dataflow.rules = ["spatial 0"], dataflow.tiling = ["S2"]} : tensor<1x2x8x8xf32> -> tensor<1x2x4x4xf32>
+  %p = dataflow.pool max %y kernel [3, 3] strides [2, 2] pads [1, 1] to [0, 0] dilations [1, 1] {dataflow.rules = ["spatial 0"], dataflow.tiling = [#dataflow.tiling<S2>]} : tensor<1x2x8x8xf32> -> tensor<1x2x4x4xf32>
   %e = dataflow.conv %y, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
   %m = dataflow.reduce max %p axes [1, 2, 3] {keep_dims = true} : tensor<1x2x4x4xf32> -> tensor<1x1x1x1xf32>
   %s = dataflow.binary add %e, %m : tensor<1x2x8x8xf32>, tensor<1x1x1x1xf32>

@@ -2,7 +2,7 @@
 
 // expected-error @+1 {{operator 'matmul' has no such rule, attribute 'dataflow.split', use one of 'replicated', 'rows', 'columns', 'contraction'}}
 func.func @rule(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  %y = dataflow.matmul %x, %w {dataflow.split = {parts = 2 : i64, rule = "row"}} : tensor<8x4xf32>, tensor<4x4xf32>
+  %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"row", 2>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>
 }
 
@@ -10,7 +10,7 @@ func.func @rule(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // expected-error @+1 {{operator 'matmul' cannot run as 3 parts by rule 'rows', use a divisor of 8 of at least 2}}
 func.func @uneven(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  %y = dataflow.matmul %x, %w {dataflow.split = {parts = 3 : i64, rule = "rows"}} : tensor<8x4xf32>, tensor<4x4xf32>
+  %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"rows", 3>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>
 }
 
@@ -18,7 +18,7 @@ func.func @uneven(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // expected-error @+1 {{operator 'matmul' cannot run as 0 parts by rule 'rows'}}
 func.func @none(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  %y = dataflow.matmul %x, %w {dataflow.split = {parts = 0 : i64, rule = "rows"}} : tensor<8x4xf32>, tensor<4x4xf32>
+  %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"rows", 0>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>
 }
 
@@ -26,7 +26,7 @@ func.func @none(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // expected-error @+1 {{operator 'unary' cannot be split by rule 'replicated', whose parts do all of the work each, use another}}
 func.func @replicated(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %y = dataflow.unary tanh %x {dataflow.split = {parts = 2 : i64, rule = "replicated"}} : tensor<8xf32>
+  %y = dataflow.unary tanh %x {dataflow.split = #dataflow.split<"replicated", 2>} : tensor<8xf32>
   return %y : tensor<8xf32>
 }
 
@@ -34,14 +34,14 @@ func.func @replicated(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // expected-error @+1 {{operator 'conv' cannot be split by rule 'spatial 0', whose parts read elements of their neighbours, use another}}
 func.func @halo(%x: tensor<1x2x8x8xf32>, %w: tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32> {
-  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.split = {parts = 2 : i64, rule = "spatial 0"}} : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
+  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.split = #dataflow.split<"spatial 0", 2>} : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
   return %y : tensor<1x2x8x8xf32>
 }
 
 // -----
 
-// expected-error @+1 {{operator 'unary' says not how it is split, attribute 'dataflow.split', write {parts = 2 : i64, rule = "NAME"}}}
 func.func @text(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{attribute 'dataflow.split' is "dim 0", write #dataflow.split<"rows", 2>}}
   %y = dataflow.unary tanh %x {dataflow.split = "dim 0"} : tensor<8xf32>
   return %y : tensor<8xf32>
 }
@@ -51,7 +51,7 @@ func.func @text(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = dataflow.constant dense<1.0> : tensor<2xf32>
   // expected-error @+1 {{does not run, it follows from constants: it cannot be split}}
-  %d = dataflow.unary tanh %c {dataflow.split = {parts = 2 : i64, rule = "dim 0"}} : tensor<2xf32>
+  %d = dataflow.unary tanh %c {dataflow.split = #dataflow.split<"dim 0", 2>} : tensor<2xf32>
   %y = dataflow.binary add %x, %d : tensor<2xf32>, tensor<2xf32>
   return %y : tensor<2xf32>
 }

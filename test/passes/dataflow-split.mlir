@@ -13,8 +13,8 @@ func.func @columns(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %b: tensor<32xf3
   // CHECK: %[[S1:.*]] = dataflow.binary add %[[P1]], %{{.*}}
   // CHECK: %[[Y:.*]] = dataflow.concat %[[S0]], %[[S1]] {axis = 1 : i64}
   // CHECK: return %[[Y]]
-  %y = dataflow.matmul %x, %w {dataflow.split = {parts = 2 : i64, rule = "columns"}} : tensor<8x16xf32>, tensor<16x32xf32>
-  %z = dataflow.binary add %y, %b {dataflow.split = {parts = 2 : i64, rule = "dim 1"}} : tensor<8x32xf32>, tensor<32xf32>
+  %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"columns", 2>} : tensor<8x16xf32>, tensor<16x32xf32>
+  %z = dataflow.binary add %y, %b {dataflow.split = #dataflow.split<"dim 1", 2>} : tensor<8x32xf32>, tensor<32xf32>
   return %z : tensor<8x32xf32>
 }
 
@@ -28,7 +28,7 @@ func.func @contraction(%x: tensor<2x6xf16>, %w: tensor<6x4xf16>) -> tensor<2x4xf
   // CHECK: %[[S:.*]] = dataflow.binary add %{{.*}}, %{{.*}} : tensor<2x4xf32>
   // CHECK: %[[T:.*]] = dataflow.binary add %[[S]], %{{.*}} : tensor<2x4xf32>
   // CHECK: dataflow.cast %[[T]] {{.*}}-> tensor<2x4xf16>
-  %y = dataflow.matmul %x, %w {dataflow.split = {parts = 3 : i64, rule = "contraction"}} : tensor<2x6xf16>, tensor<6x4xf16>
+  %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"contraction", 3>} : tensor<2x6xf16>, tensor<6x4xf16>
   return %y : tensor<2x4xf16>
 }
 
@@ -41,7 +41,7 @@ func.func @channels(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> (tensor
   // CHECK: %[[Y:.*]] = dataflow.concat {{.*}}axis = 1
   // CHECK: %[[T:.*]] = dataflow.unary tanh %[[Y]] : tensor<1x4x8x8xf32>
   // CHECK: return %[[Y]], %[[T]]
-  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.split = {parts = 2 : i64, rule = "output channels"}} : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32> -> tensor<1x4x8x8xf32>
+  %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.split = #dataflow.split<"output channels", 2>} : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32> -> tensor<1x4x8x8xf32>
   %t = dataflow.unary tanh %y : tensor<1x4x8x8xf32>
   return %y, %t : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
 }
@@ -53,7 +53,7 @@ func.func @channels(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> (tensor
 func.func @maximum(%x: tensor<8x4xf32>) -> tensor<8x1xf32> {
   // CHECK-COUNT-2: dataflow.reduce max {{.*}} : tensor<8x2xf32> -> tensor<8x1xf32>
   // CHECK: dataflow.binary max
-  %m = dataflow.reduce max %x axes [1] {dataflow.split = {parts = 2 : i64, rule = "dim 1"}, keep_dims = true} : tensor<8x4xf32> -> tensor<8x1xf32>
+  %m = dataflow.reduce max %x axes [1] {dataflow.split = #dataflow.split<"dim 1", 2>, keep_dims = true} : tensor<8x4xf32> -> tensor<8x1xf32>
   return %m : tensor<8x1xf32>
 }
 

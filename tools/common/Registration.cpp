@@ -6,8 +6,8 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Exec/Exec.h"
-#include "passes/ExecToLLVM/Passes.h"
-#include "passes/Passes.h"
+#include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Compiler/Pipeline.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -17,11 +17,11 @@
 void sluice::registerToolDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  registerCodegenDialects(registry);
   registry.insert<dataflow::DataflowDialect, exec::ExecDialect>();
 }
 
 void sluice::registerToolPasses() {
   mlir::registerAllPasses();
-  registerExecToLLVMPasses();
-  registerSluicePasses();
+  registerCompilerPasses();
 }

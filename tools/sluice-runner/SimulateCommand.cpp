@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Search/PlanFile.h"
 #include "sluice/Simulator/Simulator.h"
 #include "tools/sluice/LinkProbe.h"
 

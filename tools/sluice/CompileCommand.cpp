@@ -8,6 +8,7 @@
 #include "Options.h"
 #include "sluice/Support/Units.h"
 
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 struct Options {
   std::string model, output, compileTo = "link";
+  bool printPipeline = false;
   size_t measured = 0;
   CompileOptions compile;
 };
@@ -30,6 +32,15 @@ std::string moduleText(mlir::ModuleOp module) {
   module->print(out, mlir::OpPrintingFlags().elideLargeElementsAttrs().elideLargeResourceString());
   out << '\n';
   return text;
+}
+
+/// All of the IR, names of nodes and weights included.
+Status writeBytecode(mlir::ModuleOp module, const std::string &path) {
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  if (failed(mlir::writeBytecodeToFile(module, out, mlir::BytecodeWriterConfig("sluice"))))
+    return makeError(ErrorCode::Internal, "the IR cannot be written as bytecode, '", path, "'");
+  return writeFileAtomically(path, bytes);
 }
 
 void printSummary(const Options &options, const Compilation &compilation) {
@@ -55,11 +66,15 @@ Status runCompile(const Options &options) {
   if (!compilation)
     return propagate(compilation);
   if (options.measured > 0)
-    measureMappings(**compilation, options.measured, {}, options.compile.threads());
+    measureMappings(**compilation, options.measured, {});
   if (*last == Phase::Link) {
     if (Status status = (*compilation)->link(options.output); !status)
       return status;
     clearProgress();
+    if (options.printPipeline) {
+      std::cout << (*compilation)->pipelineText() << '\n';
+      return {};
+    }
     printPruned((*compilation)->prunedLayers());
     printMappings((*compilation)->measuredMappings());
     printSummary(options, **compilation);
@@ -68,6 +83,8 @@ Status runCompile(const Options &options) {
   if (Status status = (*compilation)->run(*last); !status)
     return status;
   clearProgress();
+  if (options.output.ends_with(".mlirbc"))
+    return writeBytecode((*compilation)->module(), options.output);
   const std::string text = moduleText((*compilation)->module());
   if (!options.output.empty())
     return writeFileAtomically(options.output, text);
@@ -82,8 +99,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
   CLI::App *command =
       driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
   command->add_option("MODEL", options->model, "an ONNX file")->required();
-  command->add_option("-o,--output", options->output,
-                      "directory of the compiled model; file of the IR, with --compile-to");
+  command->add_option(
+      "-o,--output", options->output,
+      "directory of the compiled model; file of the IR, with --compile-to: bytecode with all weights where it "
+      "ends in .mlirbc");
   std::string phases;
   for (const std::string &name : phaseNames())
     phases += (phases.empty() ? "" : ", ") + name;
@@ -91,6 +110,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->check(CLI::IsMember(phaseNames()))
       ->type_name("PHASE")
       ->capture_default_str();
+  command
+      ->add_flag("--print-pipeline", options->printPipeline,
+                 "print the passes that made the model's objects, for sluice-opt on the IR of --compile-to import")
+      ->excludes(command->get_option("--compile-to"));
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));

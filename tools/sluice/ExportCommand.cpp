@@ -6,8 +6,8 @@
 #include "Commands.h"
 #include "Options.h"
 #include "RunInputs.h"
-#include "sluice/Compiler/PlanFile.h"
 #include "sluice/Onnx/Export.h"
+#include "sluice/Search/PlanFile.h"
 
 #include <filesystem>
 #include <memory>

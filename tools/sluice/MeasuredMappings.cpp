@@ -6,6 +6,7 @@
 #include "MeasuredMappings.h"
 
 #include "RunSession.h"
+#include "sluice/Compiler/Phases.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -28,19 +29,20 @@ CLI::Option *addMeasureOption(CLI::App &app, size_t &count) {
       ->group("Planning");
 }
 
-static Expected<int64_t> timeStep(Compilation &mapped, std::vector<GivenInput> given, int threads) {
+static Expected<int64_t> timeStep(std::shared_ptr<const Planned> mapped, const CompilerOptions &options,
+                                  std::vector<GivenInput> given) {
   Expected<TemporaryDirectory> made = TemporaryDirectory::create();
   if (!made)
     return propagate(made);
   const std::string directory = made->file("model");
-  if (Status linked = mapped.link(directory); !linked)
+  if (Expected<Artifact> linked = compilePlan(std::move(mapped), options, directory); !linked)
     return propagate(linked);
-  Expected<RunSession> session = RunSession::open(directory, threads, /*trace=*/false);
+  Expected<RunSession> session = RunSession::open(directory, options.threads, /*trace=*/false);
   if (!session)
     return propagate(session);
   const sluice_model &model = session->model();
   given.resize(model.num_inputs);
-  for (const auto &[name, tensor] : mapped.options().fixedInputs)
+  for (const auto &[name, tensor] : options.fixedInputs)
     for (uint32_t i = 0; i < model.num_inputs; ++i)
       if (name == model.inputs[i].name && !given[i].tensor)
         given[i].tensor = tensor;
@@ -62,9 +64,12 @@ static Expected<int64_t> timeStep(Compilation &mapped, std::vector<GivenInput> g
   return ns[kSteps / 2];
 }
 
-void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given, int threads) {
-  compilation.measureMappings(
-      count, [given = std::move(given), threads](Compilation &mapped) { return timeStep(mapped, given, threads); });
+void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given) {
+  CompilerOptions options = compilation.options();
+  options.dumpPhases.clear();
+  compilation.measureMappings({count, [given = std::move(given), options](std::shared_ptr<const Planned> mapped) {
+                                 return timeStep(std::move(mapped), options, given);
+                               }});
 }
 
 void printMappings(const std::vector<MeasuredMapping> &mappings) {

@@ -15,7 +15,7 @@ CLI::Option *addMeasureOption(CLI::App &app, size_t &count);
 
 /// Has the compilation run so many mappings on these inputs, in the model's order; those
 /// missing are random. A mapping's time is the median of some steps.
-void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given, int threads);
+void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given);
 
 /// What they took, a line each.
 void printMappings(const std::vector<MeasuredMapping> &mappings);

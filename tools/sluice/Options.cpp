@@ -124,15 +124,15 @@ void CompileOptions::addTo(CLI::App &app) {
                  "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
-  app.add_option("--matmul-precision", options.matmulPrecision,
+  app.add_option("--matmul-precision", matmulPrecision,
                  "of f32 products and convolutions on GPUs, rounded for their tensor cores")
       ->check(CLI::IsMember(matmulPrecisionNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  app.add_option("--gpu-libraries", options.gpuLibraries,
+  app.add_option("--gpu-libraries", gpuLibraries,
                  "ask cuBLAS and cuDNN for products and convolutions, where they are there: auto: where faster by "
                  "--profile, or large")
-      ->check(CLI::IsMember(gpuLibraryChoices()))
+      ->check(CLI::IsMember(gpuLibrariesNames()))
       ->capture_default_str()
       ->group(kGeneration);
   app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")
@@ -174,14 +174,22 @@ static void showProgress(const SearchProgress &progress, int64_t limitNs) {
 Expected<CompilerOptions> CompileOptions::resolve() const {
   CompilerOptions resolved = options;
   if (!solvers.empty()) {
-    Expected<std::map<std::string, std::string>> parsed = parseSolvers(solvers);
+    Expected<SolverChoices> parsed = parseSolvers(solvers);
     if (!parsed)
       return propagate(parsed);
     resolved.solvers = std::move(*parsed);
-    if (resolved.solvers.contains("tile") && resolved.devices == 1)
+    if (resolved.solvers.contains(SolverStep::Tile) && resolved.devices == 1)
       return makeError(ErrorCode::InvalidInput,
                        "one device has nothing to split, option '--solver tile', give --devices or leave it out");
   }
+  Expected<dataflow::MatmulPrecision> precision = parseMatmulPrecision(matmulPrecision);
+  if (!precision)
+    return propagate(precision);
+  resolved.matmulPrecision = *precision;
+  Expected<GpuLibraries> libraries = parseGpuLibraries(gpuLibraries);
+  if (!libraries)
+    return propagate(libraries);
+  resolved.gpuLibraries = *libraries;
   if (trainOption->count() > 0) {
     Expected<TrainingOptions> parsed = parseTraining(train, optimizer);
     if (!parsed)

@@ -34,7 +34,7 @@ public:
 private:
   CLI::App *command = nullptr;
   CompilerOptions options;
-  std::string solvers, train, optimizer, trainable;
+  std::string solvers, train, optimizer, trainable, matmulPrecision = "f32", gpuLibraries = "auto";
   std::vector<std::string> fixed;
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };

@@ -6,7 +6,7 @@
 #include "Commands.h"
 #include "Options.h"
 #include "sluice/Compiler/Partitioning.h"
-#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -210,9 +210,9 @@ void printPartition(const PlannedPartition &planned) {
 }
 
 Status runPartition(const Options &options, CompilerOptions resolved) {
-  for (const auto &[step, name] : resolved.solvers)
-    if (step != "tile")
-      return makeError(ErrorCode::InvalidInput, "a partition's plan has no step '", step,
+  for (auto [step, name] : {std::pair(SolverStep::Place, "place"), std::pair(SolverStep::Search, "search")})
+    if (resolved.solvers.contains(step))
+      return makeError(ErrorCode::InvalidInput, "a partition's plan has no step '", name,
                        "', option '--solver', leave it out or give tile=NAME");
   const int64_t devices = resolved.devices;
   PartitionParams params = partitionParams(resolved);

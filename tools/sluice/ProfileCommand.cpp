@@ -159,8 +159,8 @@ Expected<Profile> readEarlier(const Options &options, const CompilerOptions &res
     return propagate(target);
   Profile fresh;
   fresh.origin = concat(compilerVersion(), ", ", target->tune, ", ", target->cpu, " ", target->required);
-  if (resolved.matmulPrecision != "f32")
-    fresh.origin += ", " + resolved.matmulPrecision;
+  if (const std::string &precision = matmulPrecisionName(resolved.matmulPrecision); precision != "f32")
+    fresh.origin += ", " + precision;
   std::error_code ignored;
   if (options.again || !std::filesystem::exists(options.output, ignored))
     return fresh;

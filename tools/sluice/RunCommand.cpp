@@ -10,8 +10,8 @@
 #include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
-#include "sluice/Compiler/PlanFile.h"
 #include "sluice/Onnx/ModelFile.h"
+#include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/Npy.h"
@@ -171,7 +171,7 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   for (const auto &[name, tensor] : (*compilation)->options().fixedInputs)
     open.fixed.push_back(name);
   if (options.measured > 0)
-    measureMappings(**compilation, options.measured, open.given, options.compile.threads());
+    measureMappings(**compilation, options.measured, open.given);
   const std::string directory = open.made->file("model");
   if (Status status = linkToRun(**compilation, directory); !status)
     return propagate(status);

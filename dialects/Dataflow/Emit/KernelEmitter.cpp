@@ -306,7 +306,9 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   }
   Value env = entry.getArgument(0);
   Value pool = envField(eb, location, env, kEnvPool), parallelFor = envField(eb, location, env, kEnvParallelFor);
-  Value function = LLVM::AddressOfOp::create(eb, location, ptr, chunkName);
+  // The chunk is no LLVM function yet: its address is a constant of func, cast.
+  Value constant = func::ConstantOp::create(eb, location, chunk.getFunctionType(), chunkName);
+  Value function = UnrealizedConversionCastOp::create(eb, location, ptr, constant).getResult(0);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
   LLVM::CallOp::create(eb, location, type,
                        ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});

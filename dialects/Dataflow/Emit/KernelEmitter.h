@@ -21,8 +21,8 @@
 #ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 #define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 
+#include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
-#include "dialects/Dataflow/TensorView.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -35,18 +35,6 @@
 namespace sluice::dataflow {
 
 using emit::VectorTarget;
-struct LibraryCall;
-class TransposeOp;
-
-/// What a kernel's parallel regions become.
-enum class KernelForm : uint8_t {
-  Chunks, ///< Functions over [begin, end), for a CPU's threads.
-  Grids,  ///< Functions of one thread of a block of a grid.
-};
-
-/// What operands of f32 matrix products and convolutions are rounded to in grids,
-/// where the GPU has tensor cores; sums are f32.
-enum class MatmulPrecision : uint8_t { F32, TF32, BF16, F16 };
 
 /// The gpu.module that holds grids' functions, and what is known of each: how
 /// many blocks of how many threads, the bytes the block shares, and whether its

@@ -10,6 +10,7 @@
 #ifndef SLUICE_CODEGEN_ARTIFACT_H
 #define SLUICE_CODEGEN_ARTIFACT_H
 
+#include "sluice/Plan/ParameterSection.h"
 #include "sluice/Support/Error.h"
 
 #include <cstddef>
@@ -28,17 +29,6 @@ inline constexpr const char *kHeaderFile = "model.h";
 
 /// "sluice 0.1.0 (LLVM 22.1.8)"
 std::string compilerVersion();
-
-/// What several ranks read of a parameter file: a section is as many pieces of
-/// one size as ranks have different parts, and each rank maps one of them. A
-/// rank's parameters are its pieces of all sections, one behind the other.
-struct ParameterSection {
-  int64_t bytes = 0;            ///< Of a piece; a multiple of kParameterPage.
-  std::vector<uint32_t> pieces; ///< Per rank: which one is its own.
-  uint32_t numPieces() const;
-};
-/// Pieces are mapped, each by itself.
-inline constexpr int64_t kParameterPage = 4096;
 
 /// Writes a parameter file front to back: nothing is kept in memory. It gets its
 /// name only when finish() succeeds; otherwise nothing stays behind.

@@ -40,6 +40,9 @@ std::span<const unsigned> deviceArchitectures();
 /// gridProblem) is an error that names the operator.
 Expected<std::vector<DeviceCode>> lowerGrids(mlir::ModuleOp module, const GridTargets &targets);
 
+/// The PTX that lowerGrids has left in a module, by ascending architecture.
+std::vector<DeviceCode> deviceCodeOf(mlir::ModuleOp module);
+
 /// Names of functions that PTX text calls or declares and does not define, each once.
 std::vector<std::string> unresolvedInPtx(const std::string &ptx);
 

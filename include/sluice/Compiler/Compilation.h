@@ -5,13 +5,10 @@
 #ifndef SLUICE_COMPILER_COMPILATION_H
 #define SLUICE_COMPILER_COMPILATION_H
 
-#include "sluice/Compiler/Training.h"
+#include "sluice/Compiler/Options.h"
 #include "sluice/Machine/Machine.h"
-#include "sluice/Onnx/Dimensions.h"
-#include "sluice/Search/LeastMemory.h"
-#include "sluice/Support/Error.h"
+#include "sluice/Search/Search.h"
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,93 +24,7 @@ class ModuleOp;
 namespace sluice {
 
 struct ExportOptions;
-struct PlanFile;
-
-/// The phases of `--compile-to` and `--dump-phases`, in order.
-enum class Phase { Import, Simplify, Differentiate, Partition, Fuse, Place, Schedule, Exec, Codegen, Link };
-const std::vector<std::string> &phaseNames();
-Expected<Phase> parsePhase(std::string_view name);
-
-/// Partition pruning, which changes what a model computes.
-struct PruneOptions {
-  int64_t parts = 0;  ///< Blocks of each layer; 0: none is pruned.
-  std::string layers; ///< Regular expression of their nodes' whole names.
-};
-
-/// A layer that was pruned.
-struct PrunedLayer {
-  std::string name;
-  int64_t parts = 0;
-  double weightLoss = 0; ///< Share of the magnitude of its weights.
-};
-
-/// The one options record every tool uses. Each field's default serves.
-struct CompilerOptions {
-  /// A preset's name or a machine file.
-  std::string machine = "host";
-  /// The device that runs every operator, but for those on strings, which stay on
-  /// the host; empty: placement decides.
-  std::string device;
-  /// Split the model over so many of the machine's devices, each running its own parts: the program from Partition on,
-  /// its plan and the memory limits are one device's.
-  int64_t devices = 1;
-  /// Operators that dominate may run as several, on several devices, where the whole gets faster so under the
-  /// simulator.
-  bool splitOperators = false;
-  /// What several devices, or operators split, must gain over one, or over none: see SearchParams::leastGain.
-  double leastGain = 0.05;
-  /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
-  std::vector<std::string> memory;
-  int64_t searchTimeNs = 5'000'000'000;
-  /// 0: the clock decides.
-  int64_t searchEvaluations = 0;
-  uint64_t seed = 0;
-  /// Of the search and of code generation; 0: one a core. Never changes a result.
-  int threads = 0;
-  /// Solver by step: "place", "search", "tile". Absent: the default.
-  std::map<std::string, std::string> solvers;
-  /// "native", "x86-64-v3"... with or without "cpu:".
-  std::string target = "native";
-  /// What f32 operands of matrix products and convolutions are rounded to on GPUs,
-  /// from sm_80 on: one of matmulPrecisionNames().
-  std::string matmulPrecision = "f32";
-  /// Whether GPUs ask their maker's library for matrix products first, where no CPU
-  /// computes: "on" for all, "off" for none, "auto" for those where it was measured to
-  /// be faster, or may be expected to be.
-  std::string gpuLibraries = "auto";
-  DimBindings dims;
-  /// Inputs whose values the program is specialised to: see ImportOptions.
-  std::map<std::string, HostTensor> fixedInputs;
-  PruneOptions prune;
-  /// Makes a training step of the model; absent: inference.
-  std::optional<TrainingOptions> training;
-  /// Directory for each phase's IR; empty: none.
-  std::string dumpPhases;
-  /// Plans within the least memory whose plan takes so many times the ideal at
-  /// most; absent: within all that is allowed. See findLeastMemory.
-  std::optional<double> slowdown;
-  /// A plan file to follow instead of searching, its splits too; empty: search.
-  std::string planFile;
-  /// Search on from that plan instead.
-  bool resume = false;
-  /// A profile whose times replace the analytic ones; empty: none.
-  std::string profileFile;
-  /// By device's name: how many times as long as its costs say it takes; absent: 1.
-  std::map<std::string, double> slowdowns;
-  /// Where to write the planning problem; empty: nowhere.
-  std::string dumpProblem;
-  const std::atomic<bool> *interrupt = nullptr;
-  std::function<void(const SearchProgress &)> progress;
-};
-
-/// "f32" (exact), "tf32", "bf16" and "f16".
-const std::vector<std::string> &matmulPrecisionNames();
-/// "auto", "on" and "off".
-const std::vector<std::string> &gpuLibraryChoices();
-
-/// "place=heft,search=odswap" -> the options' map. Fails naming an unknown step
-/// or solver and listing what there is.
-Expected<std::map<std::string, std::string>> parseSolvers(std::string_view text);
+struct Planned;
 
 /// True where an input of this value may say shapes, axes, counts, switches or
 /// scales: small integers and booleans, and short lists of numbers.
@@ -139,6 +50,14 @@ struct MeasuredMapping {
   bool kept = false;
 };
 
+/// How mappings are tried: so many of those that solver htf-mpr promises most of are
+/// planned, each is given to `run`, which compiles and runs it and says how long a step
+/// takes, and the fastest is followed (HTF-MPR's last step).
+struct MappingMeasurement {
+  size_t count = 0; ///< 0: none is measured.
+  std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
+};
+
 /// A program for the host that computes weights of another, and what to give it.
 struct WeightProgram {
   std::unique_ptr<Compilation> compilation; ///< To link.
@@ -146,6 +65,8 @@ struct WeightProgram {
   std::vector<int64_t> offsets; ///< Per output: where it lies in the other's parameter file.
 };
 
+/// A model on its way through the phases of Phases.h, one value at a time: the door of
+/// the tools, which ask for a phase and look at what there is.
 class Compilation {
 public:
   /// Opens and imports the model, and reads the machine. Fails with a
@@ -161,17 +82,17 @@ public:
   /// Fails, naming the files, where external data is missing: enough to plan with,
   /// not to link.
   Status requireData() const;
-  /// To be called before Place, with solver place=htf-mpr: so many of the mappings that it promises most of are
-  /// planned, each is given to `run`, which links it, runs it and says how long a step takes, and the fastest is
-  /// followed (HTF-MPR's last step).
-  void measureMappings(size_t count, std::function<Expected<int64_t>(Compilation &)> run);
-  /// They, the simulated fastest first; else empty.
+  /// To be called before Place, with solver place=htf-mpr.
+  void measureMappings(MappingMeasurement measurement);
+  /// The mappings that were run, by ascending simulated time; else empty.
   const std::vector<MeasuredMapping> &measuredMappings() const;
   /// Runs every phase not yet run, up to `last`. Link is reached through link().
   Status run(Phase last);
-  /// Runs what is left and writes the artifact directory: model.so,
-  /// parameters.bin, manifest.json, model.h, plan.json. Nothing half-written.
+  /// Runs what is left and writes the artifact directory: see link() of Phases.h.
   Status link(const std::string &directory);
+  /// The passes that made the artifact, as sluice-opt takes them: the plan is read from
+  /// the artifact's directory, and objects are written there as model.0.o... After link().
+  std::string pipelineText() const;
 
   /// Of the weights that constant expressions of little data define, for machines that get the parameter file without
   /// them; absent where they are less than 1 MiB. Its results are the file's bytes, to the last.

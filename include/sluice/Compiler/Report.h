@@ -5,7 +5,7 @@
 #ifndef SLUICE_COMPILER_REPORT_H
 #define SLUICE_COMPILER_REPORT_H
 
-#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Json.h"
 
 #include <string>

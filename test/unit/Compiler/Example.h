@@ -5,7 +5,7 @@
 #ifndef SLUICE_TEST_UNIT_COMPILER_EXAMPLE_H
 #define SLUICE_TEST_UNIT_COMPILER_EXAMPLE_H
 
-#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Search/PlanFile.h"
 
 namespace sluice::test {
 

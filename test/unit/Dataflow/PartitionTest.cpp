@@ -370,7 +370,7 @@ TEST_CASE("a transformer's ranks compute what it does whole", "[passes][tiling]"
 
 TEST_CASE("half precision is summed in single", "[passes][tiling]") {
   Loaded loaded(R"(
-    func.func @main(%x: tensor<4x8xf16> {dataflow.tiling = "S1"}, %w: tensor<8x4xf16> {dataflow.tiling = "S0"}) -> tensor<4x4xf16>
+    func.func @main(%x: tensor<4x8xf16> {dataflow.tiling = #dataflow.tiling<S1>}, %w: tensor<8x4xf16> {dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<4x4xf16>
         attributes {dataflow.mesh = array<i64: 2>} {
       %y = dataflow.matmul %x, %w {dataflow.rules = ["contraction"]} : tensor<4x8xf16>, tensor<8x4xf16>
       return %y : tensor<4x4xf16>

@@ -13,8 +13,8 @@
 //                baselines: [{name, makespanNs} or {name, infeasible}] } }
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_COMPILER_PLANFILE_H
-#define SLUICE_COMPILER_PLANFILE_H
+#ifndef SLUICE_SEARCH_PLANFILE_H
+#define SLUICE_SEARCH_PLANFILE_H
 
 #include "sluice/Plan/Plan.h"
 #include "sluice/Search/ProblemJson.h"
@@ -70,6 +70,10 @@ Expected<PlanFile> readPlanFile(const std::string &path);
 /// What the model has to be split into for the plan of a file.
 Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path);
 
+/// The plan of a file for this graph and machine: operators and tensors are found by
+/// name, and the plan must be valid there.
+Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std::string &path);
+
 /// A saved plan for a model imported anew: operators and tensors are found by
 /// name in `problem`'s graph, and the plan must be valid there and keep its
 /// capacities. Ideal, bounds and baselines are the file's.
@@ -77,4 +81,4 @@ Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::stri
 
 } // namespace sluice
 
-#endif // SLUICE_COMPILER_PLANFILE_H
+#endif // SLUICE_SEARCH_PLANFILE_H

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Compiler/PlanFile.h"
+#include "sluice/Search/PlanFile.h"
 
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Simulator/Simulator.h"
@@ -258,6 +258,13 @@ static auto readChecked(const std::string &path, const Use &use) -> decltype(use
 
 Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path) {
   return readChecked(path, [](const JsonReader &reader) { return reader.member("summary").and_then(readSplits); });
+}
+
+Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std::string &path) {
+  std::vector<int64_t> capacities;
+  for (const Memory &memory : machine.memories)
+    capacities.push_back(memory.capacityBytes);
+  return readChecked(path, [&](const JsonReader &reader) { return readPlan(graph, machine, capacities, reader); });
 }
 
 static Expected<SearchResult> readResult(const SearchProblem &problem, const JsonReader &reader) {

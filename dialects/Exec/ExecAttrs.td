@@ -1,0 +1,119 @@
+//===- ExecAttrs.td - Machine, target and plan as attributes -*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_EXEC_EXECATTRS
+#define SLUICE_DIALECTS_EXEC_EXECATTRS
+
+include "dialects/Exec/ExecOps.td"
+
+class Exec_Attr<string name, string attrMnemonic> : AttrDef<Exec_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// The machine: `exec.machine` of a module
+//===----------------------------------------------------------------------===//
+
+def Exec_MemoryAttr : Exec_Attr<"Memory", "memory"> {
+  let summary = "A memory, and the bytes that an arena may take of it";
+  let parameters = (ins StringRefParameter<>:$name, DefaultValuedParameter<"int64_t", "INT64_MAX">:$capacity);
+}
+
+def Exec_DeviceAttr : Exec_Attr<"Device", "device"> {
+  let summary = "A device, and the memory that its operators read and write";
+  let parameters = (ins StringRefParameter<>:$name, EnumParameter<Exec_DeviceKind>:$kind, StringRefParameter<>:$memory,
+                        "int64_t":$threads, "::mlir::FloatAttr":$speed);
+}
+
+def Exec_LinkAttr : Exec_Attr<"Link", "link"> {
+  let summary = "A link between two memories";
+  let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
+  let parameters = (ins StringRefParameter<>:$first, StringRefParameter<>:$second, "::mlir::FloatAttr":$rate,
+                        "::mlir::FloatAttr":$duplex, "int64_t":$latency,
+                        DefaultValuedParameter<"bool", "false">:$throttle);
+}
+
+def Exec_MachineAttr : Exec_Attr<"Machine", "machine"> {
+  let summary = "What a program of this machine declares: memories, devices and links";
+  let description = [{
+    The first memory is the host's. Rates that only a planner reads are left out.
+
+    ```mlir
+    #exec.machine<memories = [#exec.memory<name = "host">],
+                  devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 8, speed = 1.0 : f64>],
+                  links = []>
+    ```
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$memories, "::mlir::ArrayAttr":$devices, "::mlir::ArrayAttr":$links);
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The target: `exec.target` of a module
+//===----------------------------------------------------------------------===//
+
+def Exec_TargetAttr : Exec_Attr<"Target", "target"> {
+  let summary = "What code is generated for: a CPU, and GPUs beside it";
+  let description = [{
+    `cpu`, `features` and `tune` are LLVM's names. `required` is what the manifest
+    demands of the host. `architectures` are GPUs', ascending (80: sm_80); with
+    `emulated`, emulated accelerators run the GPUs' grids.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$triple, StringRefParameter<>:$cpu,
+                        StringRefParameter<>:$features, StringRefParameter<>:$tune, StringRefParameter<>:$required,
+                        "int64_t":$vector_bits, "int64_t":$registers, "::mlir::DenseI64ArrayAttr":$architectures,
+                        DefaultValuedParameter<"bool", "false">:$emulated);
+}
+
+//===----------------------------------------------------------------------===//
+// The plan: `exec.plan` of a function
+//===----------------------------------------------------------------------===//
+
+def Exec_StreamAttr : Exec_Attr<"Stream", "stream"> {
+  let summary = "A queue of commands of one device";
+  let parameters = (ins StringRefParameter<>:$device, EnumParameter<Exec_StreamKind>:$kind);
+}
+
+def Exec_SlotAttr : Exec_Attr<"Slot", "slot"> {
+  let summary = "One stay of one tensor in one memory";
+  let description = [{
+    Without a tensor it is workspace; without an offset it is the tensor's home, else
+    `[offset, offset + bytes)` of the memory's arena. `resident`: the data is there
+    before the step's first command.
+  }];
+  let parameters = (ins StringRefParameter<"", [{""}]>:$tensor, StringRefParameter<>:$memory,
+                        DefaultValuedParameter<"int64_t", "-1">:$offset, "int64_t":$bytes,
+                        DefaultValuedParameter<"bool", "false">:$resident);
+  let extraClassDeclaration = "bool isHome() const { return getOffset() < 0; }";
+}
+
+def Exec_LaunchAttr : Exec_Attr<"Launch", "launch"> {
+  let summary = "A command that runs an operator";
+  let description = [{
+    Slots are numbers in the plan's list: `reads` in the order of the operator's inputs,
+    `writes` in that of its results, its workspace last. `waits` are numbers of earlier commands.
+  }];
+  let parameters = (ins StringRefParameter<>:$op, "int64_t":$stream, "::mlir::DenseI64ArrayAttr":$reads,
+                        "::mlir::DenseI64ArrayAttr":$writes, "::mlir::DenseI64ArrayAttr":$waits);
+}
+
+def Exec_CopyAttr : Exec_Attr<"Copy", "copy"> {
+  let summary = "A command that copies a tensor from one slot to another over a link";
+  let parameters = (ins "int64_t":$from, "int64_t":$to, "int64_t":$link, "int64_t":$stream,
+                        "::mlir::DenseI64ArrayAttr":$waits);
+}
+
+def Exec_PlanAttr : Exec_Attr<"Plan", "plan"> {
+  let summary = "A function's schedule: arenas, streams, slots, and commands in issue order";
+  let description = [{
+    `arenas` are bytes of each memory of the machine. Commands of one stream run in the
+    order listed; across streams only `waits` order them.
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$arenas, "::mlir::ArrayAttr":$streams, "::mlir::ArrayAttr":$slots,
+                        "::mlir::ArrayAttr":$commands);
+  let genVerifyDecl = 1;
+}
+
+#endif // SLUICE_DIALECTS_EXEC_EXECATTRS

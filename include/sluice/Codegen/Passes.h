@@ -1,0 +1,34 @@
+//===- Passes.h - Targets, device code and objects --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_PASSES_H
+#define SLUICE_CODEGEN_PASSES_H
+
+#include "dialects/Exec/Exec.h"
+#include "sluice/Codegen/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace sluice {
+
+#define GEN_PASS_DECL
+#include "lib/Codegen/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Codegen/Passes.h.inc"
+
+/// Of a module whose objects are written: how many there are.
+inline constexpr const char *kObjectsAttribute = "exec.objects";
+/// The name of object file number `index`.
+std::string objectFileName(llvm::StringRef prefix, size_t index);
+
+/// The attribute `exec.target` of a target, and back: all that code generation reads.
+exec::TargetAttr targetToAttribute(mlir::MLIRContext *context, const TargetSpec &target);
+TargetSpec targetFromAttribute(exec::TargetAttr attribute);
+/// As resolveTarget takes it.
+std::string targetName(const TargetSpec &target);
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_PASSES_H

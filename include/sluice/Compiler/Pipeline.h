@@ -1,0 +1,68 @@
+//===- Pipeline.h - The passes of a compilation, as text --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COMPILER_PIPELINE_H
+#define SLUICE_COMPILER_PIPELINE_H
+
+#include "sluice/Support/Error.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+class Pass;
+} // namespace mlir
+
+namespace sluice {
+
+/// Passes in order, each with its options as text. A compilation runs pipelines and
+/// prints them: sluice-opt with the printed text runs the same passes with the same options.
+class Pipeline {
+public:
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  using Maker = std::function<std::unique_ptr<mlir::Pass>()>;
+
+  /// Appends a pass on the module, or on each of its functions. `make` creates the pass
+  /// where the file that an option names is in memory already; else the registry does.
+  Pipeline &onModule(std::string pass, Options options = {}, Maker make = {});
+  Pipeline &onFunctions(std::string pass, Options options = {});
+  Pipeline &append(const Pipeline &other);
+
+  /// The same passes, with another value for an option of a pass that has it.
+  Pipeline with(const std::string &pass, const std::string &option, const std::string &value) const;
+
+  /// The same passes, with plan and partition files in a directory.
+  Pipeline inDirectory(const std::string &directory) const;
+
+  /// As sluice-opt takes it after --pass-pipeline.
+  std::string text() const;
+  /// Runs the passes, with the verifier after each. Fails with the first diagnostic, and
+  /// the model's node that it is about.
+  Status run(mlir::ModuleOp module) const;
+
+private:
+  struct Step {
+    std::string pass;
+    Options options;
+    bool onFunctions = false;
+    Maker make;
+  };
+  std::vector<Step> steps;
+};
+
+/// A real number as an option, such that reading it gives the same number.
+std::string optionText(double value);
+std::string optionText(bool value);
+std::string optionText(int64_t value);
+
+/// Registers Sluice's passes and pipelines with MLIR, once in a process.
+void registerCompilerPasses();
+
+} // namespace sluice
+
+#endif // SLUICE_COMPILER_PIPELINE_H

@@ -1,0 +1,39 @@
+//===- Dump.cpp - The IR after each phase ---------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Dump.h"
+
+#include "sluice/Codegen/GridLowering.h"
+#include "sluice/Support/Json.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+Status dumpPhase(ModuleOp module, Phase phase, const std::string &directory) {
+  if (directory.empty())
+    return {};
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message());
+  const auto index = static_cast<unsigned>(phase);
+  const std::string path = concat(directory, "/", index, "-", phaseNames()[index]);
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+  module->print(out, flags);
+  if (Status written = writeFileAtomically(path + ".mlir", text + "\n"); !written)
+    return written;
+  if (phase == Phase::Codegen)
+    for (const DeviceCode &code : deviceCodeOf(module))
+      if (Status written = writeFileAtomically(concat(path, ".sm_", code.architecture, ".ptx"), code.ptx); !written)
+        return written;
+  return {};
+}
+
+} // namespace sluice

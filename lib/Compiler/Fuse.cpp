@@ -1,0 +1,91 @@
+//===- Fuse.cpp - Groups, their graph and their costs ---------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Phases.h"
+#include "sluice/Cost/LearnedCostModel.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+
+namespace sluice {
+
+static Expected<Profile> readProfile(const std::string &path) {
+  Expected<Json> json = readJsonFile(path);
+  if (!json)
+    return propagate(json);
+  return profileFromJson(JsonReader(*json, path + ":"));
+}
+
+/// Layouts, libraries' kernels and groups, as passes.
+static Expected<Pipeline> fusionPasses(const Partitioned &program, const CompilerOptions &options) {
+  const Machine &machine = program.ofRank;
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto isGpu = [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; };
+  const TargetSpec &target = program.origin->target;
+  // Packing in each step, which is an advantage on a CPU, costs time on a GPU.
+  const Pipeline::Options layout = {{"lanes", optionText(target.vectorLanes(32))},
+                                    {"registers", optionText(target.numVectorRegisters)},
+                                    {"dynamic", optionText(llvm::none_of(devices, isGpu))}};
+  Pipeline passes;
+  const bool isGpus = llvm::all_of(devices, isGpu);
+  if (options.gpuLibraries == GpuLibraries::On && !isGpus)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' computes on what is no GPU too, give one whose GPUs alone compute or leave out option "
+                     "'--gpu-libraries on'");
+  if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
+    Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
+    if (options.gpuLibraries == GpuLibraries::Auto && !options.profileFile.empty()) {
+      choice.push_back({"profile", options.profileFile});
+      choice.push_back({"device", deviceKey(machine.device(devices.front()))});
+      choice.insert(choice.end(), layout.begin(), layout.end());
+    }
+    passes.onModule("dataflow-ask-libraries", std::move(choice));
+  }
+  passes.onFunctions("dataflow-assign-layout", layout).onFunctions("dataflow-fuse");
+  return passes;
+}
+
+Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
+  Expected<Pipeline> passes = fusionPasses(partitioned, options);
+  if (!passes)
+    return propagate(passes);
+  if (Status done = partitioned.run(*passes); !done)
+    return propagate(done);
+  Fused fused{std::move(static_cast<Stage &>(partitioned)),
+              partitioned.ranks,
+              std::move(partitioned.ofRank),
+              std::move(partitioned.partitionFile),
+              std::move(partitioned.splits),
+              std::move(partitioned.choice),
+              {},
+              {},
+              {}};
+  Expected<BridgedGraph> built = buildGraph(fused.main());
+  if (!built)
+    return propagate(built);
+  fused.bridge = std::move(*built);
+  fused.bridge.graph.name = fused.origin->name;
+  if (options.profileFile.empty()) {
+    fused.measured = fused.ofRank;
+    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, RooflineCostModel());
+  } else {
+    Expected<Profile> profile = readProfile(options.profileFile);
+    if (!profile)
+      return propagate(profile);
+    fused.measured = withMeasuredLinks(fused.ofRank, *profile);
+    const LearnedCostModel learned(*profile, fused.measured);
+    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, ProfiledCostModel(*profile, learned));
+  }
+  CostTable &costs = fused.costs;
+  for (size_t d = 0; d < fused.measured.devices.size(); ++d)
+    if (auto slower = options.slowdowns.find(fused.measured.devices[d].name); slower != options.slowdowns.end())
+      for (size_t cell = d; cell < costs.operatorNs.size(); cell += costs.numDevices)
+        costs.operatorNs[cell] =
+            static_cast<int64_t>(std::clamp(static_cast<double>(costs.operatorNs[cell]) * slower->second, 1.0, 0x1p50));
+  return fused;
+}
+
+} // namespace sluice

@@ -1,0 +1,117 @@
+//===- Import.cpp - From a file to the dataflow dialect -------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Onnx/Import.h"
+#include "ImportedProgram.h"
+#include "ModuleFile.h"
+#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Exec/Exec.h"
+#include "passes/Gradients.h"
+#include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Compiler/Phases.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+/// The file's stem; its folder's name where the stem is only "model".
+static std::string nameOf(std::string_view path) {
+  auto takeLast = [&] {
+    size_t slash = path.find_last_of('/');
+    std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    path = slash == std::string_view::npos ? "" : path.substr(0, slash);
+    return last;
+  };
+  std::string_view file = takeLast();
+  std::string_view stem = file.substr(0, file.find_last_of('.'));
+  if (stem != "model")
+    return std::string(stem);
+  std::string_view folder = takeLast();
+  return std::string(folder.empty() || folder == "." || folder == ".." ? stem : folder);
+}
+
+/// Every GPU target has a device, and every GPU a target: those of the presets where
+/// none is named.
+static Status checkTarget(TargetSpec &target, const Machine &machine, const CompilerOptions &options) {
+  auto has = [&](DeviceKind kind) {
+    return llvm::any_of(machine.devices, [&](const Device &device) { return device.kind == kind; });
+  };
+  if (!target.architectures.empty() && !has(DeviceKind::Cuda))
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no device for target 'cuda:sm_",
+                     target.architectures.front(), "', give one with a GPU, option '--machine'");
+  if (target.emulatesGrids && !has(DeviceKind::Emulated) && !has(DeviceKind::Cuda))
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' has no device for target 'cuda:emulated', give --machine emulated");
+  if (target.architectures.empty() && has(DeviceKind::Cuda))
+    target.architectures = {70, 80, 90};
+  if (options.matmulPrecision == dataflow::MatmulPrecision::F32)
+    return {};
+  auto fail = [&](auto... what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", option '--matmul-precision ",
+                     matmulPrecisionName(options.matmulPrecision), "'");
+  };
+  constexpr unsigned kTensorCores = 80;
+  if (target.architectures.empty() && !target.emulatesGrids)
+    return fail("machine '", machine.name, "' has no GPU to round for, give one with a GPU or leave it out");
+  if (!target.architectures.empty() && target.architectures.back() < kTensorCores)
+    return fail("no target has tensor cores of this precision, give one from cuda:sm_", kTensorCores, " on");
+  return {};
+}
+
+static ImportOptions importOptions(const CompilerOptions &options) {
+  ImportOptions importing;
+  importing.dims = options.dims;
+  importing.fixedInputs = options.fixedInputs;
+  importing.buildGradient = [](OpBuilder &builder, Value root, Value seed,
+                               ArrayRef<Value> wrt) -> FailureOr<SmallVector<Value>> {
+    SmallVector<Value> gradients(wrt.size());
+    if (failed(buildGradients(builder, root, seed, wrt, [&](size_t i, Value gradient) { gradients[i] = gradient; })))
+      return failure();
+    return gradients;
+  };
+  if (const std::optional<TrainingOptions> &training = options.training)
+    importing.training = TrainingImport{training->trainable, training->seed};
+  return importing;
+}
+
+Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
+  auto origin = std::make_shared<Origin>();
+  Expected<Machine> machine = loadMachine(options.machine);
+  if (!machine)
+    return propagate(machine);
+  origin->described = std::move(*machine);
+  Expected<TargetSpec> target = resolveTarget(options.target);
+  if (!target)
+    return propagate(target);
+  origin->target = std::move(*target);
+  if (Status valid = checkTarget(origin->target, origin->described, options); !valid)
+    return propagate(valid);
+  if (!isModuleFile(modelPath)) {
+    Expected<ModelFile> model = ModelFile::open(modelPath);
+    if (!model)
+      return propagate(model);
+    origin->model = std::move(*model);
+  } else if (!options.dims.values.empty() || !options.fixedInputs.empty()) {
+    return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
+                     "' are as it is written, options '--dim' and '--fix', leave them out");
+  }
+  origin->modelPath = modelPath;
+  origin->name = nameOf(modelPath);
+
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
+  origin->context = std::make_shared<MLIRContext>(registry);
+  origin->context->loadAllAvailableDialects();
+  Expected<OwningOpRef<ModuleOp>> module = origin->model
+                                               ? importModel(*origin->context, *origin->model, importOptions(options))
+                                               : readModuleFile(*origin->context, modelPath);
+  if (!module)
+    return propagate(module);
+  origin->imported = std::make_shared<ImportedProgram>(**module);
+  return Imported{{std::move(origin), std::move(*module), {}}};
+}
+
+} // namespace sluice

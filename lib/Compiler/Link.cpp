@@ -1,0 +1,109 @@
+//===- Link.cpp - From LLVM's dialect to an artifact ----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ImportedProgram.h"
+#include "Parameters.h"
+#include "sluice/Codegen/CompileProgram.h"
+#include "sluice/Codegen/Passes.h"
+#include "sluice/Compiler/Phases.h"
+#include "sluice/Support/Json.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+/// Writes the file of parameters.
+static Expected<ParameterFileWriter::Summary> writeParameterFile(const ParameterLayout &layout,
+                                                                 const std::string &directory) {
+  Expected<ParameterFileWriter> writer = ParameterFileWriter::create(directory + "/" + kParameterFile);
+  if (!writer)
+    return propagate(writer);
+  if (Status written = writeParameters(layout, *writer); !written)
+    return propagate(written);
+  Expected<ParameterFileWriter::Summary> summary = writer->finish();
+  if (summary)
+    summary->sections = layout.sections;
+  return summary;
+}
+
+/// Writes what the model and the plan say, for people and for exports.
+static Status writeDecisions(const Planned &planned, const std::string &directory) {
+  if (Status written = writePlanFile(directory + "/" + kPlanFileName, planned.file()); !written)
+    return written;
+  if (const std::string &partition = planned.fused->partitionFile; !partition.empty())
+    if (Status written = writeFileAtomically(directory + "/" + kPartitionFileName, partition); !written)
+      return written;
+  const Origin &origin = *planned.fused->origin;
+  if (!origin.imported)
+    return {};
+  origin.imported->decide(planned.fused->bridge.operators, planned.fused->bridge.graph, planned.fused->measured,
+                          planned.result.plan);
+  return origin.imported->write(directory, origin.modelPath);
+}
+
+/// Runs the passes that write objects with this prefix, and reads the objects.
+static Expected<std::vector<std::string>> makeObjects(Program &program, const CompilerOptions &options,
+                                                      const std::string &parameterHash, const std::string &prefix) {
+  constexpr int64_t kMostBytes = int64_t(1) << 32;
+  Pipeline passes;
+  passes.onModule("exec-to-llvm", {{"compiler", compilerVersion()},
+                                   {"cpu-features", program.origin->target.required},
+                                   {"parameter-hash", parameterHash}});
+  passes.onModule("emit-objects", {{"prefix", prefix}, {"threads", std::to_string(options.threads)}});
+  if (Status done = program.run(passes); !done)
+    return propagate(done);
+  std::vector<std::string> objects;
+  const int64_t count = (*program.module)->getAttrOfType<IntegerAttr>(kObjectsAttribute).getInt();
+  for (int64_t i = 0; i < count; ++i) {
+    Expected<std::string> object = readFile(objectFileName(prefix, static_cast<size_t>(i)), kMostBytes);
+    if (!object)
+      return propagate(object);
+    objects.push_back(std::move(*object));
+  }
+  return objects;
+}
+
+Expected<Artifact> link(Program &program, const CompilerOptions &options, const std::string &directory) {
+  const Planned &planned = *program.planned;
+  // As the program reads them.
+  const ParameterLayout layout = layOutParameters(planned.fused->bridge, numRanksOf(planned.fused->main()));
+  SLUICE_RETURN_IF_ERROR(checkEvaluationBudget(layout));
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
+                     ", choose another with -o");
+  // The manifest makes an artifact: an older one must not vouch for new files.
+  llvm::sys::fs::remove(directory + "/" + kManifestFile);
+  Expected<ParameterFileWriter::Summary> parameters = writeParameterFile(layout, directory);
+  if (!parameters)
+    return propagate(parameters);
+  if (Status written = writeDecisions(planned, directory); !written)
+    return propagate(written);
+  Expected<ProgramDescription> description = describeProgram(*program.module, program.origin->target, *parameters);
+  if (!description)
+    return propagate(description);
+
+  llvm::SmallString<128> folder;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-objects", folder))
+    return makeError(ErrorCode::Io, "cannot create a temporary directory: ", error.message(),
+                     ", set TMPDIR to a directory that can be written");
+  const llvm::scope_exit removed([&] { llvm::sys::fs::remove_directories(folder); });
+  const std::string prefix =
+      options.dumpPhases.empty()
+          ? folder.str().str() + "/model"
+          : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
+  Expected<std::vector<std::string>> objects = makeObjects(program, options, parameters->hash, prefix);
+  if (!objects)
+    return propagate(objects);
+  if (Status written = writeArtifact(*description, *objects, directory); !written)
+    return propagate(written);
+  return Artifact{directory,
+                  program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};
+}
+
+} // namespace sluice

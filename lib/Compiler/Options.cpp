@@ -1,0 +1,98 @@
+//===- Options.cpp - Options' names and values ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Options.h"
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "sluice/Placement/Placement.h"
+#include "sluice/Tiling/Partition.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+static std::string listed(const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+/// The value whose name it is: names are in the order of the values.
+template <typename T>
+static Expected<T> parseName(std::string_view name, const std::vector<std::string> &names, const char *what) {
+  auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    return makeError(ErrorCode::InvalidInput, "'", name, "' is not a ", what, ", use one of ", listed(names));
+  return static_cast<T>(found - names.begin());
+}
+
+const std::vector<std::string> &phaseNames() {
+  static const std::vector<std::string> names{"import", "simplify", "differentiate", "partition", "fuse",
+                                              "place",  "schedule", "exec",          "codegen",   "link"};
+  return names;
+}
+
+Expected<Phase> parsePhase(std::string_view name) { return parseName<Phase>(name, phaseNames(), "phase"); }
+
+const std::vector<std::string> &gpuLibrariesNames() {
+  static const std::vector<std::string> names = {"auto", "on", "off"};
+  return names;
+}
+
+Expected<GpuLibraries> parseGpuLibraries(std::string_view name) {
+  return parseName<GpuLibraries>(name, gpuLibrariesNames(), "choice of GPU libraries");
+}
+
+const std::vector<std::string> &matmulPrecisionNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (uint32_t i = 0; i <= dataflow::getMaxEnumValForMatmulPrecision(); ++i)
+      list.push_back(dataflow::stringifyMatmulPrecision(static_cast<dataflow::MatmulPrecision>(i)).str());
+    return list;
+  }();
+  return names;
+}
+
+Expected<dataflow::MatmulPrecision> parseMatmulPrecision(std::string_view name) {
+  return parseName<dataflow::MatmulPrecision>(name, matmulPrecisionNames(), "precision of products");
+}
+
+const std::string &matmulPrecisionName(dataflow::MatmulPrecision precision) {
+  return matmulPrecisionNames()[static_cast<size_t>(precision)];
+}
+
+Expected<SolverChoices> parseSolvers(std::string_view text) {
+  SolverChoices result;
+  while (!text.empty()) {
+    size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    size_t equals = part.find('=');
+    std::string_view name = part.substr(0, equals);
+    std::string solver(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+    std::vector<std::string> known;
+    SolverStep step = SolverStep::Search;
+    if (name == "search") {
+      known = searchSolverNames();
+    } else if (name == "place") {
+      step = SolverStep::Place;
+      known = placementSolverNames();
+    } else if (name == "tile") {
+      step = SolverStep::Tile;
+      known = partitionSolverNames();
+    } else {
+      return makeError(ErrorCode::InvalidInput, "'", name, "' is not a step with solvers, option '--solver', use ",
+                       "search=NAME, place=NAME or tile=NAME");
+    }
+    if (std::find(known.begin(), known.end(), solver) == known.end())
+      return makeError(ErrorCode::InvalidInput, "'", solver, "' is not a solver of step '", name, "', use one of ",
+                       listed(known));
+    result[step] = solver;
+  }
+  return result;
+}
+
+} // namespace sluice

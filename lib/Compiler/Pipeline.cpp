@@ -1,0 +1,156 @@
+//===- Pipeline.cpp - The passes of a compilation, as text ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Pipeline.h"
+
+#include "dialects/Dataflow/Dataflow.h"
+#include "passes/DataflowToExec/Passes.h"
+#include "passes/EmitKernels/Passes.h"
+#include "passes/ExecToLLVM/Passes.h"
+#include "passes/LowerKernels/Passes.h"
+#include "passes/Passes.h"
+#include "sluice/Codegen/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include <charconv>
+#include <mutex>
+
+using namespace mlir;
+
+namespace sluice {
+
+void registerCompilerPasses() {
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    registerSluicePasses();
+    registerDataflowToExecPasses();
+    registerEmitKernelsPasses();
+    registerLowerKernelsPasses();
+    registerLowerKernelsPipeline();
+    registerCodegenPasses();
+    registerExecToLLVMPasses();
+  });
+}
+
+std::string optionText(double value) {
+  char digits[64];
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  return error == std::errc() ? std::string(digits, end) : concat(value);
+}
+std::string optionText(bool value) { return value ? "true" : "false"; }
+std::string optionText(int64_t value) { return std::to_string(value); }
+
+/// In quotes where a value has characters that end or nest options.
+static std::string quoted(const std::string &value) {
+  if (value.find_first_of(" \t{}[]()'\"") == std::string::npos)
+    return value;
+  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
+  return quote + value + quote;
+}
+
+static std::string optionsText(const Pipeline::Options &options) {
+  std::string text;
+  // An option without a value has its default, which is empty for all that may be.
+  for (const auto &[name, value] : options)
+    if (!value.empty())
+      text += concat(text.empty() ? "" : " ", name, "=", quoted(value));
+  return text;
+}
+
+Pipeline &Pipeline::onModule(std::string pass, Options options, Maker make) {
+  steps.push_back({std::move(pass), std::move(options), false, std::move(make)});
+  return *this;
+}
+
+Pipeline &Pipeline::onFunctions(std::string pass, Options options) {
+  steps.push_back({std::move(pass), std::move(options), true, {}});
+  return *this;
+}
+
+Pipeline &Pipeline::append(const Pipeline &other) {
+  steps.insert(steps.end(), other.steps.begin(), other.steps.end());
+  return *this;
+}
+
+Pipeline Pipeline::with(const std::string &pass, const std::string &option, const std::string &value) const {
+  Pipeline changed = *this;
+  for (Step &step : changed.steps)
+    if (step.pass == pass)
+      for (auto &[name, old] : step.options)
+        if (name == option)
+          old = value;
+  return changed;
+}
+
+Pipeline Pipeline::inDirectory(const std::string &directory) const {
+  Pipeline changed = *this;
+  for (Step &step : changed.steps)
+    for (auto &[name, value] : step.options)
+      if (step.pass == "dataflow-apply-plan" && name == "plan")
+        value = concat(directory, "/", value);
+  return changed;
+}
+
+std::string Pipeline::text() const {
+  std::string text;
+  bool inFunctions = false;
+  for (const Step &step : steps) {
+    if (inFunctions && !step.onFunctions)
+      text += ")";
+    text += text.empty() ? "" : ",";
+    if (!inFunctions && step.onFunctions)
+      text += "func.func(";
+    inFunctions = step.onFunctions;
+    text += step.pass;
+    if (const std::string options = optionsText(step.options); !options.empty())
+      text += "{" + options + "}";
+  }
+  return "builtin.module(" + text + (inFunctions ? "))" : ")");
+}
+
+Status Pipeline::run(ModuleOp module) const {
+  registerCompilerPasses();
+  MLIRContext *context = module.getContext();
+  std::string problem;
+  ScopedDiagnosticHandler capture(context, [&](Diagnostic &diagnostic) {
+    if (problem.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      problem = diagnostic.str();
+      if (std::string node = dataflow::nodeName(diagnostic.getLocation()); !node.empty())
+        problem += concat(", node '", node, "'");
+    }
+    return success();
+  });
+  PassManager manager(context, ModuleOp::getOperationName());
+  auto refuse = [&](const Twine &reason) {
+    if (problem.empty())
+      problem = reason.str();
+    return failure();
+  };
+  OpPassManager *functions = nullptr;
+  for (const Step &step : steps) {
+    if (step.onFunctions && !functions)
+      functions = &manager.nest<func::FuncOp>();
+    if (!step.onFunctions)
+      functions = nullptr;
+    OpPassManager &to = functions ? *functions : manager;
+    if (step.make) {
+      to.addPass(step.make());
+      continue;
+    }
+    const PassRegistryEntry *entry = PassInfo::lookup(step.pass);
+    if (!entry)
+      entry = PassPipelineInfo::lookup(step.pass);
+    if (!entry || failed(entry->addToPipeline(to, optionsText(step.options), refuse)))
+      return makeError(ErrorCode::Internal, "pass '", step.pass, "' is not there or refuses its options: ", problem);
+  }
+  if (failed(manager.run(module)))
+    return makeError(ErrorCode::Internal, problem.empty() ? "a pass failed" : problem);
+  return {};
+}
+
+} // namespace sluice

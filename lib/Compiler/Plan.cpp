@@ -1,0 +1,223 @@
+//===- Plan.cpp - From a graph with costs to a plan -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Splitting.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "sluice/Compiler/Phases.h"
+#include "sluice/Search/Mappings.h"
+#include "sluice/Search/MemoryOption.h"
+#include "sluice/Search/ProblemJson.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+
+namespace sluice {
+
+PlanFile Planned::file() const {
+  PlanFile file = makePlanFile(problem, result);
+  file.summary.splits = fused->splits;
+  return file;
+}
+
+/// Binds operators that read or write text, or that have no grid on a machine whose
+/// other devices run grids, to the device of the host's memory. Those that exchange data
+/// with other ranks are bound to one device too, a GPU where one computes.
+static Status pinToHost(const Fused &fused, SearchProblem &problem) {
+  const Machine &machine = fused.measured;
+  const bool emulatesGrids = fused.origin->target.emulatesGrids;
+  auto runsGrids = [&](DeviceId id) {
+    const DeviceKind kind = machine.device(id).kind;
+    return kind == DeviceKind::Cuda || (kind == DeviceKind::Emulated && emulatesGrids);
+  };
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto host = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
+  const bool hasGrids = llvm::any_of(devices, runsGrids);
+  llvm::StringMap<std::string> problems; // By kernel: emission is what finds them.
+  for (size_t i = 0; i < fused.bridge.operators.size(); ++i) {
+    Operation *op = fused.bridge.operators[i];
+    std::string why;
+    auto where = host;
+    if (isa<dataflow::CollectiveOpInterface>(op)) {
+      // All on one device: ranks exchange in the order of its stream.
+      why = "exchanges data with other ranks";
+      where = hasGrids ? llvm::find_if(devices, runsGrids) : host;
+      if (where == devices.end())
+        where = devices.begin();
+    } else if (dataflow::usesStrings(op)) {
+      why = "works on strings, which stay in the host's memory";
+    } else if (hasGrids) {
+      auto [entry, isNew] = problems.try_emplace(kernelKey(op, fused.bridge.operandSlots[i]));
+      if (isNew)
+        entry->second = dataflow::gridProblem(op);
+      why = entry->second;
+    }
+    if (why.empty())
+      continue;
+    if (where == devices.end())
+      return makeError(ErrorCode::Unsupported, "operator '", fused.bridge.graph.operators()[i].name, "' ", why,
+                       ", and no device of machine '", machine.name,
+                       "' computes there, compile for 'host' or let the machine's CPU compute");
+    problem.placement.resize(fused.bridge.operators.size());
+    problem.placement[i] = *where;
+  }
+  return {};
+}
+
+/// Binds all other operators to the device that was asked for.
+static Status pinToDevice(const Fused &fused, SearchProblem &problem, const std::string &name) {
+  if (name.empty())
+    return {};
+  const Machine &machine = fused.measured;
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto only = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).name == name; });
+  if (only == devices.end()) {
+    std::string known;
+    for (DeviceId id : devices)
+      known += (known.empty() ? "" : ", ") + machine.device(id).name;
+    return makeError(ErrorCode::InvalidInput, "no device '", name, "' computes in machine '", machine.name,
+                     "', use one of ", known);
+  }
+  problem.placement.resize(fused.bridge.operators.size());
+  for (DeviceId &device : problem.placement)
+    if (!device.valid())
+      device = *only;
+  return {};
+}
+
+Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &options) {
+  SearchProblem problem;
+  problem.graph = &fused.bridge.graph;
+  problem.machine = &fused.measured;
+  problem.costs = &fused.costs;
+  for (const Memory &memory : fused.measured.memories)
+    problem.capacityBytes.push_back(memory.capacityBytes);
+  if (Status pinned = pinToHost(fused, problem); !pinned)
+    return propagate(pinned);
+  if (Status pinned = pinToDevice(fused, problem, options.device); !pinned)
+    return propagate(pinned);
+  for (const std::string &option : fused.choice ? fused.choice->memory : options.memory)
+    if (Status applied = applyMemoryOption(problem, option); !applied)
+      return propagate(applied);
+  if (options.dumpProblem.empty())
+    return problem;
+  ProblemFile file{*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};
+  if (Status written = writeFileAtomically(options.dumpProblem, problemToJson(file).dump(1) + "\n"); !written)
+    return propagate(written);
+  return problem;
+}
+
+static SearchParams searchParams(const CompilerOptions &options) {
+  SearchParams params;
+  if (auto it = options.solvers.find(SolverStep::Search); it != options.solvers.end())
+    params.solver = it->second;
+  if (auto it = options.solvers.find(SolverStep::Place); it != options.solvers.end())
+    params.placementSolver = it->second;
+  params.leastGain = options.leastGain;
+  params.timeNs = options.searchTimeNs;
+  params.evaluations = options.searchEvaluations;
+  params.seed = options.seed;
+  params.threads = options.threads;
+  params.interrupt = options.interrupt;
+  params.progress = options.progress;
+  return params;
+}
+
+/// Solves `planned.problem`, from a plan to search on from, where there is one.
+static Status search(Planned &planned, const CompilerOptions &options, const Plan *start = nullptr) {
+  SearchParams params = searchParams(options);
+  params.start = start;
+  if (options.slowdown) {
+    Expected<LeastMemoryResult> least = findLeastMemory(planned.problem, *options.slowdown, params);
+    if (!least)
+      return propagate(least);
+    planned.problem.capacityBytes = std::move(least->capacityBytes);
+    planned.triedBudgets = std::move(least->tried);
+    planned.result = std::move(least->search);
+    return {};
+  }
+  Expected<SearchResult> solved = solveSearch(planned.problem, params);
+  if (!solved)
+    return propagate(solved);
+  planned.result = std::move(*solved);
+  return {};
+}
+
+Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
+  Expected<SearchProblem> problem = problemOf(*fused, options);
+  if (!problem)
+    return propagate(problem);
+  Planned planned{fused, std::move(*problem), {}, {}, {}};
+  if (fused->choice) {
+    // A plan of a copy of this program.
+    planned.result = fused->choice->result;
+    if (Status valid = validatePlan(fused->bridge.graph, fused->measured, planned.result.plan); !valid)
+      return propagate(valid);
+    return planned;
+  }
+  std::optional<Plan> start;
+  if (!options.planFile.empty()) {
+    Expected<SearchResult> read = readPlanFor(planned.problem, options.planFile);
+    if (!read)
+      return propagate(read);
+    planned.result = std::move(*read);
+    if (!options.resume)
+      return planned;
+    start = planned.result.plan;
+  }
+  if (Status done = search(planned, options, start ? &*start : nullptr); !done)
+    return propagate(done);
+  return planned;
+}
+
+Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const CompilerOptions &options,
+                               const MappingMeasurement &measurement) {
+  if (auto place = options.solvers.find(SolverStep::Place);
+      place == options.solvers.end() || place->second != "htf-mpr")
+    return makeError(ErrorCode::InvalidInput, "option '--measure-mappings' runs what solver 'htf-mpr' proposes, ",
+                     "give --solver place=htf-mpr");
+  if (Status has = requireDevices(*fused, fused->measured, "--measure-mappings"); !has)
+    return propagate(has);
+  Expected<SearchProblem> problem = problemOf(*fused, options);
+  if (!problem)
+    return propagate(problem);
+  SearchParams params;
+  params.seed = options.seed;
+  params.threads = options.threads;
+  params.interrupt = options.interrupt;
+  Expected<std::vector<std::vector<DeviceId>>> mappings = proposeMappings(*problem, measurement.count, params);
+  if (!mappings)
+    return propagate(mappings);
+  Planned kept{fused, *problem, {}, {}, {}};
+  std::optional<size_t> best;
+  Status unplanned;
+  for (std::vector<DeviceId> &mapping : *mappings) {
+    auto planned = std::make_shared<Planned>(Planned{fused, *problem, {}, {}, {}});
+    planned->problem.placement = std::move(mapping);
+    if (Status done = search(*planned, options); !done) {
+      if (done.error().code != ErrorCode::Infeasible)
+        return propagate(done);
+      // Where memory is short not every mapping has a plan.
+      unplanned = std::move(done);
+      continue;
+    }
+    Expected<int64_t> ns = measurement.run(planned);
+    if (!ns)
+      return propagate(ns);
+    kept.measuredMappings.push_back({planned->result.makespanNs, *ns});
+    if (best && *ns >= kept.measuredMappings[*best].measuredNs)
+      continue;
+    best = kept.measuredMappings.size() - 1;
+    kept.result = planned->result;
+  }
+  if (!best)
+    return propagate(unplanned);
+  kept.measuredMappings[*best].kept = true;
+  return kept;
+}
+
+} // namespace sluice

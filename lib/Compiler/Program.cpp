@@ -1,0 +1,69 @@
+//===- Program.cpp - From a plan to LLVM's dialect ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Codegen/Passes.h"
+#include "sluice/Compiler/Phases.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+/// dataflow-apply-plan, for the plan in memory. The printed pipeline names its file.
+static void addApplyPlan(Pipeline &passes, const std::shared_ptr<const Decisions> &decisions, const char *phase) {
+  passes.onModule("dataflow-apply-plan", {{"plan", kPlanFileName}, {"phase", phase}}, [decisions, phase] {
+    ApplyPlanPassOptions options;
+    options.phase = phase;
+    return createApplyPlanPass(options, decisions.get());
+  });
+}
+
+Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOptions &options) {
+  const Fused &fused = *planned->fused;
+  auto decisions = std::make_shared<Decisions>();
+  decisions->plan = planned->result.plan;
+  Program program{fused.clone(), planned, decisions};
+  Pipeline passes;
+  passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}});
+  passes.onModule("exec-attach-target", {{"target", targetName(fused.origin->target)}});
+  addApplyPlan(passes, program.decisions, "place");
+  if (Status done = program.run(passes); !done)
+    return propagate(done);
+  return program;
+}
+
+Status schedule(Program &program) {
+  Pipeline passes;
+  addApplyPlan(passes, program.decisions, "schedule");
+  return program.run(passes);
+}
+
+Status buildProgram(Program &program, const CompilerOptions &options) {
+  Pipeline passes;
+  passes.onModule("dataflow-to-exec", {{"name", program.origin->name}});
+  passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)}});
+  return program.run(passes);
+}
+
+Status lowerProgram(Program &program) {
+  Pipeline passes;
+  passes.onModule("lower-grids").onModule("lower-kernels");
+  return program.run(passes);
+}
+
+Expected<Artifact> compilePlan(std::shared_ptr<const Planned> planned, const CompilerOptions &options,
+                               const std::string &directory) {
+  Expected<Program> program = place(std::move(planned), options);
+  if (!program)
+    return propagate(program);
+  if (Status done = schedule(*program); !done)
+    return propagate(done);
+  if (Status done = buildProgram(*program, options); !done)
+    return propagate(done);
+  if (Status done = lowerProgram(*program); !done)
+    return propagate(done);
+  return link(*program, options, directory);
+}
+
+} // namespace sluice

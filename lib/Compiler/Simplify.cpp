@@ -1,0 +1,63 @@
+//===- Simplify.cpp - Simplification and training -------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Phases.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+Status Stage::run(const Pipeline &pipeline) {
+  if (Status done = pipeline.run(*module); !done)
+    return done;
+  passes.append(pipeline);
+  return {};
+}
+
+Expected<Simplified> simplify(Imported imported, const CompilerOptions &options) {
+  Pipeline passes;
+  if (options.prune.parts > 0)
+    passes.onFunctions("dataflow-prune", {{"parts", optionText(options.prune.parts)},
+                                          {"layers", options.prune.layers},
+                                          {"seed", std::to_string(options.seed)},
+                                          {"threads", std::to_string(options.threads)}});
+  passes.onFunctions("dataflow-simplify", {{"differentiable", optionText(options.training.has_value())}});
+  if (Status done = imported.run(passes); !done)
+    return propagate(done);
+  return Simplified{std::move(imported)};
+}
+
+Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions &options) {
+  if (!options.training)
+    return simplified;
+  const TrainingOptions &training = *options.training;
+  auto weights = simplified.main().getBody().getOps<dataflow::StateOp>();
+  if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
+    return makeError(ErrorCode::InvalidInput, "model '", simplified.origin->modelPath, "' has no weights to train",
+                     training.trainable.empty() ? "" : concat(", none is called '", training.trainable, "'"),
+                     ", give a pattern of initializers' whole names, option '--trainable'");
+  Pipeline::Options train{{"loss", training.loss},
+                                        {"output", training.output},
+                                        {"axis", optionText(training.classAxis)},
+                                        {"accumulate", optionText(training.accumulate)},
+                                        {"optimizer", training.optimizer},
+                                        {"lr", optionText(training.learningRate)},
+                                        {"momentum", optionText(training.momentum)},
+                                        {"nesterov", optionText(training.nesterov)},
+                                        {"beta1", optionText(training.beta1)},
+                                        {"beta2", optionText(training.beta2)},
+                                        {"epsilon", optionText(training.epsilon)},
+                                        {"weight-decay", optionText(training.weightDecay)}};
+  if (training.ignoreIndex)
+    train.emplace_back("ignore-index", optionText(*training.ignoreIndex));
+  Pipeline passes;
+  passes.onFunctions("dataflow-train", std::move(train));
+  passes.onFunctions("dataflow-simplify");
+  if (Status done = simplified.run(passes); !done)
+    return propagate(done);
+  return simplified;
+}
+
+} // namespace sluice

@@ -1,0 +1,130 @@
+//===- AskLibraries.cpp - Which kernels are a library's -------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Bridge/GraphBridge.h"
+#include "passes/Passes.h"
+#include "sluice/Cost/Profile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+using namespace mlir;
+
+namespace sluice {
+
+#define GEN_PASS_DEF_ASKLIBRARIESPASS
+#include "passes/Passes.h.inc"
+
+/// Nanoseconds of kernels that a library might compute, by their model node, operator
+/// and result's elements: a node's gradients are its kernels too.
+using KernelTimes = std::map<std::tuple<std::string, std::string, int64_t>, int64_t>;
+
+namespace {
+/// On the fastest of the presets' GPUs some microseconds, about what the call takes
+/// on the host. Below it, the grid that applies the epilogue too has less to read.
+constexpr int64_t kLeastFlops = int64_t(1) << 28;
+/// cuBLAS' own default, but on Hopper, where it would take 32 MiB.
+constexpr int64_t kWorkspaceBytes = int64_t(4) << 20;
+
+/// Layouts change shapes, but not how many elements there are.
+KernelTimes::key_type keyOf(Operation *op) {
+  return {dataflow::nodeName(op->getLoc()), op->getName().getStringRef().str(),
+          dataflow::elementCount(op->getResult(0).getType())};
+}
+} // namespace
+
+/// The times that a profile has of a device; none of kernels that are alike in all that names them.
+static KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &profile, const std::string &device) {
+  KernelTimes times;
+  std::map<KernelTimes::key_type, int> numKernels;
+  for (size_t i = 0; i < bridge.operators.size(); ++i)
+    bridge.operators[i]->walk([&](dataflow::LibraryOpInterface op) {
+      const KernelTimes::key_type kernel = keyOf(op);
+      auto found = profile.operators.find({bridge.graph.operators()[i].signature, device});
+      ++numKernels[kernel];
+      if (found != profile.operators.end())
+        times[kernel] = found->second.medianNs;
+    });
+  for (const auto &[kernel, count] : numKernels)
+    if (count > 1 || std::get<0>(kernel).empty())
+      times.erase(kernel);
+  return times;
+}
+
+/// Marks the operators that GPUs ask a library for first: all that it has a form for
+/// where `always`; else those where it was faster, and where not both were measured,
+/// those of 2^28 operations and more.
+static void chooseLibraries(func::FuncOp function, bool always, const KernelTimes &byLibrary,
+                            const KernelTimes &byGrids) {
+  function.walk([&](dataflow::LibraryOpInterface op) {
+    if (!op.getLibraryForm({}))
+      return;
+    auto library = byLibrary.find(keyOf(op)), grids = byGrids.find(keyOf(op));
+    const bool isMeasured = library != byLibrary.end() && grids != byGrids.end();
+    if (always ||
+        (isMeasured ? library->second < grids->second : cast<dataflow::CostOpInterface>(*op).getFlops() >= kLeastFlops))
+      op.setLibrary(kWorkspaceBytes);
+  });
+}
+
+namespace {
+struct AskLibraries : impl::AskLibrariesPassBase<AskLibraries> {
+  using AskLibrariesPassBase::AskLibrariesPassBase;
+
+  void runOnOperation() override {
+    if (choice != "on" && choice != "auto") {
+      getOperation().emitError() << "'" << choice.getValue() << "' is unknown, option 'choice', use on or auto";
+      return signalPassFailure();
+    }
+    KernelTimes byLibrary, byGrids;
+    if (Status measured = measure(byLibrary, byGrids); !measured) {
+      getOperation().emitError() << measured.error().message;
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      chooseLibraries(function, choice == "on", byLibrary, byGrids);
+  }
+
+private:
+  /// A profile knows fused kernels: the module is fused once with all kernels of the
+  /// library and once with none.
+  Status measure(KernelTimes &byLibrary, KernelTimes &byGrids) {
+    if (choice == "on" || profile.empty())
+      return {};
+    Expected<Json> json = readJsonFile(profile);
+    if (!json)
+      return propagate(json);
+    Expected<Profile> measured = profileFromJson(JsonReader(*json, profile + ":"));
+    if (!measured)
+      return propagate(measured);
+    for (auto [always, times] : {std::pair(true, &byLibrary), std::pair(false, &byGrids)}) {
+      OwningOpRef<ModuleOp> trial = getOperation().clone();
+      if (always)
+        for (auto function : trial->getOps<func::FuncOp>())
+          chooseLibraries(function, true, {}, {});
+      PassManager passes(&getContext());
+      OpPassManager &functions = passes.nest<func::FuncOp>();
+      functions.addPass(createAssignLayoutPass({lanes, registers, dynamic}));
+      functions.addPass(createFusePass());
+      if (failed(passes.run(*trial)))
+        return makeError(ErrorCode::Internal, "the program cannot be fused for its profile");
+      for (auto function : trial->getOps<func::FuncOp>()) {
+        Expected<BridgedGraph> bridge = buildGraph(function);
+        if (!bridge)
+          return propagate(bridge);
+        *times = measuredKernels(*bridge, *measured, device);
+      }
+    }
+    return {};
+  }
+};
+} // namespace
+
+} // namespace sluice

@@ -1,0 +1,157 @@
+//===- ApplyPlan.cpp - A plan's decisions on the IR -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Bridge/GraphBridge.h"
+#include "passes/Bridge/PlanAttributes.h"
+#include "passes/Bridge/TilingAttributes.h"
+#include "passes/DataflowToExec/Passes.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+
+namespace sluice {
+#define GEN_PASS_DEF_APPLYPLANPASS
+#include "passes/DataflowToExec/Passes.h.inc"
+} // namespace sluice
+
+using namespace sluice;
+
+/// The splits of a plan in a program, found by the names of operators and rules.
+static Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &program,
+                                                       const std::vector<NamedSplit> &splits) {
+  std::vector<OperatorSplit> found;
+  for (const NamedSplit &split : splits) {
+    auto op = llvm::find_if(program.operators, [&](const ProgramOperator &each) { return each.name == split.op; });
+    if (op == program.operators.end())
+      return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op, "', which the model has not, ",
+                       "give the model and options that the plan was made for");
+    Expected<uint32_t> rule = findRule(*op, split.rule, kSplitAttribute);
+    if (!rule)
+      return propagate(rule);
+    found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), *rule, split.parts});
+  }
+  if (Status valid = checkSplits(program, found); !valid)
+    return propagate(valid);
+  return found;
+}
+
+namespace {
+struct ApplyPlan : sluice::impl::ApplyPlanPassBase<ApplyPlan> {
+  using ApplyPlanPassBase::ApplyPlanPassBase;
+  ApplyPlan(const ApplyPlanPassOptions &options, const Decisions *decisions)
+      : ApplyPlanPassBase(options), decisions(decisions) {}
+
+  void runOnOperation() override {
+    if (Status applied = apply(); !applied) {
+      getOperation().emitError() << applied.error().message;
+      signalPassFailure();
+    }
+  }
+
+private:
+  Status apply() {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    if (functions.size() != 1 || functions.front().isExternal())
+      return makeError(ErrorCode::InvalidInput, "the module is not one function, apply a plan before dataflow-to-exec");
+    func::FuncOp function = functions.front();
+    if (phase == "tiling")
+      return applyTiling(function);
+    if (phase == "partition")
+      return applySplits(function);
+    if (phase != "place" && phase != "schedule")
+      return makeError(ErrorCode::InvalidInput, "'", phase.getValue(),
+                       "' has no decisions of its own, option 'phase', use tiling, partition, place or schedule");
+    auto attribute = getOperation()->getAttrOfType<exec::MachineAttr>(exec::kMachineAttribute);
+    if (!attribute)
+      return makeError(ErrorCode::InvalidInput, "the module has no attribute '", exec::kMachineAttribute.str(),
+                       "', run exec-attach-machine first");
+    const Machine machine = machineFromAttribute(attribute);
+    Expected<BridgedGraph> bridge = buildGraph(function);
+    if (!bridge)
+      return propagate(bridge);
+    std::optional<Plan> read;
+    if (!decisions) {
+      Expected<Plan> plan = readPlanOn(bridge->graph, machine, planFile);
+      if (!plan)
+        return propagate(plan);
+      read = std::move(*plan);
+    }
+    const Plan &plan = decisions ? decisions->plan : *read;
+    if (phase == "place")
+      applyPlacement(*bridge, machine, plan);
+    else
+      applySchedule(function, *bridge, machine, plan);
+    return {};
+  }
+
+  Status applyTiling(func::FuncOp function) {
+    Expected<BridgedProgram> bridged = buildTensorProgram(function);
+    if (!bridged)
+      return propagate(bridged);
+    if (decisions) {
+      annotateTiling(function, *bridged, decisions->tiling);
+      return {};
+    }
+    Expected<Json> json = readJsonFile(planFile);
+    Expected<MeshTiling> tiling = json ? partitionFromJson(bridged->program, JsonReader(*json, planFile + ":"))
+                                       : Expected<MeshTiling>(propagate(json));
+    if (!tiling)
+      return propagate(tiling);
+    annotateTiling(function, *bridged, *tiling);
+    return {};
+  }
+
+  Status applySplits(func::FuncOp function) {
+    std::vector<NamedSplit> read;
+    if (!decisions) {
+      Expected<std::vector<NamedSplit>> splits = readPlanSplits(planFile);
+      if (!splits)
+        return propagate(splits);
+      read = std::move(*splits);
+    }
+    const std::vector<NamedSplit> &splits = decisions ? decisions->splits : read;
+    if (splits.empty())
+      return {};
+    Expected<BridgedProgram> bridged = buildTensorProgram(function);
+    if (!bridged)
+      return propagate(bridged);
+    Expected<std::vector<OperatorSplit>> known = findSplits(bridged->program, splits);
+    if (!known)
+      return propagate(known);
+    annotateSplits(*bridged, *known);
+    return {};
+  }
+
+  void applyPlacement(const BridgedGraph &bridge, const Machine &machine, const Plan &plan) {
+    auto target = getOperation()->getAttrOfType<exec::TargetAttr>(exec::kTargetAttribute);
+    const bool emulatesGrids = target && target.getEmulated();
+    for (size_t i = 0; i < bridge.operators.size(); ++i) {
+      const Device &device = machine.device(plan.placement[i]);
+      const bool runsGrids = device.kind == DeviceKind::Cuda || (device.kind == DeviceKind::Emulated && emulatesGrids);
+      bridge.operators[i]->setAttr(
+          kDeviceAttribute,
+          dataflow::DeviceAttr::get(&getContext(), device.name,
+                                    runsGrids ? dataflow::KernelForm::Grids : dataflow::KernelForm::Chunks));
+    }
+  }
+
+  void applySchedule(func::FuncOp function, const BridgedGraph &bridge, const Machine &machine, const Plan &plan) {
+    Builder builder(&getContext());
+    int64_t position = 0;
+    std::vector<char> launched(bridge.operators.size(), 0);
+    for (const Command &command : plan.commands)
+      if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
+        bridge.operators[command.op.index()]->setAttr(kOrderAttribute, builder.getI64IntegerAttr(position++));
+    function->setAttr(exec::kPlanAttribute, planToAttribute(&getContext(), bridge.graph, machine, plan));
+  }
+
+  const Decisions *decisions = nullptr;
+};
+} // namespace
+
+std::unique_ptr<Pass> sluice::createApplyPlanPass(const ApplyPlanPassOptions &options, const Decisions *decisions) {
+  return std::make_unique<ApplyPlan>(options, decisions);
+}

@@ -1,0 +1,235 @@
+//===- DataflowToExec.cpp - From a planned function to a program ----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Indices.h"
+#include "passes/Bridge/GraphBridge.h"
+#include "passes/Bridge/ParameterLayout.h"
+#include "passes/Bridge/PlanAttributes.h"
+#include "passes/Bridge/PlanToExec.h"
+#include "passes/Bridge/TilingAttributes.h"
+#include "passes/DataflowToExec/Passes.h"
+#include "passes/EmitKernels/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace sluice {
+#define GEN_PASS_DEF_DATAFLOWTOEXECPASS
+#include "passes/DataflowToExec/Passes.h.inc"
+} // namespace sluice
+
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace {
+
+/// Results that a caller gets; the others are states' next values.
+SmallVector<unsigned> outputIndices(func::FuncOp function) {
+  SmallVector<unsigned> indices;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!function.getResultAttr(i, "dataflow.updates"))
+      indices.push_back(i);
+  return indices;
+}
+
+/// Turns one planned function into a program, beside it in the module.
+class Converter {
+public:
+  Converter(func::FuncOp function, const BridgedGraph &bridge, const Machine &machine, const Plan &plan)
+      : function(function), bridge(bridge), machine(machine), plan(plan), numRanks(numRanksOf(function)) {}
+
+  Status run(StringRef name) {
+    binding.name = name.str();
+    if (Status outlined = outlineKernels(); !outlined)
+      return outlined;
+    bindParameters();
+    if (Status counted = countBytesSent(); !counted)
+      return counted;
+    if (Status bound = bindPorts(); !bound)
+      return bound;
+    bindStates();
+    OpBuilder builder = OpBuilder::atBlockEnd(function->getBlock());
+    Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, machine, plan, binding);
+    if (!built)
+      return propagate(built);
+    return {};
+  }
+
+private:
+  Status outlineKernels();
+  void outline(size_t index, StringRef symbol);
+  void bindParameters();
+  Status countBytesSent();
+  Status bindPorts();
+  void bindStates();
+  ExecBinding::Port describe(TensorId id, StringRef name, Type type) {
+    return {id, name.str(), cast<RankedTensorType>(type)};
+  }
+
+  func::FuncOp function;
+  const BridgedGraph &bridge;
+  const Machine &machine;
+  const Plan &plan;
+  int64_t numRanks;
+  ExecBinding binding;
+};
+
+/// Operators of one key and form have one kernel, named by its number.
+Status Converter::outlineKernels() {
+  llvm::StringMap<std::string> symbols;
+  for (size_t i = 0; i < bridge.operators.size(); ++i) {
+    Operation *op = bridge.operators[i];
+    auto device = op->getAttrOfType<dataflow::DeviceAttr>(kDeviceAttribute);
+    if (!device || device.getName() != machine.device(plan.placement[i]).name)
+      return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.operators()[i].name,
+                       "' is not on the device of its plan, attribute '", kDeviceAttribute,
+                       "', run dataflow-apply-plan with phase=place first");
+    std::string key = kernelKey(op, bridge.operandSlots[i]);
+    if (device.getForm() == KernelForm::Grids)
+      key += "|grids";
+    auto [entry, isNew] = symbols.try_emplace(key);
+    if (isNew) {
+      entry->second = concat("kernel", symbols.size() - 1);
+      outline(i, entry->second);
+    }
+    binding.kernels.push_back(entry->second);
+  }
+  return {};
+}
+
+/// Copies an operator into a function of its own. An argument is a tensor, in the
+/// order of the operator's inputs; an operand that is a reshape of one stays a reshape
+/// of the argument, so that the kernel knows which operands have the same memory.
+void Converter::outline(size_t index, StringRef symbol) {
+  Operation *op = bridge.operators[index];
+  const Operator &entry = bridge.graph.operators()[index];
+  SmallVector<Type> types;
+  for (TensorId input : entry.inputs)
+    types.push_back(bridge.values[input.index()].getType());
+  OpBuilder builder = OpBuilder::atBlockEnd(function->getBlock());
+  auto kernel =
+      func::FuncOp::create(builder, op->getLoc(), symbol, builder.getFunctionType(types, op->getResultTypes()));
+  kernel->setAttr(kKernelAttribute, builder.getUnitAttr());
+  Block *body = kernel.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  for (auto [operand, slot] : llvm::zip(op->getOperands(), bridge.operandSlots[index])) {
+    if (mapping.contains(operand))
+      continue;
+    Value argument = body->getArgument(slot);
+    const bool isTensor = operand == bridge.values[entry.inputs[slot].index()];
+    mapping.map(operand, isTensor ? argument
+                                  : ReshapeOp::create(builder, op->getLoc(), operand.getType(), argument).getResult());
+  }
+  Operation *copy = builder.clone(*op, mapping);
+  copy->removeAttr(kOrderAttribute);
+  func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
+}
+
+void Converter::bindParameters() {
+  ParameterLayout layout = layOutParameters(bridge, numRanks);
+  binding.homeOffsets = std::move(layout.homeOffsets);
+  binding.parameterBytes = layout.bytes;
+  binding.stateBytes = layout.stateBytes;
+  binding.stateInitial = layout.stateInitial;
+}
+
+/// What each rank sends to others in a step.
+Status Converter::countBytesSent() {
+  if (numRanks > 1)
+    binding.bytesSent.assign(static_cast<size_t>(numRanks), 0);
+  // The error below names the operator, and says what bytesSent's own does.
+  ScopedDiagnosticHandler quiet(function.getContext(), [](Diagnostic &) { return success(); });
+  for (const Command &command : plan.commands) {
+    Operation *op = command.kind == CommandKind::Launch ? bridge.operators[command.op.index()] : nullptr;
+    if (!op || !isa<CollectiveOpInterface>(op))
+      continue;
+    for (int64_t rank = 0; rank < numRanks; ++rank) {
+      FailureOr<int64_t> bytes = bytesSent(op, rank, numRanks);
+      if (failed(bytes))
+        return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,
+                         "' runs on ranks that are not there, the program has ", numRanks, ", attribute '",
+                         kRanksAttribute, "'");
+      if (numRanks > 1)
+        binding.bytesSent[static_cast<size_t>(rank)] += *bytes;
+    }
+  }
+  return {};
+}
+
+Status Converter::bindPorts() {
+  for (auto [i, id] : llvm::enumerate(bridge.inputs)) {
+    const auto number = static_cast<unsigned>(i);
+    auto name = function.getArgAttrOfType<StringAttr>(number, "dataflow.name");
+    binding.inputs.push_back(describe(id, name ? name.str() : concat("input", i), function.getArgumentTypes()[i]));
+    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(number, "dataflow.fixed");
+    std::vector<int8_t> &bytes = binding.inputs.back().fixed;
+    bytes.resize(fixed ? static_cast<size_t>(tensorBytes(fixed.getType())) : 0);
+    if (fixed && failed(copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
+      return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
+    if (auto range = function.getArgAttrOfType<DenseI64ArrayAttr>(number, kRangeAttribute))
+      llvm::append_range(binding.inputs.back().range, range.asArrayRef());
+  }
+  for (auto [i, id, index] : llvm::enumerate(bridge.outputs, outputIndices(function))) {
+    auto name = function.getResultAttrOfType<StringAttr>(index, "dataflow.name");
+    binding.outputs.push_back(describe(id, name ? name.str() : concat("output", i), function.getResultTypes()[index]));
+  }
+  return {};
+}
+
+void Converter::bindStates() {
+  for (size_t i = 0; i < bridge.graph.numTensors(); ++i) {
+    auto held = bridge.values[i].getDefiningOp<dataflow::StateOp>();
+    if (!held)
+      continue;
+    binding.states.push_back(describe(TensorId(i), held.getName(), held.getType()));
+    if (std::optional<ArrayAttr> cuts = held.getCuts())
+      for (auto cut : cuts->getAsRange<CutAttr>())
+        for (auto [count, stride] : llvm::zip(cut.getGroup().getCounts(), cut.getGroup().getStrides()))
+          llvm::append_values(binding.states.back().cuts, cut.getDim(), count, stride);
+  }
+}
+
+struct DataflowToExec : sluice::impl::DataflowToExecPassBase<DataflowToExec> {
+  using DataflowToExecPassBase::DataflowToExecPassBase;
+
+  void runOnOperation() override {
+    if (Status converted = convert(); !converted) {
+      getOperation().emitError() << converted.error().message;
+      signalPassFailure();
+    }
+  }
+
+private:
+  Status convert() {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    if (functions.size() != 1 || functions.front().isExternal())
+      return makeError(ErrorCode::InvalidInput,
+                       "the module is not one function, give a module with a planned function");
+    func::FuncOp function = functions.front();
+    auto attribute = getOperation()->getAttrOfType<exec::MachineAttr>(exec::kMachineAttribute);
+    auto schedule = function->getAttrOfType<exec::PlanAttr>(exec::kPlanAttribute);
+    if (!attribute || !schedule)
+      return makeError(ErrorCode::InvalidInput, "there is no attribute '",
+                       (attribute ? exec::kPlanAttribute : exec::kMachineAttribute).str(),
+                       "', run exec-attach-machine and dataflow-apply-plan first");
+    const Machine machine = machineFromAttribute(attribute);
+    Expected<BridgedGraph> bridge = buildGraph(function);
+    if (!bridge)
+      return propagate(bridge);
+    Expected<Plan> plan = planFromAttribute(schedule, bridge->graph, machine);
+    if (!plan)
+      return propagate(plan);
+    if (Status converted = Converter(function, *bridge, machine, *plan).run(name); !converted)
+      return converted;
+    function.erase();
+    return {};
+  }
+};
+
+} // namespace

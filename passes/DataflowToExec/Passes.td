@@ -1,0 +1,61 @@
+//===- Passes.td - From a planned function to a program ----*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_DATAFLOWTOEXEC_PASSES
+#define SLUICE_PASSES_DATAFLOWTOEXEC_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AttachMachinePass : Pass<"exec-attach-machine", "::mlir::ModuleOp"> {
+  let summary = "Put a machine on the module, as the attribute exec.machine";
+  let description = [{
+    The machine is a preset or a machine file, as `sluice --machine` takes it. With
+    several ranks it is the part that one rank has.
+  }];
+  let dependentDialects = ["::sluice::exec::ExecDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"host\"", "a preset's name, or the path of a machine file">,
+    Option<"ranks", "ranks", "int64_t", "1", "how many ranks the machine is divided among">,
+  ];
+}
+
+def ApplyPlanPass : Pass<"dataflow-apply-plan", "::mlir::ModuleOp"> {
+  let summary = "Put a plan file's decisions on the IR, as attributes";
+  let description = [{
+    The plan is one that `sluice plan -o` or `sluice compile` wrote, for the same
+    program, and is found by the names of operators and tensors. Each phase takes
+    its own decisions from the plan:
+
+    - `tiling`: the function gets `dataflow.mesh`, its tensors `dataflow.tiling` and its
+      operators `dataflow.rules`. The file is the partition that `sluice plan --devices -o`
+      or `sluice compile --devices` wrote, and not a plan;
+    - `partition`: operators that run as several get `dataflow.split`;
+    - `place`: operators get `dataflow.device`, their device and the form of their
+      kernels, by the module's `exec.machine` and `exec.target`;
+    - `schedule`: operators get `dataflow.order`, the position of their first launch,
+      and the function gets `exec.plan`: arenas, streams, slots and commands.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect", "::sluice::exec::ExecDialect"];
+  let options = [
+    Option<"planFile", "plan", "std::string", "\"\"", "the plan file, or the partition">,
+    Option<"phase", "phase", "std::string", "\"schedule\"", "the decisions to apply: tiling, partition, place or schedule">,
+  ];
+}
+
+def DataflowToExecPass : Pass<"dataflow-to-exec", "::mlir::ModuleOp"> {
+  let summary = "Turn a planned function into an exec.program and outlined operators";
+  let description = [{
+    The function's attribute `exec.plan` and the module's `exec.machine` become an
+    `exec.program`: arenas, slots, launches, copies, events. Parameters get their
+    offsets in the parameter file. Each distinct operator is outlined once, as a
+    function with the attribute `dataflow.kernel`; its arguments are the tensors that
+    a launch reads, and its results those that a launch writes.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect", "::sluice::exec::ExecDialect"];
+  let options = [
+    Option<"name", "name", "std::string", "\"model\"", "the program's name">,
+  ];
+}
+
+#endif // SLUICE_PASSES_DATAFLOWTOEXEC_PASSES
