@@ -10,6 +10,7 @@ include "mlir/IR/DialectBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "dialects/Dataflow/ElementwiseKinds.td"
 
 def Dataflow_Dialect : Dialect {
   let name = "dataflow";
@@ -50,26 +51,10 @@ class Dataflow_EnumAttr<EnumAttrInfo info, string mnemonic>
 
 class Case<string name, int value> : I32EnumAttrCase<name, value>;
 
-def Dataflow_UnaryKind : Dataflow_Enum<"UnaryKind", [
-  Case<"abs", 0>, Case<"neg", 1>, Case<"exp", 2>, Case<"log", 3>, Case<"sqrt", 4>,
-  Case<"reciprocal", 5>, Case<"sin", 6>, Case<"cos", 7>, Case<"tan", 8>,
-  Case<"asin", 9>, Case<"acos", 10>, Case<"atan", 11>, Case<"sinh", 12>,
-  Case<"cosh", 13>, Case<"tanh", 14>, Case<"asinh", 15>, Case<"acosh", 16>,
-  Case<"atanh", 17>, Case<"erf", 18>, Case<"sigmoid", 19>, Case<"relu", 20>,
-  Case<"leaky_relu", 21>, Case<"elu", 22>, Case<"selu", 23>, Case<"celu", 24>,
-  Case<"thresholded_relu", 25>, Case<"hard_sigmoid", 26>, Case<"hard_swish", 27>,
-  Case<"softplus", 28>, Case<"softsign", 29>, Case<"gelu", 30>,
-  Case<"gelu_tanh", 31>, Case<"mish", 32>, Case<"swish", 33>, Case<"sign", 34>,
-  Case<"floor", 35>, Case<"ceil", 36>, Case<"round", 37>, Case<"logical_not", 38>,
-  Case<"bitwise_not", 39>, Case<"is_nan", 40>, Case<"is_inf", 41>, Case<"shrink", 42>]>;
+def Dataflow_UnaryKind : Dataflow_Enum<"UnaryKind", Dataflow_UnaryKinds>;
 def Dataflow_UnaryKindAttr : Dataflow_EnumAttr<Dataflow_UnaryKind, "unary_kind">;
 
-def Dataflow_BinaryKind : Dataflow_Enum<"BinaryKind", [
-  Case<"add", 0>, Case<"sub", 1>, Case<"mul", 2>, Case<"div", 3>, Case<"pow", 4>,
-  Case<"mod", 5>, Case<"fmod", 6>, Case<"max", 7>, Case<"min", 8>,
-  Case<"logical_and", 9>, Case<"logical_or", 10>, Case<"logical_xor", 11>,
-  Case<"bitwise_and", 12>, Case<"bitwise_or", 13>, Case<"bitwise_xor", 14>,
-  Case<"shift_left", 15>, Case<"shift_right", 16>, Case<"prelu", 17>]>;
+def Dataflow_BinaryKind : Dataflow_Enum<"BinaryKind", Dataflow_BinaryKinds>;
 def Dataflow_BinaryKindAttr : Dataflow_EnumAttr<Dataflow_BinaryKind, "binary_kind">;
 
 def Dataflow_ComparePredicate : Dataflow_Enum<"ComparePredicate", [

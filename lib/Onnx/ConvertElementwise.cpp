@@ -5,42 +5,23 @@
 #include "NodeContext.h"
 #include "Training.h"
 
+#include "dialects/Dataflow/ElementwiseKinds.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
 namespace {
 
+/// The node of a row: its parameters are attributes, and zero where the kind has none.
 template <UnaryKind kind>
 LogicalResult unary(NodeContext &node) {
+  constexpr const UnaryRow &row = kUnaryRows[static_cast<size_t>(kind)];
   if (failed(node.require(1)))
     return failure();
-  return node.result(node.unary(kind, node.input(0)));
+  return node.result(node.unary(kind, node.input(0), node.numberOr(row.alpha, row.alphaDefault),
+                                node.numberOr(row.beta, row.betaDefault)));
 }
-
-/// Functions with the parameter `alpha`; Name and default differ per operator.
-struct Parameter {
-  const char *name;
-  double fallback;
-};
-LogicalResult parametric(NodeContext &node, UnaryKind kind, Parameter alpha, Parameter beta = {"", 0}) {
-  if (failed(node.require(1)))
-    return failure();
-  return node.result(node.unary(kind, node.input(0), node.numberOr(alpha.name, alpha.fallback),
-                                node.numberOr(beta.name, beta.fallback)));
-}
-LogicalResult leakyRelu(NodeContext &node) { return parametric(node, UnaryKind::leaky_relu, {"alpha", 0.01}); }
-LogicalResult elu(NodeContext &node) { return parametric(node, UnaryKind::elu, {"alpha", 1}); }
-LogicalResult celu(NodeContext &node) { return parametric(node, UnaryKind::celu, {"alpha", 1}); }
-LogicalResult swish(NodeContext &node) { return parametric(node, UnaryKind::swish, {"alpha", 1}); }
-LogicalResult thresholdedRelu(NodeContext &node) { return parametric(node, UnaryKind::thresholded_relu, {"alpha", 1}); }
-LogicalResult selu(NodeContext &node) {
-  return parametric(node, UnaryKind::selu, {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875});
-}
-LogicalResult hardSigmoid(NodeContext &node) {
-  return parametric(node, UnaryKind::hard_sigmoid, {"alpha", 0.2}, {"beta", 0.5});
-}
-LogicalResult shrink(NodeContext &node) { return parametric(node, UnaryKind::shrink, {"lambd", 0.5}, {"bias", 0}); }
 
 LogicalResult isInf(NodeContext &node) {
   if (failed(node.require(1)))
@@ -71,6 +52,20 @@ Value second(NodeContext &node) {
   while (*axis + static_cast<int64_t>(dims.size()) < rankOf(lhs))
     dims.push_back(1);
   return node.reshape(rhs, dims);
+}
+
+Value chain(NodeContext &node, BinaryKind kind) {
+  Value result = node.input(0);
+  for (size_t i = 1; i < node.inputCount(); ++i)
+    result = node.binary(kind, result, node.input(i));
+  return result;
+}
+
+template <BinaryKind kind>
+LogicalResult variadic(NodeContext &node) {
+  if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
+    return failure();
+  return node.result(chain(node, kind));
 }
 
 template <BinaryKind kind>
@@ -133,20 +128,6 @@ LogicalResult prelu(NodeContext &node) {
   if (result && shapeOf(result) != shapeOf(node.input(0)))
     return node.invalid("its slope does not broadcast to its input");
   return node.result(result);
-}
-
-Value chain(NodeContext &node, BinaryKind kind) {
-  Value result = node.input(0);
-  for (size_t i = 1; i < node.inputCount(); ++i)
-    result = node.binary(kind, result, node.input(i));
-  return result;
-}
-
-template <BinaryKind kind>
-LogicalResult variadic(NodeContext &node) {
-  if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
-    return failure();
-  return node.result(chain(node, kind));
 }
 
 LogicalResult mean(NodeContext &node) {
@@ -329,62 +310,13 @@ LogicalResult imageScaler(NodeContext &node) {
   return node.result(node.add(scaled, node.concat(channels, 1)));
 }
 
+/// Operators with a converter of their own; the others are rows of ElementwiseKinds.td.
 constexpr OperatorEntry kOperators[] = {
-    {"", "Abs", 1, unary<UnaryKind::abs>},
-    {"", "Neg", 1, unary<UnaryKind::neg>},
-    {"", "Exp", 1, unary<UnaryKind::exp>},
-    {"", "Log", 1, unary<UnaryKind::log>},
-    {"", "Sqrt", 1, unary<UnaryKind::sqrt>},
-    {"", "Reciprocal", 1, unary<UnaryKind::reciprocal>},
-    {"", "Sin", 7, unary<UnaryKind::sin>},
-    {"", "Cos", 7, unary<UnaryKind::cos>},
-    {"", "Tan", 7, unary<UnaryKind::tan>},
-    {"", "Asin", 7, unary<UnaryKind::asin>},
-    {"", "Acos", 7, unary<UnaryKind::acos>},
-    {"", "Atan", 7, unary<UnaryKind::atan>},
-    {"", "Sinh", 9, unary<UnaryKind::sinh>},
-    {"", "Cosh", 9, unary<UnaryKind::cosh>},
-    {"", "Tanh", 1, unary<UnaryKind::tanh>},
-    {"", "Asinh", 9, unary<UnaryKind::asinh>},
-    {"", "Acosh", 9, unary<UnaryKind::acosh>},
-    {"", "Atanh", 9, unary<UnaryKind::atanh>},
-    {"", "Erf", 9, unary<UnaryKind::erf>},
-    {"", "Sigmoid", 1, unary<UnaryKind::sigmoid>},
-    {"", "Relu", 1, unary<UnaryKind::relu>},
-    {"", "LeakyRelu", 1, leakyRelu},
-    {"", "Elu", 1, elu},
-    {"", "Selu", 6, selu},
-    {"", "Celu", 12, celu},
-    {"", "ThresholdedRelu", 10, thresholdedRelu},
-    {"", "HardSigmoid", 6, hardSigmoid},
-    {"", "HardSwish", 14, unary<UnaryKind::hard_swish>},
-    {"", "Softplus", 1, unary<UnaryKind::softplus>},
-    {"", "Softsign", 1, unary<UnaryKind::softsign>},
     {"", "Gelu", 20, gelu},
     {"com.microsoft", "Gelu", 1, unary<UnaryKind::gelu>},
-    {"", "Mish", 18, unary<UnaryKind::mish>},
-    {"", "Swish", 24, swish},
-    {"", "Sign", 9, unary<UnaryKind::sign>},
-    {"", "Floor", 1, unary<UnaryKind::floor>},
-    {"", "Ceil", 1, unary<UnaryKind::ceil>},
-    {"", "Round", 11, unary<UnaryKind::round>},
-    {"", "Not", 1, unary<UnaryKind::logical_not>},
-    {"", "BitwiseNot", 18, unary<UnaryKind::bitwise_not>},
-    {"", "IsNaN", 9, unary<UnaryKind::is_nan>},
     {"", "IsInf", 10, isInf},
-    {"", "Shrink", 9, shrink},
-    {"", "Add", 1, binary<BinaryKind::add>},
-    {"", "Sub", 1, binary<BinaryKind::sub>},
-    {"", "Mul", 1, binary<BinaryKind::mul>},
-    {"", "Div", 1, binary<BinaryKind::div>},
     {"", "Pow", 1, pow},
     {"", "Mod", 10, mod},
-    {"", "And", 1, binary<BinaryKind::logical_and>},
-    {"", "Or", 1, binary<BinaryKind::logical_or>},
-    {"", "Xor", 1, binary<BinaryKind::logical_xor>},
-    {"", "BitwiseAnd", 18, binary<BinaryKind::bitwise_and>},
-    {"", "BitwiseOr", 18, binary<BinaryKind::bitwise_or>},
-    {"", "BitwiseXor", 18, binary<BinaryKind::bitwise_xor>},
     {"", "BitShift", 11, bitShift},
     {"", "PRelu", 1, prelu},
     {"", "Equal", 1, equal},
@@ -392,8 +324,6 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Greater", 1, compare<ComparePredicate::gt>},
     {"", "LessOrEqual", 12, compare<ComparePredicate::le>},
     {"", "GreaterOrEqual", 12, compare<ComparePredicate::ge>},
-    {"", "Max", 1, variadic<BinaryKind::max>},
-    {"", "Min", 1, variadic<BinaryKind::min>},
     {"", "Sum", 1, variadic<BinaryKind::add>},
     {"", "Mean", 1, mean},
     {"", "Where", 9, where},
@@ -407,8 +337,33 @@ constexpr OperatorEntry kOperators[] = {
     {"", "ImageScaler", 1, imageScaler},
 };
 
+template <size_t... i>
+void addUnaryRows(std::vector<OperatorEntry> &entries, std::index_sequence<i...>) {
+  constexpr Converter converters[] = {unary<static_cast<UnaryKind>(i)>...};
+  for (const UnaryRow &row : kUnaryRows)
+    if (*row.onnx && !row.hasOwnImport)
+      entries.push_back({"", row.onnx, row.onnxSince, converters[row.value]});
+}
+
+template <size_t... i>
+void addBinaryRows(std::vector<OperatorEntry> &entries, std::index_sequence<i...>) {
+  constexpr Converter converters[] = {kBinaryRows[i].isVariadic ? variadic<static_cast<BinaryKind>(i)>
+                                                                : binary<static_cast<BinaryKind>(i)>...};
+  for (const BinaryRow &row : kBinaryRows)
+    if (*row.onnx && !row.hasOwnImport)
+      entries.push_back({"", row.onnx, row.onnxSince, converters[row.value]});
+}
+
 } // namespace
 
-ArrayRef<OperatorEntry> elementwiseOperators() { return kOperators; }
+ArrayRef<OperatorEntry> elementwiseOperators() {
+  static const std::vector<OperatorEntry> entries = [] {
+    std::vector<OperatorEntry> result(std::begin(kOperators), std::end(kOperators));
+    addUnaryRows(result, std::make_index_sequence<kNumUnaryKinds>());
+    addBinaryRows(result, std::make_index_sequence<kNumBinaryKinds>());
+    return result;
+  }();
+  return entries;
+}
 
 } // namespace sluice::onnximport

@@ -6,6 +6,8 @@
 
 #include "NodeContext.h"
 
+#include "dialects/Dataflow/ElementwiseKinds.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -16,69 +18,16 @@ using sluice::onnximport::shapeOf;
 namespace sluice::onnxexport {
 namespace {
 
-/// The ONNX operator of a function, the opset it is from, and how its parameters are called.
-struct UnaryForm {
-  UnaryKind kind;
-  const char *type;
-  int64_t since = kExportOpset;
-  const char *alpha = nullptr, *beta = nullptr;
-};
-
-constexpr UnaryForm kUnaryForms[] = {
-    {UnaryKind::abs, "Abs"},
-    {UnaryKind::neg, "Neg"},
-    {UnaryKind::exp, "Exp"},
-    {UnaryKind::log, "Log"},
-    {UnaryKind::sqrt, "Sqrt"},
-    {UnaryKind::reciprocal, "Reciprocal"},
-    {UnaryKind::sin, "Sin"},
-    {UnaryKind::cos, "Cos"},
-    {UnaryKind::tan, "Tan"},
-    {UnaryKind::asin, "Asin"},
-    {UnaryKind::acos, "Acos"},
-    {UnaryKind::atan, "Atan"},
-    {UnaryKind::sinh, "Sinh"},
-    {UnaryKind::cosh, "Cosh"},
-    {UnaryKind::tanh, "Tanh"},
-    {UnaryKind::asinh, "Asinh"},
-    {UnaryKind::acosh, "Acosh"},
-    {UnaryKind::atanh, "Atanh"},
-    {UnaryKind::erf, "Erf"},
-    {UnaryKind::sigmoid, "Sigmoid"},
-    {UnaryKind::relu, "Relu"},
-    {UnaryKind::leaky_relu, "LeakyRelu", kExportOpset, "alpha"},
-    {UnaryKind::elu, "Elu", kExportOpset, "alpha"},
-    {UnaryKind::selu, "Selu", kExportOpset, "alpha", "gamma"},
-    {UnaryKind::celu, "Celu", kExportOpset, "alpha"},
-    {UnaryKind::thresholded_relu, "ThresholdedRelu", kExportOpset, "alpha"},
-    {UnaryKind::hard_sigmoid, "HardSigmoid", kExportOpset, "alpha", "beta"},
-    {UnaryKind::hard_swish, "HardSwish"},
-    {UnaryKind::softplus, "Softplus"},
-    {UnaryKind::softsign, "Softsign"},
-    {UnaryKind::gelu, "Gelu", 20},
-    {UnaryKind::gelu_tanh, "Gelu", 20},
-    {UnaryKind::mish, "Mish", 18},
-    {UnaryKind::swish, "Swish", 24, "alpha"},
-    {UnaryKind::sign, "Sign"},
-    {UnaryKind::floor, "Floor"},
-    {UnaryKind::ceil, "Ceil"},
-    {UnaryKind::round, "Round"},
-    {UnaryKind::logical_not, "Not"},
-    {UnaryKind::bitwise_not, "BitwiseNot", 18},
-    {UnaryKind::is_nan, "IsNaN"},
-    {UnaryKind::is_inf, "IsInf"},
-    {UnaryKind::shrink, "Shrink", kExportOpset, "lambd", "bias"},
-};
-
+/// What a row says of its ONNX operator; what else a node needs, its kind's case here adds.
 LogicalResult unary(UnaryOp op, NodeWriter &writer) {
-  const auto *form = llvm::find_if(kUnaryForms, [&](const UnaryForm &form) { return form.kind == op.getKind(); });
-  if (form == std::end(kUnaryForms))
-    return writer.refuse("ONNX has no function '" + stringifyUnaryKind(op.getKind()) + "'");
-  Node node = writer.node(form->type, writer.operands(), form->since);
-  if (form->alpha)
-    node.set(form->alpha, op.getAlpha());
-  if (form->beta)
-    node.set(form->beta, op.getBeta());
+  const UnaryRow &row = rowOf(op.getKind());
+  if (!*row.onnx)
+    return writer.refuse("ONNX has no function '" + Twine(row.name) + "'");
+  Node node = writer.node(row.onnx, writer.operands(), std::max(row.onnxSince, kExportOpset));
+  if (*row.alpha)
+    node.set(row.alpha, op.getAlpha());
+  if (*row.beta)
+    node.set(row.beta, op.getBeta());
   if (op.getKind() == UnaryKind::gelu_tanh)
     node.set("approximate", "tanh");
   if (op.getKind() == UnaryKind::is_inf)
@@ -86,33 +35,6 @@ LogicalResult unary(UnaryOp op, NodeWriter &writer) {
         .set("detect_negative", int64_t(!op.getBeta().isZero()));
   return success();
 }
-
-struct BinaryForm {
-  BinaryKind kind;
-  const char *type;
-  int64_t since = kExportOpset;
-};
-
-constexpr BinaryForm kBinaryForms[] = {
-    {BinaryKind::add, "Add"},
-    {BinaryKind::sub, "Sub"},
-    {BinaryKind::mul, "Mul"},
-    {BinaryKind::div, "Div"},
-    {BinaryKind::pow, "Pow"},
-    {BinaryKind::mod, "Mod"},
-    {BinaryKind::fmod, "Mod"},
-    {BinaryKind::max, "Max"},
-    {BinaryKind::min, "Min"},
-    {BinaryKind::logical_and, "And"},
-    {BinaryKind::logical_or, "Or"},
-    {BinaryKind::logical_xor, "Xor"},
-    {BinaryKind::bitwise_and, "BitwiseAnd", 18},
-    {BinaryKind::bitwise_or, "BitwiseOr", 18},
-    {BinaryKind::bitwise_xor, "BitwiseXor", 18},
-    {BinaryKind::shift_left, "BitShift"},
-    {BinaryKind::shift_right, "BitShift"},
-    {BinaryKind::prelu, "PRelu"},
-};
 
 /// ONNX's Mod takes the divisor's sign for integers alone.
 void floatMod(NodeWriter &writer, Type type) {
@@ -127,9 +49,9 @@ void floatMod(NodeWriter &writer, Type type) {
 }
 
 LogicalResult binary(BinaryOp op, NodeWriter &writer) {
-  const auto *form = llvm::find_if(kBinaryForms, [&](const BinaryForm &form) { return form.kind == op.getKind(); });
-  if (form == std::end(kBinaryForms))
-    return writer.refuse("ONNX has no function '" + stringifyBinaryKind(op.getKind()) + "'");
+  const BinaryRow &row = rowOf(op.getKind());
+  if (!*row.onnx)
+    return writer.refuse("ONNX has no function '" + Twine(row.name) + "'");
   Type type = elementTypeOf(op.getLhs());
   bool isShift = op.getKind() == BinaryKind::shift_left || op.getKind() == BinaryKind::shift_right;
   if (isShift && !type.isUnsignedInteger())
@@ -140,7 +62,7 @@ LogicalResult binary(BinaryOp op, NodeWriter &writer) {
     floatMod(writer, type);
     return success();
   }
-  Node node = writer.node(form->type, writer.operands(), form->since);
+  Node node = writer.node(row.onnx, writer.operands(), std::max(row.onnxSince, kExportOpset));
   if (op.getKind() == BinaryKind::fmod)
     node.set("fmod", int64_t(1));
   if (isShift)

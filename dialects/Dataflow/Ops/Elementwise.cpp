@@ -4,18 +4,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Elementwise/Functions.h"
 #include "dialects/Dataflow/Ops/HostElements.h"
 
 #include "mlir/IR/PatternMatch.h"
 
 #include <cmath>
-#include <numbers>
 
 using namespace mlir;
 using namespace sluice::dataflow;
-
-static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
 /// numpy broadcast of the operands' shapes, with the given element type.
 static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange operands, Type element,
@@ -33,6 +30,18 @@ static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange oper
 static LogicalResult verifySameElement(Operation *op, Value a, Value c) {
   if (elementOf(a) != elementOf(c))
     return op->emitOpError("operands have different element types, ") << elementOf(a) << " and " << elementOf(c);
+  return success();
+}
+
+static LogicalResult verifyElements(Operation *op, StringRef kind, ElementClass elements, Type element) {
+  if (elements == ElementClass::Number && element.isInteger(1))
+    return op->emitOpError("'") << kind << "' is not defined on bool";
+  StringRef wanted = elements == ElementClass::Float && !isa<FloatType>(element)       ? "float"
+                     : elements == ElementClass::Integer && !isa<IntegerType>(element) ? "integer"
+                     : elements == ElementClass::Bool && !element.isInteger(1)         ? "bool"
+                                                                                       : "";
+  if (!wanted.empty())
+    return op->emitOpError("'") << kind << "' needs " << wanted << " elements, got " << element;
   return success();
 }
 
@@ -64,7 +73,7 @@ static void forRuns(int64_t total, Fn fn) {
 
 void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha, double beta) {
   auto type = cast<RankedTensorType>(input.getType());
-  if (kind == UnaryKind::is_nan || kind == UnaryKind::is_inf)
+  if (rowOf(kind).isTest)
     type = RankedTensorType::get(type.getShape(), builder.getI1Type());
   build(builder, state, type, UnaryKindAttr::get(builder.getContext(), kind), input, builder.getF64FloatAttr(alpha),
         builder.getF64FloatAttr(beta));
@@ -73,37 +82,14 @@ void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, Unar
 LogicalResult UnaryOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor adaptor,
                                         SmallVectorImpl<Type> &results) {
   auto type = cast<RankedTensorType>(adaptor.getInput().getType());
-  bool isTest = adaptor.getKind() == UnaryKind::is_nan || adaptor.getKind() == UnaryKind::is_inf;
-  results.push_back(isTest ? RankedTensorType::get(type.getShape(), IntegerType::get(context, 1)) : type);
+  results.push_back(
+      rowOf(adaptor.getKind()).isTest ? RankedTensorType::get(type.getShape(), IntegerType::get(context, 1)) : type);
   return success();
 }
 
 LogicalResult UnaryOp::verify() {
-  Type element = elementOf(getInput());
-  UnaryKind kind = getKind();
-  if (kind == UnaryKind::logical_not) {
-    if (!element.isInteger(1))
-      return emitOpError("'logical_not' needs bool elements, got ") << element;
-    return success();
-  }
-  if (isa<FloatType>(element)) {
-    if (kind == UnaryKind::bitwise_not)
-      return emitOpError("'bitwise_not' needs integer elements, got ") << element;
-    return success();
-  }
-  switch (kind) {
-  case UnaryKind::abs:
-  case UnaryKind::neg:
-  case UnaryKind::relu:
-  case UnaryKind::sign:
-  case UnaryKind::floor:
-  case UnaryKind::ceil:
-  case UnaryKind::round:
-  case UnaryKind::bitwise_not:
-    return success();
-  default:
-    return emitOpError("'") << stringifyUnaryKind(kind) << "' needs float elements, got " << element;
-  }
+  const UnaryRow &row = rowOf(getKind());
+  return verifyElements(*this, row.name, row.elements, elementOf(getInput()));
 }
 
 Value UnaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
@@ -113,148 +99,30 @@ Value UnaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return emitRoundTrip(b, loc, elementOf(getResult()), value);
 }
 
-static double evaluateUnary(UnaryKind kind, double x, double alpha, double beta) {
-  auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
-  auto softplus = [](double v) { return std::max(v, 0.0) + std::log1p(std::exp(-std::abs(v))); };
-  switch (kind) {
-  case UnaryKind::abs:
-    return std::abs(x);
-  case UnaryKind::neg:
-    return -x;
-  case UnaryKind::exp:
-    return std::exp(x);
-  case UnaryKind::log:
-    return std::log(x);
-  case UnaryKind::sqrt:
-    return std::sqrt(x);
-  case UnaryKind::reciprocal:
-    return 1 / x;
-  case UnaryKind::sin:
-    return std::sin(x);
-  case UnaryKind::cos:
-    return std::cos(x);
-  case UnaryKind::tan:
-    return std::tan(x);
-  case UnaryKind::asin:
-    return std::asin(x);
-  case UnaryKind::acos:
-    return std::acos(x);
-  case UnaryKind::atan:
-    return std::atan(x);
-  case UnaryKind::sinh:
-    return std::sinh(x);
-  case UnaryKind::cosh:
-    return std::cosh(x);
-  case UnaryKind::tanh:
-    return std::tanh(x);
-  case UnaryKind::asinh:
-    return std::asinh(x);
-  case UnaryKind::acosh:
-    return std::acosh(x);
-  case UnaryKind::atanh:
-    return std::atanh(x);
-  case UnaryKind::erf:
-    return std::erf(x);
-  case UnaryKind::sigmoid:
-    return sigmoid(x);
-  case UnaryKind::relu:
-    return x < 0 ? 0 : x;
-  case UnaryKind::leaky_relu:
-    return x < 0 ? alpha * x : x;
-  case UnaryKind::elu:
-    return x < 0 ? alpha * std::expm1(x) : x;
-  case UnaryKind::selu:
-    return beta * (x > 0 ? x : alpha * std::expm1(x));
-  case UnaryKind::celu:
-    return x < 0 ? alpha * std::expm1(x / alpha) : x;
-  case UnaryKind::thresholded_relu:
-    return x > alpha ? x : 0;
-  case UnaryKind::hard_sigmoid:
-    return std::clamp(alpha * x + beta, 0.0, 1.0);
-  case UnaryKind::hard_swish:
-    return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
-  case UnaryKind::softplus:
-    return softplus(x);
-  case UnaryKind::softsign:
-    return x / (1 + std::abs(x));
-  case UnaryKind::gelu:
-    return 0.5 * x * (1 + std::erf(x * (std::numbers::sqrt2 / 2)));
-  case UnaryKind::gelu_tanh:
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-  case UnaryKind::mish:
-    return x * std::tanh(softplus(x));
-  case UnaryKind::swish:
-    return x * sigmoid(alpha * x);
-  case UnaryKind::sign:
-    return x > 0 ? 1 : x < 0 ? -1 : x;
-  case UnaryKind::floor:
-    return std::floor(x);
-  case UnaryKind::ceil:
-    return std::ceil(x);
-  case UnaryKind::round:
-    return std::nearbyint(x);
-  case UnaryKind::is_nan:
-    return std::isnan(x);
-  case UnaryKind::is_inf:
-    return std::isinf(x) && (x > 0 ? alpha != 0 : beta != 0);
-  case UnaryKind::shrink:
-    return x < -alpha ? x + beta : x > alpha ? x - beta : 0;
-  case UnaryKind::logical_not:
-  case UnaryKind::bitwise_not:
-    break;
-  }
-  llvm_unreachable("not a float function");
-}
-
-static int64_t evaluateUnary(UnaryKind kind, int64_t x, bool isUnsigned) {
-  switch (kind) {
-  case UnaryKind::abs:
-    return !isUnsigned && x < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(x)) : x;
-  case UnaryKind::neg:
-    return static_cast<int64_t>(-static_cast<uint64_t>(x));
-  case UnaryKind::relu:
-    return !isUnsigned && x < 0 ? 0 : x;
-  case UnaryKind::sign:
-    return isUnsigned ? x != 0 : (x > 0) - (x < 0);
-  case UnaryKind::logical_not:
-    return !x;
-  case UnaryKind::bitwise_not:
-    return ~x;
-  default:
-    return x;
-  }
-}
-
 LogicalResult UnaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
   ElementReader input(operands[0], operands[0].type.getShape());
   Type element = operands[0].type.getElementType();
-  double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+  const UnaryFunction &function = functionOf(getKind());
+  Parameters parameters{getAlpha().convertToDouble(), getBeta().convertToDouble()};
   forRuns(elementCount(operands[0].type), [&](int64_t start, int64_t count) {
     if (isa<FloatType>(element)) {
       double run[kRun];
       input.read(start, count, run);
       for (int64_t i = 0; i < count; ++i)
-        run[i] = evaluateUnary(getKind(), run[i], alpha, beta);
+        run[i] = function.evaluate(run[i], parameters);
       writeElements(results[0], start, count, run);
     } else {
       int64_t run[kRun];
       input.read(start, count, run);
       for (int64_t i = 0; i < count; ++i)
-        run[i] = evaluateUnary(getKind(), run[i], isUnsignedElement(element));
+        run[i] = function.evaluateInteger(run[i], isUnsignedElement(element));
       writeElements(results[0], start, count, run);
     }
   });
   return success();
 }
 
-int64_t UnaryOp::getFlops() {
-  // Transcendental functions take about this many multiply-adds a piece.
-  constexpr int64_t kTranscendental = 16;
-  bool isCheap = getKind() == UnaryKind::abs || getKind() == UnaryKind::neg || getKind() == UnaryKind::relu ||
-                 getKind() == UnaryKind::leaky_relu || getKind() == UnaryKind::hard_sigmoid ||
-                 getKind() == UnaryKind::hard_swish;
-  return elementCount(getResult().getType()) * (isCheap ? 1 : kTranscendental);
-}
+int64_t UnaryOp::getFlops() { return elementCount(getResult().getType()) * rowOf(getKind()).flops; }
 StringRef UnaryOp::getCostClass() { return "elementwise"; }
 
 FailureOr<Operation *> UnaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
@@ -279,27 +147,8 @@ LogicalResult BinaryOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 LogicalResult BinaryOp::verify() {
   if (failed(verifySameElement(*this, getLhs(), getRhs())))
     return failure();
-  Type element = elementOf(getLhs());
-  switch (getKind()) {
-  case BinaryKind::logical_and:
-  case BinaryKind::logical_or:
-  case BinaryKind::logical_xor:
-    if (!element.isInteger(1))
-      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' needs bool elements, got " << element;
-    return success();
-  case BinaryKind::bitwise_and:
-  case BinaryKind::bitwise_or:
-  case BinaryKind::bitwise_xor:
-  case BinaryKind::shift_left:
-  case BinaryKind::shift_right:
-    if (!isa<IntegerType>(element))
-      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' needs integer elements, got " << element;
-    return success();
-  default:
-    if (element.isInteger(1))
-      return emitOpError("'") << stringifyBinaryKind(getKind()) << "' is not defined on bool";
-    return success();
-  }
+  const BinaryRow &row = rowOf(getKind());
+  return verifyElements(*this, row.name, row.elements, elementOf(getLhs()));
 }
 
 Value BinaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
@@ -308,123 +157,17 @@ Value BinaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return emitRoundTrip(b, loc, element, value);
 }
 
-static double floorMod(double x, double y) {
-  double rest = std::fmod(x, y);
-  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
-
-/// As IEEE 754-2019 has them: NaN is passed on, and -0 is below +0.
-static double maximum(double x, double y) { return std::isnan(x) || x > y || (x == y && !std::signbit(x)) ? x : y; }
-static double minimum(double x, double y) { return std::isnan(x) || x < y || (x == y && std::signbit(x)) ? x : y; }
-
-template <typename Fn>
-static void apply(const double *x, const double *y, double *out, int64_t count, Fn fn) {
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = fn(x[i], y[i]);
-}
-
-static void evaluateBinary(BinaryKind kind, const double *x, const double *y, double *out, int64_t n) {
-  switch (kind) {
-  case BinaryKind::add:
-    return apply(x, y, out, n, [](double a, double c) { return a + c; });
-  case BinaryKind::sub:
-    return apply(x, y, out, n, [](double a, double c) { return a - c; });
-  case BinaryKind::mul:
-    return apply(x, y, out, n, [](double a, double c) { return a * c; });
-  case BinaryKind::div:
-    return apply(x, y, out, n, [](double a, double c) { return a / c; });
-  case BinaryKind::pow:
-    return apply(x, y, out, n, [](double a, double c) { return std::pow(a, c); });
-  case BinaryKind::fmod:
-    return apply(x, y, out, n, [](double a, double c) { return std::fmod(a, c); });
-  case BinaryKind::mod:
-    return apply(x, y, out, n, floorMod);
-  case BinaryKind::max:
-    return apply(x, y, out, n, maximum);
-  case BinaryKind::min:
-    return apply(x, y, out, n, minimum);
-  case BinaryKind::prelu:
-    return apply(x, y, out, n, [](double a, double c) { return a < 0 ? a * c : a; });
-  default:
-    llvm_unreachable("not a float function");
-  }
-}
-
-/// As emitCast's saturating conversion: clamps to the type's range, NaN is 0.
-static int64_t clampToInteger(double x, unsigned width, bool isUnsigned) {
-  if (std::isnan(x))
-    return 0;
-  double top = std::ldexp(1.0, isUnsigned ? width : width - 1), bottom = isUnsigned ? 0 : -top;
-  APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  if (x >= top)
-    return isUnsigned ? static_cast<int64_t>(highest.getZExtValue()) : highest.getSExtValue();
-  if (x <= bottom)
-    return isUnsigned ? 0 : APInt::getSignedMinValue(width).getSExtValue();
-  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
-}
-
-/// As emitIntDivision: no trap.
-static int64_t divide(int64_t a, int64_t c, bool isUnsigned) {
-  if (c == 0)
-    return 0;
-  if (isUnsigned)
-    return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(c));
-  return c == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / c;
-}
-
-static int64_t evaluateBinary(BinaryKind kind, int64_t a, int64_t c, bool isUnsigned, unsigned width) {
-  auto ua = static_cast<uint64_t>(a), uc = static_cast<uint64_t>(c);
-  switch (kind) {
-  case BinaryKind::add:
-    return static_cast<int64_t>(ua + uc);
-  case BinaryKind::sub:
-    return static_cast<int64_t>(ua - uc);
-  case BinaryKind::mul:
-    return static_cast<int64_t>(ua * uc);
-  case BinaryKind::div:
-    return divide(a, c, isUnsigned);
-  case BinaryKind::fmod:
-    return static_cast<int64_t>(ua - static_cast<uint64_t>(divide(a, c, isUnsigned)) * uc);
-  case BinaryKind::mod: {
-    auto rest = static_cast<int64_t>(ua - static_cast<uint64_t>(divide(a, c, isUnsigned)) * uc);
-    return !isUnsigned && rest != 0 && (rest < 0) != (c < 0) ? rest + c : rest;
-  }
-  case BinaryKind::max:
-    return isUnsigned ? static_cast<int64_t>(std::max(ua, uc)) : std::max(a, c);
-  case BinaryKind::min:
-    return isUnsigned ? static_cast<int64_t>(std::min(ua, uc)) : std::min(a, c);
-  case BinaryKind::logical_and:
-  case BinaryKind::bitwise_and:
-    return a & c;
-  case BinaryKind::logical_or:
-  case BinaryKind::bitwise_or:
-    return a | c;
-  case BinaryKind::logical_xor:
-  case BinaryKind::bitwise_xor:
-    return a ^ c;
-  case BinaryKind::shift_left:
-    return uc < width ? static_cast<int64_t>(ua << uc) : 0;
-  case BinaryKind::shift_right:
-    return uc < width ? static_cast<int64_t>((width < 64 ? ua & ((uint64_t(1) << width) - 1) : ua) >> uc) : 0;
-  case BinaryKind::prelu:
-    return !isUnsigned && a < 0 ? static_cast<int64_t>(ua * uc) : a;
-  case BinaryKind::pow:
-    return isUnsigned ? clampToInteger(std::pow(static_cast<double>(ua), static_cast<double>(uc)), width, true)
-                      : clampToInteger(std::pow(static_cast<double>(a), static_cast<double>(c)), width, false);
-  }
-  llvm_unreachable("unknown binary kind");
-}
-
 LogicalResult BinaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
   ArrayRef<int64_t> shape = results[0].type.getShape();
   ElementReader lhs(operands[0], shape), rhs(operands[1], shape);
   Type element = operands[0].type.getElementType();
+  const BinaryFunction &function = functionOf(getKind());
   forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
     if (isa<FloatType>(element)) {
       double x[kRun], y[kRun];
       lhs.read(start, count, x);
       rhs.read(start, count, y);
-      evaluateBinary(getKind(), x, y, x, count);
+      function.evaluate(x, y, x, count);
       writeElements(results[0], start, count, x);
       return;
     }
@@ -432,13 +175,13 @@ LogicalResult BinaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<Mutable
     lhs.read(start, count, x);
     rhs.read(start, count, y);
     for (int64_t i = 0; i < count; ++i)
-      x[i] = evaluateBinary(getKind(), x[i], y[i], isUnsignedElement(element), element.getIntOrFloatBitWidth());
+      x[i] = function.evaluateInteger(x[i], y[i], isUnsignedElement(element), element.getIntOrFloatBitWidth());
     writeElements(results[0], start, count, x);
   });
   return success();
 }
 
-int64_t BinaryOp::getFlops() { return elementCount(getResult().getType()) * (getKind() == BinaryKind::pow ? 32 : 1); }
+int64_t BinaryOp::getFlops() { return elementCount(getResult().getType()) * rowOf(getKind()).flops; }
 StringRef BinaryOp::getCostClass() { return "elementwise"; }
 
 FailureOr<Operation *> BinaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {

@@ -254,4 +254,16 @@ void stridedCopy(const char *source, char *result, ArrayRef<int64_t> shape, Arra
   }
 }
 
+int64_t clampToInteger(double x, unsigned width, bool isUnsigned) {
+  if (std::isnan(x))
+    return 0;
+  double top = std::ldexp(1.0, isUnsigned ? width : width - 1), bottom = isUnsigned ? 0 : -top;
+  llvm::APInt highest = isUnsigned ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width);
+  if (x >= top)
+    return isUnsigned ? static_cast<int64_t>(highest.getZExtValue()) : highest.getSExtValue();
+  if (x <= bottom)
+    return isUnsigned ? 0 : llvm::APInt::getSignedMinValue(width).getSExtValue();
+  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
+}
+
 } // namespace sluice::dataflow

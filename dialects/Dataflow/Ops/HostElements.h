@@ -46,6 +46,9 @@ private:
 void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const double *values);
 void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const int64_t *values);
 
+/// As emitCast's saturating conversion: clamps to the type's range, NaN is 0.
+int64_t clampToInteger(double x, unsigned width, bool isUnsigned);
+
 /// Row-major strides, in elements.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 

@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "KernelHarness.h"
+#include "ElementwiseTests.h"
 #include "Reference.h"
 
 #include "passes/Passes.h"
@@ -13,7 +13,6 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
 #include <set>
 
 using namespace mlir;
@@ -149,55 +148,33 @@ constexpr uint64_t kSeeds = 4;
 
 } // namespace
 
-TEST_CASE("gradients of unary operators", "[gradient]") {
-  const std::map<std::string, Fill> kinds = {{"abs", {0.2, 2}},         {"neg", {-2, 2}},
-                                             {"exp", {-2, 2}},          {"log", {0.3, 3}},
-                                             {"sqrt", {0.3, 3}},        {"reciprocal", {0.4, 2}},
-                                             {"sin", {-3, 3}},          {"cos", {-3, 3}},
-                                             {"tan", {-1, 1}},          {"asin", {-0.8, 0.8}},
-                                             {"acos", {-0.8, 0.8}},     {"atan", {-3, 3}},
-                                             {"sinh", {-2, 2}},         {"cosh", {-2, 2}},
-                                             {"tanh", {-2, 2}},         {"asinh", {-3, 3}},
-                                             {"acosh", {1.3, 4}},       {"atanh", {-0.8, 0.8}},
-                                             {"erf", {-2, 2}},          {"sigmoid", {-4, 4}},
-                                             {"relu", {-2, 2}},         {"leaky_relu", {-2, 2}},
-                                             {"elu", {-2, 2}},          {"selu", {-2, 2}},
-                                             {"celu", {-2, 2}},         {"thresholded_relu", {-2, 2}},
-                                             {"hard_sigmoid", {-4, 4}}, {"hard_swish", {-5, 5}},
-                                             {"softplus", {-4, 4}},     {"softsign", {-4, 4}},
-                                             {"gelu", {-3, 3}},         {"gelu_tanh", {-3, 3}},
-                                             {"mish", {-3, 3}},         {"swish", {-3, 3}},
-                                             {"shrink", {-2, 2}},       {"sign", {0.2, 2}},
-                                             {"floor", {0.2, 0.8}},     {"ceil", {0.2, 0.8}},
-                                             {"round", {0.6, 0.9}}};
-  for (const auto &[kind, fill] : kinds)
-    for (const char *alpha : {"0.3", "-0.4"}) {
-      if (kind == "celu" && *alpha == '-')
+TEST_CASE("gradients of every kind of unary", "[gradient][kinds]") {
+  for (const UnaryTest &test : kUnaryTests)
+    for (double alpha : {0.3, -0.4}) {
+      const UnaryRow &row = kUnaryRows[test.value];
+      if (!admitsFloats(row.elements) || row.isTest || (test.isAlphaPositive && alpha < 0))
         continue;
       std::string type = f64({3, 5});
       checkGradient({"%x: " + type,
-                     "%y = dataflow.unary " + kind + " %x {alpha = " + alpha + " : f64, beta = 0.5 : f64} : " + type,
+                     std::string("%y = dataflow.unary ") + row.name + " %x " + parametersOf(alpha, 0.5) + " : " + type,
                      type,
-                     {fill}},
+                     {test.slopeFill}},
                     7);
     }
 }
 
-TEST_CASE("gradients of binary operators, with broadcasting", "[gradient]") {
-  for (const char *kind : {"add", "sub", "mul", "div", "pow", "max", "min", "prelu", "mod", "fmod"})
-    for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_CASE("gradients of every kind of binary, with broadcasting", "[gradient][kinds]") {
+  for (const BinaryTest &test : kBinaryTests)
+    for (uint64_t seed = 0; admitsFloats(kBinaryRows[test.value].elements) && seed < kSeeds; ++seed) {
       Rng rng(seed);
       std::vector<int64_t> shape = randomShape(rng, 1 + rng.below(3));
       std::vector<int64_t> other = broadcastable(rng, shape);
       bool swap = rng.chance(0.5);
       std::string a = f64(swap ? other : shape), c = f64(swap ? shape : other);
-      // Away from kinks; quotients of mod away from whole numbers.
-      bool isMod = std::string(kind).ends_with("mod");
-      Fill left = isMod ? Fill{2.2, 2.8} : std::string(kind) == "prelu" ? Fill{-2, 2} : Fill{0.3, 2};
       checkGradient({"%a: " + a + ", %c: " + c,
-                     std::string("%y = dataflow.binary ") + kind + " %a, %c : " + a + ", " + c,
+                     std::string("%y = dataflow.binary ") + kBinaryRows[test.value].name + " %a, %c : " + a + ", " + c,
                      f64(shape),
-                     {left, isMod ? Fill{0.95, 1.05} : Fill{0.3, 2}}},
+                     {test.lhsSlopeFill, test.rhsSlopeFill}},
                     seed);
     }
   // Both branches of select, and a type changed on the way.

@@ -7,7 +7,7 @@
 // C's own functions in double precision.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelHarness.h"
+#include "ElementwiseTests.h"
 #include "Reference.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -144,53 +144,15 @@ TEST_CASE("simplification keeps the special values of powers", "[special]") {
 }
 
 TEST_CASE("functions of one number at special ones are C's", "[special]") {
-  const std::vector<std::string> kinds = {"abs",
-                                          "neg",
-                                          "exp",
-                                          "log",
-                                          "sqrt",
-                                          "reciprocal",
-                                          "sin",
-                                          "cos",
-                                          "tan",
-                                          "asin",
-                                          "acos",
-                                          "atan",
-                                          "sinh",
-                                          "cosh",
-                                          "tanh",
-                                          "asinh",
-                                          "acosh",
-                                          "atanh",
-                                          "erf",
-                                          "sigmoid",
-                                          "relu",
-                                          "leaky_relu",
-                                          "elu",
-                                          "selu",
-                                          "celu",
-                                          "hard_sigmoid",
-                                          "hard_swish",
-                                          "softplus",
-                                          "softsign",
-                                          "gelu",
-                                          "gelu_tanh",
-                                          "mish",
-                                          "swish",
-                                          "sign",
-                                          "floor",
-                                          "ceil",
-                                          "round",
-                                          "is_nan",
-                                          "is_inf",
-                                          "shrink",
-                                          "thresholded_relu"};
   std::vector<Case> cases;
   for (const std::string &element : kElements)
-    for (const std::string &kind : kinds) {
+    for (const UnaryTest &test : kUnaryTests) {
+      if (!admitsFloats(kUnaryRows[test.value].elements))
+        continue;
+      std::string kind = kUnaryRows[test.value].name;
       std::vector<double> x = bases(element);
       // On GPUs f32's range reduction ends at 2^52.
-      if (kind == "sin" || kind == "cos" || kind == "tan")
+      if (test.isPeriodic)
         llvm::erase_if(x, [](double value) { return std::isfinite(value) && std::abs(value) > 0x1p52; });
       std::string type = tensorOf({static_cast<int64_t>(x.size())}, element);
       cases.push_back({"", "%x = " + constant(x, element) + "\n%y = dataflow.unary " + kind +
@@ -202,7 +164,8 @@ TEST_CASE("functions of one number at special ones are C's", "[special]") {
 TEST_CASE("functions of two numbers at special ones are C's", "[special]") {
   std::vector<Case> cases;
   for (const std::string &element : kElements)
-    for (const char *kind : {"add", "sub", "mul", "div", "max", "min", "fmod", "prelu"})
-      addBinary(cases, kind, bases(element), bases(element), element);
+    for (const BinaryTest &test : kBinaryTests)
+      if (admitsFloats(kBinaryRows[test.value].elements) && test.fill.special)
+        addBinary(cases, kBinaryRows[test.value].name, bases(element), bases(element), element);
   checkKernels(cases);
 }

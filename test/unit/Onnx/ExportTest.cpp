@@ -5,6 +5,7 @@
 #include "Models.h"
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/ElementwiseKinds.h"
 #include "lib/Onnx/NodeWriter.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
@@ -101,6 +102,71 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
       continue;
     INFO(name.getStringRef().str());
     CHECK((onnxexport::findExport(name.getStringRef()) == nullptr) == (kWithout.count(name.stripDialect()) != 0));
+  }
+}
+
+namespace {
+
+/// Exports the function, imports the model and returns the one operator of `OpTy` in it.
+template <typename OpTy>
+OpTy roundTrip(mlir::MLIRContext &context, mlir::OwningOpRef<mlir::ModuleOp> &module) {
+  TemporaryDirectory directory;
+  REQUIRE(exportModel(*module, directory / "model.onnx"));
+  Expected<ModelFile> model = ModelFile::open(directory / "model.onnx");
+  REQUIRE(model);
+  Expected<mlir::OwningOpRef<mlir::ModuleOp>> imported = importModel(context, *model);
+  REQUIRE(imported);
+  module = std::move(*imported);
+  OpTy found;
+  module->walk([&](OpTy op) { found = op; });
+  REQUIRE(found);
+  return found;
+}
+
+/// An element type of the row's that ONNX's operator takes: it shifts unsigned integers only.
+std::string elementOf(dataflow::ElementClass elements) {
+  return elements == dataflow::ElementClass::Bool ? "i1" : dataflow::admitsFloats(elements) ? "f32" : "ui8";
+}
+
+} // namespace
+
+TEST_CASE("Every kind of unary with an ONNX operator imports as it is exported", "[onnx][export][kinds]") {
+  for (const dataflow::UnaryRow &row : dataflow::kUnaryRows) {
+    INFO(row.name);
+    if (!*row.onnx)
+      continue;
+    std::string type = "tensor<5x" + elementOf(row.elements) + ">", result = row.isTest ? "tensor<5xi1>" : type;
+    // Where a kind has no parameter, its attributes are zero; is_inf's are flags.
+    bool isInf = row.value == static_cast<uint32_t>(dataflow::UnaryKind::is_inf);
+    double alpha = *row.alpha ? 0.75 : isInf ? 1 : 0, beta = *row.beta ? 0.25 : 0;
+    std::string text = "func.func @main(%x: " + type + " {dataflow.name = \"x\"}) -> (" + result +
+                       " {dataflow.name = \"y\"}) {\n%y = dataflow.unary " + row.name +
+                       " %x {alpha = " + std::to_string(alpha) + " : f64, beta = " + std::to_string(beta) +
+                       " : f64} : " + type + "\nreturn %y : " + result + "\n}\n";
+    mlir::MLIRContext context;
+    auto module = parse(context, text.c_str());
+    auto op = roundTrip<dataflow::UnaryOp>(context, module);
+    CHECK(static_cast<uint32_t>(op.getKind()) == row.value);
+    CHECK(op.getAlpha().convertToDouble() == alpha);
+    CHECK(op.getBeta().convertToDouble() == beta);
+  }
+}
+
+TEST_CASE("Every kind of binary with an ONNX operator imports as it is exported", "[onnx][export][kinds]") {
+  for (const dataflow::BinaryRow &row : dataflow::kBinaryRows) {
+    INFO(row.name);
+    // ONNX composes a float mod of others.
+    bool isMod = row.value == static_cast<uint32_t>(dataflow::BinaryKind::mod);
+    if (!*row.onnx)
+      continue;
+    std::string type = "tensor<5x" + (isMod ? "i32" : elementOf(row.elements)) + ">";
+    std::string text = "func.func @main(%x: " + type + " {dataflow.name = \"x\"}, %y: " + type +
+                       " {dataflow.name = \"y\"}) -> (" + type + " {dataflow.name = \"z\"}) {\n%z = dataflow.binary " +
+                       row.name + " %x, %y : " + type + ", " + type + "\nreturn %z : " + type + "\n}\n";
+    mlir::MLIRContext context;
+    auto module = parse(context, text.c_str());
+    auto op = roundTrip<dataflow::BinaryOp>(context, module);
+    CHECK(static_cast<uint32_t>(op.getKind()) == row.value);
   }
 }
 
