@@ -39,17 +39,17 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
                      training.trainable.empty() ? "" : concat(", none is called '", training.trainable, "'"),
                      ", give a pattern of initializers' whole names, option '--trainable'");
   Pipeline::Options train{{"loss", training.loss},
-                                        {"output", training.output},
-                                        {"axis", optionText(training.classAxis)},
-                                        {"accumulate", optionText(training.accumulate)},
-                                        {"optimizer", training.optimizer},
-                                        {"lr", optionText(training.learningRate)},
-                                        {"momentum", optionText(training.momentum)},
-                                        {"nesterov", optionText(training.nesterov)},
-                                        {"beta1", optionText(training.beta1)},
-                                        {"beta2", optionText(training.beta2)},
-                                        {"epsilon", optionText(training.epsilon)},
-                                        {"weight-decay", optionText(training.weightDecay)}};
+                          {"output", training.output},
+                          {"axis", optionText(training.classAxis)},
+                          {"accumulate", optionText(training.accumulate)},
+                          {"optimizer", training.optimizer},
+                          {"lr", optionText(training.learningRate)},
+                          {"momentum", optionText(training.momentum)},
+                          {"nesterov", optionText(training.nesterov)},
+                          {"beta1", optionText(training.beta1)},
+                          {"beta2", optionText(training.beta2)},
+                          {"epsilon", optionText(training.epsilon)},
+                          {"weight-decay", optionText(training.weightDecay)}};
   if (training.ignoreIndex)
     train.emplace_back("ignore-index", optionText(*training.ignoreIndex));
   Pipeline passes;

@@ -169,13 +169,13 @@ Operation *packWeights(Operation *op, const VectorTarget &target) {
 class Library {
 public:
   Library(ModuleOp module, size_t numKernels, unsigned architecture) {
-    exportKernels(module, numKernels);
     auto need = [](const auto &result) {
       if (!result)
         FAIL(result.error().message);
     };
     need(lowerGrids(module, {{}, /*hostCode=*/true, architecture}));
     need(lowerKernelsToLLVM(module));
+    exportKernels(module, numKernels); // Kernels are LLVM's functions now.
     auto target = resolveTarget("native");
     need(target);
     EmissionParams params;
