@@ -313,13 +313,13 @@ constexpr BinaryFunction kEntries[] = {
 template <K kind>
 constexpr const BinaryFunction *entry() {
   constexpr size_t index = indexOf(kEntries, kind);
-  static_assert(index < std::size(kEntries), "a row has one entry above");
+  static_assert(index < std::size(kEntries), "the kind of a row needs exactly one entry in kEntries");
   constexpr const BinaryFunction &function = kEntries[index];
   constexpr ElementClass elements = kBinaryRows[static_cast<size_t>(kind)].elements;
   static_assert((function.emit && function.evaluate && function.byLhs && function.byRhs) || !admitsFloats(elements),
-                "the row admits floats");
+                "the row admits floats: their functions are missing");
   static_assert((function.emitInteger && function.evaluateInteger) || !admitsIntegers(elements),
-                "the row admits integers");
+                "the row admits integers: their functions are missing");
   return &function;
 }
 

@@ -323,13 +323,14 @@ constexpr UnaryFunction kEntries[] = {
 template <K kind>
 constexpr const UnaryFunction *entry() {
   constexpr size_t index = indexOf(kEntries, kind);
-  static_assert(index < std::size(kEntries), "a row has one entry above");
+  static_assert(index < std::size(kEntries), "the kind of a row needs exactly one entry in kEntries");
   constexpr const UnaryFunction &function = kEntries[index];
   constexpr const UnaryRow &row = kUnaryRows[static_cast<size_t>(kind)];
-  static_assert((function.emit && function.evaluate) || !admitsFloats(row.elements), "the row admits floats");
+  static_assert((function.emit && function.evaluate) || !admitsFloats(row.elements),
+                "the row admits floats: their functions are missing");
   static_assert((function.emitInteger && function.evaluateInteger) || !admitsIntegers(row.elements),
-                "the row admits integers");
-  static_assert((function.derivative != nullptr) != row.isFlat, "an entry has a derivative, or its row has isFlat");
+                "the row admits integers: their functions are missing");
+  static_assert((function.derivative != nullptr) != row.isFlat, "needs a derivative, or isFlat in its row, not both");
   return &function;
 }
 
