@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
+#include "sluice/Runtime/abi.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -24,6 +25,8 @@ using namespace sluice::dataflow;
 #include "dialects/Dataflow/DataflowInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dataflow/DataflowAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dataflow/DataflowTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dataflow/DataflowOps.cpp.inc"
 
@@ -87,6 +90,10 @@ void DataflowDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Dataflow/DataflowAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Dataflow/DataflowTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -184,7 +191,9 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 namespace sluice::dataflow {
 
-int64_t elementBytes(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
+int64_t elementBytes(Type type) {
+  return isString(type) ? int64_t(sizeof(sluice_string)) : (type.getIntOrFloatBitWidth() + 7) / 8;
+}
 
 Count elementCount(Type type) { return product(cast<RankedTensorType>(type).getShape()); }
 
@@ -197,6 +206,8 @@ bool isSmallFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloat
 Type computeType(Type type) {
   if (type.isF16() || type.isBF16() || isSmallFloat(type))
     return Float32Type::get(type.getContext());
+  if (isString(type))
+    return IntegerType::get(type.getContext(), 8 * sizeof(sluice_string));
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
   return type;

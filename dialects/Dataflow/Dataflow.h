@@ -49,6 +49,8 @@ llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder 
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dataflow/DataflowAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dataflow/DataflowTypes.h.inc"
 
 #include "dialects/Dataflow/DataflowInterfaces.h.inc"
 #define GET_OP_CLASSES

@@ -37,6 +37,7 @@ def Dataflow_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 class Dataflow_Enum<string name, list<I32EnumAttrCase> cases>
@@ -174,9 +175,19 @@ defvar Dataflow_Numbers = [
   F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
 def Dataflow_Tensor : RankedTensorOf<Dataflow_Numbers>;
 // Text: see StringOps.td.
-def Dataflow_StringTensor : RankedTensorOf<[I<128>]>;
+def Dataflow_StringType : TypeDef<Dataflow_Dialect, "String"> {
+  let mnemonic = "string";
+  let summary = "string";
+  let description = [{
+    A view of text that lies elsewhere in the host's memory. An element is a
+    `sluice_string` of the C API, an address and a length: 16 bytes, aligned to
+    16. Nothing computes with it; kernels move it as the integer that
+    `computeType` names.
+  }];
+}
+def Dataflow_StringTensor : RankedTensorOf<[Dataflow_StringType]>;
 // What operators that only move elements take.
-def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [I<128>])>;
+def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [Dataflow_StringType])>;
 def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
 def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
 def Dataflow_BoolTensor : RankedTensorOf<[I1]>;

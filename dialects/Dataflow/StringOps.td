@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An element of text is a view, an address and a length (sluice_string of
-// abi.h): 128 bits that operators which move elements move as any others.
+// An element of text is a `!dataflow.string`, which operators that move elements
+// move as any other.
 // Kernels here call the runtime, and run where host memory is.
 //
 //===----------------------------------------------------------------------===//

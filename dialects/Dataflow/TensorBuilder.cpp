@@ -212,8 +212,12 @@ Value TensorBuilder::splat(Type elementType, double value, ArrayRef<int64_t> dim
   Attribute element;
   if (isa<FloatType>(elementType))
     element = builder.getFloatAttr(elementType, value);
-  else
+  else if (isa<IntegerType>(elementType))
     element = builder.getIntegerAttr(elementType, static_cast<int64_t>(value));
+  else {
+    whyNot = "its elements are not numbers";
+    return {};
+  }
   return ConstantOp::create(builder, location, SplatElementsAttr::get(result, element));
 }
 

@@ -38,12 +38,13 @@ Count elementCount(mlir::Type tensorType);
 /// A float of 8 or 4 bits: f8E4M3FN, f8E5M2, their FNUZ kin, f8E8M0FNU, f4E2M1FN.
 bool isSmallFloat(mlir::Type elementType);
 /// The type element values are computed in: smaller floats as f32, unsigned
-/// integers as signless of the same width.
+/// integers as signless of the same width. Strings are moved as integers of
+/// 128 bits, which is for kernels alone.
 mlir::Type computeType(mlir::Type elementType);
 /// uiN or i1: zero-extends, compares unsigned.
 bool isUnsignedElement(mlir::Type elementType);
 
-/// Tensors of text, whose elements are views (StringOps.td).
+/// !dataflow.string: an element of a tensor of text.
 bool isString(mlir::Type elementType);
 /// Whether the operator reads or writes text: it runs where host memory is.
 bool usesStrings(mlir::Operation *op);

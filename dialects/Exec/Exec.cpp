@@ -4,11 +4,14 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Exec/Exec.h"
 
+#include "dialects/Dataflow/Dataflow.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::exec;
 
 #include "dialects/Exec/ExecDialect.cpp.inc"
@@ -49,14 +52,13 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
       return isUnsigned ? 12 : 6;
     case 64:
       return isUnsigned ? 13 : 7;
-    case 128: // Text's views.
-      return isUnsigned ? std::nullopt : std::optional<int32_t>(8);
     default:
       return std::nullopt;
     }
   }
   return llvm::TypeSwitch<Type, std::optional<int32_t>>(type)
       .Case([](Float32Type) { return 1; })
+      .Case([](dataflow::StringType) { return 8; })
       .Case([](Float16Type) { return 10; })
       .Case([](Float64Type) { return 11; })
       .Case([](BFloat16Type) { return 16; })
@@ -77,12 +79,9 @@ std::optional<int32_t> sluice::exec::onnxElementType(Type type) {
 std::optional<int64_t> sluice::exec::denseBytes(RankedTensorType type) {
   if (!type.hasStaticShape() || !onnxElementType(type.getElementType()))
     return std::nullopt;
-  int64_t bits = 0;
-  if (auto complex = dyn_cast<ComplexType>(type.getElementType()))
-    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
-  else
-    bits = type.getElementType().getIntOrFloatBitWidth();
-  int64_t bytes = (bits + 7) / 8;
+  auto complex = dyn_cast<ComplexType>(type.getElementType());
+  int64_t bytes =
+      complex ? 2 * dataflow::elementBytes(complex.getElementType()) : dataflow::elementBytes(type.getElementType());
   for (int64_t dim : type.getShape())
     if (__builtin_mul_overflow(bytes, dim, &bytes))
       return std::nullopt;

@@ -55,7 +55,7 @@ Type elementTypeFromOnnx(MLIRContext *context, int32_t onnxType) {
   case onnxtype::UInt64:
     return integer(64, IntegerType::Unsigned);
   case onnxtype::String:
-    return integer(128);
+    return StringType::get(context);
   case onnxtype::Int4:
     return integer(4);
   case onnxtype::UInt4:

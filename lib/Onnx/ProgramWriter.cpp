@@ -42,7 +42,7 @@ static int64_t irVersionFor(int64_t opset) {
 /// The opset from which operators take elements of a type.
 static int64_t opsetOf(Type type) {
   Type element = cast<RankedTensorType>(type).getElementType();
-  unsigned width = element.getIntOrFloatBitWidth();
+  unsigned width = isString(element) ? 8 : element.getIntOrFloatBitWidth();
   if (width >= 8)
     return isa<Float8E8M0FNUType>(element) ? 24 : isSmallFloat(element) ? 19 : kExportOpset;
   if (isa<FloatType>(element))

@@ -52,6 +52,8 @@ static Type lanesOf(Type element, int64_t lanes) {
 
 Type storageType(Type elementType) {
   MLIRContext *context = elementType.getContext();
+  if (isString(elementType))
+    return computeType(elementType);
   if (elementType.isBF16())
     return IntegerType::get(context, 16);
   if (isSmallFloat(elementType))

@@ -12,7 +12,7 @@ using namespace sluice::dataflow;
 
 namespace sluice::dataflow {
 
-bool isString(Type type) { return type.isSignlessInteger(128); }
+bool isString(Type type) { return isa<StringType>(type); }
 
 bool usesStrings(Operation *op) {
   return llvm::any_of(

@@ -1,55 +1,55 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 func.func @constant() {
-  // expected-error @+1 {{has 1 texts for 'tensor<2xi128>'}}
-  %c = dataflow.string_constant ["a"] : tensor<2xi128>
+  // expected-error @+1 {{has 1 texts for 'tensor<2x!dataflow.string>'}}
+  %c = dataflow.string_constant ["a"] : tensor<2x!dataflow.string>
   return
 }
 
 // -----
 
-func.func @arithmetic(%x: tensor<2xi128>) {
+func.func @arithmetic(%x: tensor<2x!dataflow.string>) {
   // expected-error @+1 {{must be ranked tensor of}}
-  %y = dataflow.binary add %x, %x : tensor<2xi128>, tensor<2xi128>
+  %y = dataflow.binary add %x, %x : tensor<2x!dataflow.string>, tensor<2x!dataflow.string>
   return
 }
 
 // -----
 
-func.func @equal(%x: tensor<2xi128>) {
+func.func @equal(%x: tensor<2x!dataflow.string>) {
   // expected-error @+1 {{failed to verify that all of {lhs, result} have same shape}}
-  %y = dataflow.string_equal %x, %x : tensor<2xi128> -> tensor<3xi1>
+  %y = dataflow.string_equal %x, %x : tensor<2x!dataflow.string> -> tensor<3xi1>
   return
 }
 
 // -----
 
-func.func @find(%x: tensor<2xi128>) {
+func.func @find(%x: tensor<2x!dataflow.string>) {
   // expected-error @+1 {{failed to verify that all of {input, result} have same shape}}
-  %y = dataflow.string_find %x in ["a"] : tensor<2xi128> -> tensor<i64>
+  %y = dataflow.string_find %x in ["a"] : tensor<2x!dataflow.string> -> tensor<i64>
   return
 }
 
 // -----
 
-func.func @normalize(%x: tensor<0xi128>) {
-  // expected-error @+1 {{has room for 1 and one count, got 'tensor<0xi128>' and 'tensor<i64>'}}
-  %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<0xi128>) -> (tensor<0xi128>, tensor<i64>)
+func.func @normalize(%x: tensor<0x!dataflow.string>) {
+  // expected-error @+1 {{has room for 1 and one count, got 'tensor<0x!dataflow.string>' and 'tensor<i64>'}}
+  %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<0x!dataflow.string>) -> (tensor<0x!dataflow.string>, tensor<i64>)
   return
 }
 
 // -----
 
-func.func @matrix(%x: tensor<1x2xi128>) {
-  // expected-error @+1 {{takes a list, got 'tensor<1x2xi128>'}}
-  %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<1x2xi128>) -> (tensor<2xi128>, tensor<i64>)
+func.func @matrix(%x: tensor<1x2x!dataflow.string>) {
+  // expected-error @+1 {{takes a list, got 'tensor<1x2x!dataflow.string>'}}
+  %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<1x2x!dataflow.string>) -> (tensor<2x!dataflow.string>, tensor<i64>)
   return
 }
 
 // -----
 
-func.func @split(%x: tensor<2xi128>) {
-  // expected-error @+1 {{splits 'tensor<2xi128>' to 'tensor<3x4xi128>'}}
-  %p, %c, %m = dataflow.string_split %x at "" : (tensor<2xi128>) -> (tensor<3x4xi128>, tensor<2xi64>, tensor<i64>)
+func.func @split(%x: tensor<2x!dataflow.string>) {
+  // expected-error @+1 {{splits 'tensor<2x!dataflow.string>' to 'tensor<3x4x!dataflow.string>'}}
+  %p, %c, %m = dataflow.string_split %x at "" : (tensor<2x!dataflow.string>) -> (tensor<3x4x!dataflow.string>, tensor<2xi64>, tensor<i64>)
   return
 }

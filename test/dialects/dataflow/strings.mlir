@@ -2,21 +2,21 @@
 
 // Text moves as other elements do.
 // CHECK-LABEL: func.func @words
-func.func @words(%x: tensor<3xi128>, %i: tensor<2xi64>) -> (tensor<4xi128>, tensor<i64>, tensor<2xi1>) {
-  // CHECK: dataflow.string_constant ["a", "\C3\A9"] : tensor<2xi128>
-  %c = dataflow.string_constant ["a", "\C3\A9"] : tensor<2xi128>
+func.func @words(%x: tensor<3x!dataflow.string>, %i: tensor<2xi64>) -> (tensor<4x!dataflow.string>, tensor<i64>, tensor<2xi1>) {
+  // CHECK: dataflow.string_constant ["a", "\C3\A9"] : tensor<2x!dataflow.string>
+  %c = dataflow.string_constant ["a", "\C3\A9"] : tensor<2x!dataflow.string>
   // CHECK: dataflow.gather
-  %g = dataflow.gather %x, %i {axis = 0 : i64} : tensor<3xi128>, tensor<2xi64> -> tensor<2xi128>
-  // CHECK: dataflow.string_concat %{{.*}}, %{{.*}} : tensor<2xi128>
-  %j = dataflow.string_concat %c, %g : tensor<2xi128>
-  // CHECK: dataflow.string_equal %{{.*}}, %{{.*}} : tensor<2xi128> -> tensor<2xi1>
-  %e = dataflow.string_equal %c, %j : tensor<2xi128> -> tensor<2xi1>
-  // CHECK: dataflow.string_find %{{.*}} in ["x", "y"] : tensor<2xi128> -> tensor<2xi64>
-  %f = dataflow.string_find %j in ["x", "y"] : tensor<2xi128> -> tensor<2xi64>
-  %all = dataflow.concat %c, %j {axis = 0 : i64} : tensor<2xi128>, tensor<2xi128> -> tensor<4xi128>
-  // CHECK: dataflow.string_normalize lower %{{.*}} without ["the"] {case_sensitive} : (tensor<4xi128>) -> (tensor<4xi128>, tensor<i64>)
-  %k, %n = dataflow.string_normalize lower %all without ["the"] {case_sensitive} : (tensor<4xi128>) -> (tensor<4xi128>, tensor<i64>)
-  // CHECK: dataflow.string_split %{{.*}} at "," : (tensor<4xi128>) -> (tensor<4x2xi128>, tensor<4xi64>, tensor<i64>)
-  %p, %counts, %most = dataflow.string_split %k at "," : (tensor<4xi128>) -> (tensor<4x2xi128>, tensor<4xi64>, tensor<i64>)
-  return %k, %n, %e : tensor<4xi128>, tensor<i64>, tensor<2xi1>
+  %g = dataflow.gather %x, %i {axis = 0 : i64} : tensor<3x!dataflow.string>, tensor<2xi64> -> tensor<2x!dataflow.string>
+  // CHECK: dataflow.string_concat %{{.*}}, %{{.*}} : tensor<2x!dataflow.string>
+  %j = dataflow.string_concat %c, %g : tensor<2x!dataflow.string>
+  // CHECK: dataflow.string_equal %{{.*}}, %{{.*}} : tensor<2x!dataflow.string> -> tensor<2xi1>
+  %e = dataflow.string_equal %c, %j : tensor<2x!dataflow.string> -> tensor<2xi1>
+  // CHECK: dataflow.string_find %{{.*}} in ["x", "y"] : tensor<2x!dataflow.string> -> tensor<2xi64>
+  %f = dataflow.string_find %j in ["x", "y"] : tensor<2x!dataflow.string> -> tensor<2xi64>
+  %all = dataflow.concat %c, %j {axis = 0 : i64} : tensor<2x!dataflow.string>, tensor<2x!dataflow.string> -> tensor<4x!dataflow.string>
+  // CHECK: dataflow.string_normalize lower %{{.*}} without ["the"] {case_sensitive} : (tensor<4x!dataflow.string>) -> (tensor<4x!dataflow.string>, tensor<i64>)
+  %k, %n = dataflow.string_normalize lower %all without ["the"] {case_sensitive} : (tensor<4x!dataflow.string>) -> (tensor<4x!dataflow.string>, tensor<i64>)
+  // CHECK: dataflow.string_split %{{.*}} at "," : (tensor<4x!dataflow.string>) -> (tensor<4x2x!dataflow.string>, tensor<4xi64>, tensor<i64>)
+  %p, %counts, %most = dataflow.string_split %k at "," : (tensor<4x!dataflow.string>) -> (tensor<4x2x!dataflow.string>, tensor<4xi64>, tensor<i64>)
+  return %k, %n, %e : tensor<4x!dataflow.string>, tensor<i64>, tensor<2xi1>
 }
