@@ -178,8 +178,8 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
   Dims shape(type.getShape());
   shape.erase(shape.begin() + classAxis);
   Value labels = addArgument(function, "labels", RankedTensorType::get(shape, build.mlir().getI64Type()));
-  limitIndices(labels, 0, type.getDimSize(classAxis) - 1,
-               ignoreIndex == kNoIgnoreIndex ? std::nullopt : std::optional(ignoreIndex.getValue()));
+  limitIndices(labels, {0, type.getDimSize(classAxis) - 1,
+                        ignoreIndex == kNoIgnoreIndex ? std::nullopt : std::optional(ignoreIndex.getValue())});
   return crossEntropy(build, output, labels, classAxis);
 }
 

@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_INDICES_H
 
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
 #include <optional>
@@ -16,10 +17,28 @@ namespace sluice::dataflow {
 /// value, as sluice_tensor_desc has them.
 inline constexpr llvm::StringLiteral kRangeAttribute = "dataflow.range";
 
+/// Values from `low` to `high`, and `other` where it is set.
+struct AllowedIndices {
+  int64_t low, high;
+  std::optional<int64_t> other;
+
+  bool contains(int64_t value) const { return (value >= low && value <= high) || value == other; }
+};
+
+/// An index, by the position of its element, and what is allowed there.
+struct WrongIndex {
+  int64_t position, value;
+  AllowedIndices allowed;
+};
+
+/// The first element of a constant of i32 or i64 that is not allowed; nullopt where there is none, and where `indices`
+/// are no constant. `allowed` repeats: element i has entry i modulo their number, which is at least 1.
+std::optional<WrongIndex> findWrongIndex(mlir::Value indices, llvm::ArrayRef<AllowedIndices> allowed);
+
 /// Where `indices` are a function's argument of i32 or i64, perhaps reshaped or
-/// widened, narrows what it may hold to [low, high] and `other`. A session refuses
+/// widened, narrows what it may hold to what is `allowed`. A session refuses
 /// other values before a step. Indices computed in another way are not followed.
-void limitIndices(mlir::Value indices, int64_t low, int64_t high, std::optional<int64_t> other = std::nullopt);
+void limitIndices(mlir::Value indices, const AllowedIndices &allowed);
 
 } // namespace sluice::dataflow
 

@@ -66,7 +66,9 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   SmallVector<Attribute> ranges;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     ranges.push_back(function.getArgAttr(i, kRangeAttribute));
+  ++conditions;
   auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
+  --conditions;
   scopes.resize(depth);
   for (auto [i, range] : llvm::enumerate(ranges)) {
     function.removeArgAttr(i, kRangeAttribute);

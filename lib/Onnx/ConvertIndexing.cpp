@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
-#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -11,11 +10,13 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// ONNX: "It is an error if any of the index values are out of bounds", [-s, s - 1] for the axis of size s. Operators
-/// clamp them; where they are the model's input, a session refuses them.
-void limitToAxis(NodeContext &node, int64_t axis) {
-  int64_t extent = shapeOf(node.input(0))[axis];
-  limitIndices(node.input(1), -extent, extent - 1);
+/// ONNX: "It is an error if any of the index values are out of bounds", [-s, s - 1] for an axis of size s. Indices are
+/// tuples of one for each of the axes.
+LogicalResult limitToAxes(NodeContext &node, ArrayRef<int64_t> extents) {
+  SmallVector<AllowedIndices> allowed;
+  for (int64_t extent : extents)
+    allowed.push_back({-extent, extent - 1, std::nullopt});
+  return node.limit(node.input(1), allowed);
 }
 
 template <typename OpTy>
@@ -23,10 +24,18 @@ LogicalResult gatherAlong(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
-  if (failed(axis))
+  if (failed(axis) || failed(limitToAxes(node, shapeOf(node.input(0))[*axis])))
     return failure();
-  limitToAxis(node, *axis);
   return node.result(node.create<OpTy>({node.input(0), node.input(1)}, node.integer("axis", *axis)));
+}
+
+/// Of indices whose last dimension is a tuple's.
+LogicalResult limitTuples(NodeContext &node, int64_t batch) {
+  ArrayRef<int64_t> data = shapeOf(node.input(0)), indices = shapeOf(node.input(1));
+  // Tuples that do not fit are refused with the operator.
+  if (indices.empty() || batch + indices.back() > static_cast<int64_t>(data.size()))
+    return success();
+  return limitToAxes(node, data.slice(batch, indices.back()));
 }
 
 LogicalResult gatherNd(NodeContext &node) {
@@ -36,6 +45,8 @@ LogicalResult gatherNd(NodeContext &node) {
   int64_t least = std::min(rankOf(node.input(0)), rankOf(node.input(1)));
   if (batch < 0 || batch >= least)
     return node.invalid("its batch_dims is " + Twine(batch) + ", out of range");
+  if (failed(limitTuples(node, batch)))
+    return failure();
   return node.result(node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));
 }
 
@@ -57,9 +68,8 @@ LogicalResult scatterElements(NodeContext &node) {
     return failure();
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
   FailureOr<NamedAttribute> kind = scatterKind(node);
-  if (failed(axis) || failed(kind))
+  if (failed(axis) || failed(kind) || failed(limitToAxes(node, shapeOf(node.input(0))[*axis])))
     return failure();
-  limitToAxis(node, *axis);
   return node.result(node.create<ScatterElementsOp>({node.input(0), node.input(1), node.input(2)},
                                                     {*kind, node.integer("axis", *axis)}));
 }
@@ -68,7 +78,7 @@ LogicalResult scatterNd(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
   FailureOr<NamedAttribute> kind = scatterKind(node);
-  if (failed(kind))
+  if (failed(kind) || failed(limitTuples(node, 0)))
     return failure();
   return node.result(node.create<ScatterNdOp>({node.input(0), node.input(1), node.input(2)}, *kind));
 }

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
-#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -27,7 +26,8 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   std::optional<int64_t> marked;
   if (node.find("ignore_index"))
     marked = node.integerOr("ignore_index", 0);
-  limitIndices(target, 0, shapeOf(logProbability)[1] - 1, marked);
+  if (failed(node.limit(target, AllowedIndices{0, shapeOf(logProbability)[1] - 1, marked})))
+    return {};
   if (node.find("ignore_index")) {
     Value marker = node.cast(node.reshape(node.integers({node.integerOr("ignore_index", 0)}), {}), index);
     ignored = node.compare(ComparePredicate::eq, target, marker);

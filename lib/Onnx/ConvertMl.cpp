@@ -18,6 +18,9 @@ LogicalResult arrayFeatureExtractor(NodeContext &node) {
   Value x = node.input(0), columns = node.input(1);
   if (rankOf(x) < 1)
     return node.invalid("its input is a scalar");
+  int64_t extent = shapeOf(x).back();
+  if (failed(node.limit(columns, AllowedIndices{-extent, extent - 1, std::nullopt})))
+    return failure();
   Value list = node.reshape(columns, {elementCount(columns.getType())});
   Value y = node.create<GatherOp>({x, list}, node.integer("axis", rankOf(x) - 1));
   if (y && rankOf(y) == 1)

@@ -105,6 +105,9 @@ LogicalResult roiAlign(NodeContext &node) {
     attributes.push_back(node.attribute("maximum", node.mlir().getUnitAttr()));
   if (node.opset >= 16 && coordinates == "half_pixel")
     attributes.push_back(node.attribute("half_pixel", node.mlir().getUnitAttr()));
+  if (rankOf(node.input(0)) > 0 &&
+      failed(node.limit(node.input(2), AllowedIndices{0, shapeOf(node.input(0))[0] - 1, std::nullopt})))
+    return failure();
   return node.result(node.create<RoiAlignOp>({node.input(0), node.input(1), node.input(2)}, attributes));
 }
 

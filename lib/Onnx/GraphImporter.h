@@ -115,6 +115,8 @@ private:
   int64_t unrolledNodes = 0;
   /// Initializers stand before everything else.
   mlir::Operation *lastConstant = nullptr;
+  /// Branches around the node being imported whose condition is not known.
+  int conditions = 0;
   std::optional<Training> training;
   Extents extents;
   GradientBuilder buildGradient;

@@ -322,6 +322,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
   converted.budget = &budget;
+  converted.mayNotRun = conditions > 0;
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);
   };

@@ -264,6 +264,25 @@ Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
   return ConstantOp::create(mlir(), loc(), value);
 }
 
+LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed) {
+  // An axis without elements has no index, which the operator's verifier refuses.
+  if (!indices || allowed.empty() ||
+      llvm::any_of(allowed, [](const AllowedIndices &one) { return one.low > one.high; }))
+    return success();
+  if (std::optional<WrongIndex> wrong = mayNotRun ? std::nullopt : findWrongIndex(indices, allowed)) {
+    const auto &[low, high, other] = wrong->allowed;
+    return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
+                   " of its indices, give " + (other ? Twine(*other) + " or values from " : Twine("values from ")) +
+                   Twine(low) + " to " + Twine(high));
+  }
+  // One range is all that an input has: what is wrong for every entry of a tuple.
+  AllowedIndices all = allowed.front();
+  for (const AllowedIndices &one : allowed)
+    all.low = std::min(all.low, one.low), all.high = std::max(all.high, one.high);
+  limitIndices(indices, all);
+  return success();
+}
+
 LogicalResult NodeContext::spend(Count bytes) {
   if (!budget || budget->take(bytes))
     return success();

@@ -11,6 +11,7 @@
 #ifndef SLUICE_LIB_ONNX_NODECONTEXT_H
 #define SLUICE_LIB_ONNX_NODECONTEXT_H
 
+#include "dialects/Dataflow/Indices.h"
 #include "dialects/Dataflow/TensorBuilder.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"
@@ -79,6 +80,8 @@ public:
   const int64_t opset;
   /// Null where the model is to infer.
   Training *const training;
+  /// In a branch that a condition may not choose: what would be an error when it runs is none yet.
+  bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
 
@@ -101,6 +104,10 @@ public:
   /// The elements of an integer (or, second, floating-point) input known while importing; reports otherwise.
   llvm::FailureOr<Dims> constantIntegers(size_t index, llvm::StringRef what);
   llvm::FailureOr<llvm::SmallVector<double>> constantNumbers(size_t index, llvm::StringRef what);
+
+  /// Indices that ONNX calls an error where they are not `allowed`, element i by entry i modulo their number: constants
+  /// are checked here, an input of the model before each step. Operators clamp what the model computes.
+  llvm::LogicalResult limit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed);
 
   /// Reports where importing makes too large constants, `bytes` among them.
   llvm::LogicalResult spend(Count bytes);

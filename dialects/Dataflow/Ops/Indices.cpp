@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Indices.h"
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Ops/HostElements.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -28,7 +29,34 @@ static BlockArgument argumentBehind(Value indices) {
   return isIndexType(getElementTypeOrSelf(argument.getType())) ? argument : BlockArgument();
 }
 
-void limitIndices(Value indices, int64_t low, int64_t high, std::optional<int64_t> other) {
+std::optional<WrongIndex> findWrongIndex(Value indices, ArrayRef<AllowedIndices> allowed) {
+  ElementsAttr constant = getConstant(indices);
+  if (!constant || !isIndexType(constant.getElementType()))
+    return std::nullopt;
+  TensorView view;
+  bool isSplat = false;
+  if (!getConstantBytes(constant, view, isSplat))
+    return std::nullopt;
+  const auto count = static_cast<int64_t>(allowed.size());
+  int64_t total = elementCount(view.type);
+  // A splat's element meets each of the ranges once.
+  if (isSplat)
+    total = std::min(total, count);
+  view.type = RankedTensorType::get({isSplat ? 1 : total}, view.type.getElementType());
+  const SmallVector<int64_t, 1> list{total};
+  ElementReader reader(view, list);
+  for (int64_t start = 0; start < total; start += kRun) {
+    int64_t values[kRun], length = std::min(kRun, total - start);
+    reader.read(start, length, values);
+    for (int64_t i = 0; i < length; ++i)
+      if (const AllowedIndices &range = allowed[(start + i) % count]; !range.contains(values[i]))
+        return WrongIndex{start + i, values[i], range};
+  }
+  return std::nullopt;
+}
+
+void limitIndices(Value indices, const AllowedIndices &allowed) {
+  auto [low, high, other] = allowed;
   BlockArgument argument = argumentBehind(indices);
   auto function = argument ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   if (!function || low > high)
@@ -36,12 +64,9 @@ void limitIndices(Value indices, int64_t low, int64_t high, std::optional<int64_
   int64_t extra = other.value_or(low);
   // Several readers: what all of them allow.
   if (auto before = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), kRangeAttribute)) {
-    auto allows = [](int64_t value, int64_t least, int64_t greatest, int64_t also) {
-      return (value >= least && value <= greatest) || value == also;
-    };
-    int64_t least = before[0], greatest = before[1], also = before[2];
-    int64_t bothLow = std::max(low, least), bothHigh = std::min(high, greatest);
-    int64_t bothAlso = allows(also, low, high, extra) ? also : allows(extra, least, greatest, also) ? extra : bothLow;
+    AllowedIndices one{low, high, extra}, earlier{before[0], before[1], before[2]};
+    int64_t bothLow = std::max(low, earlier.low), bothHigh = std::min(high, earlier.high);
+    int64_t bothAlso = one.contains(before[2]) ? before[2] : earlier.contains(extra) ? extra : bothLow;
     low = bothLow, high = bothHigh, extra = bothAlso;
   }
   function.setArgAttr(argument.getArgNumber(), kRangeAttribute,
