@@ -216,8 +216,15 @@ LogicalResult meanVarianceNormalization(NodeContext &node) {
     return failure();
   // The operator's definition adds 1e-9 to the deviation, not to the variance.
   Value centered = node.sub(x, node.reduce(ReduceKind::mean, x, *axes, true));
-  Value deviation =
-      node.unary(UnaryKind::sqrt, node.reduce(ReduceKind::mean, node.mul(centered, centered), *axes, true));
+  Value variance = node.reduce(ReduceKind::mean, node.mul(centered, centered), *axes, true);
+  if (!variance)
+    return failure();
+  // The root's derivative at 0 is infinite, and its product with the rest, which is 0, would be no number: elements
+  // that are all the same take the root of 1, and then 0 for it.
+  Type type = elementTypeOf(x);
+  Value isZero = node.compare(ComparePredicate::eq, variance, node.splat(type, 0));
+  Value root = node.unary(UnaryKind::sqrt, node.select(isZero, node.splat(type, 1), variance));
+  Value deviation = node.select(isZero, node.splat(type, 0), root);
   return node.result(node.div(centered, node.add(deviation, node.splat(elementTypeOf(x), 1e-9))));
 }
 

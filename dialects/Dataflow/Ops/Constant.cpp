@@ -33,7 +33,12 @@ LogicalResult RangeOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableT
     for (int64_t at = 0; at < total; at += kRun) {
       int64_t count = std::min(kRun, total - at);
       for (int64_t i = 0; i < count; ++i)
-        values[i] = first + static_cast<T>(at + i) * step;
+        // Integers wrap, which only unsigned arithmetic may.
+        if constexpr (std::is_same_v<T, int64_t>)
+          values[i] = static_cast<T>(static_cast<uint64_t>(first) +
+                                     static_cast<uint64_t>(at + i) * static_cast<uint64_t>(step));
+        else
+          values[i] = first + static_cast<T>(at + i) * step;
       writeElements(results[0], at, count, values);
     }
   };
