@@ -45,8 +45,9 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
     auto flat = [&](RankedTensorType type) {
       return SmallVector<int64_t>{type.getDimSize(0), type.getDimSize(1), 1, type.getDimSize(2)};
     };
-    Value conv = ConvOp::create(b, op.getLoc(), reshape(b, op.getInput(), flat(input)),
-                                reshape(b, op.getWeight(), flat(weight)), ArrayRef<int64_t>{1, op.getStrides()[0]},
+    const Value flatWeight = reshape(b, op.getWeight(), flat(weight));
+    const Value flatInput = reshape(b, op.getInput(), flat(input));
+    Value conv = ConvOp::create(b, op.getLoc(), flatInput, flatWeight, ArrayRef<int64_t>{1, op.getStrides()[0]},
                                 ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
                                 ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
                                 IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr());

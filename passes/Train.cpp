@@ -156,7 +156,8 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     // Half precision would lose squares, and their sum.
     Type wide =
         type.getElementType().getIntOrFloatBitWidth() < 32 ? Type(build.mlir().getF32Type()) : type.getElementType();
-    Value difference = build.sub(build.cast(output, wide), build.cast(target, wide));
+    const Value wideTarget = build.cast(target, wide);
+    Value difference = build.sub(build.cast(output, wide), wideTarget);
     Dims all;
     for (int64_t i = 0; i < type.getRank(); ++i)
       all.push_back(i);
@@ -193,8 +194,8 @@ void Train::countSteps(TensorBuilder &build) {
   updates.set(state.getNameAttr(), steps);
   if (accumulate > 1) {
     Value every = build.splat(type.getElementType(), static_cast<double>(accumulate.getValue()));
-    isApplied = build.compare(ComparePredicate::eq, build.binary(BinaryKind::mod, steps, every),
-                              build.splat(type.getElementType(), 0));
+    const Value zero = build.splat(type.getElementType(), 0);
+    isApplied = build.compare(ComparePredicate::eq, build.binary(BinaryKind::mod, steps, every), zero);
     steps = build.div(steps, every);
   }
   if (isAdam)
@@ -229,8 +230,10 @@ Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value p, Val
   }
   // Kingma & Ba, ICLR'15, algorithm 1; adamw: Loshchilov & Hutter, ICLR'19.
   StateOp mean = state("mean"), square = state("square");
-  Value nextMean = build.add(times(mean, beta1), times(g, 1 - beta1));
-  Value nextSquare = build.add(times(square, beta2), times(build.mul(g, g), 1 - beta2));
+  const Value addedToMean = times(g, 1 - beta1);
+  Value nextMean = build.add(times(mean, beta1), addedToMean);
+  const Value addedToSquare = times(build.mul(g, g), 1 - beta2);
+  Value nextSquare = build.add(times(square, beta2), addedToSquare);
   updates.set(mean.getNameAttr(), whenApplied(build, nextMean, mean));
   updates.set(square.getNameAttr(), whenApplied(build, nextSquare, square));
   auto correction = [&](double beta) {
@@ -238,7 +241,8 @@ Value Train::nextParameter(TensorBuilder &build, StateOp parameter, Value p, Val
     return build.cast(build.sub(number(build, numUpdates, 1), power), type.getElementType());
   };
   Value deviation = build.unary(UnaryKind::sqrt, build.div(nextSquare, correction(beta2)));
-  Value step = build.div(build.div(nextMean, correction(beta1)), build.add(deviation, number(build, p, epsilon)));
+  const Value divisor = build.add(deviation, number(build, p, epsilon));
+  Value step = build.div(build.div(nextMean, correction(beta1)), divisor);
   if (weightDecay != 0 && optimizer == "adamw")
     step = build.add(step, times(p, weightDecay));
   return build.sub(p, times(step, learningRate));
@@ -254,7 +258,8 @@ void Train::setParameter(TensorBuilder &build, StateOp parameter, StateOp residu
   Value rounded = build.cast(next, parameter.getType().getElementType());
   Value rest = build.sub(next, build.cast(rounded, elementOf(next)));
   // Infinity leaves nothing to be added to it.
-  Value isFinite = build.compare(ComparePredicate::eq, build.sub(rest, rest), number(build, rest, 0));
+  const Value zero = number(build, rest, 0);
+  Value isFinite = build.compare(ComparePredicate::eq, build.sub(rest, rest), zero);
   rest = build.select(isFinite, rest, number(build, rest, 0));
   updates.set(parameter.getNameAttr(), whenApplied(build, rounded, parameter));
   updates.set(residual.getNameAttr(), whenApplied(build, rest, residual));

@@ -120,7 +120,9 @@ LogicalResult attention(NodeContext &node) {
   Type type = elementTypeOf(query);
   double scale = node.numberOr("scale", 1 / std::sqrt(static_cast<double>(shapeOf(query)[3])));
   Value root = node.splat(type, std::sqrt(scale));
-  Value raw = node.matmul(node.mul(query, root), node.mul(key, root), false, /*transposeRhs=*/true);
+  const Value scaledKey = node.mul(key, root);
+  const Value scaledQuery = node.mul(query, root);
+  Value raw = node.matmul(scaledQuery, scaledKey, false, /*transposeRhs=*/true);
   if (!raw)
     return node.result({});
   Value capped = raw;
@@ -168,7 +170,9 @@ LogicalResult flexAttention(NodeContext &node) {
   Type type = elementTypeOf(query);
   Value root =
       node.splat(type, std::sqrt(node.numberOr("scale", 1 / std::sqrt(static_cast<double>(shapeOf(query)[3])))));
-  Value scores = node.matmul(node.mul(query, root), node.mul(repeatHeads(node, key, times), root), false, true);
+  const Value scaledKey = node.mul(repeatHeads(node, key, times), root);
+  const Value scaledQuery = node.mul(query, root);
+  Value scores = node.matmul(scaledQuery, scaledKey, false, true);
   Type precision = type.isF64() ? type : Float32Type::get(node.context());
   if (int64_t number = node.integerOr("softmax_precision", 0))
     precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
@@ -191,7 +195,8 @@ LogicalResult flexAttention(NodeContext &node) {
   FailureOr<Value> weights = modified("prob_mod", node.softmax(*changed, 3, false));
   if (failed(weights))
     return failure();
-  return node.result(node.matmul(node.cast(*weights, type), repeatHeads(node, value, times)));
+  const Value repeated = repeatHeads(node, value, times);
+  return node.result(node.matmul(node.cast(*weights, type), repeated));
 }
 
 LogicalResult rotaryEmbedding(NodeContext &node) {
@@ -236,8 +241,10 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
     first = node.sliceAxis(part, 3, 0, rotated / 2);
     second = node.sliceAxis(part, 3, rotated / 2, rotated / 2);
   }
-  Value real = node.sub(node.mul(cosine, first), node.mul(sine, second));
-  Value imaginary = node.add(node.mul(sine, first), node.mul(cosine, second));
+  const Value sineSecond = node.mul(sine, second);
+  Value real = node.sub(node.mul(cosine, first), sineSecond);
+  const Value cosineSecond = node.mul(cosine, second);
+  Value imaginary = node.add(node.mul(sine, first), cosineSecond);
   Value turned;
   if (interleaved) {
     Dims columns(pairs);
@@ -292,10 +299,13 @@ LogicalResult linearAttention(NodeContext &node) {
     if (decay)
       state = node.mul(state, node.unary(UnaryKind::exp, node.transpose(at(decay, step), {0, 1, 3, 2})));
     Value written = at(value, step);
-    if (beta)
-      written = node.mul(at(beta, step), node.sub(written, node.matmul(at(key, step), state)));
+    if (beta) {
+      const Value error = node.sub(written, node.matmul(at(key, step), state));
+      written = node.mul(at(beta, step), error);
+    }
     state = node.add(state, node.matmul(at(key, step), written, /*transposeLhs=*/true));
-    results.push_back(node.mul(factor, node.matmul(at(query, step), repeatHeads(node, state, heads / stateHeads))));
+    const Value repeated = repeatHeads(node, state, heads / stateHeads);
+    results.push_back(node.mul(factor, node.matmul(at(query, step), repeated)));
     if (!results.back())
       return node.result({});
   }

@@ -141,7 +141,8 @@ LogicalResult eyeLike(NodeContext &node) {
     return node.unsupported("its dtype is " + Twine(node.integerOr("dtype", 0)));
   int64_t diagonal = std::clamp<int64_t>(node.integerOr("k", 0), -shapeOf(x)[0], shapeOf(x)[1]);
   Type index = node.mlir().getI64Type();
-  Value rows = node.add(node.iota(index, shapeOf(x)[0], 0, 2), node.splat(index, static_cast<double>(diagonal)));
+  const Value offset = node.splat(index, static_cast<double>(diagonal));
+  Value rows = node.add(node.iota(index, shapeOf(x)[0], 0, 2), offset);
   Value columns = node.iota(index, shapeOf(x)[1], 1, 2);
   return node.result(node.cast(node.compare(ComparePredicate::eq, columns, rows), type));
 }

@@ -134,7 +134,8 @@ LogicalResult mean(NodeContext &node) {
   if (failed(node.require(std::max<size_t>(1, node.inputCount()))))
     return failure();
   auto count = static_cast<double>(node.inputCount());
-  return node.result(node.div(chain(node, BinaryKind::add), node.splat(elementTypeOf(node.input(0)), count)));
+  const Value divisor = node.splat(elementTypeOf(node.input(0)), count);
+  return node.result(node.div(chain(node, BinaryKind::add), divisor));
 }
 
 LogicalResult equal(NodeContext &node) {

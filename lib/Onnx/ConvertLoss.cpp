@@ -38,8 +38,10 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   Value factor;
   if (weight)
     factor = node.create<GatherOp>({weight, target}, node.integer("axis", 0));
-  if (ignored)
-    factor = node.select(ignored, node.splat(type, 0), factor ? factor : node.splat(type, 1));
+  if (ignored) {
+    const Value counted = factor ? factor : node.splat(type, 1);
+    factor = node.select(ignored, node.splat(type, 0), counted);
+  }
   if (factor)
     loss = node.mul(loss, factor);
   // Infinity by zero is no number.
@@ -59,7 +61,8 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   }
   if (!factor)
     return node.reduce(ReduceKind::mean, loss, all, false);
-  return node.div(node.reduce(ReduceKind::sum, loss, all, false), node.reduce(ReduceKind::sum, factor, all, false));
+  const Value totalWeight = node.reduce(ReduceKind::sum, factor, all, false);
+  return node.div(node.reduce(ReduceKind::sum, loss, all, false), totalWeight);
 }
 
 LogicalResult negativeLogLikelihoodLoss(NodeContext &node) {
@@ -109,11 +112,11 @@ LogicalResult optimize(NodeContext &node, size_t states, llvm::function_ref<Smal
 LogicalResult adagrad(NodeContext &node) {
   return optimize(node, 1, [&](const Step &step) -> SmallVector<Value> {
     Type type = elementTypeOf(step.value);
-    Value decayed =
-        node.add(node.splat(type, 1), node.mul(step.count, node.splat(type, node.numberOr("decay_factor", 0))));
-    Value rate = node.div(step.rate, decayed);
+    const Value decay = node.mul(step.count, node.splat(type, node.numberOr("decay_factor", 0)));
+    Value rate = node.div(step.rate, node.add(node.splat(type, 1), decay));
     Value squares = node.add(step.states[0], node.mul(step.gradient, step.gradient));
-    Value root = node.add(node.unary(UnaryKind::sqrt, squares), node.splat(type, node.numberOr("epsilon", 1e-6)));
+    const Value epsilon = node.splat(type, node.numberOr("epsilon", 1e-6));
+    Value root = node.add(node.unary(UnaryKind::sqrt, squares), epsilon);
     return {node.sub(step.value, node.div(node.mul(rate, step.gradient), root)), squares};
   });
 }
@@ -124,15 +127,21 @@ LogicalResult adam(NodeContext &node) {
     Type type = elementTypeOf(step.value);
     auto c = [&](double value) { return node.splat(type, value); };
     auto average = [&](double factor, Value old, Value next) {
-      return node.add(node.mul(c(factor), old), node.mul(c(1 - factor), next));
+      const Value added = node.mul(c(1 - factor), next);
+      return node.add(node.mul(c(factor), old), added);
     };
     Value mean = average(alpha, step.states[0], step.gradient);
     Value square = average(beta, step.states[1], node.mul(step.gradient, step.gradient));
     // The averages begin at 0: the rate makes up for it, but in step 0.
-    auto bias = [&](double factor) { return node.sub(c(1), node.binary(BinaryKind::pow, c(factor), step.count)); };
-    Value corrected = node.div(node.mul(step.rate, node.unary(UnaryKind::sqrt, bias(beta))), bias(alpha));
+    auto bias = [&](double factor) {
+      const Value power = node.binary(BinaryKind::pow, c(factor), step.count);
+      return node.sub(c(1), power);
+    };
+    const Value meanBias = bias(alpha);
+    Value corrected = node.div(node.mul(step.rate, node.unary(UnaryKind::sqrt, bias(beta))), meanBias);
     Value rate = node.select(node.compare(ComparePredicate::gt, step.count, c(0)), corrected, step.rate);
-    Value root = node.add(node.unary(UnaryKind::sqrt, square), c(node.numberOr("epsilon", 1e-6)));
+    const Value epsilon = c(node.numberOr("epsilon", 1e-6));
+    Value root = node.add(node.unary(UnaryKind::sqrt, square), epsilon);
     Value value = node.sub(step.value, node.div(node.mul(rate, mean), root));
     if (double decay = node.numberOr("norm_coefficient_post", 0); decay != 0)
       value = node.mul(value, c(1 - decay));
@@ -149,8 +158,11 @@ LogicalResult momentum(NodeContext &node) {
     Type type = elementTypeOf(step.value);
     auto c = [&](double value) { return node.splat(type, value); };
     // The first step takes the whole gradient.
-    Value share = node.select(node.compare(ComparePredicate::gt, step.count, c(0)), c(beta), c(1));
-    Value velocity = node.add(node.mul(c(alpha), step.states[0]), node.mul(share, step.gradient));
+    const Value whole = c(1);
+    const Value damped = c(beta);
+    Value share = node.select(node.compare(ComparePredicate::gt, step.count, c(0)), damped, whole);
+    const Value added = node.mul(share, step.gradient);
+    Value velocity = node.add(node.mul(c(alpha), step.states[0]), added);
     Value direction = mode == "standard" ? velocity : node.add(step.gradient, node.mul(c(alpha), velocity));
     return {node.sub(step.value, node.mul(step.rate, direction)), velocity};
   });

@@ -467,7 +467,8 @@ LogicalResult trilu(NodeContext &node) {
     diagonal = std::clamp<int64_t>(k->front(), -shapeOf(x)[rank - 2] - 1, shapeOf(x)[rank - 1] + 1);
   }
   Type index = node.mlir().getI64Type();
-  Value rows = node.add(node.iota(index, shapeOf(x)[rank - 2], 0, 2), node.splat(index, static_cast<double>(diagonal)));
+  const Value offset = node.splat(index, static_cast<double>(diagonal));
+  Value rows = node.add(node.iota(index, shapeOf(x)[rank - 2], 0, 2), offset);
   Value columns = node.iota(index, shapeOf(x)[rank - 1], 1, 2);
   bool upper = node.integerOr("upper", 1) != 0;
   Value kept = node.compare(upper ? ComparePredicate::ge : ComparePredicate::le, columns, rows);

@@ -66,7 +66,8 @@ LogicalResult trainBatchNormalization(NodeContext &node) {
       continue;
     Type own = elementTypeOf(state);
     Value kept = node.mul(node.training->current(state), node.splat(own, momentum));
-    Value added = node.mul(node.cast(results[1 + i], own), node.splat(own, 1 - momentum));
+    const Value share = node.splat(own, 1 - momentum);
+    Value added = node.mul(node.cast(results[1 + i], own), share);
     Value next = node.add(kept, added);
     if (!next)
       return node.result(next);
@@ -102,12 +103,15 @@ LogicalResult batchStatistics(NodeContext &node) {
   channel[1] = shapeOf(x)[1];
   Standardised batch = standardise(node, x, axes, node.numberOr("epsilon", 1e-5));
   auto spread = [&](size_t index) { return node.cast(node.reshape(node.input(index), channel), type); };
-  Value y = node.add(node.mul(node.mul(batch.centered, batch.inverseDeviation), spread(1)), spread(2));
+  const Value bias = spread(2);
+  const Value scale = spread(1);
+  Value y = node.add(node.mul(node.mul(batch.centered, batch.inverseDeviation), scale), bias);
   double momentum = node.numberOr("momentum", 0.9);
   auto moved = [&](size_t index, Value now) {
     Type own = elementTypeOf(node.input(index));
-    Value share = node.mul(node.cast(node.reshape(now, {channel[1]}), own), node.splat(own, 1 - momentum));
-    return node.add(node.mul(node.input(index), node.splat(own, momentum)), share);
+    const Value share = node.splat(own, 1 - momentum);
+    const Value added = node.mul(node.cast(node.reshape(now, {channel[1]}), own), share);
+    return node.add(node.mul(node.input(index), node.splat(own, momentum)), added);
   };
   return node.results({y, moved(3, batch.mean), moved(4, batch.variance)});
 }
@@ -193,9 +197,9 @@ LogicalResult groupNormalization(NodeContext &node) {
   for (size_t i = 2; i < dims.size(); ++i)
     spatial *= dims[i];
   Value grouped = node.reshape(x, {dims[0], groups, channels / groups * spatial});
-  Value normal = node.reshape(node.instanceNorm(grouped, node.splat(type, 1, {groups}), node.splat(type, 0, {groups}),
-                                                node.numberOr("epsilon", 1e-5)),
-                              dims);
+  const Value noBias = node.splat(type, 0, {groups});
+  const Value noScale = node.splat(type, 1, {groups});
+  Value normal = node.reshape(node.instanceNorm(grouped, noScale, noBias, node.numberOr("epsilon", 1e-5)), dims);
   // Scale and bias are per group before opset 21, per channel since.
   auto spread = [&](Value parameter) -> Value {
     if (node.opset < 21)
@@ -204,7 +208,8 @@ LogicalResult groupNormalization(NodeContext &node) {
     perChannel[1] = channels;
     return node.reshape(parameter, perChannel);
   };
-  return node.result(node.add(node.mul(normal, spread(node.input(1))), spread(node.input(2))));
+  const Value bias = spread(node.input(2));
+  return node.result(node.add(node.mul(normal, spread(node.input(1))), bias));
 }
 
 LogicalResult meanVarianceNormalization(NodeContext &node) {

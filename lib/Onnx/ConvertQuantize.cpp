@@ -146,7 +146,8 @@ LogicalResult dynamicQuantizeLinear(NodeContext &node) {
   Value zero = node.splat(type, 0), one = node.splat(type, 1);
   Value most = node.binary(BinaryKind::max, node.reduce(ReduceKind::max, x, axes, false), zero);
   Value least = node.binary(BinaryKind::min, node.reduce(ReduceKind::min, x, axes, false), zero);
-  Value span = node.div(node.sub(most, least), node.splat(type, 255));
+  const Value levels = node.splat(type, 255);
+  Value span = node.div(node.sub(most, least), levels);
   // All zeros: any scale will do but 0.
   Value scale = node.select(node.compare(ComparePredicate::eq, span, zero), one, span);
   Value zeroPoint = node.cast(node.unary(UnaryKind::round, node.div(node.sub(zero, least), scale)), byte, true);
@@ -166,8 +167,8 @@ LogicalResult qLinearConv(NodeContext &node) {
     sum = addChannelBias(node, sum, node.cast(node.input(8), wide));
   if (!sum)
     return node.result({});
-  Value scale =
-      node.mul(alongAxis(node, node.input(1), rankOf(sum), -1), alongAxis(node, node.input(4), rankOf(sum), 1));
+  const Value weightScale = alongAxis(node, node.input(4), rankOf(sum), 1);
+  const Value scale = node.mul(alongAxis(node, node.input(1), rankOf(sum), -1), weightScale);
   Value y = node.mul(sum, scale);
   return node.result(quantize(node, y, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
 }
@@ -193,8 +194,9 @@ LogicalResult qLinearMatmul(NodeContext &node) {
   if (!product)
     return node.result({});
   int64_t rank = rankOf(product);
-  Value scaled = node.mul(node.mul(product, node.cast(alongAxis(node, node.input(1), rank, rank - 2), wide)),
-                          node.cast(alongAxis(node, node.input(4), rank, rank - 1), wide));
+  const Value rhsScale = node.cast(alongAxis(node, node.input(4), rank, rank - 1), wide);
+  const Value lhsScale = node.cast(alongAxis(node, node.input(1), rank, rank - 2), wide);
+  Value scaled = node.mul(node.mul(product, lhsScale), rhsScale);
   return node.result(quantize(node, scaled, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
 }
 

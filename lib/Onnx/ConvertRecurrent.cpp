@@ -114,14 +114,18 @@ Value Unroller::apply(const Activation &function, Value x) {
   if (!x)
     return x;
   Type type = elementTypeOf(x);
-  if (clip)
-    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)),
-                    node.splat(type, *clip));
-  if (function.isLinear) // alpha * x + beta
-    return node.add(node.mul(x, node.splat(type, function.alpha)), node.splat(type, function.beta));
-  if (function.isScaled) // alpha * tanh(beta * x)
-    return node.mul(node.unary(function.kind, node.mul(x, node.splat(type, function.beta))),
-                    node.splat(type, function.alpha));
+  if (clip) {
+    const Value most = node.splat(type, *clip);
+    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)), most);
+  }
+  if (function.isLinear) { // alpha * x + beta
+    const Value beta = node.splat(type, function.beta);
+    return node.add(node.mul(x, node.splat(type, function.alpha)), beta);
+  }
+  if (function.isScaled) { // alpha * tanh(beta * x)
+    const Value alpha = node.splat(type, function.alpha);
+    return node.mul(node.unary(function.kind, node.mul(x, node.splat(type, function.beta))), alpha);
+  }
   return node.unary(function.kind, x, function.alpha, function.beta);
 }
 
@@ -206,7 +210,8 @@ void Unroller::lstm(Direction &direction, Value projected) {
   Value forget = node.integerOr("input_forget", 0) != 0 ? node.sub(node.splat(elementTypeOf(x), 1), input)
                                                         : gate(2, direction.functions[0], direction.cell);
   Value candidate = gate(3, direction.functions[1], {});
-  direction.cell = node.add(node.mul(forget, direction.cell), node.mul(input, candidate));
+  const Value added = node.mul(input, candidate);
+  direction.cell = node.add(node.mul(forget, direction.cell), added);
   Value output = gate(1, direction.functions[0], direction.cell);
   direction.hidden = node.mul(output, apply(direction.functions[2], direction.cell));
 }
@@ -219,13 +224,16 @@ void Unroller::gru(Direction &direction, Value projected) {
     return sum(product, bias ? part(bias, index, 0) : Value());
   };
   const Activation &f = direction.functions[0], &g = direction.functions[1];
-  Value update = apply(f, node.add(part(projected, 0, 1), recurrent(0, before)));
-  Value reset = apply(f, node.add(part(projected, 1, 1), recurrent(1, before)));
+  const Value updateBefore = recurrent(0, before);
+  Value update = apply(f, node.add(part(projected, 0, 1), updateBefore));
+  const Value resetBefore = recurrent(1, before);
+  Value reset = apply(f, node.add(part(projected, 1, 1), resetBefore));
   bool linearBeforeReset = node.integerOr("linear_before_reset", 0) != 0;
   Value remembered = linearBeforeReset ? node.mul(reset, recurrent(2, before)) : recurrent(2, node.mul(reset, before));
   Value candidate = apply(g, node.add(part(projected, 2, 1), remembered));
   Value one = node.splat(elementTypeOf(x), 1);
-  direction.hidden = node.add(node.mul(node.sub(one, update), candidate), node.mul(update, before));
+  const Value kept = node.mul(update, before);
+  direction.hidden = node.add(node.mul(node.sub(one, update), candidate), kept);
 }
 
 void Unroller::step(Direction &direction, Value projected) {

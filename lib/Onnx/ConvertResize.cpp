@@ -151,7 +151,8 @@ LogicalResult antialiased(NodeContext &node, const Resampling &resampling, Resiz
     for (size_t i = 0; i < dims.size(); ++i)
       (i < d ? outer : inner) *= i == d ? 1 : dims[i];
     dims[d] = out;
-    x = node.reshape(node.matmul(node.cast(matrix, type), node.reshape(x, {outer, in, inner})), dims);
+    const Value slices = node.reshape(x, {outer, in, inner});
+    x = node.reshape(node.matmul(node.cast(matrix, type), slices), dims);
   }
   return node.result(x);
 }

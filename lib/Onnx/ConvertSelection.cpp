@@ -119,8 +119,8 @@ LogicalResult unique(NodeContext &node) {
   Value inOrder = node.create<GatherOp>({rows, sorted}, node.integer("axis", 0));
   Value isNew = node.splat(bit, 1, {1});
   if (count > 1) {
-    Value differs = node.compare(ComparePredicate::ne, node.sliceAxis(inOrder, 0, 1, count - 1),
-                                 node.sliceAxis(inOrder, 0, 0, count - 1));
+    const Value previous = node.sliceAxis(inOrder, 0, 0, count - 1);
+    Value differs = node.compare(ComparePredicate::ne, node.sliceAxis(inOrder, 0, 1, count - 1), previous);
     isNew = node.concat({isNew, node.reduce(ReduceKind::max, differs, {1}, false)}, 0);
   }
   Value group = node.create<CumsumOp>({node.cast(isNew, index)}, node.integer("axis", 0));

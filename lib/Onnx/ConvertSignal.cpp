@@ -300,7 +300,9 @@ LogicalResult randomUniform(NodeContext &node) {
     return failure();
   double low = node.numberOr("low", 0), high = node.numberOr("high", 1);
   Type wide = Float32Type::get(node.context());
-  Value value = node.add(node.mul(uniform(node, made->dims), node.splat(wide, high - low)), node.splat(wide, low));
+  const Value least = node.splat(wide, low);
+  const Value span = node.splat(wide, high - low);
+  Value value = node.add(node.mul(uniform(node, made->dims), span), least);
   return node.result(node.cast(value, made->type));
 }
 
@@ -311,11 +313,14 @@ LogicalResult randomNormal(NodeContext &node) {
     return failure();
   Type wide = Float32Type::get(node.context());
   auto c = [&](double value) { return node.splat(wide, value); };
-  Value logarithm = node.unary(UnaryKind::log, node.sub(c(1), uniform(node, made->dims)));
+  const Value first = uniform(node, made->dims);
+  Value logarithm = node.unary(UnaryKind::log, node.sub(c(1), first));
   Value radius = node.unary(UnaryKind::sqrt, node.mul(logarithm, c(-2)));
-  Value angle = node.mul(uniform(node, made->dims, 1), c(2 * std::numbers::pi));
+  const Value turn = c(2 * std::numbers::pi);
+  Value angle = node.mul(uniform(node, made->dims, 1), turn);
   Value normal = node.mul(radius, node.unary(UnaryKind::cos, angle));
-  Value value = node.add(node.mul(normal, c(node.numberOr("scale", 1))), c(node.numberOr("mean", 0)));
+  const Value mean = c(node.numberOr("mean", 0));
+  Value value = node.add(node.mul(normal, c(node.numberOr("scale", 1))), mean);
   return node.result(node.cast(value, made->type));
 }
 
@@ -340,8 +345,10 @@ LogicalResult multinomial(NodeContext &node) {
   int64_t rows = shapeOf(logits)[0], classes = shapeOf(logits)[1];
   Type wide = Float32Type::get(node.context());
   // 1 - u is in (0, 1]: its logarithm is finite, and a tiny number keeps the second one so.
-  Value draw = node.unary(UnaryKind::log, node.sub(node.splat(wide, 1), uniform(node, {rows, samples, classes})));
-  Value noise = node.unary(UnaryKind::log, node.add(node.unary(UnaryKind::neg, draw), node.splat(wide, 1e-30)));
+  const Value random = uniform(node, {rows, samples, classes});
+  Value draw = node.unary(UnaryKind::log, node.sub(node.splat(wide, 1), random));
+  const Value tiny = node.splat(wide, 1e-30);
+  Value noise = node.unary(UnaryKind::log, node.add(node.unary(UnaryKind::neg, draw), tiny));
   Value scores = node.sub(node.reshape(logits, {rows, 1, classes}), noise);
   Value drawn = node.create<ArgReduceOp>({scores}, {node.integer("axis", 2), node.flag("keep_dims", false)});
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", onnxtype::Int32)));

@@ -46,7 +46,8 @@ LogicalResult gridSample(NodeContext &node) {
     factors.push_back(node.splat(type, corners ? (extent - 1) / 2 : extent / 2, {1}));
     offsets.push_back(node.splat(type, (extent - 1) / 2, {1}));
   }
-  Value positions = node.add(node.mul(grid, node.concat(factors, 0)), node.concat(offsets, 0));
+  const Value offset = node.concat(offsets, 0);
+  Value positions = node.add(node.mul(grid, node.concat(factors, 0)), offset);
   return node.result(gridSample(node, *resampling, *outside, x, positions, !corners));
 }
 
@@ -73,8 +74,9 @@ LogicalResult affineGrid(NodeContext &node) {
     double step = corners ? (extent > 1 ? 2 / (extent - 1) : 0) : 2 / extent, first = corners ? -1 : step / 2 - 1;
     if (corners && extents[i] == 1)
       first = 0;
-    Value line =
-        node.add(node.mul(node.iota(type, extents[i], i, spatial), node.splat(type, step)), node.splat(type, first));
+    const Value start = node.splat(type, first);
+    const Value stride = node.splat(type, step);
+    Value line = node.add(node.mul(node.iota(type, extents[i], i, spatial), stride), start);
     columns.push_back(node.reshape(node.expand(line, extents), column));
   }
   columns.push_back(node.splat(type, 1, column));
@@ -138,8 +140,9 @@ LogicalResult col2Im(NodeContext &node) {
   filters.append(*block);
   sums.append(*image);
   result.append(*image);
-  Value identity =
-      node.cast(node.compare(ComparePredicate::eq, node.iota(index, taps, 0, 2), node.iota(index, taps, 1, 2)), type);
+  const Value tapColumns = node.iota(index, taps, 1, 2);
+  const Value tapRows = node.iota(index, taps, 0, 2);
+  Value identity = node.cast(node.compare(ComparePredicate::eq, tapRows, tapColumns), type);
   Value y =
       node.create<ConvTransposeOp>({node.reshape(x, columns), node.reshape(identity, filters)},
                                    {node.list("strides", windows->strides), node.list("pads_low", windows->padsLow),
@@ -172,12 +175,13 @@ LogicalResult deformConv(NodeContext &node) {
   Value pairs = node.reshape(offset, {batch * offsetGroups, taps, 2, height, width});
   auto position = [&](int64_t dimension) {
     int64_t axis = 2 + dimension, at = dimension;
-    Value output = node.mul(node.iota(type, windows->output[at], axis, 4),
-                            node.splat(type, static_cast<double>(windows->strides[at])));
-    Value tap =
-        node.mul(node.iota(type, kernel[at], at, 2), node.splat(type, static_cast<double>(windows->dilations[at])));
+    const Value stride = node.splat(type, static_cast<double>(windows->strides[at]));
+    Value output = node.mul(node.iota(type, windows->output[at], axis, 4), stride);
+    const Value dilation = node.splat(type, static_cast<double>(windows->dilations[at]));
+    Value tap = node.mul(node.iota(type, kernel[at], at, 2), dilation);
     Value reach = node.reshape(node.expand(tap, kernel), {1, taps, 1, 1});
-    Value place = node.add(node.add(output, reach), node.splat(type, -static_cast<double>(windows->padsLow[at])));
+    const Value start = node.splat(type, -static_cast<double>(windows->padsLow[at]));
+    Value place = node.add(node.add(output, reach), start);
     Value beside = node.reshape(node.sliceAxis(pairs, 2, dimension, 1), {batch * offsetGroups, taps, height, width});
     return node.reshape(node.add(place, beside), {batch * offsetGroups, taps, height, width, 1});
   };

@@ -132,10 +132,11 @@ LogicalResult fusedConv(NodeContext &node) {
     x = node.unary(UnaryKind::leaky_relu, x, parameters[0]);
   else if (activation == "HardSigmoid")
     x = node.unary(UnaryKind::hard_sigmoid, x, parameters[0], parameters[1]);
-  else if (activation == "Clip" && x)
+  else if (activation == "Clip" && x) {
+    const Value most = node.splat(elementTypeOf(x), parameters[1]);
     x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(elementTypeOf(x), parameters[0])),
-                    node.splat(elementTypeOf(x), parameters[1]));
-  else if (!activation.empty() && activation != "Identity")
+                    most);
+  } else if (!activation.empty() && activation != "Identity")
     return node.unsupported("its activation is '" + activation + "'");
   return node.result(x);
 }

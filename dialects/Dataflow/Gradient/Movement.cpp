@@ -139,7 +139,8 @@ LogicalResult PadOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results
     auto total = [&](Value x) {
       return build.reduce(ReduceKind::sum, x, trailingAxes(0, typeOf(x).getRank()), /*keepDims=*/false);
     };
-    operands[1] = build.reshape(build.sub(total(g), total(inside)), shapeOf(getValue()));
+    const Value totalInside = total(inside);
+    operands[1] = build.reshape(build.sub(total(g), totalInside), shapeOf(getValue()));
   }
   return success();
 }
@@ -173,8 +174,9 @@ LogicalResult GatherOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   Dims tuples(shapeOf(getIndices()));
   tuples.push_back(1);
   auto type = RankedTensorType::get(permuted<int64_t>(shapeOf(getData()), data), elementOf(getData()));
-  Value sum = scatterNd(build, ScatterKind::add, zeros(build, type), build.reshape(getIndices(), tuples),
-                        axis == 0 ? results[0] : build.transpose(results[0], gathered));
+  const Value updates = axis == 0 ? results[0] : build.transpose(results[0], gathered);
+  const Value indices = build.reshape(getIndices(), tuples);
+  Value sum = scatterNd(build, ScatterKind::add, zeros(build, type), indices, updates);
   operands[0] = axis == 0 ? sum : build.transpose(sum, back);
   return success();
 }
@@ -198,8 +200,8 @@ LogicalResult GatherNdOp::buildGradient(TensorBuilder &build, ArrayRef<Value> re
   for (int64_t d = 0; d < batch; ++d)
     parts.push_back(build.expand(build.iota(elementOf(indices), shape[d], d, rank), column));
   parts.push_back(indices);
-  operands[0] =
-      scatterNd(build, ScatterKind::add, zeros(build, typeOf(getData())), build.concat(parts, rank - 1), results[0]);
+  const Value positions = build.concat(parts, rank - 1);
+  operands[0] = scatterNd(build, ScatterKind::add, zeros(build, typeOf(getData())), positions, results[0]);
   return success();
 }
 
@@ -230,7 +232,8 @@ struct Scatter {
       Value position = build.reshape(build.iota(index, elementCount(updates.getType()), 0, 1), shape);
       Value last = overwrite(zeros(build, RankedTensorType::get(shapeOf(data), index)), position);
       Value kept = build.compare(ComparePredicate::eq, gather(last), position);
-      operands[2] = build.select(kept, gather(g), number(build, g, 0));
+      const Value zero = number(build, g, 0);
+      operands[2] = build.select(kept, gather(g), zero);
     }
     return success();
   }

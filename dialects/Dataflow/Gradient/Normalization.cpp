@@ -13,10 +13,12 @@ LogicalResult SoftmaxOp::buildGradient(TensorBuilder &build, ArrayRef<Value> res
   Value g = results[0], y = getResult();
   int64_t axis = getAxis();
   auto sum = [&](Value x) { return build.reduce(ReduceKind::sum, x, {axis}, /*keepDims=*/true); };
-  if (getLog())
-    operands[0] = build.sub(g, build.mul(build.unary(UnaryKind::exp, y), sum(g)));
-  else
+  if (getLog()) {
+    const Value total = sum(g);
+    operands[0] = build.sub(g, build.mul(build.unary(UnaryKind::exp, y), total));
+  } else {
     operands[0] = build.mul(y, build.sub(g, sum(build.mul(g, y))));
+  }
   return success();
 }
 
@@ -118,7 +120,8 @@ LogicalResult BatchNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> r
     operands[1] = build.mul(along, inverse);
   if (wanted[4]) {
     Value cube = build.mul(build.mul(inverse, inverse), factor);
-    operands[4] = build.mul(build.mul(along, cube), number(build, x, -0.5));
+    const Value half = number(build, x, -0.5);
+    operands[4] = build.mul(build.mul(along, cube), half);
   }
   return success();
 }
@@ -144,7 +147,8 @@ LogicalResult BatchNormTrainOp::buildGradient(TensorBuilder &build, ArrayRef<Val
   if (!wanted[0])
     return success();
   auto spread = [&](Value byStatistic, double factor) {
-    return build.mul(perChannel(build, byStatistic, x), number(build, x, factor / count));
+    const Value share = number(build, x, factor / count);
+    return build.mul(perChannel(build, byStatistic, x), share);
   };
   if (results[1])
     accumulate(build.expand(spread(results[1], 1), shapeOf(x)));
@@ -174,7 +178,8 @@ LogicalResult LrnOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results
   };
   int64_t low = (size - 1) / 2;
   auto times = [&](Value value, double factor) { return build.mul(value, number(build, x, factor)); };
-  Value s = build.add(times(windowMean(build.mul(x, x), low), alpha), number(build, x, getBias().convertToDouble()));
+  const Value bias = number(build, x, getBias().convertToDouble());
+  Value s = build.add(times(windowMean(build.mul(x, x), low), alpha), bias);
   Value power = build.binary(BinaryKind::pow, s, number(build, x, -beta));
   Value direct = build.mul(g, power);
   Value through = windowMean(build.div(build.mul(direct, x), s), size - 1 - low);

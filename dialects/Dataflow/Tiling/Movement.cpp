@@ -113,12 +113,15 @@ SmallVector<Value> GatherOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> 
   Type element = typeOf(indices).getElementType();
   auto number = [&](int64_t value) { return build.splat(element, static_cast<double>(value)); };
   // As a whole gather: negative ones count from the end, strays are clamped.
-  indices = build.select(build.compare(ComparePredicate::lt, indices, number(0)), build.add(indices, number(extent)),
-                         indices);
-  indices = build.binary(BinaryKind::min, build.binary(BinaryKind::max, indices, number(0)), number(extent - 1));
-  Value local = build.sub(indices, build.mul(build.cast(split->number, element), number(own)));
-  Value isOwn = build.binary(BinaryKind::logical_and, build.compare(ComparePredicate::ge, local, number(0)),
-                             build.compare(ComparePredicate::lt, local, number(own)));
+  const Value fromEnd = build.add(indices, number(extent));
+  indices = build.select(build.compare(ComparePredicate::lt, indices, number(0)), fromEnd, indices);
+  const Value last = number(extent - 1);
+  indices = build.binary(BinaryKind::min, build.binary(BinaryKind::max, indices, number(0)), last);
+  const Value part = number(own);
+  Value local = build.sub(indices, build.mul(build.cast(split->number, element), part));
+  const Value isBelow = build.compare(ComparePredicate::lt, local, number(own));
+  const Value isAbove = build.compare(ComparePredicate::ge, local, number(0));
+  Value isOwn = build.binary(BinaryKind::logical_and, isAbove, isBelow);
   local = build.select(isOwn, local, number(0));
   if (!local)
     return {};
@@ -127,7 +130,8 @@ SmallVector<Value> GatherOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> 
     return {};
   Dims broadcast(shapeOf(local));
   broadcast.append(typeOf(getData()).getRank() - axis - 1, 1);
-  Value result = build.select(build.reshape(isOwn, broadcast), gathered[0], build.splat(getType().getElementType(), 0));
+  const Value zero = build.splat(getType().getElementType(), 0);
+  Value result = build.select(build.reshape(isOwn, broadcast), gathered[0], zero);
   return result ? SmallVector<Value>{result} : SmallVector<Value>();
 }
 
