@@ -37,10 +37,10 @@ FOLDERS = ["lib/Onnx/", "passes/", "dialects/Dataflow/"]
 KERNEL_FOLDERS = ["dialects/Dataflow/Emit/", "passes/Bridge/", "passes/ExecToLLVM/"]
 SOURCES = (".h", ".cpp")
 BUILDER_TYPES = {
-    "TensorBuilder", "NodeContext", "Builder", "OpBuilder", "IRRewriter", "PatternRewriter", "RewriterBase"
+    "Algebra", "TensorBuilder", "NodeContext", "Builder", "OpBuilder", "IRRewriter", "PatternRewriter", "RewriterBase"
 }
 # Builders of kernels, by their customary names.
-KERNEL_BUILDERS = {"dialects/Dataflow/Ops/": {"b", "inner"}}
+KERNEL_BUILDERS = {"dialects/Dataflow/Ops/": {"b", "inner"}, "dialects/Dataflow/Elementwise/": {"b"}}
 # Methods of MLIR's builders that create no operator.
 READING = re.compile(r"get\w*|set\w*|save\w*|restore\w*|notify\w*|erase\w*|is\w*|modify\w*")
 # Classes of libraries that take a builder and create nothing.

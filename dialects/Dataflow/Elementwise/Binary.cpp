@@ -113,8 +113,9 @@ Value derivativeOfPowerByBase(const BinaryPoint &p) {
 /// Where PyTorch has numbers: 0^c does not depend on c from 0.
 Value derivativeOfPowerByExponent(const BinaryPoint &p) {
   TensorBuilder &build = p.m.build;
-  Value isFlat = build.binary(K::logical_and, build.compare(ComparePredicate::eq, p.a, p.m.like(p.a, 0)),
-                              build.compare(ComparePredicate::ge, p.c, p.m.like(p.c, 0)));
+  const Value isNotNegative = build.compare(ComparePredicate::ge, p.c, p.m.like(p.c, 0));
+  const Value isZero = build.compare(ComparePredicate::eq, p.a, p.m.like(p.a, 0));
+  Value isFlat = build.binary(K::logical_and, isZero, isNotNegative);
   Value logarithm = p.m.apply(UnaryKind::log, p.a);
   return build.select(isFlat, p.zero, build.mul(p.g, build.mul(p.y, logarithm)));
 }
@@ -305,9 +306,16 @@ constexpr BinaryFunction kEntries[] = {
      .evaluate = each<[](double x, double y) { return x < 0 ? x * y : x; }>,
      .evaluateInteger = [](int64_t x, int64_t y, bool isUnsigned,
                            unsigned) { return !isUnsigned && x < 0 ? static_cast<int64_t>(bits(x) * bits(y)) : x; },
-     .byLhs = [](const BinaryPoint &p) { return p.m.build.select(p.m.isLess(p.a, 0), p.m.build.mul(p.g, p.c), p.g); },
+     .byLhs =
+         [](const BinaryPoint &p) {
+           const Value scaled = p.m.build.mul(p.g, p.c);
+           return p.m.build.select(p.m.isLess(p.a, 0), scaled, p.g);
+         },
      .byRhs =
-         [](const BinaryPoint &p) { return p.m.build.select(p.m.isLess(p.a, 0), p.m.build.mul(p.g, p.a), p.zero); }},
+         [](const BinaryPoint &p) {
+           const Value scaled = p.m.build.mul(p.g, p.a);
+           return p.m.build.select(p.m.isLess(p.a, 0), scaled, p.zero);
+         }},
 };
 
 template <K kind>

@@ -38,7 +38,8 @@ Value derivativeOfGeluTanh(const Algebra &a, Value x, Value) {
   Value inner = a.times(build.add(x, a.times(build.mul(a.square(x), x), kCubic)), scale);
   Value t = a.apply(K::tanh, inner);
   Value slope = a.times(a.plus(a.times(a.square(x), 3 * kCubic), 1), scale);
-  Value tail = build.mul(build.mul(a.times(x, 0.5), a.minusFrom(1, a.square(t))), slope);
+  const Value tanhSlope = a.minusFrom(1, a.square(t));
+  Value tail = build.mul(build.mul(a.times(x, 0.5), tanhSlope), slope);
   return build.add(a.times(a.plus(t, 1), 0.5), tail);
 }
 
@@ -154,21 +155,28 @@ constexpr UnaryFunction kEntries[] = {
      .emitInteger = [](const Integers &f, Value x) { return f.isUnsigned ? x : f.make<arith::MaxSIOp>(x, f.c(0)); },
      .evaluate = [](double x, Parameters) { return x < 0 ? 0 : x; },
      .evaluateInteger = [](int64_t x, bool isUnsigned) { return !isUnsigned && x < 0 ? 0 : x; },
-     .derivative = [](const Algebra &a, Value x,
-                      Value y) { return a.build.select(a.isMore(y, 0), a.like(x, 1), a.like(x, 0)); }},
+     .derivative =
+         [](const Algebra &a, Value x, Value y) {
+           const Value zero = a.like(x, 0), one = a.like(x, 1);
+           return a.build.select(a.isMore(y, 0), one, zero);
+         }},
     {.kind = K::leaky_relu,
      .emit = [](const Floats &f, Value x) { return f.select(f.lt(x, f.c(0)), f.mul(x, f.c(f.alpha)), x); },
      .evaluate = [](double x, Parameters p) { return x < 0 ? p.alpha * x : x; },
      .derivative =
          [](const Algebra &a, Value x, Value y) {
-           return a.build.select(a.isLess(signCarrier(a, x, y), 0), a.like(x, a.alpha), a.like(x, 1));
+           const Value one = a.like(x, 1), slope = a.like(x, a.alpha);
+           return a.build.select(a.isLess(signCarrier(a, x, y), 0), slope, one);
          }},
     {.kind = K::elu,
      .emit = [](const Floats &f,
                 Value x) { return f.select(f.lt(x, f.c(0)), f.mul(f.c(f.alpha), f.sub(f.exp(x), f.c(1))), x); },
      .evaluate = [](double x, Parameters p) { return x < 0 ? p.alpha * std::expm1(x) : x; },
-     .derivative = [](const Algebra &a, Value x,
-                      Value y) { return a.choose(a.isLess(signCarrier(a, x, y), 0), a.plus(y, a.alpha), 1); }},
+     .derivative =
+         [](const Algebra &a, Value x, Value y) {
+           const Value slope = a.plus(y, a.alpha);
+           return a.choose(a.isLess(signCarrier(a, x, y), 0), slope, 1);
+         }},
     {.kind = K::selu,
      .emit =
          [](const Floats &f, Value x) {
@@ -177,7 +185,8 @@ constexpr UnaryFunction kEntries[] = {
      .evaluate = [](double x, Parameters p) { return p.beta * (x > 0 ? x : p.alpha * std::expm1(x)); },
      .derivative =
          [](const Algebra &a, Value x, Value y) {
-           return a.choose(a.isLess(a.beta > 0 ? signCarrier(a, x, y) : x, 0), a.plus(y, a.alpha * a.beta), a.beta);
+           const Value slope = a.plus(y, a.alpha * a.beta);
+           return a.choose(a.isLess(a.beta > 0 ? signCarrier(a, x, y) : x, 0), slope, a.beta);
          }},
     {.kind = K::celu,
      .emit =
@@ -187,20 +196,24 @@ constexpr UnaryFunction kEntries[] = {
      .evaluate = [](double x, Parameters p) { return x < 0 ? p.alpha * std::expm1(x / p.alpha) : x; },
      .derivative =
          [](const Algebra &a, Value x, Value y) {
-           return a.choose(a.isLess(signCarrier(a, x, y), 0), a.plus(a.times(y, 1 / a.alpha), 1), 1);
+           const Value slope = a.plus(a.times(y, 1 / a.alpha), 1);
+           return a.choose(a.isLess(signCarrier(a, x, y), 0), slope, 1);
          }},
     {.kind = K::thresholded_relu,
      .emit = [](const Floats &f, Value x) { return f.select(f.gt(x, f.c(f.alpha)), x, f.c(0)); },
      .evaluate = [](double x, Parameters p) { return x > p.alpha ? x : 0; },
-     .derivative = [](const Algebra &a, Value x,
-                      Value) { return a.build.select(a.isMore(x, a.alpha), a.like(x, 1), a.like(x, 0)); }},
+     .derivative =
+         [](const Algebra &a, Value x, Value) {
+           const Value zero = a.like(x, 0), one = a.like(x, 1);
+           return a.build.select(a.isMore(x, a.alpha), one, zero);
+         }},
     {.kind = K::hard_sigmoid,
      .emit = [](const Floats &f, Value x) { return f.clamp(f.add(f.mul(x, f.c(f.alpha)), f.c(f.beta)), 0, 1); },
      .evaluate = [](double x, Parameters p) { return std::clamp(p.alpha * x + p.beta, 0.0, 1.0); },
      .derivative =
          [](const Algebra &a, Value x, Value y) {
-           return a.build.select(a.build.binary(BinaryKind::logical_and, a.isMore(y, 0), a.isLess(y, 1)),
-                                 a.like(x, a.alpha), a.like(x, 0));
+           const Value zero = a.like(x, 0), slope = a.like(x, a.alpha), isBelow = a.isLess(y, 1);
+           return a.build.select(a.build.binary(BinaryKind::logical_and, a.isMore(y, 0), isBelow), slope, zero);
          }},
     {.kind = K::hard_swish,
      .emit = [](const Floats &f, Value x) { return f.mul(x, f.clamp(f.add(f.mul(x, f.c(1.0 / 6)), f.c(0.5)), 0, 1)); },
@@ -208,7 +221,8 @@ constexpr UnaryFunction kEntries[] = {
      .derivative =
          [](const Algebra &a, Value x, Value) {
            Value middle = a.plus(a.times(x, 1.0 / 3), 0.5);
-           return a.build.select(a.isLess(x, -3), a.like(x, 0), a.choose(a.isLess(x, 3), middle, 1));
+           const Value above = a.choose(a.isLess(x, 3), middle, 1), zero = a.like(x, 0);
+           return a.build.select(a.isLess(x, -3), zero, above);
          }},
     {.kind = K::softplus,
      .emit = [](const Floats &f, Value x) { return f.softplus(x); },
@@ -249,7 +263,8 @@ constexpr UnaryFunction kEntries[] = {
      .derivative =
          [](const Algebra &a, Value x, Value) {
            Value t = a.apply(K::tanh, a.apply(K::softplus, x));
-           Value tail = a.build.mul(a.build.mul(x, a.minusFrom(1, a.square(t))), a.apply(K::sigmoid, x));
+           const Value softplusSlope = a.apply(K::sigmoid, x);
+           Value tail = a.build.mul(a.build.mul(x, a.minusFrom(1, a.square(t))), softplusSlope);
            return a.build.add(t, tail);
          }},
     {.kind = K::swish,
@@ -258,7 +273,8 @@ constexpr UnaryFunction kEntries[] = {
      .derivative =
          [](const Algebra &a, Value x, Value) {
            Value s = a.apply(K::sigmoid, a.times(x, a.alpha));
-           return a.build.add(s, a.build.mul(a.times(a.build.mul(x, s), a.alpha), a.minusFrom(1, s)));
+           const Value rest = a.minusFrom(1, s);
+           return a.build.add(s, a.build.mul(a.times(a.build.mul(x, s), a.alpha), rest));
          }},
     {.kind = K::sign,
      .emit =
@@ -315,8 +331,10 @@ constexpr UnaryFunction kEntries[] = {
                                                                    : 0; },
      .derivative =
          [](const Algebra &a, Value x, Value) {
-           Value outside = a.build.binary(BinaryKind::logical_or, a.isLess(x, -a.alpha), a.isMore(x, a.alpha));
-           return a.build.select(outside, a.like(x, 1), a.like(x, 0));
+           const Value isAbove = a.isMore(x, a.alpha);
+           const Value isOutside = a.build.binary(BinaryKind::logical_or, a.isLess(x, -a.alpha), isAbove);
+           const Value zero = a.like(x, 0), one = a.like(x, 1);
+           return a.build.select(isOutside, one, zero);
          }},
 };
 
