@@ -36,8 +36,12 @@ private:
   Value addHome(TensorId tensor);
   Value addArena(const Residency &residency, bool resident);
   Status addCommand(CommandId id);
-  Value addCopy(MemoryId from, MemoryId to, Value source, Value destination, TensorId tensor, LinkId link,
-                StringRef stream, ArrayRef<Value> waits);
+  /// One end of a copy.
+  struct Place {
+    MemoryId memory;
+    Value slot;
+  };
+  Value addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits);
   Expected<std::string> streamInto(MemoryId memory);
   std::string streamName(const Stream &stream) const {
     return machine.device(stream.device).name + suffix(stream.kind);
@@ -186,15 +190,14 @@ Value Builder::addSlot(ResidencyId id) {
   return slot;
 }
 
-Value Builder::addCopy(MemoryId from, MemoryId to, Value source, Value destination, TensorId tensor, LinkId link,
-                       StringRef stream, ArrayRef<Value> waits) {
+Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits) {
   int64_t bytes = graph.tensor(tensor).bytes;
   StringRef over = linkNames[link.index()];
-  if (from == Machine::hostMemory())
-    return exec::SwapInOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
-  if (to == Machine::hostMemory())
-    return exec::SwapOutOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
-  return exec::CopyOp::create(builder, loc, eventType(), source, destination, bytes, over, stream, waits);
+  if (from.memory == Machine::hostMemory())
+    return exec::SwapInOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
+  if (to.memory == Machine::hostMemory())
+    return exec::SwapOutOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
+  return exec::CopyOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
 }
 
 /// The in stream of the device that owns a memory; declared where the plan's
@@ -238,8 +241,9 @@ Status Builder::addInit() {
     Expected<std::string> stream = streamInto(residency.memory);
     if (!stream)
       return propagate(stream);
-    addCopy(Machine::hostMemory(), residency.memory, addHome(residency.tensor), addArena(residency, false),
-            residency.tensor, link, *stream, {});
+    const Place arena{residency.memory, addArena(residency, false)};
+    const Place home{Machine::hostMemory(), addHome(residency.tensor)};
+    addCopy(home, arena, residency.tensor, link, *stream, {});
   }
   return {};
 }
@@ -288,7 +292,8 @@ Status Builder::addCommand(CommandId id) {
     return {};
   }
   const Residency &from = plan.residencies[command.reads[0].index()], &to = plan.residencies[command.writes[0].index()];
-  events[id.index()] = addCopy(from.memory, to.memory, reads[0], writes[0], from.tensor, command.link, stream, waits);
+  events[id.index()] =
+      addCopy({from.memory, reads[0]}, {to.memory, writes[0]}, from.tensor, command.link, stream, waits);
   return {};
 }
 
