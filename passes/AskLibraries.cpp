@@ -98,12 +98,8 @@ private:
   Status measure(KernelTimes &byLibrary, KernelTimes &byGrids) {
     if (choice == "on" || profile.empty())
       return {};
-    Expected<Json> json = readJsonFile(profile);
-    if (!json)
-      return propagate(json);
-    Expected<Profile> measured = profileFromJson(JsonReader(*json, profile + ":"));
-    if (!measured)
-      return propagate(measured);
+    SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(profile));
+    SLUICE_ASSIGN_OR_RETURN(Profile measured, profileFromJson(JsonReader(json, profile + ":")));
     for (auto [always, times] : {std::pair(true, &byLibrary), std::pair(false, &byGrids)}) {
       OwningOpRef<ModuleOp> trial = getOperation().clone();
       if (always)
@@ -116,10 +112,8 @@ private:
       if (failed(passes.run(*trial)))
         return makeError(ErrorCode::Internal, "the program cannot be fused for its profile");
       for (auto function : trial->getOps<func::FuncOp>()) {
-        Expected<BridgedGraph> bridge = buildGraph(function);
-        if (!bridge)
-          return propagate(bridge);
-        *times = measuredKernels(*bridge, *measured, device);
+        SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
+        *times = measuredKernels(bridge, measured, device);
       }
     }
     return {};

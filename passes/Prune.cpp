@@ -123,22 +123,18 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
                        "only layers of 32-bit floats are pruned, whose input is not transposed");
     const bool transposed = layer.getTransposeRhs();
     const int64_t rows = type.getDimSize(transposed ? 1 : 0), columns = type.getDimSize(transposed ? 0 : 1);
-    Expected<std::vector<float>> weights = readWeights(layer, rows, columns);
-    if (!weights)
-      return propagate(weights);
-    Expected<PruneSolution> solution =
-        solvePruning({rows, columns, *weights, parts}, {0, seed, usableThreads(static_cast<int>(threads))});
-    if (!solution)
-      return propagate(solution);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<float> weights, readWeights(layer, rows, columns));
+    SLUICE_ASSIGN_OR_RETURN(PruneSolution solution, solvePruning({rows, columns, weights, parts},
+                                                                 {0, seed, usableThreads(static_cast<int>(threads))}));
     std::string message;
-    Value blocks = buildBlocks(layer, *solution, parts, message);
+    Value blocks = buildBlocks(layer, solution, parts, message);
     if (!blocks || blocks.getType() != layer.getType())
       return makeError(ErrorCode::Internal, message.empty() ? "its blocks do not fit" : message);
     Builder builder(&getContext());
     Attribute entry = builder.getDictionaryAttr(
         {builder.getNamedAttr("layer", builder.getStringAttr(nodeName(layer.getLoc()))),
          builder.getNamedAttr("partitions", builder.getI64IntegerAttr(parts)),
-         builder.getNamedAttr("weight_loss", builder.getF64FloatAttr(solution->weightLoss()))});
+         builder.getNamedAttr("weight_loss", builder.getF64FloatAttr(solution.weightLoss()))});
     layer.getResult().replaceAllUsesWith(blocks);
     layer.erase();
     return entry;

@@ -83,22 +83,19 @@ Status ParameterFileWriter::padTo(int64_t alignment) {
 }
 
 Expected<int64_t> ParameterFileWriter::beginTensor() {
-  if (Status padded = padTo(kArenaAlignment); !padded)
-    return propagate(padded);
+  SLUICE_RETURN_IF_ERROR(padTo(kArenaAlignment));
   return impl->bytes;
 }
 
 Status ParameterFileWriter::endPiece() {
-  if (Status padded = padTo(kParameterPage); !padded)
-    return padded;
+  SLUICE_RETURN_IF_ERROR(padTo(kParameterPage));
   if (impl->hasPieces)
     impl->pieceHashes.push_back(std::exchange(impl->hash, {}).finish());
   return {};
 }
 
 Expected<int64_t> ParameterFileWriter::beginPiece() {
-  if (Status ended = endPiece(); !ended)
-    return propagate(ended);
+  SLUICE_RETURN_IF_ERROR(endPiece());
   impl->hasPieces = true;
   return impl->bytes;
 }
@@ -107,15 +104,13 @@ Expected<int64_t> ParameterFileWriter::append(std::span<const std::byte> data) {
   Expected<int64_t> offset = beginTensor();
   if (!offset)
     return offset;
-  if (Status written = write(data); !written)
-    return propagate(written);
+  SLUICE_RETURN_IF_ERROR(write(data));
   return offset;
 }
 
 Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
   Summary summary;
-  if (Status ended = impl->hasPieces ? endPiece() : Status(); !ended)
-    return propagate(ended);
+  SLUICE_RETURN_IF_ERROR(impl->hasPieces ? endPiece() : Status());
   summary.bytes = impl->bytes;
   if (impl->bytes == 0) {
     // A file of an earlier compilation would no longer belong to the manifest.

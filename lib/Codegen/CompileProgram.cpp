@@ -49,20 +49,15 @@ Expected<ProgramDescription> describeProgram(ModuleOp module, const TargetSpec &
 
 Status writeArtifact(const ProgramDescription &program, std::span<const std::string> objects,
                      const std::string &directory) {
-  if (Status linked = linkSharedLibrary(objects, directory + "/" + kModelFile); !linked)
-    return linked;
-  if (Status written = writeCHeader(directory, program.manifest.name, program.inputs, program.outputs); !written)
-    return written;
+  SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, directory + "/" + kModelFile));
+  SLUICE_RETURN_IF_ERROR(writeCHeader(directory, program.manifest.name, program.inputs, program.outputs));
   return writeManifest(directory, program.manifest);
 }
 
 Status compileProgram(ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
                       const std::string &directory, const EmissionParams &params) {
-  Expected<ProgramDescription> program = describeProgram(module, target, parameters);
-  if (!program)
-    return propagate(program);
-  if (Status lowered = lowerKernelsToLLVM(module); !lowered)
-    return lowered;
+  SLUICE_ASSIGN_OR_RETURN(ProgramDescription program, describeProgram(module, target, parameters));
+  SLUICE_RETURN_IF_ERROR(lowerKernelsToLLVM(module));
   std::string problem;
   {
     ScopedDiagnosticHandler capture(module.getContext(), [&](Diagnostic &diagnostic) {
@@ -74,10 +69,8 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
                                {compilerVersion(), target.required, parameters.hash})))
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem);
   }
-  Expected<std::vector<std::string>> objects = emitObjects(module, target, params);
-  if (!objects)
-    return propagate(objects);
-  return writeArtifact(*program, *objects, directory);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
+  return writeArtifact(program, objects, directory);
 }
 
 } // namespace sluice

@@ -378,12 +378,9 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
       forgetGrid(function);
     }
     code->walk([](LLVM::AddressOfOp op) { op->removeAttr(kGridShared); });
-    if (Status lowered = lowerKernelsToLLVM(*code, MathLibrary::None); !lowered)
-      return propagate(lowered);
-    auto emitted = emitPtx(*code, grids, targets.architectures);
-    if (!emitted)
-      return propagate(emitted);
-    codes = std::move(*emitted);
+    SLUICE_RETURN_IF_ERROR(lowerKernelsToLLVM(*code, MathLibrary::None));
+    SLUICE_ASSIGN_OR_RETURN(auto emitted, emitPtx(*code, grids, targets.architectures));
+    codes = std::move(emitted);
   }
   defineDescriptors(module, device, codes, targets.hostCode);
   if (targets.hostCode) {

@@ -68,20 +68,15 @@ std::vector<std::string> findSystemLibraries() {
 } // namespace
 
 Status linkSharedLibrary(std::span<const std::string> objects, const std::string &path) {
-  Expected<std::string> linker = findLinker();
-  if (!linker)
-    return propagate(linker);
-  Expected<TemporaryDirectory> work = TemporaryDirectory::create();
-  if (!work)
-    return propagate(work);
-  std::string linked = work->file("linked.so"), messages = work->file("messages");
-  std::vector<std::string> arguments = {*linker,         "-shared",          "-o", linked, "--build-id=none",
+  SLUICE_ASSIGN_OR_RETURN(std::string linker, findLinker());
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create());
+  std::string linked = work.file("linked.so"), messages = work.file("messages");
+  std::vector<std::string> arguments = {linker,          "-shared",          "-o", linked, "--build-id=none",
                                         "--gc-sections", "--hash-style=gnu", "-z", "now",  "-z",
                                         "noexecstack",   "--soname=model.so"};
   for (size_t i = 0; i < objects.size(); ++i) {
-    arguments.push_back(work->file(std::to_string(i) + ".o"));
-    if (Status written = writeFileAtomically(arguments.back(), objects[i]); !written)
-      return written;
+    arguments.push_back(work.file(std::to_string(i) + ".o"));
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(arguments.back(), objects[i]));
   }
   std::vector<std::string> libraries = findSystemLibraries();
   arguments.push_back("--as-needed");
@@ -94,18 +89,16 @@ Status linkSharedLibrary(std::span<const std::string> objects, const std::string
   std::string problem;
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(messages),
                                                 llvm::StringRef(messages)};
-  int code = llvm::sys::ExecuteAndWait(*linker, views, std::nullopt, redirects, /*SecondsToWait=*/0,
+  int code = llvm::sys::ExecuteAndWait(linker, views, std::nullopt, redirects, /*SecondsToWait=*/0,
                                        /*MemoryLimit=*/0, &problem);
   if (code != 0) {
     if (Expected<std::string> said = readFile(messages, 1 << 20); said && problem.empty())
       problem = *said;
-    return makeError(ErrorCode::Internal, "linker '", *linker,
+    return makeError(ErrorCode::Internal, "linker '", linker,
                      "' failed: ", problem.empty() ? "no reason given" : problem);
   }
-  Expected<std::string> library = readFile(linked, int64_t(1) << 32);
-  if (!library)
-    return propagate(library);
-  return writeFileAtomically(path, *library);
+  SLUICE_ASSIGN_OR_RETURN(std::string library, readFile(linked, int64_t(1) << 32));
+  return writeFileAtomically(path, library);
 }
 
 } // namespace sluice

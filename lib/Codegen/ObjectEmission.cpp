@@ -56,10 +56,8 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
 
 /// One part.
 Expected<std::string> compile(llvm::Module &module, const TargetSpec &target, int optLevel) {
-  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target, optLevel);
-  if (!machine)
-    return propagate(machine);
-  return optimizeAndEmit(module, **machine, optLevel, llvm::CodeGenFileType::ObjectFile);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target, optLevel));
+  return optimizeAndEmit(module, *machine, optLevel, llvm::CodeGenFileType::ObjectFile);
 }
 
 /// What the whole library shares: who is visible, and how code is tuned.
@@ -92,9 +90,7 @@ unsigned chooseParts(const llvm::Module &module) {
 
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const TargetSpec &target,
                                                const EmissionParams &params) {
-  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target, params.optLevel);
-  if (!machine)
-    return propagate(machine);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target, params.optLevel));
   std::vector<llvm::SmallVector<char, 0>> parts;
   {
     llvm::LLVMContext context;
@@ -109,14 +105,12 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
       return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect: ", problem,
                        ", lower its kernels and its program before emitting it");
     module->setTargetTriple(llvm::Triple(target.triple));
-    module->setDataLayout((*machine)->createDataLayout());
+    module->setDataLayout(machine->createDataLayout());
     finishModule(*module, target);
     unsigned count = params.parts ? params.parts : chooseParts(*module);
     if (count == 1) {
-      Expected<std::string> object = compile(*module, target, params.optLevel);
-      if (!object)
-        return propagate(object);
-      return std::vector<std::string>{std::move(*object)};
+      SLUICE_ASSIGN_OR_RETURN(std::string object, compile(*module, target, params.optLevel));
+      return std::vector<std::string>{std::move(object)};
     }
     // Each part gets a context of its own, by way of bitcode: contexts are not
     // shared between threads.

@@ -117,16 +117,13 @@ private:
   Status write(const TargetSpec &target) {
     EmissionParams params;
     params.threads = threads;
-    Expected<std::vector<std::string>> objects = emitObjects(getOperation(), target, params);
-    if (!objects)
-      return propagate(objects);
-    for (size_t i = 0; i < objects->size(); ++i)
-      if (Status status = writeFileAtomically(objectFileName(prefix, i), (*objects)[i]); !status)
-        return status;
-    for (size_t i = objects->size(); llvm::sys::fs::exists(objectFileName(prefix, i)); ++i)
+    SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(getOperation(), target, params));
+    for (size_t i = 0; i < objects.size(); ++i)
+      SLUICE_RETURN_IF_ERROR(writeFileAtomically(objectFileName(prefix, i), objects[i]));
+    for (size_t i = objects.size(); llvm::sys::fs::exists(objectFileName(prefix, i)); ++i)
       llvm::sys::fs::remove(objectFileName(prefix, i));
     getOperation()->setAttr(kObjectsAttribute,
-                            Builder(&getContext()).getI64IntegerAttr(static_cast<int64_t>(objects->size())));
+                            Builder(&getContext()).getI64IntegerAttr(static_cast<int64_t>(objects.size())));
     return {};
   }
 };

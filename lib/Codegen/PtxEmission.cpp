@@ -171,26 +171,21 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp source, std::span<const
   module->setTargetTriple(llvm::Triple(kTriple));
   std::vector<DeviceCode> codes;
   for (unsigned number : architectures) {
-    Expected<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(number);
-    if (!machine)
-      return propagate(machine);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(number));
     std::unique_ptr<llvm::Module> own = llvm::CloneModule(*module);
-    own->setDataLayout((*machine)->createDataLayout());
+    own->setDataLayout(machine->createDataLayout());
     markGrids(*own, grids);
     if (llvm::GlobalVariable *global = own->getGlobalVariable(kArchitectureGlobal)) {
       global->setInitializer(llvm::ConstantInt::get(global->getValueType(), number));
       global->setLinkage(llvm::GlobalValue::InternalLinkage);
     }
-    if (Status resolved = checkResolved(*own, grids); !resolved)
-      return propagate(resolved);
-    Expected<std::string> text = optimizeAndEmit(*own, **machine, 3, llvm::CodeGenFileType::AssemblyFile);
-    if (!text)
-      return propagate(text);
+    SLUICE_RETURN_IF_ERROR(checkResolved(*own, grids));
+    SLUICE_ASSIGN_OR_RETURN(std::string text, optimizeAndEmit(*own, *machine, 3, llvm::CodeGenFileType::AssemblyFile));
     // What code generation itself may have called.
-    if (std::vector<std::string> missing = unresolvedInPtx(*text); !missing.empty())
+    if (std::vector<std::string> missing = unresolvedInPtx(text); !missing.empty())
       return makeError(ErrorCode::Unsupported, "code for 'sm_", number, "' calls '", missing.front(),
                        "', which is not there, report this with the model that shows it");
-    codes.push_back({number, std::move(*text)});
+    codes.push_back({number, std::move(text)});
   }
   return codes;
 }

@@ -95,8 +95,7 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     more = comma != std::string_view::npos;
     names = more ? names.substr(comma + 1) : "";
     if (name.starts_with(kCuda) || name.starts_with("sm_")) {
-      if (Status added = addGpu(gpus, name.starts_with(kCuda) ? name.substr(kCuda.size()) : name); !added)
-        return propagate(added);
+      SLUICE_RETURN_IF_ERROR(addGpu(gpus, name.starts_with(kCuda) ? name.substr(kCuda.size()) : name));
       continue;
     }
     if (!cpu.empty())

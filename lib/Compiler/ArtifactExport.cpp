@@ -58,20 +58,17 @@ Status exportArtifact(const std::string &directory, const std::string &modelPath
                       const ExportOptions &options) {
   MLIRContext context;
   context.loadDialect<dataflow::DataflowDialect, func::FuncDialect>();
-  Expected<ProgramFile> file = readProgramFile(context, directory);
-  if (!file)
-    return propagate(file);
+  SLUICE_ASSIGN_OR_RETURN(ProgramFile file, readProgramFile(context, directory));
   // A training program is refused without its weights too.
   bool hasWeights = false, trains = false;
-  file->module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
-  file->module->walk([&](dataflow::StateOp) { trains = true; });
+  file.module->walk([&](dataflow::ConstantOp op) { hasWeights |= isa<DenseResourceElementsAttr>(op.getValue()); });
+  file.module->walk([&](dataflow::StateOp) { trains = true; });
   if (hasWeights && !trains && options.weights != WeightStorage::Omit) {
-    Expected<OwningOpRef<ModuleOp>> module = withWeights(context, *file, modelPath.empty() ? file->model : modelPath);
-    if (!module)
-      return propagate(module);
-    file->module = std::move(*module);
+    SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
+                            withWeights(context, file, modelPath.empty() ? file.model : modelPath));
+    file.module = std::move(module);
   }
-  return exportModel(*file->module, path, options);
+  return exportModel(*file.module, path, options);
 }
 
 } // namespace sluice

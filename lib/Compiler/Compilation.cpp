@@ -97,15 +97,12 @@ Compilation::Compilation() : state(std::make_unique<State>()) {}
 Compilation::~Compilation() = default;
 
 Expected<std::unique_ptr<Compilation>> Compilation::create(const std::string &modelPath, CompilerOptions options) {
-  Expected<Imported> imported = importProgram(modelPath, options);
-  if (!imported)
-    return propagate(imported);
-  if (Status dumped = dumpPhase(*imported->module, Phase::Import, options.dumpPhases); !dumped)
-    return propagate(dumped);
+  SLUICE_ASSIGN_OR_RETURN(Imported imported, importProgram(modelPath, options));
+  SLUICE_RETURN_IF_ERROR(dumpPhase(*imported.module, Phase::Import, options.dumpPhases));
   std::unique_ptr<Compilation> compilation(new Compilation());
   compilation->state->options = std::move(options);
-  compilation->state->origin = imported->origin;
-  compilation->state->imported = std::move(*imported);
+  compilation->state->origin = imported.origin;
+  compilation->state->imported = std::move(imported);
   return compilation;
 }
 
@@ -150,23 +147,18 @@ Status Compilation::requireData() const {
 Status Compilation::run(Phase last) {
   for (auto phase = static_cast<unsigned>(state->done) + 1; phase <= static_cast<unsigned>(last); ++phase) {
     auto next = static_cast<Phase>(phase);
-    if (Status status = state->runPhase(next); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(state->runPhase(next));
     if (next != Phase::Link)
-      if (Status dumped = dumpPhase(*state->stage().module, next, state->options.dumpPhases); !dumped)
-        return dumped;
+      SLUICE_RETURN_IF_ERROR(dumpPhase(*state->stage().module, next, state->options.dumpPhases));
     state->done = next;
   }
   return {};
 }
 
 Status Compilation::link(const std::string &directory) {
-  if (Status complete = requireData(); !complete)
-    return complete;
-  if (Status status = run(Phase::Codegen); !status)
-    return status;
-  if (Status linked = keep(sluice::link(*state->program, state->options, directory), state->artifact); !linked)
-    return linked;
+  SLUICE_RETURN_IF_ERROR(requireData());
+  SLUICE_RETURN_IF_ERROR(run(Phase::Codegen));
+  SLUICE_RETURN_IF_ERROR(keep(sluice::link(*state->program, state->options, directory), state->artifact));
   state->done = Phase::Link;
   return {};
 }
@@ -174,8 +166,7 @@ Status Compilation::link(const std::string &directory) {
 std::string Compilation::pipelineText() const { return state->artifact->passes.text(); }
 
 Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
-  if (Status status = run(Phase::Exec); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(run(Phase::Exec));
   // Of several ranks each has its own: nobody reads the file whole.
   std::optional<WeightModule> made;
   const ParameterLayout layout = layOutParameters(state->fused->bridge, numRanksOf(state->main()));
@@ -195,21 +186,18 @@ Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
   own.options.threads = state->options.threads;
   own.options.searchEvaluations = 1;
   own.options.searchTimeNs = 0;
-  Expected<Machine> host = loadMachine(own.options.machine);
-  if (!host)
-    return propagate(host);
-  origin->described = std::move(*host);
+  SLUICE_ASSIGN_OR_RETURN(Machine host, loadMachine(own.options.machine));
+  origin->described = std::move(host);
   own.origin = origin;
   own.simplified = Simplified{{std::move(origin), std::move(made->module), {}}};
   own.done = Phase::Differentiate;
   const std::vector<ModelPort> ports = program.compilation->inputs();
   for (size_t i = 0; i < ports.size(); ++i) {
     Expected<ElementType> type = elementTypeFromOnnx(ports[i].elementType);
-    Expected<HostTensor> tensor = type ? makeTensor(ports[i].name, *type, ports[i].shape) : propagate(type);
-    if (!tensor)
-      return propagate(tensor);
-    std::memcpy(tensor->bytes.data(), made->arguments[i].data(), made->arguments[i].size());
-    program.inputs.push_back(std::move(*tensor));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
+                            type ? makeTensor(ports[i].name, *type, ports[i].shape) : propagate(type));
+    std::memcpy(tensor.bytes.data(), made->arguments[i].data(), made->arguments[i].size());
+    program.inputs.push_back(std::move(tensor));
   }
   for (size_t weight : made->weights)
     program.offsets.push_back(layout.offsets[weight]);
@@ -220,8 +208,7 @@ Status Compilation::exportModel(const std::string &path, const ExportOptions &op
   ImportedProgram &imported = *state->origin->imported;
   if (plan) {
     state->options.splits = plan->summary.splits;
-    if (Status status = run(Phase::Fuse); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(run(Phase::Fuse));
     llvm::StringMap<Operation *> operators;
     for (size_t i = 0; i < state->fused->bridge.operators.size(); ++i)
       operators[graph().operators()[i].name] = state->fused->bridge.operators[i];

@@ -27,12 +27,10 @@ Status dumpPhase(ModuleOp module, Phase phase, const std::string &directory) {
   OpPrintingFlags flags;
   flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
   module->print(out, flags);
-  if (Status written = writeFileAtomically(path + ".mlir", text + "\n"); !written)
-    return written;
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(path + ".mlir", text + "\n"));
   if (phase == Phase::Codegen)
     for (const DeviceCode &code : deviceCodeOf(module))
-      if (Status written = writeFileAtomically(concat(path, ".sm_", code.architecture, ".ptx"), code.ptx); !written)
-        return written;
+      SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(path, ".sm_", code.architecture, ".ptx"), code.ptx));
   return {};
 }
 

@@ -13,10 +13,8 @@ using namespace mlir;
 namespace sluice {
 
 static Expected<Profile> readProfile(const std::string &path) {
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  return profileFromJson(JsonReader(*json, path + ":"));
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  return profileFromJson(JsonReader(json, path + ":"));
 }
 
 /// Layouts, libraries' kernels and groups, as passes.
@@ -49,11 +47,8 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
 }
 
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
-  Expected<Pipeline> passes = fusionPasses(partitioned, options);
-  if (!passes)
-    return propagate(passes);
-  if (Status done = partitioned.run(*passes); !done)
-    return propagate(done);
+  SLUICE_ASSIGN_OR_RETURN(Pipeline passes, fusionPasses(partitioned, options));
+  SLUICE_RETURN_IF_ERROR(partitioned.run(passes));
   Fused fused{std::move(static_cast<Stage &>(partitioned)),
               partitioned.ranks,
               std::move(partitioned.ofRank),
@@ -63,21 +58,17 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
               {},
               {},
               {}};
-  Expected<BridgedGraph> built = buildGraph(fused.main());
-  if (!built)
-    return propagate(built);
-  fused.bridge = std::move(*built);
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph built, buildGraph(fused.main()));
+  fused.bridge = std::move(built);
   fused.bridge.graph.name = fused.origin->name;
   if (options.profileFile.empty()) {
     fused.measured = fused.ofRank;
     fused.costs = makeCostTable(fused.bridge.graph, fused.measured, RooflineCostModel());
   } else {
-    Expected<Profile> profile = readProfile(options.profileFile);
-    if (!profile)
-      return propagate(profile);
-    fused.measured = withMeasuredLinks(fused.ofRank, *profile);
-    const LearnedCostModel learned(*profile, fused.measured);
-    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, ProfiledCostModel(*profile, learned));
+    SLUICE_ASSIGN_OR_RETURN(Profile profile, readProfile(options.profileFile));
+    fused.measured = withMeasuredLinks(fused.ofRank, profile);
+    const LearnedCostModel learned(profile, fused.measured);
+    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, ProfiledCostModel(profile, learned));
   }
   CostTable &costs = fused.costs;
   for (size_t d = 0; d < fused.measured.devices.size(); ++d)

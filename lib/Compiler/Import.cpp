@@ -78,21 +78,14 @@ static ImportOptions importOptions(const CompilerOptions &options) {
 
 Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
   auto origin = std::make_shared<Origin>();
-  Expected<Machine> machine = loadMachine(options.machine);
-  if (!machine)
-    return propagate(machine);
-  origin->described = std::move(*machine);
-  Expected<TargetSpec> target = resolveTarget(options.target);
-  if (!target)
-    return propagate(target);
-  origin->target = std::move(*target);
-  if (Status valid = checkTarget(origin->target, origin->described, options); !valid)
-    return propagate(valid);
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
+  origin->described = std::move(machine);
+  SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(options.target));
+  origin->target = std::move(target);
+  SLUICE_RETURN_IF_ERROR(checkTarget(origin->target, origin->described, options));
   if (!isModuleFile(modelPath)) {
-    Expected<ModelFile> model = ModelFile::open(modelPath);
-    if (!model)
-      return propagate(model);
-    origin->model = std::move(*model);
+    SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(modelPath));
+    origin->model = std::move(model);
   } else if (!options.dims.values.empty() || !options.fixedInputs.empty()) {
     return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
                      "' are as it is written, options '--dim' and '--fix', leave them out");
@@ -105,13 +98,11 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
   origin->context = std::make_shared<MLIRContext>(registry);
   origin->context->loadAllAvailableDialects();
-  Expected<OwningOpRef<ModuleOp>> module = origin->model
-                                               ? importModel(*origin->context, *origin->model, importOptions(options))
-                                               : readModuleFile(*origin->context, modelPath);
-  if (!module)
-    return propagate(module);
-  origin->imported = std::make_shared<ImportedProgram>(**module);
-  return Imported{{std::move(origin), std::move(*module), {}}};
+  SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
+                          origin->model ? importModel(*origin->context, *origin->model, importOptions(options))
+                                        : readModuleFile(*origin->context, modelPath));
+  origin->imported = std::make_shared<ImportedProgram>(*module);
+  return Imported{{std::move(origin), std::move(module), {}}};
 }
 
 } // namespace sluice

@@ -173,9 +173,7 @@ Expected<std::string> digestProgram(ModuleOp module) {
 }
 
 Status ImportedProgram::write(const std::string &directory, const std::string &modelPath) {
-  Expected<std::string> digest = digestProgram(*copy);
-  if (!digest)
-    return propagate(digest);
+  SLUICE_ASSIGN_OR_RETURN(std::string digest, digestProgram(*copy));
   // Relative, so that equal layouts give equal files, and both may move together.
   std::error_code error;
   std::filesystem::path model = std::filesystem::absolute(modelPath, error),
@@ -183,11 +181,9 @@ Status ImportedProgram::write(const std::string &directory, const std::string &m
   std::string source = model.lexically_normal().lexically_relative(base.lexically_normal()).string();
   Builder builder(copy->getContext());
   copy->getOperation()->setAttr(kSource, builder.getStringAttr(source));
-  copy->getOperation()->setAttr(kDigest, builder.getStringAttr(*digest));
-  Expected<std::string> bytes = toBytecode(*copy);
-  if (!bytes)
-    return propagate(bytes);
-  return writeFileAtomically(directory + "/" + kProgramFileName, *bytes);
+  copy->getOperation()->setAttr(kDigest, builder.getStringAttr(digest));
+  SLUICE_ASSIGN_OR_RETURN(std::string bytes, toBytecode(*copy));
+  return writeFileAtomically(directory + "/" + kProgramFileName, bytes);
 }
 
 Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &directory) {

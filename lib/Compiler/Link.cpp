@@ -21,12 +21,9 @@ namespace sluice {
 /// Writes the file of parameters.
 static Expected<ParameterFileWriter::Summary> writeParameterFile(const ParameterLayout &layout,
                                                                  const std::string &directory) {
-  Expected<ParameterFileWriter> writer = ParameterFileWriter::create(directory + "/" + kParameterFile);
-  if (!writer)
-    return propagate(writer);
-  if (Status written = writeParameters(layout, *writer); !written)
-    return propagate(written);
-  Expected<ParameterFileWriter::Summary> summary = writer->finish();
+  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter writer, ParameterFileWriter::create(directory + "/" + kParameterFile));
+  SLUICE_RETURN_IF_ERROR(writeParameters(layout, writer));
+  Expected<ParameterFileWriter::Summary> summary = writer.finish();
   if (summary)
     summary->sections = layout.sections;
   return summary;
@@ -34,11 +31,9 @@ static Expected<ParameterFileWriter::Summary> writeParameterFile(const Parameter
 
 /// Writes what the model and the plan say, for people and for exports.
 static Status writeDecisions(const Planned &planned, const std::string &directory) {
-  if (Status written = writePlanFile(directory + "/" + kPlanFileName, planned.file()); !written)
-    return written;
+  SLUICE_RETURN_IF_ERROR(writePlanFile(directory + "/" + kPlanFileName, planned.file()));
   if (const std::string &partition = planned.fused->partitionFile; !partition.empty())
-    if (Status written = writeFileAtomically(directory + "/" + kPartitionFileName, partition); !written)
-      return written;
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(directory + "/" + kPartitionFileName, partition));
   const Origin &origin = *planned.fused->origin;
   if (!origin.imported)
     return {};
@@ -56,15 +51,12 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
                                    {"cpu-features", program.origin->target.required},
                                    {"parameter-hash", parameterHash}});
   passes.onModule("emit-objects", {{"prefix", prefix}, {"threads", std::to_string(options.threads)}});
-  if (Status done = program.run(passes); !done)
-    return propagate(done);
+  SLUICE_RETURN_IF_ERROR(program.run(passes));
   std::vector<std::string> objects;
   const int64_t count = (*program.module)->getAttrOfType<IntegerAttr>(kObjectsAttribute).getInt();
   for (int64_t i = 0; i < count; ++i) {
-    Expected<std::string> object = readFile(objectFileName(prefix, static_cast<size_t>(i)), kMostBytes);
-    if (!object)
-      return propagate(object);
-    objects.push_back(std::move(*object));
+    SLUICE_ASSIGN_OR_RETURN(std::string object, readFile(objectFileName(prefix, static_cast<size_t>(i)), kMostBytes));
+    objects.push_back(std::move(object));
   }
   return objects;
 }
@@ -79,14 +71,10 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
                      ", choose another with -o");
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
-  Expected<ParameterFileWriter::Summary> parameters = writeParameterFile(layout, directory);
-  if (!parameters)
-    return propagate(parameters);
-  if (Status written = writeDecisions(planned, directory); !written)
-    return propagate(written);
-  Expected<ProgramDescription> description = describeProgram(*program.module, program.origin->target, *parameters);
-  if (!description)
-    return propagate(description);
+  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, directory));
+  SLUICE_RETURN_IF_ERROR(writeDecisions(planned, directory));
+  SLUICE_ASSIGN_OR_RETURN(ProgramDescription description,
+                          describeProgram(*program.module, program.origin->target, parameters));
 
   llvm::SmallString<128> folder;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-objects", folder))
@@ -97,11 +85,8 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
       options.dumpPhases.empty()
           ? folder.str().str() + "/model"
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
-  Expected<std::vector<std::string>> objects = makeObjects(program, options, parameters->hash, prefix);
-  if (!objects)
-    return propagate(objects);
-  if (Status written = writeArtifact(*description, *objects, directory); !written)
-    return propagate(written);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
+  SLUICE_RETURN_IF_ERROR(writeArtifact(description, objects, directory));
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};
 }

@@ -29,10 +29,8 @@ public:
   Checker(func::FuncOp function, const std::string &path) : function(function), path(path) {}
 
   Status run() {
-    if (Status status = checkOperators(); !status)
-      return status;
-    if (Status status = checkResults(); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkOperators());
+    SLUICE_RETURN_IF_ERROR(checkResults());
     Attribute ranks = function->getAttr(kRanksAttribute);
     constexpr int64_t kMostRanks = 1 << 20;
     auto number = dyn_cast_if_present<IntegerAttr>(ranks);
@@ -123,8 +121,7 @@ Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::
   if (!llvm::hasSingleElement(*module->getBody()) || functions.size() != 1 || functions.front().isExternal())
     return makeError(ErrorCode::InvalidInput, "the module is not one function, '", path,
                      "', write it as --compile-to=import prints it");
-  if (Status status = Checker(functions.front(), path).run(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(Checker(functions.front(), path).run());
   return module;
 }
 

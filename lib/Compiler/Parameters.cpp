@@ -161,14 +161,10 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
 }
 
 static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFileWriter &writer) {
-  Expected<Held> held = evaluate(value, rank);
-  if (!held)
-    return propagate(held);
+  SLUICE_ASSIGN_OR_RETURN(Held held, evaluate(value, rank));
   auto size = static_cast<size_t>(tensorBytes(value.getType()));
-  Expected<int64_t> offset = writer.append(std::as_bytes(std::span<const char>(held->view.data, size)));
-  if (!offset)
-    return propagate(offset);
-  if (*offset != wanted)
+  SLUICE_ASSIGN_OR_RETURN(int64_t offset, writer.append(std::as_bytes(std::span<const char>(held.view.data, size))));
+  if (offset != wanted)
     return makeError(ErrorCode::Internal, "a parameter lies elsewhere in the file than the program reads it");
   return {};
 }
@@ -176,16 +172,14 @@ static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFil
 Status checkEvaluationBudget(const ParameterLayout &layout) {
   EvaluationBudget budget(layout.values);
   for (Value value : layout.values)
-    if (Status fits = budget.add(value); !fits)
-      return fits;
+    SLUICE_RETURN_IF_ERROR(budget.add(value));
   return {};
 }
 
 Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer) {
   if (layout.sections.empty()) {
     for (auto [value, offset] : llvm::zip(layout.values, layout.offsets))
-      if (Status written = writeValue(value, 0, offset, writer); !written)
-        return written;
+      SLUICE_RETURN_IF_ERROR(writeValue(value, 0, offset, writer));
     return {};
   }
   size_t begin = 0;
@@ -194,12 +188,10 @@ Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &write
     const size_t end = std::upper_bound(layout.sectionOf.begin(), layout.sectionOf.end(), s) - layout.sectionOf.begin();
     for (uint32_t piece = 0; piece < section.numPieces(); ++piece) {
       const int64_t rank = std::find(section.pieces.begin(), section.pieces.end(), piece) - section.pieces.begin();
-      Expected<int64_t> base = writer.beginPiece();
-      if (!base)
-        return propagate(base);
+      SLUICE_ASSIGN_OR_RETURN(int64_t base, writer.beginPiece());
       for (size_t i = begin; i < end; ++i)
         if (Status written =
-                writeValue(layout.values[i], rank, *base + layout.offsets[i] - layout.offsets[begin], writer);
+                writeValue(layout.values[i], rank, base + layout.offsets[i] - layout.offsets[begin], writer);
             !written)
           return written;
     }

@@ -54,83 +54,62 @@ Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name
   if (function->hasAttr(kMeshAttribute) || function->hasAttr(kRanksAttribute))
     return makeError(ErrorCode::InvalidInput, "model '", name,
                      "' says itself how it is split, option '--devices', leave it out");
-  Expected<BridgedProgram> bridged = buildTensorProgram(function);
-  if (!bridged)
-    return propagate(bridged);
-  bridged->program.name = name;
-  Expected<PartitionMachine> mesh = partitionMachine(machine, devices);
-  if (!mesh)
-    return propagate(mesh);
-  Expected<PartitionSolution> solution = solvePartition(bridged->program, *mesh, params);
-  if (!solution)
-    return propagate(solution);
-  return SplitProgram{std::move(bridged->program), std::move(*mesh), std::move(*solution)};
+  SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
+  bridged.program.name = name;
+  SLUICE_ASSIGN_OR_RETURN(PartitionMachine mesh, partitionMachine(machine, devices));
+  SLUICE_ASSIGN_OR_RETURN(PartitionSolution solution, solvePartition(bridged.program, mesh, params));
+  return SplitProgram{std::move(bridged.program), std::move(mesh), std::move(solution)};
 }
 
 Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &options) {
   Partitioned result{std::move(simplified), 1, {}, {}, options.splits, {}};
   result.ofRank = result.origin->described;
   if (options.devices > 1) {
-    Expected<SplitProgram> split =
-        splitProgram(result.main(), result.origin->name, result.ofRank, options.devices, partitionParams(options));
-    if (!split)
-      return propagate(split);
+    SLUICE_ASSIGN_OR_RETURN(SplitProgram split, splitProgram(result.main(), result.origin->name, result.ofRank,
+                                                             options.devices, partitionParams(options)));
     auto decisions = std::make_shared<Decisions>();
-    decisions->tiling = {split->machine.mesh, split->solution.tiling};
+    decisions->tiling = {split.machine.mesh, split.solution.tiling};
     Pipeline passes;
     passes.onModule("dataflow-apply-plan", {{"plan", kPartitionFileName}, {"phase", "tiling"}}, [decisions] {
       ApplyPlanPassOptions tiling;
       tiling.phase = "tiling";
       return createApplyPlanPass(tiling, decisions.get());
     });
-    if (Status applied = result.run(passes); !applied)
-      return propagate(applied);
-    result.partitionFile = partitionToJson(split->program, split->machine, split->solution).dump(1) + "\n";
+    SLUICE_RETURN_IF_ERROR(result.run(passes));
+    result.partitionFile = partitionToJson(split.program, split.machine, split.solution).dump(1) + "\n";
     result.ranks = options.devices;
     result.ofRank = machineOfRank(result.ofRank, options.devices);
   }
   if (result.main()->hasAttr(kMeshAttribute)) {
     Pipeline passes;
     passes.onFunctions("dataflow-partition").onFunctions("dataflow-simplify");
-    if (Status done = result.run(passes); !done)
-      return propagate(done);
+    SLUICE_RETURN_IF_ERROR(result.run(passes));
   }
   if (!options.planFile.empty()) {
-    Expected<std::vector<NamedSplit>> read = readPlanSplits(options.planFile);
-    if (!read)
-      return propagate(read);
-    result.splits = std::move(*read);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> read, readPlanSplits(options.planFile));
+    result.splits = std::move(read);
   } else if (options.splitOperators) {
-    if (Status chosen = chooseSplits(result, options); !chosen)
-      return propagate(chosen);
+    SLUICE_RETURN_IF_ERROR(chooseSplits(result, options));
   }
-  if (Status split = applySplits(result); !split)
-    return propagate(split);
+  SLUICE_RETURN_IF_ERROR(applySplits(result));
   return result;
 }
 
 Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, const PartitionParams &params) {
-  if (Status status = compilation.run(Phase::Differentiate); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(compilation.run(Phase::Differentiate));
   auto main = *compilation.module().getOps<func::FuncOp>().begin();
-  Expected<SplitProgram> split = splitProgram(main, compilation.name(), compilation.machine(), devices, params);
-  if (!split)
-    return propagate(split);
-  Expected<PartitionMachine> one = partitionMachine(compilation.machine(), 1);
-  if (!one)
-    return propagate(one);
+  SLUICE_ASSIGN_OR_RETURN(SplitProgram split,
+                          splitProgram(main, compilation.name(), compilation.machine(), devices, params));
+  SLUICE_ASSIGN_OR_RETURN(PartitionMachine one, partitionMachine(compilation.machine(), 1));
   Tiling whole;
-  whole.tensors.assign(split->program.tensors.size(), std::vector<AxisTiling>(1));
-  whole.rules.assign(split->program.operators.size(), std::vector<uint32_t>(1));
-  Expected<BridgedProgram> bridged = buildTensorProgram(main);
-  if (!bridged)
-    return propagate(bridged);
-  annotateTiling(main, *bridged, {split->machine.mesh, split->solution.tiling});
-  const int64_t singleNs = measurePartition(split->program, *one, whole).makespanNs;
+  whole.tensors.assign(split.program.tensors.size(), std::vector<AxisTiling>(1));
+  whole.rules.assign(split.program.operators.size(), std::vector<uint32_t>(1));
+  SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(main));
+  annotateTiling(main, bridged, {split.machine.mesh, split.solution.tiling});
+  const int64_t singleNs = measurePartition(split.program, one, whole).makespanNs;
   if (const std::string &directory = compilation.options().dumpPhases; !directory.empty())
-    if (Status status = dump(compilation.module(), directory); !status)
-      return propagate(status);
-  return PlannedPartition{std::move(split->program), std::move(split->machine), std::move(split->solution), singleNs};
+    SLUICE_RETURN_IF_ERROR(dump(compilation.module(), directory));
+  return PlannedPartition{std::move(split.program), std::move(split.machine), std::move(split.solution), singleNs};
 }
 
 } // namespace sluice

@@ -96,18 +96,14 @@ Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &opt
   problem.costs = &fused.costs;
   for (const Memory &memory : fused.measured.memories)
     problem.capacityBytes.push_back(memory.capacityBytes);
-  if (Status pinned = pinToHost(fused, problem); !pinned)
-    return propagate(pinned);
-  if (Status pinned = pinToDevice(fused, problem, options.device); !pinned)
-    return propagate(pinned);
+  SLUICE_RETURN_IF_ERROR(pinToHost(fused, problem));
+  SLUICE_RETURN_IF_ERROR(pinToDevice(fused, problem, options.device));
   for (const std::string &option : fused.choice ? fused.choice->memory : options.memory)
-    if (Status applied = applyMemoryOption(problem, option); !applied)
-      return propagate(applied);
+    SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, option));
   if (options.dumpProblem.empty())
     return problem;
   ProblemFile file{*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};
-  if (Status written = writeFileAtomically(options.dumpProblem, problemToJson(file).dump(1) + "\n"); !written)
-    return propagate(written);
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.dumpProblem, problemToJson(file).dump(1) + "\n"));
   return problem;
 }
 
@@ -132,45 +128,35 @@ static Status search(Planned &planned, const CompilerOptions &options, const Pla
   SearchParams params = searchParams(options);
   params.start = start;
   if (options.slowdown) {
-    Expected<LeastMemoryResult> least = findLeastMemory(planned.problem, *options.slowdown, params);
-    if (!least)
-      return propagate(least);
-    planned.problem.capacityBytes = std::move(least->capacityBytes);
-    planned.triedBudgets = std::move(least->tried);
-    planned.result = std::move(least->search);
+    SLUICE_ASSIGN_OR_RETURN(LeastMemoryResult least, findLeastMemory(planned.problem, *options.slowdown, params));
+    planned.problem.capacityBytes = std::move(least.capacityBytes);
+    planned.triedBudgets = std::move(least.tried);
+    planned.result = std::move(least.search);
     return {};
   }
-  Expected<SearchResult> solved = solveSearch(planned.problem, params);
-  if (!solved)
-    return propagate(solved);
-  planned.result = std::move(*solved);
+  SLUICE_ASSIGN_OR_RETURN(SearchResult solved, solveSearch(planned.problem, params));
+  planned.result = std::move(solved);
   return {};
 }
 
 Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
-  Expected<SearchProblem> problem = problemOf(*fused, options);
-  if (!problem)
-    return propagate(problem);
-  Planned planned{fused, std::move(*problem), {}, {}, {}};
+  SLUICE_ASSIGN_OR_RETURN(SearchProblem problem, problemOf(*fused, options));
+  Planned planned{fused, std::move(problem), {}, {}, {}};
   if (fused->choice) {
     // A plan of a copy of this program.
     planned.result = fused->choice->result;
-    if (Status valid = validatePlan(fused->bridge.graph, fused->measured, planned.result.plan); !valid)
-      return propagate(valid);
+    SLUICE_RETURN_IF_ERROR(validatePlan(fused->bridge.graph, fused->measured, planned.result.plan));
     return planned;
   }
   std::optional<Plan> start;
   if (!options.planFile.empty()) {
-    Expected<SearchResult> read = readPlanFor(planned.problem, options.planFile);
-    if (!read)
-      return propagate(read);
-    planned.result = std::move(*read);
+    SLUICE_ASSIGN_OR_RETURN(SearchResult read, readPlanFor(planned.problem, options.planFile));
+    planned.result = std::move(read);
     if (!options.resume)
       return planned;
     start = planned.result.plan;
   }
-  if (Status done = search(planned, options, start ? &*start : nullptr); !done)
-    return propagate(done);
+  SLUICE_RETURN_IF_ERROR(search(planned, options, start ? &*start : nullptr));
   return planned;
 }
 
@@ -180,23 +166,19 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
       place == options.solvers.end() || place->second != "htf-mpr")
     return makeError(ErrorCode::InvalidInput, "option '--measure-mappings' runs what solver 'htf-mpr' proposes, ",
                      "give --solver place=htf-mpr");
-  if (Status has = requireDevices(*fused, fused->measured, "--measure-mappings"); !has)
-    return propagate(has);
-  Expected<SearchProblem> problem = problemOf(*fused, options);
-  if (!problem)
-    return propagate(problem);
+  SLUICE_RETURN_IF_ERROR(requireDevices(*fused, fused->measured, "--measure-mappings"));
+  SLUICE_ASSIGN_OR_RETURN(SearchProblem problem, problemOf(*fused, options));
   SearchParams params;
   params.seed = options.seed;
   params.threads = options.threads;
   params.interrupt = options.interrupt;
-  Expected<std::vector<std::vector<DeviceId>>> mappings = proposeMappings(*problem, measurement.count, params);
-  if (!mappings)
-    return propagate(mappings);
-  Planned kept{fused, *problem, {}, {}, {}};
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::vector<DeviceId>> mappings,
+                          proposeMappings(problem, measurement.count, params));
+  Planned kept{fused, problem, {}, {}, {}};
   std::optional<size_t> best;
   Status unplanned;
-  for (std::vector<DeviceId> &mapping : *mappings) {
-    auto planned = std::make_shared<Planned>(Planned{fused, *problem, {}, {}, {}});
+  for (std::vector<DeviceId> &mapping : mappings) {
+    auto planned = std::make_shared<Planned>(Planned{fused, problem, {}, {}, {}});
     planned->problem.placement = std::move(mapping);
     if (Status done = search(*planned, options); !done) {
       if (done.error().code != ErrorCode::Infeasible)
@@ -205,11 +187,9 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
       unplanned = std::move(done);
       continue;
     }
-    Expected<int64_t> ns = measurement.run(planned);
-    if (!ns)
-      return propagate(ns);
-    kept.measuredMappings.push_back({planned->result.makespanNs, *ns});
-    if (best && *ns >= kept.measuredMappings[*best].measuredNs)
+    SLUICE_ASSIGN_OR_RETURN(int64_t ns, measurement.run(planned));
+    kept.measuredMappings.push_back({planned->result.makespanNs, ns});
+    if (best && ns >= kept.measuredMappings[*best].measuredNs)
       continue;
     best = kept.measuredMappings.size() - 1;
     kept.result = planned->result;

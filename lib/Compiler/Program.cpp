@@ -28,8 +28,7 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
   passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}});
   passes.onModule("exec-attach-target", {{"target", targetName(fused.origin->target)}});
   addApplyPlan(passes, program.decisions, "place");
-  if (Status done = program.run(passes); !done)
-    return propagate(done);
+  SLUICE_RETURN_IF_ERROR(program.run(passes));
   return program;
 }
 
@@ -54,16 +53,11 @@ Status lowerProgram(Program &program) {
 
 Expected<Artifact> compilePlan(std::shared_ptr<const Planned> planned, const CompilerOptions &options,
                                const std::string &directory) {
-  Expected<Program> program = place(std::move(planned), options);
-  if (!program)
-    return propagate(program);
-  if (Status done = schedule(*program); !done)
-    return propagate(done);
-  if (Status done = buildProgram(*program, options); !done)
-    return propagate(done);
-  if (Status done = lowerProgram(*program); !done)
-    return propagate(done);
-  return link(*program, options, directory);
+  SLUICE_ASSIGN_OR_RETURN(Program program, place(std::move(planned), options));
+  SLUICE_RETURN_IF_ERROR(schedule(program));
+  SLUICE_RETURN_IF_ERROR(buildProgram(program, options));
+  SLUICE_RETURN_IF_ERROR(lowerProgram(program));
+  return link(program, options, directory);
 }
 
 } // namespace sluice

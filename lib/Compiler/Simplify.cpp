@@ -10,8 +10,7 @@ using namespace mlir;
 namespace sluice {
 
 Status Stage::run(const Pipeline &pipeline) {
-  if (Status done = pipeline.run(*module); !done)
-    return done;
+  SLUICE_RETURN_IF_ERROR(pipeline.run(*module));
   passes.append(pipeline);
   return {};
 }
@@ -24,8 +23,7 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
                                           {"seed", std::to_string(options.seed)},
                                           {"threads", std::to_string(options.threads)}});
   passes.onFunctions("dataflow-simplify", {{"differentiable", optionText(options.training.has_value())}});
-  if (Status done = imported.run(passes); !done)
-    return propagate(done);
+  SLUICE_RETURN_IF_ERROR(imported.run(passes));
   return Simplified{std::move(imported)};
 }
 
@@ -55,8 +53,7 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   Pipeline passes;
   passes.onFunctions("dataflow-train", std::move(train));
   passes.onFunctions("dataflow-simplify");
-  if (Status done = simplified.run(passes); !done)
-    return propagate(done);
+  SLUICE_RETURN_IF_ERROR(simplified.run(passes));
   return simplified;
 }
 

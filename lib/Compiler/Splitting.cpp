@@ -35,8 +35,7 @@ Status applySplits(Partitioned &program) {
       options.phase = "partition";
       return createApplyPlanPass(options, decisions.get());
     });
-    if (Status applied = program.run(passes); !applied)
-      return applied;
+    SLUICE_RETURN_IF_ERROR(program.run(passes));
   }
   if (llvm::none_of(program.main().getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
     return {};
@@ -61,18 +60,13 @@ static Expected<Planned> planWith(const Partitioned &program, const std::vector<
   Partitioned trial = program.copy();
   trial.splits = splits;
   trial.choice.reset();
-  Expected<BridgedProgram> bridged = buildTensorProgram(trial.main());
-  if (!bridged)
-    return propagate(bridged);
+  SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(trial.main()));
   MLIRContext *context = trial.origin->context.get();
-  for (auto [i, op] : llvm::enumerate(bridged->operators))
+  for (auto [i, op] : llvm::enumerate(bridged.operators))
     markOperator(op, NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc()))), i);
-  if (Status split = applySplits(trial); !split)
-    return propagate(split);
-  Expected<Fused> fused = fuse(std::move(trial), how);
-  if (!fused)
-    return propagate(fused);
-  return plan(std::make_shared<const Fused>(std::move(*fused)), how);
+  SLUICE_RETURN_IF_ERROR(applySplits(trial));
+  SLUICE_ASSIGN_OR_RETURN(Fused fused, fuse(std::move(trial), how));
+  return plan(std::make_shared<const Fused>(std::move(fused)), how);
 }
 
 /// A trial's time, and the operators on the critical path of its plan.
@@ -115,44 +109,35 @@ static Expected<std::vector<NamedSplit>> searchSplits(const Partitioned &program
   splitting.program = &bridged.program;
   splitting.mostParts = static_cast<int64_t>(program.ofRank.computeDevices().size()) * kPartsPerDevice;
   splitting.run = [&](const std::vector<OperatorSplit> &candidate) -> Expected<SplitTrial> {
-    Expected<Planned> tried = planWith(program, namesOf(bridged.program, candidate), quick);
-    if (!tried)
-      return propagate(tried);
-    return describeTrial(*tried);
+    SLUICE_ASSIGN_OR_RETURN(Planned tried, planWith(program, namesOf(bridged.program, candidate), quick));
+    return describeTrial(tried);
   };
   SplitParams params;
   params.budget.interrupt = full.interrupt;
   if (full.searchEvaluations == 0)
     params.budget.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(full.searchTimeNs);
-  Expected<SplitSolution> solution = solveSplits(splitting, params);
-  if (!solution)
-    return propagate(solution);
-  return namesOf(bridged.program, solution->splits);
+  SLUICE_ASSIGN_OR_RETURN(SplitSolution solution, solveSplits(splitting, params));
+  return namesOf(bridged.program, solution.splits);
 }
 
 Status chooseSplits(Partitioned &program, const CompilerOptions &options) {
-  if (Status has = requireDevices(program, program.ofRank, "--split-operators"); !has)
-    return has;
+  SLUICE_RETURN_IF_ERROR(requireDevices(program, program.ofRank, "--split-operators"));
   CompilerOptions full = options;
   full.splitOperators = false;
   full.dumpProblem.clear();
-  Expected<Planned> whole = planWith(program, {}, full);
-  if (!whole)
-    return propagate(whole);
+  SLUICE_ASSIGN_OR_RETURN(Planned whole, planWith(program, {}, full));
   // A percentage is one of the program's needs: all are to have the same bytes.
   full.memory.clear();
   for (size_t m = 0; m < program.ofRank.memories.size(); ++m)
-    if (int64_t bytes = whole->problem.capacityBytes[m]; bytes != program.ofRank.memories[m].capacityBytes)
+    if (int64_t bytes = whole.problem.capacityBytes[m]; bytes != program.ofRank.memories[m].capacityBytes)
       full.memory.push_back(concat(program.ofRank.memories[m].name, "=", bytes));
-  program.choice = SplitChoice{full.memory, whole->result};
+  program.choice = SplitChoice{full.memory, whole.result};
   SearchResult &kept = program.choice->result;
 
-  Expected<std::vector<NamedSplit>> splits = searchSplits(program, full);
-  if (!splits)
-    return propagate(splits);
-  if (splits->empty())
+  SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, searchSplits(program, full));
+  if (splits.empty())
     return {};
-  Expected<Planned> divided = planWith(program, *splits, full);
+  Expected<Planned> divided = planWith(program, splits, full);
   if (!divided && divided.error().code != ErrorCode::Infeasible && divided.error().code != ErrorCode::Interrupted)
     return propagate(divided);
   if (!divided || divided->result.makespanNs >= kept.makespanNs)
@@ -166,7 +151,7 @@ Status chooseSplits(Partitioned &program, const CompilerOptions &options) {
   Baseline unsplit{"unsplit", kept.makespanNs, {}};
   kept = std::move(divided->result);
   kept.baselines.push_back(std::move(unsplit));
-  program.splits = std::move(*splits);
+  program.splits = std::move(splits);
   return {};
 }
 

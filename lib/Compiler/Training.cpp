@@ -126,8 +126,7 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
   options.optimizer = name;
   const Setters setters = settersOf(options);
   for (size_t i = 1; i < pairs.size(); ++i)
-    if (Status status = apply("--optimizer " + options.optimizer, setters, pairs[i].first, pairs[i].second); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(apply("--optimizer " + options.optimizer, setters, pairs[i].first, pairs[i].second));
   return {};
 }
 
@@ -153,8 +152,7 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
        integer("--train accumulate", options.accumulate, 1, INT32_MAX, "a number of steps from 1 to 2^31 - 1")},
   };
   for (auto [key, value] : splitPairs(train))
-    if (Status status = apply("--train", setters, key, value); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(apply("--train", setters, key, value));
   if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
     return makeError(ErrorCode::InvalidInput, "'", options.loss,
                      "' has no classes, option '--train axis', leave it out");
@@ -166,8 +164,7 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
                      "' are two outputs to take the loss of, option '--train of', leave it out");
   if (!of.empty())
     options.output = of;
-  if (Status status = parseOptimizer(options, optimizer); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(parseOptimizer(options, optimizer));
   return options;
 }
 

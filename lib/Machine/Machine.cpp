@@ -81,13 +81,11 @@ Status Machine::check() const {
   for (const Device &device : devices) {
     if (device.name.empty() || !names.insert(device.name).second)
       return bad("device name '", device.name, "' is empty or used twice");
-    if (Status status = checkDevice(*this, device); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkDevice(*this, device));
   }
   std::set<std::pair<MemoryId, MemoryId>> joined;
   for (const Link &link : links) {
-    if (Status status = checkLink(*this, link); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkLink(*this, link));
     if (!joined.insert(std::minmax(link.a, link.b)).second)
       return bad("two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
   }

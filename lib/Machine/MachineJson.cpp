@@ -104,10 +104,8 @@ static Status readInto(T &target, Expected<T> value) {
 }
 
 static Expected<MemoryId> memoryNamed(const Machine &machine, const JsonReader &reader) {
-  Expected<std::string> name = reader.asString();
-  if (!name)
-    return propagate(name);
-  Expected<MemoryId> id = machine.findMemory(*name);
+  SLUICE_ASSIGN_OR_RETURN(std::string name, reader.asString());
+  Expected<MemoryId> id = machine.findMemory(name);
   if (!id)
     return makeError(ErrorCode::InvalidInput, id.error().message, ", at '", reader.where(), "'");
   return id;
@@ -129,10 +127,8 @@ static Status readEfficiency(Device &device, const JsonReader &reader) {
     return makeError(ErrorCode::InvalidInput, "expected an object, at '", reader.where(),
                      "', write operator kinds and fractions");
   for (const auto &[kind, unused] : reader.json().items()) {
-    Expected<double> fraction = reader.number(kind);
-    if (!fraction)
-      return propagate(fraction);
-    device.efficiency[kind] = *fraction;
+    SLUICE_ASSIGN_OR_RETURN(double fraction, reader.number(kind));
+    device.efficiency[kind] = fraction;
   }
   return {};
 }
@@ -185,15 +181,13 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
       reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "eventLatency", "throttle"});
   if (!status)
     return propagate(status);
-  Expected<std::vector<JsonReader>> ends =
-      reader.member("between").and_then([](const JsonReader &list) { return list.elements(); });
-  if (!ends)
-    return propagate(ends);
-  if (ends->size() != 2)
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
+                          reader.member("between").and_then([](const JsonReader &list) { return list.elements(); }));
+  if (ends.size() != 2)
     return makeError(ErrorCode::InvalidInput, "a link joins two memories, at '", reader.where(),
                      ".between', write their two names");
-  status = readInto(link.a, memoryNamed(machine, (*ends)[0]))
-               .and_then([&] { return readInto(link.b, memoryNamed(machine, (*ends)[1])); })
+  status = readInto(link.a, memoryNamed(machine, ends[0]))
+               .and_then([&] { return readInto(link.b, memoryNamed(machine, ends[1])); })
                .and_then([&] { return readInto(link.bytesPerSec, byteRate(reader, "bytesPerSec", link.bytesPerSec)); })
                .and_then([&] {
                  // Said by no one: both directions run freely.
@@ -213,20 +207,16 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
 /// Reads the array at `key` with `read`, appending to `target`.
 template <typename T, typename Read>
 static Status readList(std::vector<T> &target, const JsonReader &reader, std::string_view key, Read read) {
-  Expected<std::vector<JsonReader>> entries =
-      reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });
-  if (!entries)
-    return propagate(entries);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                          reader.member(key).and_then([](const JsonReader &list) { return list.elements(); }));
   // Links alone could be quadratic in a file's devices; no machine nears this.
   constexpr size_t kMaxEntries = 4096;
-  if (entries->size() > kMaxEntries)
+  if (entries.size() > kMaxEntries)
     return makeError(ErrorCode::InvalidInput, "more than ", kMaxEntries, " entries, at '", reader.where(), "' key '",
                      key, "', describe a smaller machine");
-  for (const JsonReader &entry : *entries) {
-    Expected<T> item = read(entry);
-    if (!item)
-      return propagate(item);
-    target.push_back(std::move(*item));
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(T item, read(entry));
+    target.push_back(std::move(item));
   }
   return {};
 }
@@ -256,8 +246,7 @@ Expected<Machine> machineFromJson(const JsonReader &reader) {
                });
   if (!status)
     return propagate(status);
-  if (Status checked = machine.check(); !checked)
-    return propagate(checked);
+  SLUICE_RETURN_IF_ERROR(machine.check());
   return machine;
 }
 

@@ -184,10 +184,8 @@ Expected<Machine> machinePreset(std::string_view name) {
     // "h200x.json" may be a file.
     if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != name.npos)
       continue;
-    Expected<int> count = deviceCount(name, name.substr(prefix.size()));
-    if (!count)
-      return propagate(count);
-    return prefix == "h200x" ? gpuMachine(text, *count, h200()) : emulatedMachine(text, *count);
+    SLUICE_ASSIGN_OR_RETURN(int count, deviceCount(name, name.substr(prefix.size())));
+    return prefix == "h200x" ? gpuMachine(text, count, h200()) : emulatedMachine(text, count);
   }
   return makeError(ErrorCode::NotFound, "machine '", name.substr(0, 80),
                    "' is not a preset, use one of: ", presetList());
@@ -206,8 +204,7 @@ Expected<Machine> loadMachine(const std::string &nameOrPath) {
     return propagate(json);
   Expected<Machine> machine = machineFromJson(JsonReader(*json, nameOrPath + ":"));
   if (machine)
-    if (Status runnable = machine->checkRunnable(); !runnable)
-      return propagate(runnable);
+    SLUICE_RETURN_IF_ERROR(machine->checkRunnable());
   return machine;
 }
 

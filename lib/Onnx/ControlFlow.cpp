@@ -21,14 +21,11 @@ Expected<SmallVector<Value>> GraphImporter::importBody(const ::onnx::GraphProto 
   scopes.emplace_back();
   for (auto [input, argument] : llvm::zip(body.input(), arguments))
     scopes.back().values[input.name()] = argument;
-  if (Status status = importNodes(body); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(importNodes(body));
   SmallVector<Value> results;
   for (const ::onnx::ValueInfoProto &output : body.output()) {
-    Expected<Value> value = lookup(output.name());
-    if (!value)
-      return propagate(value);
-    results.push_back(*value);
+    SLUICE_ASSIGN_OR_RETURN(Value value, lookup(output.name()));
+    results.push_back(value);
   }
   scopes.pop_back();
   unrolledNodes += body.node_size();
@@ -54,10 +51,8 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
       elseBranch->output_size() < node.output_size())
     return malformed(node, "its condition is no single value, or its branches do not fit its outputs");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
-    Expected<SmallVector<Value>> results = importBody(known->front() ? *thenBranch : *elseBranch, {});
-    if (!results)
-      return propagate(results);
-    return bindOutputs(node, *results);
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(known->front() ? *thenBranch : *elseBranch, {}));
+    return bindOutputs(node, results);
   }
   // Operators have no effects: both branches run, and the condition chooses. What a branch asks of indices does not
   // matter where it is not chosen.
@@ -138,15 +133,13 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
       break;
     SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};
     arguments.append(state);
-    Expected<SmallVector<Value>> results = importBody(*body, arguments);
-    if (!results)
-      return propagate(results);
-    if (llvm::is_contained(ArrayRef(*results).drop_front(), Value()))
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(*body, arguments));
+    if (llvm::is_contained(ArrayRef(results).drop_front(), Value()))
       return {}; // What it lacks is in the list.
-    goesOn = known(results->front());
-    state.assign(results->begin() + 1, results->begin() + 1 + carried);
+    goesOn = known(results.front());
+    state.assign(results.begin() + 1, results.begin() + 1 + carried);
     for (int i = 0; i < stacked; ++i)
-      stacks[i].push_back((*results)[1 + carried + i]);
+      stacks[i].push_back(results[1 + carried + i]);
     ++unrolledNodes; // An empty body ends too.
   }
   for (SmallVector<Value> &stack : stacks) {
@@ -154,10 +147,8 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
       reportUnsupported(node, "it stacks the values of no iteration");
       return {};
     }
-    Expected<Value> value = stackValues(build, node, stack, 0);
-    if (!value)
-      return propagate(value);
-    state.push_back(*value);
+    SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(build, node, stack, 0));
+    state.push_back(value);
   }
   return bindOutputs(node, state);
 }
@@ -235,34 +226,28 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
       int64_t at = inputReversed[i] ? trips - 1 - trip : trip;
       arguments.push_back(context.reshape(context.sliceAxis(sequence, inputAxes[i], at, 1), dims));
     }
-    Expected<SmallVector<Value>> results = importBody(*body, arguments);
-    if (!results)
-      return propagate(results);
-    if (llvm::is_contained(*results, Value()))
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(*body, arguments));
+    if (llvm::is_contained(results, Value()))
       return SmallVector<Value>(); // What it lacks is in the list.
-    state.assign(results->begin(), results->begin() + carried);
+    state.assign(results.begin(), results.begin() + carried);
     for (size_t i = 0; i < stacked; ++i)
-      stacks[i].insert(outputReversed[i] ? stacks[i].begin() : stacks[i].end(), (*results)[carried + i]);
+      stacks[i].insert(outputReversed[i] ? stacks[i].begin() : stacks[i].end(), results[carried + i]);
   }
   for (size_t i = 0; i < stacked; ++i) {
     if (stacks[i].empty()) {
       reportUnsupported(node, "its sequences are empty");
       return SmallVector<Value>();
     }
-    Expected<Value> value = stackValues(context, node, stacks[i], outputAxes[i]);
-    if (!value)
-      return propagate(value);
-    state.push_back(*value);
+    SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(context, node, stacks[i], outputAxes[i]));
+    state.push_back(value);
   }
   return state;
 }
 
 Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   if (opsetOf(node) >= 9) {
-    Expected<SmallVector<Value>> results = scan(node, inputs);
-    if (!results)
-      return propagate(results);
-    return results->empty() ? Status() : bindOutputs(node, *results);
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, scan(node, inputs));
+    return results.empty() ? Status() : bindOutputs(node, results);
   }
   // The first version scans each member of a batch by itself, up to lengths that come first.
   if (inputs.size() < 2 || llvm::is_contained(inputs.drop_front(), Value()) ||
@@ -280,21 +265,17 @@ Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> 
     SmallVector<Value> operands;
     for (Value input : inputs.drop_front())
       operands.push_back(build.reshape(build.sliceAxis(input, 0, member, 1), shapeOf(input).drop_front()));
-    Expected<SmallVector<Value>> results = scan(node, operands);
-    if (!results)
-      return propagate(results);
-    if (results->empty())
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, scan(node, operands));
+    if (results.empty())
       return {};
-    columns.resize(results->size());
-    for (auto [column, value] : llvm::zip(columns, *results))
+    columns.resize(results.size());
+    for (auto [column, value] : llvm::zip(columns, results))
       column.push_back(value);
   }
   SmallVector<Value> stacked;
   for (ArrayRef<Value> column : columns) {
-    Expected<Value> value = stackValues(build, node, column, 0);
-    if (!value)
-      return propagate(value);
-    stacked.push_back(*value);
+    SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(build, node, column, 0));
+    stacked.push_back(value);
   }
   return bindOutputs(node, stacked);
 }

@@ -115,15 +115,13 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
 }
 
 Expected<BoundInputs> Binder::run() {
-  if (Status status = bindFromOptions(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(bindFromOptions());
   for (const auto &[name, shape] : given.inputShapes) {
     auto input = std::find_if(model.inputs().begin(), model.inputs().end(),
                               [&name = name](const DeclaredTensor &input) { return input.name == name; });
     if (input == model.inputs().end())
       return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name, "'");
-    if (Status status = bindFromShape(*input, shape); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(bindFromShape(*input, shape));
   }
   std::string missing;
   for (const SymbolUse &use : symbolicDims(model))
@@ -147,13 +145,9 @@ Expected<BoundInputs> Binder::run() {
       result.shapes.emplace_back();
       continue;
     }
-    Expected<std::vector<int64_t>> shape = shapeOf(input);
-    if (!shape)
-      return propagate(shape);
-    Expected<int64_t> count = checkedElementCount(*shape, concat("input '", excerpt(input.name), "'"));
-    if (!count)
-      return propagate(count);
-    result.shapes.push_back(std::move(*shape));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> shape, shapeOf(input));
+    SLUICE_RETURN_IF_ERROR(checkedElementCount(shape, concat("input '", excerpt(input.name), "'")));
+    result.shapes.push_back(std::move(shape));
   }
   for (const auto &[name, binding] : bound)
     result.symbols.emplace(name, binding.value);

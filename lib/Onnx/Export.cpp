@@ -37,8 +37,7 @@ Expected<std::unique_ptr<ProgramWriter>> writeProgram(ModuleOp module) {
                        "' is no tensor that ONNX has, it is no program of the dataflow dialect");
   for (int64_t opset = kExportOpset;;) {
     auto writer = std::make_unique<ProgramWriter>(functions[0], opset);
-    if (Status status = writer->run(); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(writer->run());
     if (writer->needed <= opset)
       return writer;
     opset = writer->needed;
@@ -66,10 +65,8 @@ Status storeInline(ProgramWriter &writer) {
   std::vector<char> storage;
   for (const ProgramWriter::Weight &weight : writer.weights) {
     ::onnx::TensorProto &tensor = initializerOf(writer, weight);
-    Expected<ArrayRef<char>> bytes = bytesOf(weight, tensor.name(), storage);
-    if (!bytes)
-      return propagate(bytes);
-    tensor.set_raw_data(bytes->data(), bytes->size());
+    SLUICE_ASSIGN_OR_RETURN(ArrayRef<char> bytes, bytesOf(weight, tensor.name(), storage));
+    tensor.set_raw_data(bytes.data(), bytes.size());
   }
   return {};
 }
@@ -140,17 +137,14 @@ Expected<PendingFile> storeBeside(ProgramWriter &writer, const std::string &path
   int64_t offset = 0;
   for (const ProgramWriter::Weight &weight : writer.weights) {
     ::onnx::TensorProto &tensor = initializerOf(writer, weight);
-    Expected<ArrayRef<char>> bytes = bytesOf(weight, tensor.name(), storage);
-    if (!bytes)
-      return propagate(bytes);
+    SLUICE_ASSIGN_OR_RETURN(ArrayRef<char> bytes, bytesOf(weight, tensor.name(), storage));
     int64_t start = (offset + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
     file->out().write_zeros(start - offset);
-    file->out().write(bytes->data(), bytes->size());
+    file->out().write(bytes.data(), bytes.size());
     refer(tensor, location, start, weight.bytes);
     offset = start + weight.bytes;
   }
-  if (Status status = file->flush(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(file->flush());
   return file;
 }
 
@@ -166,20 +160,15 @@ Expected<std::string> serialize(const ProgramWriter &writer) {
 } // namespace onnxexport
 
 Expected<std::string> exportModelBytes(ModuleOp module) {
-  auto writer = onnxexport::writeProgram(module);
-  if (!writer)
-    return propagate(writer);
-  if (Status status = onnxexport::storeInline(**writer); !status)
-    return propagate(status);
-  return onnxexport::serialize(**writer);
+  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(module));
+  SLUICE_RETURN_IF_ERROR(onnxexport::storeInline(*writer));
+  return onnxexport::serialize(*writer);
 }
 
 Status exportModel(ModuleOp module, const std::string &path, const ExportOptions &options) {
   using namespace onnxexport;
-  auto written = writeProgram(module);
-  if (!written)
-    return propagate(written);
-  ProgramWriter &writer = **written;
+  SLUICE_ASSIGN_OR_RETURN(auto written, writeProgram(module));
+  ProgramWriter &writer = *written;
   int64_t total = 0;
   for (const ProgramWriter::Weight &weight : writer.weights)
     total = saturatingAdd(total, weight.bytes);
@@ -191,28 +180,21 @@ Status exportModel(ModuleOp module, const std::string &path, const ExportOptions
     if (total > INT_MAX)
       return makeError(ErrorCode::Unsupported, "the model's weights have ", formatBytes(total),
                        ", one file holds 2 GiB at most: export them into a file beside it");
-    if (Status status = storeInline(writer); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(storeInline(writer));
   } else if (storage == WeightStorage::External && !writer.weights.empty()) {
-    Expected<PendingFile> file = storeBeside(writer, path + ".data");
-    if (!file)
-      return propagate(file);
-    beside.emplace(std::move(*file));
+    SLUICE_ASSIGN_OR_RETURN(PendingFile file, storeBeside(writer, path + ".data"));
+    beside.emplace(std::move(file));
   } else if (storage == WeightStorage::Omit) {
     for (const ProgramWriter::Weight &weight : writer.weights)
       refer(initializerOf(writer, weight), kOmitted, 0, weight.bytes);
   }
-  Expected<std::string> bytes = serialize(writer);
-  if (!bytes)
-    return propagate(bytes);
+  SLUICE_ASSIGN_OR_RETURN(std::string bytes, serialize(writer));
   if (!beside)
-    return writeFileAtomically(path, *bytes);
+    return writeFileAtomically(path, bytes);
   // Both are whole before either gets its name.
-  Expected<PendingFile> file = PendingFile::create(path);
-  if (!file)
-    return propagate(file);
-  file->out() << *bytes;
-  return file->flush().and_then([&] { return beside->keep(); }).and_then([&] { return file->keep(); });
+  SLUICE_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
+  file.out() << bytes;
+  return file.flush().and_then([&] { return beside->keep(); }).and_then([&] { return file.keep(); });
 }
 
 } // namespace sluice

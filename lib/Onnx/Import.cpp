@@ -151,12 +151,10 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
   };
   for (const ::onnx::NodeProto &node : graph.node())
     if (isConstant(node))
-      if (Status status = importNode(node); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(importNode(node));
   for (int index : nodeOrder(graph))
     if (const ::onnx::NodeProto &node = graph.node(index); !isConstant(node))
-      if (Status status = importNode(node); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(importNode(node));
   return {};
 }
 
@@ -164,10 +162,8 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
 Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
   const ::onnx::AttributeProto *names = context.find("xs");
-  Expected<Value> root = lookup(context.stringOr("y", ""));
-  if (!root)
-    return propagate(root);
-  if (!names || !*root || inputs.size() < static_cast<size_t>(names->strings_size()))
+  SLUICE_ASSIGN_OR_RETURN(Value root, lookup(context.stringOr("y", "")));
+  if (!names || !root || inputs.size() < static_cast<size_t>(names->strings_size()))
     return malformed(node, "it does not name what it differentiates, and by what");
   for (int i = 0; i < names->strings_size(); ++i)
     if (Expected<Value> named = lookup(names->strings(i)); !named || *named != inputs[i]) {
@@ -175,13 +171,13 @@ Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Val
       return {};
     }
   ArrayRef<Value> wrt = inputs.take_front(names->strings_size());
-  if (!llvm::all_of(llvm::concat<const Value>(ArrayRef<Value>(*root), wrt),
+  if (!llvm::all_of(llvm::concat<const Value>(ArrayRef<Value>(root), wrt),
                     [](Value value) { return isTensor(value) && isa<FloatType>(elementTypeOf(value)); }))
     return malformed(node, "it differentiates other than floating-point tensors");
-  Value seed = context.splat(elementTypeOf(*root), 1, shapeOf(*root));
+  Value seed = context.splat(elementTypeOf(root), 1, shapeOf(root));
   // What follows is differentiated up to the block's terminator, of which it has none yet.
-  context.splat(elementTypeOf(*root), 0);
-  FailureOr<SmallVector<Value>> gradients = buildGradient(builder, *root, seed, wrt);
+  context.splat(elementTypeOf(root), 0);
+  FailureOr<SmallVector<Value>> gradients = buildGradient(builder, root, seed, wrt);
   if (failed(gradients)) {
     reportUnsupported(node, "an operator between its values has no gradient");
     return {};
@@ -242,15 +238,12 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
                          model.path(), "', give large constants as operands");
       member = &resolvedNodes.emplace_back(withAttributes(*member, node));
     }
-    if (Status status = importNode(*member); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(importNode(*member));
   }
   SmallVector<Value> results;
   for (const std::string &output : function.output()) {
-    Expected<Value> value = lookup(output);
-    if (!value)
-      return propagate(value);
-    results.push_back(*value);
+    SLUICE_ASSIGN_OR_RETURN(Value value, lookup(output));
+    results.push_back(value);
   }
   scopes.pop_back();
   return bindOutputs(node, results);
@@ -284,12 +277,10 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
       inputs.push_back({});
       continue;
     }
-    Expected<Value> value = lookup(name);
+    SLUICE_ASSIGN_OR_RETURN(Value value, lookup(name));
     if (!value)
-      return propagate(value);
-    if (!*value)
       return {};
-    inputs.push_back(*value);
+    inputs.push_back(value);
   }
   Block *block = builder.getInsertionBlock();
   Operation *last = block->empty() ? nullptr : &block->back();
@@ -357,14 +348,12 @@ Status GraphImporter::finish(func::FuncOp function) {
   std::vector<std::pair<std::string, Value>> counts;
   llvm::SmallDenseSet<Value> returned;
   for (const DeclaredTensor &output : model.outputs()) {
-    Expected<Value> value = lookup(output.name);
+    SLUICE_ASSIGN_OR_RETURN(Value value, lookup(output.name));
     if (!value)
-      return propagate(value);
-    if (!*value)
       continue; // Its producer is in the list.
-    if (isAbsent(*value))
+    if (isAbsent(value))
       continue; // Nothing to return.
-    SmallVector<Value> parts = isList(*value) ? elementsOf(*value) : SmallVector<Value>{*value};
+    SmallVector<Value> parts = isList(value) ? elementsOf(value) : SmallVector<Value>{value};
     for (auto [i, result] : llvm::enumerate(parts)) {
       if (!isTensor(result))
         return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
@@ -372,12 +361,12 @@ Status GraphImporter::finish(func::FuncOp function) {
       for (int64_t d = 0; d < rankOf(result); ++d)
         if (Value count = extents.of(result, d))
           counts.emplace_back(
-              extentName(isList(*value) ? elementName(output.name, i) : output.name, static_cast<size_t>(d)), count);
+              extentName(isList(value) ? elementName(output.name, i) : output.name, static_cast<size_t>(d)), count);
       // Each output is a buffer of its own.
       if (isa<BlockArgument>(result) || result.getDefiningOp<ConstantOp>() || !returned.insert(result).second)
         result = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(output.name)), result);
       results.push_back(result);
-      names.push_back(isList(*value) ? elementName(output.name, i) : output.name);
+      names.push_back(isList(value) ? elementName(output.name, i) : output.name);
     }
   }
   for (auto &[name, count] : counts) {
@@ -442,21 +431,16 @@ void GraphImporter::tidy(Block &block) {
 
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
   if (options.training) {
-    Expected<Training> created = Training::create(*options.training);
-    if (!created)
-      return propagate(created);
-    training.emplace(std::move(*created));
+    SLUICE_ASSIGN_OR_RETURN(Training created, Training::create(*options.training));
+    training.emplace(std::move(created));
   }
   buildGradient = options.buildGradient;
   DimBindings dims = options.dims;
   for (const auto &[name, tensor] : options.fixedInputs)
     dims.inputShapes[name] = tensor.shape;
-  Expected<BoundInputs> bound = bindDims(model, dims);
-  if (!bound)
-    return propagate(bound);
+  SLUICE_ASSIGN_OR_RETURN(BoundInputs bound, bindDims(model, dims));
   std::vector<Port> ports;
-  if (Status status = declareInputs(*bound, ports); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(declareInputs(bound, ports));
   SmallVector<Type> types;
   for (const Port &port : ports)
     types.push_back(port.type);
@@ -475,20 +459,17 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   }
   for (auto [i, input] : llvm::enumerate(model.inputs())) {
     Value &value = scopes.back().values[input.name];
-    if (!bound->sequences[i])
+    if (!bound.sequences[i])
       value = arguments[i].front();
     else if (input.kind == "optional" && arguments[i].empty())
       value = makeAbsent(builder, location);
     else
       value = makeList(builder, location, arguments[i]);
   }
-  if (Status status = fixInputs(*bound, options, function); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(fixInputs(bound, options, function));
   builder.setInsertionPointToEnd(block);
-  if (Status status = importNodes(graph); !status)
-    return propagate(status);
-  if (Status status = finish(function); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(importNodes(graph));
+  SLUICE_RETURN_IF_ERROR(finish(function));
   tidy(*block);
   return module;
 }

@@ -201,20 +201,16 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
       length = *value;
   }
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  Expected<int64_t> count = checkedElementCount(dims, concat("tensor '", excerpt(tensor.name()), "'"));
-  if (!count)
-    return propagate(count);
-  int64_t needed = length.value_or(tensorByteCount(tensor.data_type(), *count));
-  auto file = externalFile(location, tensor.name());
+  SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(dims, concat("tensor '", excerpt(tensor.name()), "'")));
+  int64_t needed = length.value_or(tensorByteCount(tensor.data_type(), count));
+  SLUICE_ASSIGN_OR_RETURN(auto file, externalFile(location, tensor.name()));
   if (!file)
-    return propagate(file);
-  if (!*file)
     return checkedTensorShape(tensor, needed);
-  auto size = static_cast<int64_t>((*file)->bytes().size());
+  auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || needed > size - offset)
     return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
                      " and has ", needed, " bytes, file '", location, "' has only ", size);
-  return checkedTensorData(tensor, (*file)->bytes().subspan(offset, needed), *file);
+  return checkedTensorData(tensor, file->bytes().subspan(offset, needed), file);
 }
 
 Expected<TensorData> ModelFile::State::data(const std::shared_ptr<State> &self, const ::onnx::TensorProto &tensor) {
@@ -226,14 +222,11 @@ Expected<TensorData> ModelFile::State::data(const std::shared_ptr<State> &self, 
 }
 
 Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
-  if (Status status = state->checkVersions(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(state->checkVersions());
   Status status = checkStructure(state->proto, [&](const ::onnx::TensorProto &tensor) -> Status {
     if (tensor.data_type() == onnxtype::String)
       return checkStrings(tensor);
-    Expected<TensorData> data = state->data(state, tensor);
-    if (!data)
-      return propagate(data);
+    SLUICE_RETURN_IF_ERROR(state->data(state, tensor));
     return {};
   });
   if (!status)
@@ -243,22 +236,18 @@ Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
 }
 
 Expected<ModelFile> ModelFile::open(const std::string &path) {
-  Expected<OpenedFile> file = openRegularFile(path);
-  if (!file)
-    return propagate(file);
+  SLUICE_ASSIGN_OR_RETURN(OpenedFile file, openRegularFile(path));
   auto state = std::make_shared<State>();
   state->path = path;
   std::string directory = std::filesystem::path(path).parent_path().string();
   state->root = FileHandle(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!state->root)
     return makeError(ErrorCode::Io, "cannot open the directory of '", path, "': ", std::strerror(errno));
-  auto mapping = MappedFile::map(file->handle, file->size, path);
-  if (!mapping)
-    return propagate(mapping);
-  std::span<const std::byte> bytes = (*mapping)->bytes();
+  SLUICE_ASSIGN_OR_RETURN(auto mapping, MappedFile::map(file.handle, file.size, path));
+  std::span<const std::byte> bytes = mapping->bytes();
   Status status = path.ends_with(".onnxtxt")
                       ? parseTextModel({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path, state->proto)
-                      : state->parse(bytes, *mapping);
+                      : state->parse(bytes, mapping);
   if (!status)
     return propagate(status);
   return check(std::move(state));
@@ -268,16 +257,14 @@ Expected<ModelFile> ModelFile::fromBytes(std::string_view bytes, const std::stri
   auto state = std::make_shared<State>();
   state->path = name;
   auto copy = std::make_shared<std::string>(bytes);
-  if (Status status = state->parse(std::as_bytes(std::span(*copy)), copy); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(state->parse(std::as_bytes(std::span(*copy)), copy));
   return check(std::move(state));
 }
 
 Expected<ModelFile> ModelFile::fromText(std::string_view text, const std::string &name) {
   auto state = std::make_shared<State>();
   state->path = name;
-  if (Status status = parseTextModel(text, name, state->proto); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(parseTextModel(text, name, state->proto));
   return check(std::move(state));
 }
 

@@ -345,8 +345,7 @@ Status ProgramWriter::run() {
   declareInputs();
   nameOutputs(terminator);
   for (auto constant : block.getOps<ConstantOp>())
-    if (Status status = addConstant(constant); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(addConstant(constant));
   for (Operation &op : block)
     for (Value operand : op.getOperands())
       needed = std::max(needed, opsetOf(operand.getType()));

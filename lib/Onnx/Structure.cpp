@@ -128,30 +128,22 @@ private:
 };
 
 Status StructureChecker::checkSparse(const ::onnx::SparseTensorProto &sparse) {
-  if (Status status = checkTensor(sparse.values()); !status)
-    return status;
-  if (Status status = checkTensor(sparse.indices()); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkTensor(sparse.values()));
+  SLUICE_RETURN_IF_ERROR(checkTensor(sparse.indices()));
   std::vector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
-  Expected<int64_t> count = checkedElementCount(dims, concat("sparse tensor '", excerpt(sparse.values().name()), "'"));
-  if (!count)
-    return propagate(count);
+  SLUICE_RETURN_IF_ERROR(checkedElementCount(dims, concat("sparse tensor '", excerpt(sparse.values().name()), "'")));
   return {};
 }
 
 Status StructureChecker::checkTensors(const ::onnx::AttributeProto &attribute) {
   if (attribute.has_t())
-    if (Status status = checkTensor(attribute.t()); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkTensor(attribute.t()));
   for (const ::onnx::TensorProto &tensor : attribute.tensors())
-    if (Status status = checkTensor(tensor); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkTensor(tensor));
   if (attribute.has_sparse_tensor())
-    if (Status status = checkSparse(attribute.sparse_tensor()); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkSparse(attribute.sparse_tensor()));
   for (const ::onnx::SparseTensorProto &sparse : attribute.sparse_tensors())
-    if (Status status = checkSparse(sparse); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkSparse(sparse));
   return {};
 }
 
@@ -162,14 +154,11 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
     if (!seen.insert(attribute.name()).second)
       return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", excerpt(attribute.name()),
                        "' twice");
-    if (Status status = checkTensors(attribute); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkTensors(attribute));
     if (attribute.has_g())
-      if (Status status = checkGraph(attribute.g(), scope); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(checkGraph(attribute.g(), scope));
     for (const ::onnx::GraphProto &graph : attribute.graphs())
-      if (Status status = checkGraph(graph, scope); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(checkGraph(graph, scope));
   }
   return {};
 }
@@ -193,14 +182,12 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
       return makeError(ErrorCode::InvalidInput, "an initializer has no name");
     if (!initializers.insert(initializer.name()).second)
       return twice("initializer", initializer.name());
-    if (Status status = checkTensor(initializer); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkTensor(initializer));
   }
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
     if (!initializers.insert(sparse.values().name()).second)
       return twice("initializer", sparse.values().name());
-    if (Status status = checkSparse(sparse); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkSparse(sparse));
   }
   scope.names.insert(initializers.begin(), initializers.end());
 
@@ -224,10 +211,8 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
     if (node.op_type() == "Constant" && node.input_size() == 0)
       scope.names.insert(node.output().begin(), node.output().end());
 
-  Expected<std::vector<int>> order = sortNodes(graph, producers);
-  if (!order)
-    return propagate(order);
-  for (int i : *order) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<int> order, sortNodes(graph, producers));
+  for (int i : order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " names no operator");
@@ -237,8 +222,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", excerpt(input),
                        "', which nothing defines");
     }
-    if (Status status = checkAttributes(node, describeNode(graph, i), &scope); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkAttributes(node, describeNode(graph, i), &scope));
     for (const std::string &output : node.output())
       if (!output.empty())
         scope.names.insert(output);
@@ -259,14 +243,12 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
 
 Status checkStructure(const ::onnx::ModelProto &model, const CheckTensor &checkTensor) {
   StructureChecker checker(checkTensor);
-  if (Status status = checker.checkGraph(model.graph(), nullptr); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(checker.checkGraph(model.graph(), nullptr));
   for (const ::onnx::FunctionProto &function : model.functions()) {
     Scope scope;
     scope.names.insert(function.input().begin(), function.input().end());
     for (const ::onnx::NodeProto &node : function.node()) {
-      if (Status status = checker.checkAttributes(node, concat("'", excerpt(node.name()), "'"), &scope); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(checker.checkAttributes(node, concat("'", excerpt(node.name()), "'"), &scope));
       scope.names.insert(node.output().begin(), node.output().end());
     }
   }

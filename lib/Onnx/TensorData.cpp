@@ -136,10 +136,8 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   TensorData result;
   result.elementType = type;
   result.dims.assign(tensor.dims().begin(), tensor.dims().end());
-  Expected<int64_t> count = checkedElementCount(result.dims, what());
-  if (!count)
-    return propagate(count);
-  int64_t expected = tensorByteCount(type, *count);
+  SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(result.dims, what()));
+  int64_t expected = tensorByteCount(type, count);
   if (bytes != expected)
     return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, its shape and ",
                      onnxtype::name(type), " elements need ", expected);
@@ -214,12 +212,10 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
 Status checkStrings(const ::onnx::TensorProto &tensor) {
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   std::string what = concat("tensor '", excerpt(tensor.name()), "'");
-  Expected<int64_t> count = checkedElementCount(dims, what);
-  if (!count)
-    return propagate(count);
-  if (*count != tensor.string_data_size())
+  SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(dims, what));
+  if (count != tensor.string_data_size())
     return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
-                     *count);
+                     count);
   return {};
 }
 
@@ -228,16 +224,12 @@ namespace {
 /// Parses a file of one protobuf message.
 template <typename Message>
 Expected<std::shared_ptr<Message>> readMessage(const std::string &path, const char *kind) {
-  Expected<OpenedFile> file = openRegularFile(path);
-  if (!file)
-    return propagate(file);
-  if (file->size > INT_MAX)
+  SLUICE_ASSIGN_OR_RETURN(OpenedFile file, openRegularFile(path));
+  if (file.size > INT_MAX)
     return makeError(ErrorCode::Unsupported, "'", path, "' is larger than the 2 GiB protobuf allows");
-  auto mapping = MappedFile::map(file->handle, file->size, path);
-  if (!mapping)
-    return propagate(mapping);
+  SLUICE_ASSIGN_OR_RETURN(auto mapping, MappedFile::map(file.handle, file.size, path));
   auto message = std::make_shared<Message>();
-  if (!message->ParseFromArray((*mapping)->bytes().data(), static_cast<int>(file->size)))
+  if (!message->ParseFromArray(mapping->bytes().data(), static_cast<int>(file.size)))
     return makeError(ErrorCode::InvalidInput, "'", path, "' is not a protobuf ", kind);
   return message;
 }
@@ -266,10 +258,9 @@ Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const st
     return makeError(ErrorCode::Unsupported, "'", path, "' is a sequence of other than tensors");
   HostValue result{sequence.name(), true, {}};
   for (const ::onnx::TensorProto &tensor : sequence.tensor_values()) {
-    Expected<HostTensor> element = hostTensor(std::shared_ptr<const ::onnx::TensorProto>(owner, &tensor), path);
-    if (!element)
-      return propagate(element);
-    result.tensors.push_back(std::move(*element));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor element,
+                            hostTensor(std::shared_ptr<const ::onnx::TensorProto>(owner, &tensor), path));
+    result.tensors.push_back(std::move(element));
   }
   return result;
 }
@@ -277,39 +268,29 @@ Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const st
 } // namespace
 
 Expected<HostTensor> readTensorFile(const std::string &path) {
-  auto proto = readMessage<::onnx::TensorProto>(path, "TensorProto");
-  if (!proto)
-    return propagate(proto);
-  return hostTensor(*proto, path);
+  SLUICE_ASSIGN_OR_RETURN(auto proto, readMessage<::onnx::TensorProto>(path, "TensorProto"));
+  return hostTensor(proto, path);
 }
 
 Expected<HostValue> readValueFile(const std::string &path, std::string_view kind) {
   if (kind == "sequence") {
-    auto proto = readMessage<::onnx::SequenceProto>(path, "SequenceProto");
-    if (!proto)
-      return propagate(proto);
-    return hostSequence(**proto, *proto, path);
+    SLUICE_ASSIGN_OR_RETURN(auto proto, readMessage<::onnx::SequenceProto>(path, "SequenceProto"));
+    return hostSequence(*proto, proto, path);
   }
   std::shared_ptr<const ::onnx::TensorProto> tensor;
   if (kind == "optional") {
-    auto proto = readMessage<::onnx::OptionalProto>(path, "OptionalProto");
-    if (!proto)
-      return propagate(proto);
-    if ((*proto)->has_sequence_value())
-      return hostSequence((*proto)->sequence_value(), *proto, path);
-    if (!(*proto)->has_tensor_value())
-      return HostValue{(*proto)->name(), true, {}};
-    tensor = std::shared_ptr<const ::onnx::TensorProto>(*proto, &(*proto)->tensor_value());
+    SLUICE_ASSIGN_OR_RETURN(auto proto, readMessage<::onnx::OptionalProto>(path, "OptionalProto"));
+    if (proto->has_sequence_value())
+      return hostSequence(proto->sequence_value(), proto, path);
+    if (!proto->has_tensor_value())
+      return HostValue{proto->name(), true, {}};
+    tensor = std::shared_ptr<const ::onnx::TensorProto>(proto, &proto->tensor_value());
   } else {
-    auto proto = readMessage<::onnx::TensorProto>(path, "TensorProto");
-    if (!proto)
-      return propagate(proto);
-    tensor = *proto;
+    SLUICE_ASSIGN_OR_RETURN(auto proto, readMessage<::onnx::TensorProto>(path, "TensorProto"));
+    tensor = proto;
   }
-  Expected<HostTensor> read = hostTensor(tensor, path);
-  if (!read)
-    return propagate(read);
-  return HostValue{read->name, false, {std::move(*read)}};
+  SLUICE_ASSIGN_OR_RETURN(HostTensor read, hostTensor(tensor, path));
+  return HostValue{read.name, false, {std::move(read)}};
 }
 
 } // namespace sluice

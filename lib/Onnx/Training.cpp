@@ -16,10 +16,8 @@ Expected<Training> Training::create(const TrainingImport &options) {
   training.options = options;
   if (options.trainable.empty())
     return training;
-  Expected<NamePattern> pattern = NamePattern::create(options.trainable, "trainable initializers' names");
-  if (!pattern)
-    return propagate(pattern);
-  training.pattern = std::move(*pattern);
+  SLUICE_ASSIGN_OR_RETURN(NamePattern pattern, NamePattern::create(options.trainable, "trainable initializers' names"));
+  training.pattern = std::move(pattern);
   return training;
 }
 

@@ -88,13 +88,11 @@ Status writePlanFile(const std::string &path, const PlanFile &file) {
 
 /// An integer member that is not negative.
 static Status readAmount(int64_t &target, const JsonReader &reader, std::string_view key) {
-  Expected<int64_t> value = reader.integer(key);
-  if (!value)
-    return propagate(value);
-  if (*value < 0)
-    return makeError(ErrorCode::InvalidInput, key, " ", *value, " is negative, at '", reader.where(),
+  SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.integer(key));
+  if (value < 0)
+    return makeError(ErrorCode::InvalidInput, key, " ", value, " is negative, at '", reader.where(),
                      "', correct the plan");
-  target = *value;
+  target = value;
   return {};
 }
 
@@ -102,11 +100,9 @@ static Status readMemories(PlanSummary &summary, const Machine &machine, const J
   summary.minimumBytes.assign(machine.memories.size(), 0);
   summary.peakBytes.assign(machine.memories.size(), 0);
   for (size_t m = 0; m < machine.memories.size(); ++m) {
-    Expected<JsonReader> memory = reader.member(machine.memories[m].name);
-    if (!memory)
-      return propagate(memory);
-    Status status = readAmount(summary.minimumBytes[m], *memory, "minimumBytes").and_then([&] {
-      return readAmount(summary.peakBytes[m], *memory, "peakBytes");
+    SLUICE_ASSIGN_OR_RETURN(JsonReader memory, reader.member(machine.memories[m].name));
+    Status status = readAmount(summary.minimumBytes[m], memory, "minimumBytes").and_then([&] {
+      return readAmount(summary.peakBytes[m], memory, "peakBytes");
     });
     if (!status)
       return status;
@@ -115,25 +111,19 @@ static Status readMemories(PlanSummary &summary, const Machine &machine, const J
 }
 
 static Status readBaselines(PlanSummary &summary, const JsonReader &reader) {
-  Expected<std::vector<JsonReader>> entries = reader.elements();
-  if (!entries)
-    return propagate(entries);
-  for (const JsonReader &entry : *entries) {
-    Expected<std::string> name = entry.string("name");
-    if (!name)
-      return propagate(name);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, reader.elements());
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::string name, entry.string("name"));
     Baseline baseline;
-    baseline.name = *name;
+    baseline.name = name;
     if (entry.has("makespanNs")) {
       int64_t makespanNs = 0;
-      if (Status status = readAmount(makespanNs, entry, "makespanNs"); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(readAmount(makespanNs, entry, "makespanNs"));
       baseline.makespanNs = makespanNs;
     }
-    Expected<std::string> reason = baseline.makespanNs ? entry.string("notTaken", "") : entry.string("infeasible");
-    if (!reason)
-      return propagate(reason);
-    baseline.reason = *reason;
+    SLUICE_ASSIGN_OR_RETURN(std::string reason,
+                            baseline.makespanNs ? entry.string("notTaken", "") : entry.string("infeasible"));
+    baseline.reason = reason;
     summary.baselines.push_back(std::move(baseline));
   }
   return {};
@@ -143,11 +133,9 @@ static Expected<std::vector<NamedSplit>> readSplits(const JsonReader &reader) {
   std::vector<NamedSplit> splits;
   if (!reader.has("splits"))
     return splits;
-  Expected<std::vector<JsonReader>> entries =
-      reader.member("splits").and_then([](const JsonReader &list) { return list.elements(); });
-  if (!entries)
-    return propagate(entries);
-  for (const JsonReader &entry : *entries) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                          reader.member("splits").and_then([](const JsonReader &list) { return list.elements(); }));
+  for (const JsonReader &entry : entries) {
     Expected<std::string> op = entry.string("operator"), rule = entry.string("rule");
     Expected<int64_t> parts = entry.integer("parts");
     if (!op || !rule)
@@ -161,35 +149,26 @@ static Expected<std::vector<NamedSplit>> readSplits(const JsonReader &reader) {
 
 static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
   PlanSummary summary;
-  Expected<JsonReader> memories = reader.member("memories");
-  if (!memories)
-    return propagate(memories);
-  Expected<JsonReader> baselines = reader.member("baselines");
-  if (!baselines)
-    return propagate(baselines);
+  SLUICE_ASSIGN_OR_RETURN(JsonReader memories, reader.member("memories"));
+  SLUICE_ASSIGN_OR_RETURN(JsonReader baselines, reader.member("baselines"));
   Status status = readAmount(summary.idealNs, reader, "idealNs")
                       .and_then([&] { return readAmount(summary.lowerBoundNs, reader, "lowerBoundNs"); })
                       .and_then([&] { return readAmount(summary.evaluations, reader, "evaluations"); })
-                      .and_then([&] { return readMemories(summary, machine, *memories); })
-                      .and_then([&] { return readBaselines(summary, *baselines); });
+                      .and_then([&] { return readMemories(summary, machine, memories); })
+                      .and_then([&] { return readBaselines(summary, baselines); });
   if (!status)
     return propagate(status);
-  Expected<std::vector<NamedSplit>> splits = readSplits(reader);
-  if (!splits)
-    return propagate(splits);
-  summary.splits = std::move(*splits);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, readSplits(reader));
+  summary.splits = std::move(splits);
   return summary;
 }
 
 /// The file's members, of a schema this version reads.
 static Status checkSchema(const JsonReader &reader) {
-  if (Status status = reader.onlyKeys({"schema", "problem", "plan", "summary"}); !status)
-    return status;
-  Expected<int64_t> schema = reader.integer("schema");
-  if (!schema)
-    return propagate(schema);
-  if (*schema < 1 || *schema > kPlanFileSchema)
-    return makeError(ErrorCode::Unsupported, "plan file schema ", *schema, " is not known, at '", reader.where(),
+  SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "problem", "plan", "summary"}));
+  SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
+  if (schema < 1 || schema > kPlanFileSchema)
+    return makeError(ErrorCode::Unsupported, "plan file schema ", schema, " is not known, at '", reader.where(),
                      "', this version reads 1 to ", kPlanFileSchema);
   return {};
 }
@@ -197,10 +176,8 @@ static Status checkSchema(const JsonReader &reader) {
 /// The plan of a file, valid for this graph and machine and within capacities.
 static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const std::vector<int64_t> &capacities,
                                const JsonReader &reader) {
-  Expected<JsonReader> member = reader.member("plan");
-  if (!member)
-    return propagate(member);
-  Expected<Plan> plan = planFromJson(graph, machine, *member);
+  SLUICE_ASSIGN_OR_RETURN(JsonReader member, reader.member("plan"));
+  Expected<Plan> plan = planFromJson(graph, machine, member);
   if (!plan)
     return propagate(plan);
   // What a file says is the user's to correct, whatever the validator calls it.
@@ -216,43 +193,32 @@ static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const
 }
 
 Expected<PlanFile> planFileFromJson(const JsonReader &reader) {
-  if (Status status = checkSchema(reader); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(checkSchema(reader));
   PlanFile file;
-  Expected<ProblemFile> problem = reader.member("problem").and_then(problemFromJson);
-  if (!problem)
-    return propagate(problem);
-  file.problem = std::move(*problem);
+  SLUICE_ASSIGN_OR_RETURN(ProblemFile problem, reader.member("problem").and_then(problemFromJson));
+  file.problem = std::move(problem);
   const ProblemFile &given = file.problem;
-  Expected<Plan> plan = readPlan(given.graph, given.machine, given.capacities, reader);
-  if (!plan)
-    return propagate(plan);
-  file.plan = std::move(*plan);
-  Expected<PlanSummary> summary = reader.member("summary").and_then(
-      [&](const JsonReader &member) { return summaryFromJson(given.machine, member); });
-  if (!summary)
-    return propagate(summary);
-  file.summary = std::move(*summary);
+  SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlan(given.graph, given.machine, given.capacities, reader));
+  file.plan = std::move(plan);
+  SLUICE_ASSIGN_OR_RETURN(PlanSummary summary, reader.member("summary").and_then([&](const JsonReader &member) {
+    return summaryFromJson(given.machine, member);
+  }));
+  file.summary = std::move(summary);
   file.summary.makespanNs = simulate(given.graph, given.machine, given.costs, file.plan).makespanNs;
   return file;
 }
 
 Expected<PlanFile> readPlanFile(const std::string &path) {
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  return planFileFromJson(JsonReader(*json, path));
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  return planFileFromJson(JsonReader(json, path));
 }
 
 /// What `use` makes of a file of a schema that is known.
 template <typename Use>
 static auto readChecked(const std::string &path, const Use &use) -> decltype(use(std::declval<JsonReader>())) {
-  Expected<Json> json = readJsonFile(path);
-  if (!json)
-    return propagate(json);
-  JsonReader reader(*json, path);
-  if (Status status = checkSchema(reader); !status)
-    return propagate(status);
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  JsonReader reader(json, path);
+  SLUICE_RETURN_IF_ERROR(checkSchema(reader));
   return use(reader);
 }
 
@@ -268,23 +234,20 @@ Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std:
 }
 
 static Expected<SearchResult> readResult(const SearchProblem &problem, const JsonReader &reader) {
-  Expected<Plan> plan = readPlan(*problem.graph, *problem.machine, problem.capacityBytes, reader);
-  if (!plan)
-    return propagate(plan);
-  Expected<PlanSummary> summary = reader.member("summary").and_then(
-      [&](const JsonReader &member) { return summaryFromJson(*problem.machine, member); });
-  if (!summary)
-    return propagate(summary);
+  SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlan(*problem.graph, *problem.machine, problem.capacityBytes, reader));
+  SLUICE_ASSIGN_OR_RETURN(PlanSummary summary, reader.member("summary").and_then([&](const JsonReader &member) {
+    return summaryFromJson(*problem.machine, member);
+  }));
   SearchResult result;
-  result.makespanNs = simulate(*problem.graph, *problem.machine, *problem.costs, *plan).makespanNs;
-  result.plan = std::move(*plan);
-  result.idealNs = summary->idealNs;
-  result.lowerBoundNs = summary->lowerBoundNs;
-  for (int64_t bytes : summary->minimumBytes)
+  result.makespanNs = simulate(*problem.graph, *problem.machine, *problem.costs, plan).makespanNs;
+  result.plan = std::move(plan);
+  result.idealNs = summary.idealNs;
+  result.lowerBoundNs = summary.lowerBoundNs;
+  for (int64_t bytes : summary.minimumBytes)
     result.minimumBytes.push_back({bytes, OperatorId()});
-  result.peakBytes = std::move(summary->peakBytes);
-  result.baselines = std::move(summary->baselines);
-  result.evaluations = summary->evaluations;
+  result.peakBytes = std::move(summary.peakBytes);
+  result.baselines = std::move(summary.baselines);
+  result.evaluations = summary.evaluations;
   return result;
 }
 

@@ -117,26 +117,22 @@ static Expected<std::vector<JsonReader>> readEntries(const JsonReader &reader, c
 }
 
 static Expected<AxisTiling> readAxis(const JsonReader &reader, size_t rank) {
-  Expected<std::string> name = reader.asString();
-  if (!name)
-    return propagate(name);
-  if (*name == tilingName(AxisTiling::replicated()))
+  SLUICE_ASSIGN_OR_RETURN(std::string name, reader.asString());
+  if (name == tilingName(AxisTiling::replicated()))
     return AxisTiling::replicated();
   for (size_t dim = 0; dim < rank; ++dim)
-    if (AxisTiling split = AxisTiling::split(static_cast<uint32_t>(dim)); *name == tilingName(split))
+    if (AxisTiling split = AxisTiling::split(static_cast<uint32_t>(dim)); name == tilingName(split))
       return split;
-  return makeError(ErrorCode::InvalidInput, "'", name->substr(0, 80), "' is not a tiling, at '", reader.where(),
+  return makeError(ErrorCode::InvalidInput, "'", name.substr(0, 80), "' is not a tiling, at '", reader.where(),
                    "', write 'whole' or 'split' and a dimension");
 }
 
 static Expected<uint32_t> readRule(const JsonReader &reader, const ProgramOperator &op) {
-  Expected<std::string> name = reader.asString();
-  if (!name)
-    return propagate(name);
+  SLUICE_ASSIGN_OR_RETURN(std::string name, reader.asString());
   for (size_t rule = 0; rule < op.rules.size(); ++rule)
-    if (op.rules[rule].name == *name)
+    if (op.rules[rule].name == name)
       return static_cast<uint32_t>(rule);
-  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no rule '", name->substr(0, 80), "', at '",
+  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no rule '", name.substr(0, 80), "', at '",
                    reader.where(), "', give the program that the partition was made for");
 }
 
@@ -144,65 +140,53 @@ static Expected<uint32_t> readRule(const JsonReader &reader, const ProgramOperat
 template <typename Read>
 static auto readAxes(const JsonReader &reader, const char *key, size_t numAxes, const Read &read)
     -> Expected<std::vector<typename decltype(read(reader))::value_type>> {
-  Expected<std::vector<JsonReader>> entries =
-      reader.member(key).and_then([](const JsonReader &member) { return member.elements(); });
-  if (!entries)
-    return propagate(entries);
-  if (entries->size() != numAxes)
-    return makeError(ErrorCode::InvalidInput, "the list has ", entries->size(), " entries, at '", reader.where(), ".",
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                          reader.member(key).and_then([](const JsonReader &member) { return member.elements(); }));
+  if (entries.size() != numAxes)
+    return makeError(ErrorCode::InvalidInput, "the list has ", entries.size(), " entries, at '", reader.where(), ".",
                      key, "', write one for each of the mesh's ", numAxes, " axes");
   std::vector<typename decltype(read(reader))::value_type> list;
-  for (const JsonReader &entry : *entries) {
-    auto value = read(entry);
-    if (!value)
-      return propagate(value);
-    list.push_back(*value);
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(auto value, read(entry));
+    list.push_back(value);
   }
   return list;
 }
 
 Expected<MeshTiling> partitionFromJson(const TensorProgram &program, const JsonReader &reader) {
-  Expected<int64_t> schema = reader.integer("schema");
-  if (!schema)
-    return propagate(schema);
-  if (*schema != kPartitionSchema)
-    return makeError(ErrorCode::Unsupported, "partition schema ", *schema, " is not known, at '", reader.where(),
+  SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
+  if (schema != kPartitionSchema)
+    return makeError(ErrorCode::Unsupported, "partition schema ", schema, " is not known, at '", reader.where(),
                      "', this version reads ", kPartitionSchema);
   MeshTiling read;
-  Expected<std::vector<JsonReader>> mesh =
-      reader.member("mesh").and_then([](const JsonReader &member) { return member.elements(); });
-  if (!mesh)
-    return propagate(mesh);
-  for (const JsonReader &axis : *mesh) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> mesh,
+                          reader.member("mesh").and_then([](const JsonReader &member) { return member.elements(); }));
+  for (const JsonReader &axis : mesh) {
     Expected<std::string> name = axis.string("name");
     Expected<int64_t> size = axis.integer("size");
     if (!name || !size)
       return name ? propagate(size) : propagate(name);
     read.mesh.axes.push_back({*name, *size});
   }
-  if (Status valid = read.mesh.check(); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(read.mesh.check());
   const size_t numAxes = read.mesh.axes.size();
   Expected<std::vector<JsonReader>> tensors = readEntries(reader, "tensors", program.tensors);
   Expected<std::vector<JsonReader>> operators = readEntries(reader, "operators", program.operators);
   if (!tensors || !operators)
     return tensors ? propagate(operators) : propagate(tensors);
   for (size_t i = 0; i < tensors->size(); ++i) {
-    auto held = readAxes((*tensors)[i], "tiling", numAxes,
-                         [&](const JsonReader &entry) { return readAxis(entry, program.tensors[i].shape.size()); });
-    if (!held)
-      return propagate(held);
-    read.tiling.tensors.push_back(std::move(*held));
+    SLUICE_ASSIGN_OR_RETURN(auto held, readAxes((*tensors)[i], "tiling", numAxes, [&](const JsonReader &entry) {
+                              return readAxis(entry, program.tensors[i].shape.size());
+                            }));
+    read.tiling.tensors.push_back(std::move(held));
   }
   for (size_t i = 0; i < operators->size(); ++i) {
-    auto rules = readAxes((*operators)[i], "rules", numAxes,
-                          [&](const JsonReader &entry) { return readRule(entry, program.operators[i]); });
-    if (!rules)
-      return propagate(rules);
-    read.tiling.rules.push_back(std::move(*rules));
+    SLUICE_ASSIGN_OR_RETURN(auto rules, readAxes((*operators)[i], "rules", numAxes, [&](const JsonReader &entry) {
+                              return readRule(entry, program.operators[i]);
+                            }));
+    read.tiling.rules.push_back(std::move(rules));
   }
-  if (Status valid = validateTiling(program, read.mesh, read.tiling); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(validateTiling(program, read.mesh, read.tiling));
   return read;
 }
 

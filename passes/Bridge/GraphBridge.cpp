@@ -77,15 +77,13 @@ public:
       if (!tensor.producer.valid() || tensor.isOutput || tensor.updates.valid())
         return makeError(ErrorCode::Internal, "result '", tensor.name, "' has no operator of its own that writes it");
       if (auto state = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates")) {
-        if (Status status = update(id, state.getValue()); !status)
-          return propagate(status);
+        SLUICE_RETURN_IF_ERROR(update(id, state.getValue()));
         continue;
       }
       result.graph.mutableTensor(id).isOutput = true;
       result.outputs.push_back(id);
     }
-    if (Status checked = result.graph.check(); !checked)
-      return propagate(checked);
+    SLUICE_RETURN_IF_ERROR(result.graph.check());
     return std::move(result);
   }
 

@@ -201,13 +201,10 @@ public:
   Expected<Plan> read() {
     plan.placement.resize(graph.numOperators());
     plan.arenaBytes = attribute.getArenas().asArrayRef().vec();
-    if (Status status = readStreams(); !status)
-      return propagate(status);
-    if (Status status = readSlots(); !status)
-      return propagate(status);
+    SLUICE_RETURN_IF_ERROR(readStreams());
+    SLUICE_RETURN_IF_ERROR(readSlots());
     for (Attribute command : attribute.getCommands())
-      if (Status status = readCommand(command); !status)
-        return propagate(status);
+      SLUICE_RETURN_IF_ERROR(readCommand(command));
     if (Status valid = validatePlan(graph, machine, plan); !valid)
       return makeError(ErrorCode::InvalidInput, valid.error().message, ", attribute '", exec::kPlanAttribute.str(),
                        "', apply a valid plan");
@@ -217,30 +214,24 @@ public:
 private:
   Status readStreams() {
     for (auto each : attribute.getStreams().getAsRange<exec::StreamAttr>()) {
-      Expected<DeviceId> device = devices.read(each.getDevice());
-      if (!device)
-        return propagate(device);
-      plan.streams.push_back({*device, fromExec(each.getKind())});
+      SLUICE_ASSIGN_OR_RETURN(DeviceId device, devices.read(each.getDevice()));
+      plan.streams.push_back({device, fromExec(each.getKind())});
     }
     return {};
   }
 
   Status readSlots() {
     for (auto each : attribute.getSlots().getAsRange<exec::SlotAttr>()) {
-      Expected<MemoryId> memory = memories.read(each.getMemory());
-      if (!memory)
-        return propagate(memory);
+      SLUICE_ASSIGN_OR_RETURN(MemoryId memory, memories.read(each.getMemory()));
       Residency residency{TensorId(),
-                          *memory,
+                          memory,
                           each.isHome() ? Segment::Home : Segment::Arena,
                           each.isHome() ? 0 : each.getOffset(),
                           each.getBytes(),
                           each.getResident()};
       if (!each.getTensor().empty()) {
-        Expected<TensorId> tensor = tensors.read(each.getTensor());
-        if (!tensor)
-          return propagate(tensor);
-        residency.tensor = *tensor;
+        SLUICE_ASSIGN_OR_RETURN(TensorId tensor, tensors.read(each.getTensor()));
+        residency.tensor = tensor;
       }
       plan.residencies.push_back(residency);
     }
@@ -250,17 +241,15 @@ private:
   Status readCommand(Attribute attribute) {
     Command command;
     if (auto launch = dyn_cast<exec::LaunchAttr>(attribute)) {
-      Expected<OperatorId> op = operators.read(launch.getOp());
-      if (!op)
-        return propagate(op);
+      SLUICE_ASSIGN_OR_RETURN(OperatorId op, operators.read(launch.getOp()));
       command = {CommandKind::Launch,
                  StreamId(static_cast<size_t>(launch.getStream())),
-                 *op,
+                 op,
                  LinkId(),
                  idsOf<ResidencyId>(launch.getReads()),
                  idsOf<ResidencyId>(launch.getWrites()),
                  idsOf<CommandId>(launch.getWaits())};
-      plan.placement[op->index()] = plan.streams[command.stream.index()].device;
+      plan.placement[op.index()] = plan.streams[command.stream.index()].device;
     } else {
       auto copy = cast<exec::CopyAttr>(attribute);
       if (static_cast<size_t>(copy.getLink()) >= machine.links.size())

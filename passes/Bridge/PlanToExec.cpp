@@ -105,15 +105,12 @@ Status Builder::assignHomes() {
         return makeError(ErrorCode::Unsupported, "state '", graph.tensor(old).name, "' changes its size, from ",
                          graph.tensor(old).bytes, " to ", graph.tensor(TensorId(i)).bytes,
                          " bytes, pad it to its largest");
-      if (Status status = give(TensorId(i), exec::HomeKind::State, homes[old.index()].position); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(give(TensorId(i), exec::HomeKind::State, homes[old.index()].position));
     }
   for (size_t i = 0; i < binding.inputs.size(); ++i)
-    if (Status status = give(binding.inputs[i].tensor, exec::HomeKind::Input, static_cast<int64_t>(i)); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(give(binding.inputs[i].tensor, exec::HomeKind::Input, static_cast<int64_t>(i)));
   for (size_t i = 0; i < binding.outputs.size(); ++i)
-    if (Status status = give(binding.outputs[i].tensor, exec::HomeKind::Output, static_cast<int64_t>(i)); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(give(binding.outputs[i].tensor, exec::HomeKind::Output, static_cast<int64_t>(i)));
   return {};
 }
 
@@ -238,12 +235,10 @@ Status Builder::addInit() {
       return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
                        "', which no link joins to the host; use it from its home");
-    Expected<std::string> stream = streamInto(residency.memory);
-    if (!stream)
-      return propagate(stream);
+    SLUICE_ASSIGN_OR_RETURN(std::string stream, streamInto(residency.memory));
     const Place arena{residency.memory, addArena(residency, false)};
     const Place home{Machine::hostMemory(), addHome(residency.tensor)};
-    addCopy(home, arena, residency.tensor, link, *stream, {});
+    addCopy(home, arena, residency.tensor, link, stream, {});
   }
   return {};
 }
@@ -314,16 +309,13 @@ Status Builder::addStep() {
       addSlot(ResidencyId(i));
   }
   for (size_t i = 0; i < plan.commands.size(); ++i)
-    if (Status status = addCommand(CommandId(i)); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(addCommand(CommandId(i)));
   return {};
 }
 
 Expected<exec::ProgramOp> Builder::build() {
-  if (Status status = checkOperators(); !status)
-    return propagate(status);
-  if (Status status = assignHomes(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(checkOperators());
+  SLUICE_RETURN_IF_ERROR(assignHomes());
   program = exec::ProgramOp::create(builder, loc, binding.name, binding.parameterBytes, binding.stateBytes);
   if (binding.stateInitial >= 0)
     program.setStateInitial(binding.stateInitial);

@@ -48,8 +48,7 @@ public:
                          result.program.tensors[tensor.updates.index()].name, "' and '", updates.str(), "'");
       tensor.updates = state->second;
     }
-    if (Status checked = result.program.check(); !checked)
-      return propagate(checked);
+    SLUICE_RETURN_IF_ERROR(result.program.check());
     return std::move(result);
   }
 

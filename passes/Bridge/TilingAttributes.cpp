@@ -80,10 +80,8 @@ static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attr
                      kRulesAttribute, "', name one for each of the mesh's axes");
   for (auto [rule, name] : llvm::zip(rules, names)) {
     auto text = dyn_cast<StringAttr>(name);
-    Expected<uint32_t> found = findRule(op, text ? text.getValue() : "", kRulesAttribute);
-    if (!found)
-      return propagate(found);
-    rule = *found;
+    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(op, text ? text.getValue() : "", kRulesAttribute));
+    rule = found;
   }
   return rules;
 }
@@ -93,8 +91,7 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
   auto sizes = function->getAttrOfType<DenseI64ArrayAttr>(kMeshAttribute);
   for (int64_t size : sizes ? sizes.asArrayRef() : ArrayRef<int64_t>())
     read.mesh.axes.push_back({concat("axis", read.mesh.axes.size()), size});
-  if (Status status = read.mesh.check(); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(read.mesh.check());
   const size_t numAxes = read.mesh.axes.size();
   for (size_t i = 0; i < bridged.values.size(); ++i) {
     Attribute tiling;
@@ -108,19 +105,16 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
     read.tiling.tensors.emplace_back(numAxes);
     if (!tiling)
       continue;
-    auto tilings = fromAttribute(tiling, numAxes, concat("tensor '", bridged.program.tensors[i].name, "'"));
-    if (!tilings)
-      return propagate(tilings);
-    read.tiling.tensors.back() = std::move(*tilings);
+    SLUICE_ASSIGN_OR_RETURN(auto tilings,
+                            fromAttribute(tiling, numAxes, concat("tensor '", bridged.program.tensors[i].name, "'")));
+    read.tiling.tensors.back() = std::move(tilings);
   }
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
-    auto rules = readRules(bridged.program.operators[i], bridged.operators[i]->getAttr(kRulesAttribute), numAxes);
-    if (!rules)
-      return propagate(rules);
-    read.tiling.rules.push_back(std::move(*rules));
+    SLUICE_ASSIGN_OR_RETURN(
+        auto rules, readRules(bridged.program.operators[i], bridged.operators[i]->getAttr(kRulesAttribute), numAxes));
+    read.tiling.rules.push_back(std::move(rules));
   }
-  if (Status valid = validateTiling(bridged.program, read.mesh, read.tiling); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(validateTiling(bridged.program, read.mesh, read.tiling));
   return read;
 }
 
@@ -138,13 +132,10 @@ Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged) {
     auto split = bridged.operators[i]->getAttrOfType<dataflow::SplitAttr>(kSplitAttribute);
     if (!split)
       continue;
-    Expected<uint32_t> found = findRule(bridged.program.operators[i], split.getRule(), kSplitAttribute);
-    if (!found)
-      return propagate(found);
-    splits.push_back({OperatorId(i), *found, split.getParts()});
+    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(bridged.program.operators[i], split.getRule(), kSplitAttribute));
+    splits.push_back({OperatorId(i), found, split.getParts()});
   }
-  if (Status valid = checkSplits(bridged.program, splits); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(checkSplits(bridged.program, splits));
   return splits;
 }
 

@@ -28,13 +28,10 @@ static Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &prog
     if (op == program.operators.end())
       return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op, "', which the model has not, ",
                        "give the model and options that the plan was made for");
-    Expected<uint32_t> rule = findRule(*op, split.rule, kSplitAttribute);
-    if (!rule)
-      return propagate(rule);
-    found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), *rule, split.parts});
+    SLUICE_ASSIGN_OR_RETURN(uint32_t rule, findRule(*op, split.rule, kSplitAttribute));
+    found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), rule, split.parts});
   }
-  if (Status valid = checkSplits(program, found); !valid)
-    return propagate(valid);
+  SLUICE_RETURN_IF_ERROR(checkSplits(program, found));
   return found;
 }
 
@@ -69,59 +66,46 @@ private:
       return makeError(ErrorCode::InvalidInput, "the module has no attribute '", exec::kMachineAttribute.str(),
                        "', run exec-attach-machine first");
     const Machine machine = machineFromAttribute(attribute);
-    Expected<BridgedGraph> bridge = buildGraph(function);
-    if (!bridge)
-      return propagate(bridge);
+    SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     std::optional<Plan> read;
     if (!decisions) {
-      Expected<Plan> plan = readPlanOn(bridge->graph, machine, planFile);
-      if (!plan)
-        return propagate(plan);
-      read = std::move(*plan);
+      SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlanOn(bridge.graph, machine, planFile));
+      read = std::move(plan);
     }
     const Plan &plan = decisions ? decisions->plan : *read;
     if (phase == "place")
-      applyPlacement(*bridge, machine, plan);
+      applyPlacement(bridge, machine, plan);
     else
-      applySchedule(function, *bridge, machine, plan);
+      applySchedule(function, bridge, machine, plan);
     return {};
   }
 
   Status applyTiling(func::FuncOp function) {
-    Expected<BridgedProgram> bridged = buildTensorProgram(function);
-    if (!bridged)
-      return propagate(bridged);
+    SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
     if (decisions) {
-      annotateTiling(function, *bridged, decisions->tiling);
+      annotateTiling(function, bridged, decisions->tiling);
       return {};
     }
     Expected<Json> json = readJsonFile(planFile);
-    Expected<MeshTiling> tiling = json ? partitionFromJson(bridged->program, JsonReader(*json, planFile + ":"))
-                                       : Expected<MeshTiling>(propagate(json));
-    if (!tiling)
-      return propagate(tiling);
-    annotateTiling(function, *bridged, *tiling);
+    SLUICE_ASSIGN_OR_RETURN(MeshTiling tiling,
+                            json ? partitionFromJson(bridged.program, JsonReader(*json, planFile + ":"))
+                                 : Expected<MeshTiling>(propagate(json)));
+    annotateTiling(function, bridged, tiling);
     return {};
   }
 
   Status applySplits(func::FuncOp function) {
     std::vector<NamedSplit> read;
     if (!decisions) {
-      Expected<std::vector<NamedSplit>> splits = readPlanSplits(planFile);
-      if (!splits)
-        return propagate(splits);
-      read = std::move(*splits);
+      SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, readPlanSplits(planFile));
+      read = std::move(splits);
     }
     const std::vector<NamedSplit> &splits = decisions ? decisions->splits : read;
     if (splits.empty())
       return {};
-    Expected<BridgedProgram> bridged = buildTensorProgram(function);
-    if (!bridged)
-      return propagate(bridged);
-    Expected<std::vector<OperatorSplit>> known = findSplits(bridged->program, splits);
-    if (!known)
-      return propagate(known);
-    annotateSplits(*bridged, *known);
+    SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorSplit> known, findSplits(bridged.program, splits));
+    annotateSplits(bridged, known);
     return {};
   }
 

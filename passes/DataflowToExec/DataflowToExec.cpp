@@ -45,18 +45,13 @@ public:
 
   Status run(StringRef name) {
     binding.name = name.str();
-    if (Status outlined = outlineKernels(); !outlined)
-      return outlined;
+    SLUICE_RETURN_IF_ERROR(outlineKernels());
     bindParameters();
-    if (Status counted = countBytesSent(); !counted)
-      return counted;
-    if (Status bound = bindPorts(); !bound)
-      return bound;
+    SLUICE_RETURN_IF_ERROR(countBytesSent());
+    SLUICE_RETURN_IF_ERROR(bindPorts());
     bindStates();
     OpBuilder builder = OpBuilder::atBlockEnd(function->getBlock());
-    Expected<exec::ProgramOp> built = buildExecProgram(builder, bridge.graph, machine, plan, binding);
-    if (!built)
-      return propagate(built);
+    SLUICE_RETURN_IF_ERROR(buildExecProgram(builder, bridge.graph, machine, plan, binding));
     return {};
   }
 
@@ -219,14 +214,9 @@ private:
                        (attribute ? exec::kPlanAttribute : exec::kMachineAttribute).str(),
                        "', run exec-attach-machine and dataflow-apply-plan first");
     const Machine machine = machineFromAttribute(attribute);
-    Expected<BridgedGraph> bridge = buildGraph(function);
-    if (!bridge)
-      return propagate(bridge);
-    Expected<Plan> plan = planFromAttribute(schedule, bridge->graph, machine);
-    if (!plan)
-      return propagate(plan);
-    if (Status converted = Converter(function, *bridge, machine, *plan).run(name); !converted)
-      return converted;
+    SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
+    SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromAttribute(schedule, bridge.graph, machine));
+    SLUICE_RETURN_IF_ERROR(Converter(function, bridge, machine, plan).run(name));
     function.erase();
     return {};
   }

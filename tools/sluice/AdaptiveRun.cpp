@@ -52,11 +52,9 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   if (!pending) {
     if (!isChanged)
       return std::nullopt;
-    Expected<std::optional<Pending>> planned = planAnew(running);
-    if (!planned)
-      return propagate(planned);
-    if (*planned) {
-      pending.emplace(std::move(**planned));
+    SLUICE_ASSIGN_OR_RETURN(std::optional<Pending> planned, planAnew(running));
+    if (planned) {
+      pending.emplace(std::move(*planned));
       monitor.listenAgain();
     } else {
       // Something else has changed: another plan would not help.
@@ -69,8 +67,7 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
       pending.reset();
     return std::nullopt;
   }
-  if (Status status = pending->reopened.session.takeStates(session); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(pending->reopened.session.takeStates(session));
   monitor.restart();
   options = std::move(pending->options);
   pending->replan.step = steps;
@@ -92,21 +89,14 @@ Expected<std::optional<AdaptiveRun::Pending>> AdaptiveRun::planAnew(const sluice
     }
   if (replan.slowdowns.empty())
     return std::nullopt;
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(model, changed);
-  if (!compilation)
-    return propagate(compilation);
-  Expected<TemporaryDirectory> directory = TemporaryDirectory::create();
-  if (!directory)
-    return propagate(directory);
-  const std::string path = directory->file("model");
-  if (Status status = linkToRun(**compilation, path); !status)
-    return propagate(status);
-  Expected<RunSession> opened = RunSession::open(path, changed.threads, /*trace=*/true);
-  if (!opened)
-    return propagate(opened);
-  replan.plannedNs = (*compilation)->result().makespanNs;
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(model, changed));
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
+  const std::string path = directory.file("model");
+  SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, path));
+  SLUICE_ASSIGN_OR_RETURN(RunSession opened, RunSession::open(path, changed.threads, /*trace=*/true));
+  replan.plannedNs = compilation->result().makespanNs;
   return std::optional<Pending>(
-      Pending{std::move(changed), std::move(replan), Reopened{std::move(*directory), std::move(*opened)}});
+      Pending{std::move(changed), std::move(replan), Reopened{std::move(directory), std::move(opened)}});
 }
 
 } // namespace sluice::driver

@@ -97,10 +97,8 @@ Expected<double> Card::copyBytesPerSec(size_t bytes, int repeat) {
   Expected<CuPointer> from = allocate(bytes), to = allocate(bytes);
   if (!from || !to)
     return propagate(from ? to : from);
-  Expected<double> took = seconds(repeat, [&] { return cu.copyWithin(*to, *from, bytes, nullptr); });
-  if (!took)
-    return propagate(took);
-  return 2 * static_cast<double>(bytes) / *took;
+  SLUICE_ASSIGN_OR_RETURN(double took, seconds(repeat, [&] { return cu.copyWithin(*to, *from, bytes, nullptr); }));
+  return 2 * static_cast<double>(bytes) / took;
 }
 
 double Card::flopsPerSec() const {

@@ -56,36 +56,29 @@ void printSummary(const Options &options, const Compilation &compilation) {
 }
 
 Status runCompile(const Options &options) {
-  Expected<Phase> last = parsePhase(options.compileTo);
-  if (!last)
-    return propagate(last);
-  Expected<CompilerOptions> resolved = options.compile.resolve();
-  if (!resolved)
-    return propagate(resolved);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
-  if (!compilation)
-    return propagate(compilation);
+  SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::create(options.model, std::move(resolved)));
   if (options.measured > 0)
-    measureMappings(**compilation, options.measured, {});
-  if (*last == Phase::Link) {
-    if (Status status = (*compilation)->link(options.output); !status)
-      return status;
+    measureMappings(*compilation, options.measured, {});
+  if (last == Phase::Link) {
+    SLUICE_RETURN_IF_ERROR(compilation->link(options.output));
     clearProgress();
     if (options.printPipeline) {
-      std::cout << (*compilation)->pipelineText() << '\n';
+      std::cout << compilation->pipelineText() << '\n';
       return {};
     }
-    printPruned((*compilation)->prunedLayers());
-    printMappings((*compilation)->measuredMappings());
-    printSummary(options, **compilation);
+    printPruned(compilation->prunedLayers());
+    printMappings(compilation->measuredMappings());
+    printSummary(options, *compilation);
     return {};
   }
-  if (Status status = (*compilation)->run(*last); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(compilation->run(last));
   clearProgress();
   if (options.output.ends_with(".mlirbc"))
-    return writeBytecode((*compilation)->module(), options.output);
-  const std::string text = moduleText((*compilation)->module());
+    return writeBytecode(compilation->module(), options.output);
+  const std::string text = moduleText(compilation->module());
   if (!options.output.empty())
     return writeFileAtomically(options.output, text);
   std::cout << text;

@@ -53,21 +53,18 @@ Status runExport(const Options &options) {
   std::optional<PlanFile> plan;
   if (!options.plan.empty()) {
     // A compiled model's directory keeps its plan.
-    Expected<PlanFile> read = readPlanFile(
-        isDirectory(options.plan) ? (std::filesystem::path(options.plan) / kPlanFileName).string() : options.plan);
-    if (!read)
-      return propagate(read);
-    plan = std::move(*read);
+    SLUICE_ASSIGN_OR_RETURN(PlanFile read,
+                            readPlanFile(isDirectory(options.plan)
+                                             ? (std::filesystem::path(options.plan) / kPlanFileName).string()
+                                             : options.plan));
+    plan = std::move(read);
   }
-  Expected<std::map<std::string, HostTensor>> fixed = readFixedInputs(options.fixed);
-  if (!fixed)
-    return propagate(fixed);
+  SLUICE_ASSIGN_OR_RETURN(auto fixed, readFixedInputs(options.fixed));
   CompilerOptions compile = options.compile;
-  compile.fixedInputs = std::move(*fixed);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.source, std::move(compile));
-  if (!compilation)
-    return propagate(compilation);
-  return (*compilation)->exportModel(options.output, to, plan ? &*plan : nullptr);
+  compile.fixedInputs = std::move(fixed);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::create(options.source, std::move(compile)));
+  return compilation->exportModel(options.output, to, plan ? &*plan : nullptr);
 }
 
 } // namespace

@@ -131,15 +131,13 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
 }
 
 Status runInfo(const Options &options) {
-  Expected<ModelFile> model = ModelFile::open(options.model);
-  if (!model)
-    return propagate(model);
+  SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(options.model));
   ModelInfo info;
-  collect(model->graph(), info);
+  collect(model.graph(), info);
   if (options.format == "json")
-    printJson(infoToJson(*model, info));
+    printJson(infoToJson(model, info));
   else
-    printInfo(*model, info);
+    printInfo(model, info);
   return {};
 }
 

@@ -37,19 +37,15 @@ static Status writeRun(const std::filesystem::path &path, Compilation &compilati
     return makeError(ErrorCode::Io, "cannot make directory '", path.string(), "', ", error.message());
   // Last of all: an older one must not vouch for new files.
   std::filesystem::remove(path / "run.json", error);
-  if (Status status = linkToRun(compilation, (path / "model").string()); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(linkToRun(compilation, (path / "model").string()));
   for (const auto &[name, text] : files)
-    if (Status status = writeFileAtomically((path / name).string(), text); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically((path / name).string(), text));
   return writeFileAtomically((path / "run.json").string(), run.dump(1) + "\n");
 }
 
 static Status keepWeights(const std::filesystem::path &path, Compilation &compilation) {
-  Expected<std::optional<WeightProgram>> program = compilation.weightProgram();
-  if (!program)
-    return propagate(program);
-  if (!*program) {
+  SLUICE_ASSIGN_OR_RETURN(std::optional<WeightProgram> program, compilation.weightProgram());
+  if (!program) {
     // An older run's would be taken for this one's.
     std::error_code error;
     std::filesystem::remove_all(path, error);
@@ -59,16 +55,15 @@ static Status keepWeights(const std::filesystem::path &path, Compilation &compil
   }
   Json run = emptyRun();
   Files files;
-  for (const HostTensor &input : (*program)->inputs) {
+  for (const HostTensor &input : program->inputs) {
     Json entry;
-    if (Status status = addTensor(files, entry, concat("input_", files.size(), ".npy"), input); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(addTensor(files, entry, concat("input_", files.size(), ".npy"), input));
     run["inputs"].push_back(std::move(entry));
   }
-  const std::vector<ModelPort> outputs = (*program)->compilation->outputs();
+  const std::vector<ModelPort> outputs = program->compilation->outputs();
   for (size_t i = 0; i < outputs.size(); ++i)
-    run["weights"].push_back({{"offset", (*program)->offsets[i]}, {"bytes", outputs[i].bytes}});
-  return writeRun(path, *(*program)->compilation, files, run);
+    run["weights"].push_back({{"offset", program->offsets[i]}, {"bytes", outputs[i].bytes}});
+  return writeRun(path, *program->compilation, files, run);
 }
 
 Status keepRun(const std::string &folder, Compilation &compilation, std::vector<GivenInput> given,
@@ -84,8 +79,7 @@ Status keepRun(const std::string &folder, Compilation &compilation, std::vector<
         return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(inputs[i].shape),
                          ", '", given[i].origin, "' is ", elementTypeName(tensor->type), " ",
                          formatShape(tensor->shape), ", give one step's data");
-      if (Status status = addTensor(files, entry, concat("input_", i, ".npy"), *tensor); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(addTensor(files, entry, concat("input_", i, ".npy"), *tensor));
     } else {
       entry["seed"] = given[i].seed;
     }
@@ -95,18 +89,14 @@ Status keepRun(const std::string &folder, Compilation &compilation, std::vector<
     std::vector<std::string> names;
     for (const ModelPort &output : compilation.outputs())
       names.push_back(output.name);
-    Expected<std::map<size_t, HostTensor>> references = readExpected(names, expect);
-    if (!references)
-      return propagate(references);
-    for (const auto &[index, tensor] : *references) {
+    SLUICE_ASSIGN_OR_RETURN(auto references, readExpected(names, expect));
+    for (const auto &[index, tensor] : references) {
       Json entry = {{"index", index}};
-      if (Status status = addTensor(files, entry, concat("output_", index, ".npy"), tensor); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(addTensor(files, entry, concat("output_", index, ".npy"), tensor));
       run["outputs"].push_back(std::move(entry));
     }
   }
-  if (Status status = keepWeights(std::filesystem::path(folder) / "weights", compilation); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(keepWeights(std::filesystem::path(folder) / "weights", compilation));
   return writeRun(folder, compilation, files, run);
 }
 

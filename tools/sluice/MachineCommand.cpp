@@ -89,22 +89,18 @@ Expected<Machine> detect() {
   Machine machine = detectHost();
   const int count = Card::count();
   for (int i = 0; i < count; ++i) {
-    Expected<std::unique_ptr<Card>> card = Card::open(i);
-    if (!card)
-      return propagate(card);
-    const size_t bytes = std::min(kCopyBytes, (*card)->memoryBytes / 4);
-    Expected<double> rate = (*card)->copyBytesPerSec(bytes, kRepeat);
-    if (!rate)
-      return propagate(rate);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Card> card, Card::open(i));
+    const size_t bytes = std::min(kCopyBytes, card->memoryBytes / 4);
+    SLUICE_ASSIGN_OR_RETURN(double rate, card->copyBytesPerSec(bytes, kRepeat));
     Device gpu;
     gpu.name = concat("gpu", i);
     gpu.kind = DeviceKind::Cuda;
     gpu.memory = MemoryId(machine.memories.size());
-    gpu.flopsPerSec = (*card)->flopsPerSec();
-    gpu.memoryBytesPerSec = *rate;
+    gpu.flopsPerSec = card->flopsPerSec();
+    gpu.memoryBytesPerSec = rate;
     // Contexts, code and the driver's buffers lie beside the arena.
     constexpr double kUsable = 0.9;
-    machine.memories.push_back({gpu.name, static_cast<int64_t>(static_cast<double>((*card)->memoryBytes) * kUsable)});
+    machine.memories.push_back({gpu.name, static_cast<int64_t>(static_cast<double>(card->memoryBytes) * kUsable)});
     machine.links.push_back({Machine::hostMemory(), gpu.memory});
     machine.devices.push_back(std::move(gpu));
   }
@@ -112,10 +108,8 @@ Expected<Machine> detect() {
     machine.name = count > 1 ? concat("host and ", count, " GPUs") : "host and a GPU";
   for (size_t l = 0; l < machine.links.size(); ++l) {
     Link &link = machine.links[l];
-    Expected<LinkMeasurement> measured = measureLink(machine, LinkId(l), kRepeat);
-    if (!measured)
-      return propagate(measured);
-    setMeasured(link, *measured);
+    SLUICE_ASSIGN_OR_RETURN(LinkMeasurement measured, measureLink(machine, LinkId(l), kRepeat));
+    setMeasured(link, measured);
   }
   return machine;
 }
@@ -123,13 +117,11 @@ Expected<Machine> detect() {
 Status runMachine(const Options &options) {
   if (!options.detect && options.machine.empty())
     return listPresets(options);
-  Expected<Machine> machine = options.detect ? detect() : loadMachine(options.machine);
-  if (!machine)
-    return propagate(machine);
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, options.detect ? detect() : loadMachine(options.machine));
   if (options.format == "json")
-    printJson(machineToJson(*machine));
+    printJson(machineToJson(machine));
   else
-    printMachine(*machine);
+    printMachine(machine);
   return {};
 }
 

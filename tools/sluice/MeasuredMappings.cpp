@@ -31,34 +31,25 @@ CLI::Option *addMeasureOption(CLI::App &app, size_t &count) {
 
 static Expected<int64_t> timeStep(std::shared_ptr<const Planned> mapped, const CompilerOptions &options,
                                   std::vector<GivenInput> given) {
-  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
-  if (!made)
-    return propagate(made);
-  const std::string directory = made->file("model");
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
+  const std::string directory = made.file("model");
   if (Expected<Artifact> linked = compilePlan(std::move(mapped), options, directory); !linked)
     return propagate(linked);
-  Expected<RunSession> session = RunSession::open(directory, options.threads, /*trace=*/false);
-  if (!session)
-    return propagate(session);
-  const sluice_model &model = session->model();
+  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory, options.threads, /*trace=*/false));
+  const sluice_model &model = session.model();
   given.resize(model.num_inputs);
   for (const auto &[name, tensor] : options.fixedInputs)
     for (uint32_t i = 0; i < model.num_inputs; ++i)
       if (name == model.inputs[i].name && !given[i].tensor)
         given[i].tensor = tensor;
   // Of several batches one step sees one.
-  Expected<StepInputs> inputs = StepInputs::create(model, std::move(given), kWarmUp + kSteps);
-  if (!inputs)
-    return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
-  if (!outputs)
-    return propagate(outputs);
+  SLUICE_ASSIGN_OR_RETURN(StepInputs inputs, StepInputs::create(model, std::move(given), kWarmUp + kSteps));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(model));
   std::vector<int64_t> ns;
   for (int step = 0; step < kWarmUp + kSteps; ++step) {
-    if (Status ran = session->step(inputs->at(step), *outputs); !ran)
-      return propagate(ran);
+    SLUICE_RETURN_IF_ERROR(session.step(inputs.at(step), outputs));
     if (step >= kWarmUp)
-      ns.push_back(session->stats().step_ns);
+      ns.push_back(session.stats().step_ns);
   }
   std::nth_element(ns.begin(), ns.begin() + kSteps / 2, ns.end());
   return ns[kSteps / 2];

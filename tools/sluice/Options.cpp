@@ -174,34 +174,24 @@ static void showProgress(const SearchProgress &progress, int64_t limitNs) {
 Expected<CompilerOptions> CompileOptions::resolve() const {
   CompilerOptions resolved = options;
   if (!solvers.empty()) {
-    Expected<SolverChoices> parsed = parseSolvers(solvers);
-    if (!parsed)
-      return propagate(parsed);
-    resolved.solvers = std::move(*parsed);
+    SLUICE_ASSIGN_OR_RETURN(SolverChoices parsed, parseSolvers(solvers));
+    resolved.solvers = std::move(parsed);
     if (resolved.solvers.contains(SolverStep::Tile) && resolved.devices == 1)
       return makeError(ErrorCode::InvalidInput,
                        "one device has nothing to split, option '--solver tile', give --devices or leave it out");
   }
-  Expected<dataflow::MatmulPrecision> precision = parseMatmulPrecision(matmulPrecision);
-  if (!precision)
-    return propagate(precision);
-  resolved.matmulPrecision = *precision;
-  Expected<GpuLibraries> libraries = parseGpuLibraries(gpuLibraries);
-  if (!libraries)
-    return propagate(libraries);
-  resolved.gpuLibraries = *libraries;
+  SLUICE_ASSIGN_OR_RETURN(dataflow::MatmulPrecision precision, parseMatmulPrecision(matmulPrecision));
+  resolved.matmulPrecision = precision;
+  SLUICE_ASSIGN_OR_RETURN(GpuLibraries libraries, parseGpuLibraries(gpuLibraries));
+  resolved.gpuLibraries = libraries;
   if (trainOption->count() > 0) {
-    Expected<TrainingOptions> parsed = parseTraining(train, optimizer);
-    if (!parsed)
-      return propagate(parsed);
-    parsed->trainable = trainable;
-    parsed->seed = options.seed;
-    resolved.training = std::move(*parsed);
+    SLUICE_ASSIGN_OR_RETURN(TrainingOptions parsed, parseTraining(train, optimizer));
+    parsed.trainable = trainable;
+    parsed.seed = options.seed;
+    resolved.training = std::move(parsed);
   }
-  Expected<std::map<std::string, HostTensor>> values = readFixedInputs(fixed);
-  if (!values)
-    return propagate(values);
-  resolved.fixedInputs = std::move(*values);
+  SLUICE_ASSIGN_OR_RETURN(auto values, readFixedInputs(fixed));
+  resolved.fixedInputs = std::move(values);
   // A number of plans is the reproducible limit; it needs no clock beside it.
   if (resolved.searchEvaluations > 0 && searchTime->count() == 0)
     resolved.searchTimeNs = 0;
@@ -238,10 +228,8 @@ std::string formatPercent(double share) { return concat(std::round(share * 1e4) 
 
 Status linkToRun(Compilation &compilation, const std::string &directory) {
   // Before a search that nothing could run.
-  if (Status status = compilation.requireData(); !status)
-    return status;
-  if (Status status = compilation.run(Phase::Schedule); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(compilation.requireData());
+  SLUICE_RETURN_IF_ERROR(compilation.run(Phase::Schedule));
   clearProgress();
   hearInterrupts();
   return compilation.link(directory);

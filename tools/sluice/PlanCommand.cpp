@@ -222,54 +222,43 @@ Status runPartition(const Options &options, CompilerOptions resolved) {
                                                    {"paper", PartitionCost::Paper}};
   params.cost = costs.at(options.partitionCost);
   if (!options.deviceMemory.empty()) {
-    Expected<int64_t> bytes = parseBytes(options.deviceMemory);
-    if (!bytes)
-      return propagate(bytes);
-    params.memoryBytes = *bytes;
+    SLUICE_ASSIGN_OR_RETURN(int64_t bytes, parseBytes(options.deviceMemory));
+    params.memoryBytes = bytes;
   }
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(resolved));
-  if (!compilation)
-    return propagate(compilation);
-  Expected<PlannedPartition> planned = planPartition(**compilation, devices, params);
-  if (!planned)
-    return propagate(planned);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::create(options.model, std::move(resolved)));
+  SLUICE_ASSIGN_OR_RETURN(PlannedPartition planned, planPartition(*compilation, devices, params));
   if (!options.output.empty()) {
-    Json json = partitionToJson(planned->program, planned->machine, planned->solution);
-    if (Status status = writeFileAtomically(options.output, json.dump(1) + "\n"); !status)
-      return status;
+    Json json = partitionToJson(planned.program, planned.machine, planned.solution);
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, json.dump(1) + "\n"));
   }
   if (options.format == "json") {
-    Json json = partitionSummaryToJson(planned->machine, planned->solution);
-    json["singleNs"] = planned->singleNs;
+    Json json = partitionSummaryToJson(planned.machine, planned.solution);
+    json["singleNs"] = planned.singleNs;
     printJson(json);
     return {};
   }
-  printPartition(*planned);
+  printPartition(planned);
   return {};
 }
 
 Status runPlan(const Options &options) {
-  Expected<CompilerOptions> resolved = options.compile.resolve();
-  if (!resolved)
-    return propagate(resolved);
-  if (resolved->devices > 1)
-    return runPartition(options, std::move(*resolved));
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  if (resolved.devices > 1)
+    return runPartition(options, std::move(resolved));
   if (!options.slowdown.empty())
-    resolved->slowdown = *parseNumber(options.slowdown);
-  Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(options.model, std::move(*resolved));
-  if (!compilation)
-    return propagate(compilation);
-  if (Status status = (*compilation)->run(Phase::Schedule); !status)
-    return status;
+    resolved.slowdown = *parseNumber(options.slowdown);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::create(options.model, std::move(resolved)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Schedule));
   clearProgress();
-  const PlanFile file = (*compilation)->planFile();
+  const PlanFile file = compilation->planFile();
   if (!options.output.empty())
-    if (Status status = writePlanFile(options.output, file); !status)
-      return status;
-  const std::vector<TriedBudget> &budgets = (*compilation)->triedBudgets();
+    SLUICE_RETURN_IF_ERROR(writePlanFile(options.output, file));
+  const std::vector<TriedBudget> &budgets = compilation->triedBudgets();
   if (options.format == "json") {
     Json json = summaryToJson(file);
-    if (const std::vector<PrunedLayer> pruned = (*compilation)->prunedLayers(); !pruned.empty())
+    if (const std::vector<PrunedLayer> pruned = compilation->prunedLayers(); !pruned.empty())
       json["pruned"] = prunedToJson(pruned);
     if (!options.slowdown.empty())
       json["budgets"] = budgetsToJson(file, budgets);
@@ -277,7 +266,7 @@ Status runPlan(const Options &options) {
     return {};
   }
   printPlan(file);
-  printPruned((*compilation)->prunedLayers());
+  printPruned(compilation->prunedLayers());
   if (!options.slowdown.empty())
     printBudgets(file, budgets);
   return {};

@@ -63,26 +63,17 @@ bool isMeasured(const Profile &profile, const Subject &subject) {
 }
 
 Status open(Subject &subject, int threads) {
-  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
-  if (!made)
-    return propagate(made);
-  subject.directory.emplace(std::move(*made));
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
+  subject.directory.emplace(std::move(made));
   const std::string directory = subject.directory->file("model");
-  if (Status status = linkToRun(*subject.compilation, directory); !status)
-    return status;
-  Expected<RunSession> session = RunSession::open(directory, threads, /*trace=*/true);
-  if (!session)
-    return propagate(session);
-  subject.session.emplace(std::move(*session));
+  SLUICE_RETURN_IF_ERROR(linkToRun(*subject.compilation, directory));
+  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory, threads, /*trace=*/true));
+  subject.session.emplace(std::move(session));
   const sluice_model &model = subject.session->model();
-  Expected<std::vector<HostTensor>> inputs = makeInputs(model, std::vector<GivenInput>(model.num_inputs));
-  if (!inputs)
-    return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(model);
-  if (!outputs)
-    return propagate(outputs);
-  subject.inputs = std::move(*inputs);
-  subject.outputs = std::move(*outputs);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, makeInputs(model, std::vector<GivenInput>(model.num_inputs)));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(model));
+  subject.inputs = std::move(inputs);
+  subject.outputs = std::move(outputs);
   const Graph &graph = subject.compilation->graph();
   for (size_t i = 0; i < graph.numOperators(); ++i)
     subject.operators.emplace(graph.op(OperatorId(i)).name, OperatorId(i));
@@ -122,12 +113,10 @@ void summarize(std::map<Key, Samples> samples, Profile &profile) {
 
 /// One for each kind of device that computes, or of the one asked for.
 Expected<std::vector<Subject>> makeSubjects(const Options &options, const CompilerOptions &resolved) {
-  Expected<Machine> machine = loadMachine(resolved.machine);
-  if (!machine)
-    return propagate(machine);
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(resolved.machine));
   std::vector<std::string> names, keys;
-  for (DeviceId id : machine->computeDevices()) {
-    const Device &device = machine->device(id);
+  for (DeviceId id : machine.computeDevices()) {
+    const Device &device = machine.device(id);
     if (resolved.device.empty() && std::find(keys.begin(), keys.end(), deviceKey(device)) == keys.end()) {
       names.push_back(device.name);
       keys.push_back(deviceKey(device));
@@ -139,26 +128,21 @@ Expected<std::vector<Subject>> makeSubjects(const Options &options, const Compil
   for (const std::string &name : names) {
     CompilerOptions own = resolved;
     own.device = name;
-    Expected<std::unique_ptr<Compilation>> created = Compilation::create(options.model, std::move(own));
-    if (!created)
-      return propagate(created);
-    if (Status status = (*created)->run(Phase::Fuse); !status)
-      return propagate(status);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> created, Compilation::create(options.model, std::move(own)));
+    SLUICE_RETURN_IF_ERROR(created->run(Phase::Fuse));
     size_t device = 0;
-    while ((*created)->machine().devices[device].name != name)
+    while (created->machine().devices[device].name != name)
       ++device;
-    subjects.push_back({DeviceId(device), std::move(*created)});
+    subjects.push_back({DeviceId(device), std::move(created)});
   }
   return subjects;
 }
 
 /// What an earlier run has left, unless it was made elsewhere or is not wanted.
 Expected<Profile> readEarlier(const Options &options, const CompilerOptions &resolved) {
-  Expected<TargetSpec> target = resolveTarget(resolved.target);
-  if (!target)
-    return propagate(target);
+  SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(resolved.target));
   Profile fresh;
-  fresh.origin = concat(compilerVersion(), ", ", target->tune, ", ", target->cpu, " ", target->required);
+  fresh.origin = concat(compilerVersion(), ", ", target.tune, ", ", target.cpu, " ", target.required);
   if (const std::string &precision = matmulPrecisionName(resolved.matmulPrecision); precision != "f32")
     fresh.origin += ", " + precision;
   std::error_code ignored;
@@ -265,8 +249,7 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
   for (int64_t done = 0; done < options.repeat; done += kTurn)
     for (Subject *subject : running)
       for (int64_t step = 0; step <= std::min(kTurn, options.repeat - done); ++step) {
-        if (Status status = subject->session->step(subject->inputs, subject->outputs); !status)
-          return status;
+        SLUICE_RETURN_IF_ERROR(subject->session->step(subject->inputs, subject->outputs));
         if (step > 0)
           takeSamples(*subject, samples);
       }
@@ -320,29 +303,20 @@ void printPredictor(const Machine &machine, const Profile &profile) {
 }
 
 Status runProfile(const Options &options) {
-  Expected<CompilerOptions> resolved = options.compile.resolve();
-  if (!resolved)
-    return propagate(resolved);
-  Expected<Profile> profile = readEarlier(options, *resolved);
-  if (!profile)
-    return propagate(profile);
-  Expected<std::vector<Subject>> subjects = makeSubjects(options, *resolved);
-  if (!subjects)
-    return propagate(subjects);
-  if (Status status = measureOperators(options, *subjects, *profile); !status)
-    return status;
-  const Machine &machine = subjects->front().compilation->machine();
-  if (Status status = measureLinks(options, machine, *profile); !status)
-    return status;
-  if (Status status = writeFileAtomically(options.output, profileToJson(*profile).dump(1) + "\n"); !status)
-    return status;
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(Profile profile, readEarlier(options, resolved));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Subject> subjects, makeSubjects(options, resolved));
+  SLUICE_RETURN_IF_ERROR(measureOperators(options, subjects, profile));
+  const Machine &machine = subjects.front().compilation->machine();
+  SLUICE_RETURN_IF_ERROR(measureLinks(options, machine, profile));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, profileToJson(profile).dump(1) + "\n"));
   if (options.format == "json") {
-    printJson(profileToJson(*profile));
+    printJson(profileToJson(profile));
     return {};
   }
-  printProfile(*subjects, *profile);
-  printLinks(machine, *profile);
-  printPredictor(machine, *profile);
+  printProfile(subjects, profile);
+  printLinks(machine, profile);
+  printPredictor(machine, profile);
   return {};
 }
 

@@ -56,10 +56,8 @@ static Expected<const sluice_communicator *> startMpi() {
 Expected<RankGroup> RankGroup::create(uint32_t numRanks) {
   RankGroup ranks;
   if (isMpiProcess()) {
-    Expected<const sluice_communicator *> started = startMpi();
-    if (!started)
-      return propagate(started);
-    ranks.members = {*started};
+    SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *started, startMpi());
+    ranks.members = {started};
     return ranks;
   }
   if (numRanks < 2) {

@@ -24,19 +24,17 @@ Status runReport(const Options &options) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     path = (std::filesystem::path(path) / kPlanFileName).string();
-  Expected<PlanFile> file = readPlanFile(path);
-  if (!file)
-    return propagate(file);
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanFile(path));
   if (!options.trace.empty()) {
-    const ProblemFile &problem = file->problem;
-    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, file->plan);
-    const Json trace = traceJson(problem.graph, problem.machine, file->plan, timeline);
+    const ProblemFile &problem = file.problem;
+    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, file.plan);
+    const Json trace = traceJson(problem.graph, problem.machine, file.plan, timeline);
     if (Status status =
             writeFileAtomically(options.trace, trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
         !status)
       return status;
   }
-  return writeFileAtomically(options.output, reportHtml(*file));
+  return writeFileAtomically(options.output, reportHtml(file));
 }
 
 } // namespace

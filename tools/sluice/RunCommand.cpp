@@ -99,28 +99,22 @@ Expected<OpenModel> openCompiled(const Options &options) {
     return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
                      "' is compiled, give the model's file or leave the option out");
   OpenModel open;
-  Expected<RunSession> session =
-      RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill);
-  if (!session)
-    return propagate(session);
-  const sluice_model &model = session->model();
-  Expected<std::vector<GivenInput>> given =
-      readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect);
-  if (!given)
-    return propagate(given);
-  open.given = std::move(*given);
+  SLUICE_ASSIGN_OR_RETURN(RunSession session,
+                          RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill));
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(std::vector<GivenInput> given,
+                          readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect));
+  open.given = std::move(given);
   open.quantized = !options.expect.empty() && isQuantized(options.model);
-  open.session = std::move(*session);
+  open.session = std::move(session);
   return open;
 }
 
 /// Compiles the model for what is given to it.
 Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, CompilerOptions resolved, OpenModel &open) {
   auto read = [&](const std::vector<std::string> &names) -> Status {
-    Expected<std::vector<GivenInput>> given = readGivenInputs(names, options.inputs, options.expect);
-    if (!given)
-      return propagate(given);
-    open.given = std::move(*given);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<GivenInput> given, readGivenInputs(names, options.inputs, options.expect));
+    open.given = std::move(given);
     return {};
   };
   if (resolved.training || isModuleFile(options.model)) {
@@ -137,15 +131,12 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, Compil
   }
   std::vector<std::string> names;
   {
-    Expected<ModelFile> file = ModelFile::open(options.model);
-    if (!file)
-      return propagate(file);
-    for (const DeclaredTensor &input : file->inputs())
+    SLUICE_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(options.model));
+    for (const DeclaredTensor &input : file.inputs())
       names.push_back(input.name);
-    open.quantized = isQuantized(file->graph());
+    open.quantized = isQuantized(file.graph());
   }
-  if (Status status = read(names); !status)
-    return propagate(status);
+  SLUICE_RETURN_IF_ERROR(read(names));
   // Of several batches one step sees one: --dim says how large it is.
   if (options.steps == 1 || resolved.dims.values.empty())
     resolved.dims.inputShapes = givenShapes(names, open.given);
@@ -153,46 +144,35 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, Compil
 }
 
 Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, OpenModel &open) {
-  Expected<CompilerOptions> resolved = options.compile.resolve();
-  if (!resolved)
-    return propagate(resolved);
-  return compileFor(options, std::move(*resolved), open);
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  return compileFor(options, std::move(resolved), open);
 }
 
 Expected<OpenModel> compileAndOpen(const Options &options) {
   OpenModel open;
-  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
-  if (!compilation)
-    return propagate(compilation);
-  Expected<TemporaryDirectory> made = TemporaryDirectory::create();
-  if (!made)
-    return propagate(made);
-  open.made.emplace(std::move(*made));
-  for (const auto &[name, tensor] : (*compilation)->options().fixedInputs)
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(options, open));
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
+  open.made.emplace(std::move(made));
+  for (const auto &[name, tensor] : compilation->options().fixedInputs)
     open.fixed.push_back(name);
   if (options.measured > 0)
-    measureMappings(**compilation, options.measured, open.given);
+    measureMappings(*compilation, options.measured, open.given);
   const std::string directory = open.made->file("model");
-  if (Status status = linkToRun(**compilation, directory); !status)
-    return propagate(status);
-  Expected<RunSession> session =
-      RunSession::open(directory, options.compile.threads(), options.traces(), options.spill);
-  if (!session)
-    return propagate(session);
-  open.session = std::move(*session);
-  open.mappings = (*compilation)->measuredMappings();
-  open.pruned = (*compilation)->prunedLayers();
+  SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
+  SLUICE_ASSIGN_OR_RETURN(RunSession session,
+                          RunSession::open(directory, options.compile.threads(), options.traces(), options.spill));
+  open.session = std::move(session);
+  open.mappings = compilation->measuredMappings();
+  open.pruned = compilation->prunedLayers();
   if (options.adaptive)
-    open.adaptive.emplace(options.model, (*compilation)->options(), options.drift);
+    open.adaptive.emplace(options.model, compilation->options(), options.drift);
   return open;
 }
 
 Status compileAndKeep(const Options &options) {
   OpenModel open;
-  Expected<std::unique_ptr<Compilation>> compilation = compileFor(options, open);
-  if (!compilation)
-    return propagate(compilation);
-  return keepRun(options.keep, **compilation, std::move(open.given), options.expect, open.quantized);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(options, open));
+  return keepRun(options.keep, *compilation, std::move(open.given), options.expect, open.quantized);
 }
 
 /// A file's name of a tensor's: no separators, each once.
@@ -224,15 +204,13 @@ Status writeOutputs(const std::string &directory, const std::vector<HostTensor> 
 /// The last step's outputs, and below "states" what it leaves to the next. All
 /// ranks' processes call it.
 Status writeResults(const std::string &directory, const std::vector<HostTensor> &outputs, const RunSession &session) {
-  Expected<std::vector<HostTensor>> states = session.readStates();
-  if (!states)
-    return propagate(states);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> states, session.readStates());
   if (!session.isFirst())
     return {};
   Status status = writeOutputs(directory, outputs);
-  if (!status || states->empty())
+  if (!status || states.empty())
     return status;
-  return writeOutputs((std::filesystem::path(directory) / "states").string(), *states);
+  return writeOutputs((std::filesystem::path(directory) / "states").string(), states);
 }
 
 struct Checked {
@@ -249,10 +227,8 @@ Expected<std::vector<Checked>> compareOutputs(const Options &options, bool quant
     Tolerance tolerance = defaultTolerance(reference.type, quantized);
     if (options.tolerance && isFloatingPoint(reference.type))
       tolerance = {*options.tolerance, -1};
-    Expected<TensorComparison> comparison = compareTensors(output, reference, tolerance);
-    if (!comparison)
-      return propagate(comparison);
-    checked.push_back({output.name, *comparison});
+    SLUICE_ASSIGN_OR_RETURN(TensorComparison comparison, compareTensors(output, reference, tolerance));
+    checked.push_back({output.name, comparison});
   }
   return checked;
 }
@@ -451,26 +427,19 @@ Expected<std::vector<Accuracy>> measureAccuracy(const Options &options, const st
   plain.compile.keepWhole();
   plain.adaptive = false;
   plain.measured = 0;
-  Expected<OpenModel> open = compileAndOpen(plain);
-  if (!open)
-    return propagate(open);
-  Expected<StepInputs> inputs = StepInputs::create(open->session->model(), std::move(open->given), options.steps);
-  if (!inputs)
-    return propagate(inputs);
-  Expected<std::vector<HostTensor>> outputs = makeOutputs(open->session->model());
-  if (!outputs)
-    return propagate(outputs);
+  SLUICE_ASSIGN_OR_RETURN(OpenModel open, compileAndOpen(plain));
+  SLUICE_ASSIGN_OR_RETURN(StepInputs inputs,
+                          StepInputs::create(open.session->model(), std::move(open.given), options.steps));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(open.session->model()));
   for (int64_t step = 0; step < options.steps; ++step)
-    if (Status ran = open->session->step(inputs->at(step), *outputs); !ran)
-      return propagate(ran);
-  if (Status cut = cutToExtents(*outputs); !cut)
-    return propagate(cut);
+    SLUICE_RETURN_IF_ERROR(open.session->step(inputs.at(step), outputs));
+  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
   std::vector<Accuracy> accuracy;
   for (const auto &[index, reference] : references)
     if (isFloatingPoint(reference.type) && !reference.shape.empty() && reference.shape.back() > 1 &&
         reference.numElements() > 0)
       accuracy.push_back({pruned[index].name, reference.numElements() / reference.shape.back(),
-                          agreement((*outputs)[index], reference), agreement(pruned[index], reference)});
+                          agreement(outputs[index], reference), agreement(pruned[index], reference)});
   return accuracy;
 }
 
@@ -494,21 +463,15 @@ public:
 
   /// Opens the inputs and makes room for the outputs.
   Status prepare() {
-    Expected<StepInputs> made = StepInputs::create(session.model(), std::move(open.given), options.steps);
-    if (!made)
-      return propagate(made);
-    inputs.emplace(std::move(*made));
-    Expected<std::vector<HostTensor>> room = makeOutputs(session.model());
-    if (!room)
-      return propagate(room);
-    outputs = std::move(*room);
+    SLUICE_ASSIGN_OR_RETURN(StepInputs made, StepInputs::create(session.model(), std::move(open.given), options.steps));
+    inputs.emplace(std::move(made));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> room, makeOutputs(session.model()));
+    outputs = std::move(room);
     if (options.expect.empty())
       return {};
-    Expected<std::map<size_t, HostTensor>> read =
-        readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect);
-    if (!read)
-      return propagate(read);
-    references = std::move(*read);
+    SLUICE_ASSIGN_OR_RETURN(
+        auto read, readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect));
+    references = std::move(read);
     return {};
   }
 
@@ -519,21 +482,17 @@ public:
       if (isScalar(output))
         outcome.series.push_back({output.name, {}});
     for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
-      if (Status status = step > 0 ? adapt() : Status(); !status)
-        return status;
-      if (Status status = runStep(inputs->at(step)); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(step > 0 ? adapt() : Status());
+      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(step)));
       size_t next = 0;
       for (const HostTensor &output : outputs)
         if (isScalar(output))
           outcome.series[next++].values.push_back(output.valueAt(0));
       results = outputs;
-      if (Status status = cutToExtents(results); !status)
-        return status;
-      Expected<std::vector<Checked>> checked = compareOutputs(options, open.quantized, results, references);
-      if (!checked)
-        return propagate(checked);
-      outcome.checked = std::move(*checked);
+      SLUICE_RETURN_IF_ERROR(cutToExtents(results));
+      SLUICE_ASSIGN_OR_RETURN(std::vector<Checked> checked,
+                              compareOutputs(options, open.quantized, results, references));
+      outcome.checked = std::move(checked);
       // A pruned model's outputs are expected to differ; its accuracy is measured instead.
       outcome.passes =
           !outcome.pruned.empty() || std::all_of(outcome.checked.begin(), outcome.checked.end(),
@@ -545,20 +504,16 @@ public:
   Status measurePruned(Outcome &outcome) const {
     if (outcome.pruned.empty() || references.empty())
       return {};
-    Expected<std::vector<Accuracy>> measured = measureAccuracy(options, results, references);
-    if (!measured)
-      return propagate(measured);
-    outcome.accuracy = std::move(*measured);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Accuracy> measured, measureAccuracy(options, results, references));
+    outcome.accuracy = std::move(measured);
     return {};
   }
 
   /// Times the steps that come after the compared ones.
   Status repeat(Outcome &outcome) {
     for (int64_t i = 0; i < options.repeat; ++i) {
-      if (Status status = adapt(); !status)
-        return status;
-      if (Status status = runStep(inputs->at(options.steps + i)); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(adapt());
+      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(options.steps + i)));
       outcome.inOrderNs.push_back(session.stats().step_ns);
     }
     outcome.repeatNs = outcome.inOrderNs;
@@ -572,8 +527,7 @@ public:
 private:
   Status runStep(const std::vector<HostTensor> &from) {
     if (slow && slow->step == stepsDone)
-      if (Status status = slow->apply(session); !status)
-        return status;
+      SLUICE_RETURN_IF_ERROR(slow->apply(session));
     ++stepsDone;
     return session.step(from, outputs);
   }
@@ -582,13 +536,11 @@ private:
   Status adapt() {
     if (!open.adaptive)
       return {};
-    Expected<std::optional<Reopened>> again = open.adaptive->afterStep(session);
+    SLUICE_ASSIGN_OR_RETURN(std::optional<Reopened> again, open.adaptive->afterStep(session));
     if (!again)
-      return propagate(again);
-    if (!*again)
       return {};
-    session = std::move((*again)->session);
-    open.made.emplace(std::move((*again)->directory));
+    session = std::move(again->session);
+    open.made.emplace(std::move(again->directory));
     return slow && slow->step < stepsDone ? slow->apply(session) : Status();
   }
 
@@ -609,8 +561,7 @@ Status reportOutcome(const Options &options, const RunSession &session, const Ou
     return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
   if (!options.trace.empty()) {
     const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (Status status = writeFileAtomically(options.trace, text + "\n"); !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, text + "\n"));
   }
   if (options.format == "json")
     printJson(outcomeToJson(session.model(), outcome, options.adaptive));
@@ -635,35 +586,25 @@ Status runRun(const Options &options) {
                       : compileAndKeep(options);
   std::optional<Disturbance> slow;
   if (!options.slow.empty()) {
-    Expected<Disturbance> parsed = Disturbance::parse(options.slow);
-    if (!parsed)
-      return propagate(parsed);
-    slow = std::move(*parsed);
+    SLUICE_ASSIGN_OR_RETURN(Disturbance parsed, Disturbance::parse(options.slow));
+    slow = std::move(parsed);
   }
-  Expected<OpenModel> open = isCompiled ? openCompiled(options) : compileAndOpen(options);
-  if (!open)
-    return propagate(open);
-  StepRunner runner(options, *open, std::move(slow));
-  if (Status status = runner.check(); !status)
-    return status;
-  if (Status status = runner.prepare(); !status)
-    return status;
+  SLUICE_ASSIGN_OR_RETURN(OpenModel open, isCompiled ? openCompiled(options) : compileAndOpen(options));
+  StepRunner runner(options, open, std::move(slow));
+  SLUICE_RETURN_IF_ERROR(runner.check());
+  SLUICE_RETURN_IF_ERROR(runner.prepare());
   Outcome outcome;
-  outcome.fixed = open->fixed;
-  outcome.mappings = open->mappings;
-  outcome.pruned = open->pruned;
-  if (Status status = runner.runSteps(outcome); !status)
-    return status;
-  if (Status status = runner.measurePruned(outcome); !status)
-    return status;
-  const RunSession &session = *open->session;
+  outcome.fixed = open.fixed;
+  outcome.mappings = open.mappings;
+  outcome.pruned = open.pruned;
+  SLUICE_RETURN_IF_ERROR(runner.runSteps(outcome));
+  SLUICE_RETURN_IF_ERROR(runner.measurePruned(outcome));
+  const RunSession &session = *open.session;
   if (!options.outputDirectory.empty())
-    if (Status status = writeResults(options.outputDirectory, runner.lastResults(), session); !status)
-      return status;
-  if (Status status = runner.repeat(outcome); !status)
-    return status;
-  if (open->adaptive)
-    outcome.replans = open->adaptive->replans();
+    SLUICE_RETURN_IF_ERROR(writeResults(options.outputDirectory, runner.lastResults(), session));
+  SLUICE_RETURN_IF_ERROR(runner.repeat(outcome));
+  if (open.adaptive)
+    outcome.replans = open.adaptive->replans();
   outcome.stats = session.stats();
   outcome.traffic = session.traffic();
   outcome.notes = session.notes();

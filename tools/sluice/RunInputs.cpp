@@ -45,18 +45,16 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
 
   std::map<size_t, HostTensor> tensors;
   for (const std::string &path : paths) {
-    Expected<HostTensor> tensor = readTensorFile(path);
-    if (!tensor)
-      return propagate(tensor);
-    size_t port = indexOf(ports, tensor->name);
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readTensorFile(path));
+    size_t port = indexOf(ports, tensor.name);
     if (port == ports.size()) {
       Expected<int64_t> number = parseInteger(std::filesystem::path(path).stem().string().substr(prefix.size()));
       if (!number || *number < 0 || static_cast<size_t>(*number) >= ports.size())
-        return makeError(ErrorCode::NotFound, "tensor '", tensor->name, "' is not of the model, '", path,
+        return makeError(ErrorCode::NotFound, "tensor '", tensor.name, "' is not of the model, '", path,
                          "', name it as one of ", quotedList(ports), " or number the file");
       port = static_cast<size_t>(*number);
     }
-    if (!tensors.emplace(port, std::move(*tensor)).second)
+    if (!tensors.emplace(port, std::move(tensor)).second)
       return makeError(ErrorCode::InvalidInput, "a second file is for '", ports[port], "', '", path, "', remove one");
   }
   return tensors;
@@ -76,10 +74,9 @@ Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<st
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       return makeError(ErrorCode::InvalidInput, "'", text, "' names no input, option '--fix', write NAME=FILE.npy");
-    Expected<HostTensor> tensor = readTensor(text.substr(equals + 1), concat("--fix ", text), " or FILE.pb");
-    if (!tensor)
-      return propagate(tensor);
-    if (!fixed.emplace(text.substr(0, equals), std::move(*tensor)).second)
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
+                            readTensor(text.substr(equals + 1), concat("--fix ", text), " or FILE.pb"));
+    if (!fixed.emplace(text.substr(0, equals), std::move(tensor)).second)
       return makeError(ErrorCode::InvalidInput, "input '", text.substr(0, equals), "' is given twice, option '--fix ",
                        text, "', keep one");
   }
@@ -97,10 +94,8 @@ static Expected<GivenInput> readValue(const std::string &value, const std::strin
     given.seed = static_cast<uint64_t>(*seed);
     return given;
   }
-  Expected<HostTensor> tensor = readTensor(value, concat("--input ", text), ", FILE.pb or random:SEED");
-  if (!tensor)
-    return propagate(tensor);
-  given.tensor = std::move(*tensor);
+  SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readTensor(value, concat("--input ", text), ", FILE.pb or random:SEED"));
+  given.tensor = std::move(tensor);
   return given;
 }
 
@@ -132,16 +127,12 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
     if (found[input])
       return makeError(ErrorCode::InvalidInput, "input '", inputs[input], "' is given twice, option '--input ", text,
                        "', keep one");
-    Expected<GivenInput> given = readValue(value, text);
-    if (!given)
-      return propagate(given);
-    found[input] = std::move(*given);
+    SLUICE_ASSIGN_OR_RETURN(GivenInput given, readValue(value, text));
+    found[input] = std::move(given);
   }
   if (!expectDirectory.empty()) {
-    Expected<std::map<size_t, HostTensor>> tensors = readTensors(inputs, expectDirectory, "input_");
-    if (!tensors)
-      return propagate(tensors);
-    for (auto &[input, tensor] : *tensors)
+    SLUICE_ASSIGN_OR_RETURN(auto tensors, readTensors(inputs, expectDirectory, "input_"));
+    for (auto &[input, tensor] : tensors)
       if (!found[input])
         found[input] = GivenInput{std::move(tensor), 0, expectDirectory};
   }
@@ -173,27 +164,23 @@ Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vec
   std::vector<HostTensor> inputs;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
     const sluice_tensor_desc &desc = model.inputs[i];
-    Expected<ElementType> type = elementTypeFromOnnx(desc.element_type);
-    if (!type)
-      return propagate(type);
+    SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
     const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
     if (given[i].tensor) {
       HostTensor &tensor = *given[i].tensor;
-      if (tensor.type != *type || tensor.shape != shape)
-        return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' takes ", elementTypeName(*type), " ",
+      if (tensor.type != type || tensor.shape != shape)
+        return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' takes ", elementTypeName(type), " ",
                          formatShape(shape), ", '", given[i].origin, "' is ", elementTypeName(tensor.type), " ",
                          formatShape(tensor.shape), ", convert it");
       tensor.name = desc.name;
       inputs.push_back(std::move(tensor));
       continue;
     }
-    Expected<HostTensor> tensor = makeTensor(desc.name, *type, shape);
-    if (!tensor)
-      return propagate(tensor);
-    fillRandom(*tensor, given[i].seed, i);
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, makeTensor(desc.name, type, shape));
+    fillRandom(tensor, given[i].seed, i);
     if (desc.range)
-      bringIntoRange(*tensor, desc.range[0], desc.range[1]);
-    inputs.push_back(std::move(*tensor));
+      bringIntoRange(tensor, desc.range[0], desc.range[1]);
+    inputs.push_back(std::move(tensor));
   }
   return inputs;
 }
@@ -231,10 +218,8 @@ Expected<StepInputs> StepInputs::create(const sluice_model &model, std::vector<G
     batch.bytes.resize(static_cast<size_t>(desc.bytes));
     inputs.whole[i] = std::exchange(*given[i].tensor, std::move(batch));
   }
-  Expected<std::vector<HostTensor>> made = makeInputs(model, std::move(given));
-  if (!made)
-    return propagate(made);
-  inputs.current = std::move(*made);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> made, makeInputs(model, std::move(given)));
+  inputs.current = std::move(made);
   return inputs;
 }
 

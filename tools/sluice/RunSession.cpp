@@ -24,13 +24,10 @@ static Expected<std::vector<HostTensor>> makeTensors(const sluice_tensor_desc *d
   std::vector<HostTensor> tensors;
   for (uint32_t i = 0; i < count; ++i) {
     const sluice_tensor_desc &desc = descs[i];
-    Expected<ElementType> type = elementTypeFromOnnx(desc.element_type);
-    if (!type)
-      return propagate(type);
-    Expected<HostTensor> tensor = makeTensor(desc.name, *type, std::vector(desc.shape, desc.shape + desc.rank));
-    if (!tensor)
-      return propagate(tensor);
-    tensors.push_back(std::move(*tensor));
+    SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
+                            makeTensor(desc.name, type, std::vector(desc.shape, desc.shape + desc.rank)));
+    tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
@@ -108,25 +105,23 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
 }
 
 Expected<RunSession> RunSession::open(const std::string &directory, int threads, bool trace, const std::string &spill) {
-  Expected<RankGroup> ranks = RankGroup::create(ranksOf(directory));
-  if (!ranks)
-    return propagate(ranks);
+  SLUICE_ASSIGN_OR_RETURN(RankGroup ranks, RankGroup::create(ranksOf(directory)));
   // Ranks here share the cores.
-  if (threads == 0 && ranks->size() > 1)
-    threads = static_cast<int>(std::max<size_t>(std::thread::hardware_concurrency() / ranks->size(), 1));
+  if (threads == 0 && ranks.size() > 1)
+    threads = static_cast<int>(std::max<size_t>(std::thread::hardware_concurrency() / ranks.size(), 1));
   std::vector<Session> sessions;
-  for (size_t i = 0; i < ranks->size(); ++i) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
     sluice_options options = {};
     options.size = sizeof options;
     options.threads = static_cast<uint32_t>(threads);
     options.trace = trace;
-    options.communicator = ranks->member(i);
+    options.communicator = ranks.member(i);
     options.spill_directory = spill.empty() ? nullptr : spill.c_str();
     sessions.emplace_back(sluice_open(directory.c_str(), &options));
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());
   }
-  RunSession session(std::move(*ranks), std::move(sessions));
+  RunSession session(std::move(ranks), std::move(sessions));
   session.unread.resize(session.sessions.size());
   for (size_t rank = 1; rank < session.sessions.size(); ++rank)
     for (uint32_t i = 0; i < session.model().num_outputs; ++i) {
@@ -160,8 +155,7 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostT
   std::vector<void *> to;
   for (HostTensor &output : outputs)
     to.push_back(output.bytes.data());
-  if (Status status = step(inputs, to); !status)
-    return status;
+  SLUICE_RETURN_IF_ERROR(step(inputs, to));
   // The session's text ends with its next step.
   for (HostTensor &output : outputs)
     ownText(output);
@@ -258,22 +252,18 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
       return makeError(ErrorCode::Internal, sluice_last_error());
     if (model().states[i].num_cuts == 0)
       continue;
-    Expected<HostTensor> whole = joinState(i, std::move((*states)[i]));
-    if (!whole)
-      return propagate(whole);
-    (*states)[i] = std::move(*whole);
+    SLUICE_ASSIGN_OR_RETURN(HostTensor whole, joinState(i, std::move((*states)[i])));
+    (*states)[i] = std::move(whole);
   }
   return states;
 }
 
 Status RunSession::takeStates(const RunSession &from) {
-  Expected<std::vector<HostTensor>> states = from.readStates();
-  if (!states)
-    return propagate(states);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> states, from.readStates());
   for (uint32_t i = 0; i < model().num_states; ++i) {
-    const auto found = std::find_if(states->begin(), states->end(),
+    const auto found = std::find_if(states.begin(), states.end(),
                                     [&](const HostTensor &state) { return state.name == model().states[i].name; });
-    if (found == states->end())
+    if (found == states.end())
       return makeError(ErrorCode::Internal, "state '", model().states[i].name,
                        "' is not in the plan before, report this as a bug of sluice");
     if (sluice_write_state(sessions.front().get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) !=
