@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Indices.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "sluice/Runtime/abi.h"
 
@@ -12,6 +13,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -138,7 +140,21 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
   return success();
 }
 
-LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,
+                                                        NamedAttribute attribute) {
+  const Attribute value = attribute.getValue();
+  if (attribute.getName() == "dataflow.fixed") {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto fixed = dyn_cast<ElementsAttr>(value);
+    return verifyDecision(op, attribute.getName(), value,
+                          function && fixed && fixed.getShapedType() == function.getArgumentTypes()[argument],
+                          "elements of the argument's type");
+  }
+  if (attribute.getName() == kRangeAttribute) {
+    auto range = dyn_cast<DenseI64ArrayAttr>(value);
+    return verifyDecision(op, attribute.getName(), value, range && range.size() == 3,
+                          "array<i64: LEAST, GREATEST, OTHER>");
+  }
   return verifyDecision(op, attribute.getName(), attribute.getValue(),
                         attribute.getName() != "dataflow.tiling" || isa<TilingAttr>(attribute.getValue()),
                         "#dataflow.tiling<S0, R>");

@@ -230,13 +230,14 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
     }
     // A node that refers to attributes of the call becomes one of its own, which stays: its constants are by address.
     if (refersToAttributes[&function][i]) {
-      if (!budget.take(member->ByteSizeLong()))
+      ::onnx::NodeProto resolved = withAttributes(*member, node);
+      if (!budget.take(resolved.ByteSizeLong()))
         return makeError(ErrorCode::Unsupported, "function '", excerpt(function.name()),
                          "' is called so often, with attributes that its nodes of ",
-                         formatBytes(static_cast<int64_t>(member->ByteSizeLong())),
+                         formatBytes(static_cast<int64_t>(resolved.ByteSizeLong())),
                          " refer to, that copies of them pass ", formatBytes(ImportBudget::kMostBytes), ", in model '",
                          model.path(), "', give large constants as operands");
-      member = &resolvedNodes.emplace_back(withAttributes(*member, node));
+      member = &resolvedNodes.emplace_back(std::move(resolved));
     }
     SLUICE_RETURN_IF_ERROR(importNode(*member));
   }

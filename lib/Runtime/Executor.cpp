@@ -184,17 +184,19 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     return status;
   if (Status status = check(stepOutputs, tables.outputs, "output"); !status)
     return status;
+  // An input without elements may have no memory.
+  auto holds = [&](size_t i) { return tables.inputs[i].bytes > 0; };
   for (size_t i = 0; i < tables.inputs.size(); ++i)
     if (const sluice_tensor_desc &input = tables.inputs[i];
-        input.fixed && std::memcmp(input.fixed, stepInputs[i], static_cast<size_t>(input.bytes)) != 0)
+        holds(i) && input.fixed && std::memcmp(input.fixed, stepInputs[i], static_cast<size_t>(input.bytes)) != 0)
       return failure("input '", input.name,
                      "' has another value than the model was compiled for, compile it for this one");
   for (size_t i = 0; i < tables.inputs.size(); ++i)
-    if (tables.inputs[i].element_type == kStringType)
+    if (holds(i) && tables.inputs[i].element_type == kStringType)
       if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
         return status;
   for (size_t i = 0; i < tables.inputs.size(); ++i)
-    if (tables.inputs[i].range)
+    if (holds(i) && tables.inputs[i].range)
       if (Status status = checkIndices(tables.inputs[i], stepInputs[i]); !status)
         return status;
   if (isApart)

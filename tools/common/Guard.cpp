@@ -70,7 +70,16 @@ void endOutOfMemory() {
   _exit(1);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers report faults themselves. GCC defines a macro for each, clang has features.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLUICE_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLUICE_SANITIZED
+#endif
+#endif
+
+#ifndef SLUICE_SANITIZED
 static uintptr_t lowestStack = 0;
 
 static void onFault(int signal, siginfo_t *info, void *) {
