@@ -4,10 +4,10 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/GridLowering.h"
 
-#include "GridMath.h"
 #include "PtxEmission.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "passes/ExecToLLVM/ConstantTables.h"
+#include "passes/LowerKernels/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Runtime/abi.h"
 
@@ -18,14 +18,13 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using sluice::dataflow::kGridArchitecture;
-using sluice::dataflow::kGridBlocks;
 using sluice::dataflow::kGridOperator;
 using sluice::dataflow::kGridShared;
-using sluice::dataflow::kGridThreads;
-using sluice::dataflow::kGridWaits;
 
 namespace sluice {
 
@@ -51,45 +50,6 @@ void forEach(func::FuncOp function, auto fn) {
 }
 
 Value constantI32(OpBuilder &b, Location loc, int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
-
-/// What a thread asks of its grid, as a GPU's intrinsics.
-void toIntrinsics(func::FuncOp function) {
-  auto call = [](OpBuilder &b, Location loc, Type type, StringRef name, ValueRange args) {
-    auto intrinsic = b.getStringAttr(name);
-    return type ? LLVM::CallIntrinsicOp::create(b, loc, type, intrinsic, args)
-                : LLVM::CallIntrinsicOp::create(b, loc, intrinsic, args);
-  };
-  auto position = [&](StringRef name) {
-    return [=](OpBuilder &b, Operation *op) -> Value {
-      Value raw = call(b, op->getLoc(), b.getI32Type(), name, {}).getResult(0);
-      return arith::IndexCastUIOp::create(b, op->getLoc(), b.getIndexType(), raw);
-    };
-  };
-  forEach<gpu::ThreadIdOp>(function, position("llvm.nvvm.read.ptx.sreg.tid.x"));
-  forEach<gpu::BlockIdOp>(function, position("llvm.nvvm.read.ptx.sreg.ctaid.x"));
-  forEach<gpu::BarrierOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
-    call(b, op->getLoc(), Type(), "llvm.nvvm.barrier.cta.sync.aligned.all", constantI32(b, op->getLoc(), 0));
-    return {};
-  });
-  forEach<gpu::ShuffleOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
-    auto shuffle = cast<gpu::ShuffleOp>(op);
-    Location loc = op->getLoc();
-    Value all = constantI32(b, loc, -1), last = constantI32(b, loc, dataflow::kWarpThreads - 1);
-    auto exchange = [&](Value word) -> Value {
-      return call(b, loc, b.getI32Type(), "llvm.nvvm.shfl.sync.bfly.i32", {all, word, shuffle.getOffset(), last})
-          .getResult(0);
-    };
-    Value value = shuffle.getValue();
-    if (value.getType().isInteger(32))
-      return exchange(value);
-    Type i32 = b.getI32Type(), i64 = b.getI64Type();
-    Value half = arith::ConstantIntOp::create(b, loc, 32, 64);
-    Value low = exchange(arith::TruncIOp::create(b, loc, i32, value));
-    Value high = exchange(arith::TruncIOp::create(b, loc, i32, arith::ShRUIOp::create(b, loc, value, half)));
-    high = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
-    return arith::OrIOp::create(b, loc, high, arith::ExtUIOp::create(b, loc, i64, low));
-  });
-}
 
 /// A thread's part of products and copies, as a sluice_thread's functions; `field` reads one of those.
 void toHostProducts(func::FuncOp function, function_ref<Value(OpBuilder &, Type, size_t)> field) {
@@ -169,7 +129,7 @@ void toHostProducts(func::FuncOp function, function_ref<Value(OpBuilder &, Type,
 }
 
 /// Whether the architecture is one or newer: known where PTX is made of the module.
-void compareArchitecture(ModuleOp module) {
+void compareArchitecture(gpu::GPUModuleOp module) {
   LLVM::GlobalOp global;
   module.walk([&](scf::IfOp op) {
     auto least = op->getAttrOfType<IntegerAttr>(kGridArchitecture);
@@ -220,7 +180,6 @@ void toHost(func::FuncOp function) {
   }
   entry.eraseArguments(0, numTensors);
   function.setType(FunctionType::get(context, {ptr, ptr}, {}));
-  function.removeArgAttrsAttr();
   auto field = [&](OpBuilder &b, Type type, size_t offset) -> Value {
     Value at = LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), self, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
     return LLVM::LoadOp::create(b, loc, type, at);
@@ -257,23 +216,36 @@ void toHost(func::FuncOp function) {
   forEach<LLVM::AddressOfOp>(function, [](OpBuilder &, Operation *) -> Value { return {}; });
 }
 
-int64_t numberOf(func::FuncOp function, StringRef attribute) {
-  return function->getAttrOfType<IntegerAttr>(attribute).getInt();
+int32_t blocksOf(gpu::GPUFuncOp function) { return function.getKnownGridSize()->front(); }
+int32_t threadsOf(gpu::GPUFuncOp function) { return function.getKnownBlockSize()->front(); }
+
+/// Bytes that a block's threads share.
+int64_t sharedBytesOf(gpu::GPUFuncOp function) {
+  int64_t end = 0;
+  function.walk([&](LLVM::AddressOfOp op) {
+    auto buffer = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(op, op.getGlobalNameAttr());
+    auto bytes = static_cast<int64_t>(cast<LLVM::LLVMArrayType>(buffer.getType()).getNumElements());
+    end = std::max(end, op->getAttrOfType<IntegerAttr>(kGridShared).getInt() + bytes);
+  });
+  return end;
 }
 
-/// Drops what LLVM's dialect does not know.
-void forgetGrid(func::FuncOp function) {
-  for (StringRef attribute : {kGridBlocks, kGridThreads, kGridShared, kGridWaits, kGridOperator})
-    function->removeAttr(attribute);
+/// Threads of a block wait for each other.
+bool waits(gpu::GPUFuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return isa<gpu::BarrierOp, gpu::ShuffleOp, NVVM::MmaOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// The name of the global that holds an architecture's PTX begins so.
 constexpr llvm::StringLiteral kPtxGlobal = "sluice.ptx.sm_";
 
-std::string hostName(func::FuncOp function) { return (function.getSymName() + "_thread").str(); }
+std::string hostName(gpu::GPUFuncOp function) { return (function.getName() + "_thread").str(); }
 
 /// The address of a grid's host code, which is no LLVM function yet.
-Value hostAddress(OpBuilder &builder, Location loc, func::FuncOp function) {
+Value hostAddress(OpBuilder &builder, Location loc, gpu::GPUFuncOp function) {
   auto ptr = LLVM::LLVMPointerType::get(builder.getContext());
   Value host = func::ConstantOp::create(builder, loc, builder.getFunctionType({ptr, ptr}, {}), hostName(function));
   return UnrealizedConversionCastOp::create(builder, loc, ptr, host).getResult(0);
@@ -305,17 +277,16 @@ void defineDescriptors(ModuleOp module, gpu::GPUModuleOp device, const std::vect
   Type grid = tables.structOf({i64, ptr, i32, i32, i32, i32, i32, ptr, i32, ptr});
   SymbolTable symbols(module);
   std::vector<LLVM::GlobalOp> descriptors;
-  for (auto function : device.getOps<func::FuncOp>()) {
-    symbols.lookup<LLVM::GlobalOp>(function.getSymName()).erase();
-    LLVM::GlobalOp descriptor = tables.addValue(function.getSymName(), grid, [&] {
+  for (auto function : device.getOps<gpu::GPUFuncOp>()) {
+    symbols.lookup<LLVM::GlobalOp>(function.getName()).erase();
+    LLVM::GlobalOp descriptor = tables.addValue(function.getName(), grid, [&] {
       Value thread = hostCode ? hostAddress(builder, loc, function) : tables.null();
       return tables.aggregate(
-          grid,
-          {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getSymName()),
-           tables.integer(i32, numberOf(function, kGridBlocks)), tables.integer(i32, numberOf(function, kGridThreads)),
-           tables.integer(i32, numberOf(function, kGridShared)), tables.integer(i32, function.getNumArguments()),
-           tables.integer(i32, function->getAttrOfType<BoolAttr>(kGridWaits).getValue()), thread,
-           tables.integer(i32, static_cast<int64_t>(codes.size())), images ? tables.address(images) : tables.null()});
+          grid, {tables.integer(i64, sizeof(sluice_grid)), tables.string(function.getName()),
+                 tables.integer(i32, blocksOf(function)), tables.integer(i32, threadsOf(function)),
+                 tables.integer(i32, sharedBytesOf(function)), tables.integer(i32, function.getNumArguments()),
+                 tables.integer(i32, waits(function)), thread, tables.integer(i32, static_cast<int64_t>(codes.size())),
+                 images ? tables.address(images) : tables.null()});
     });
     // Not local: what refers to one local global is compiled as one part.
     descriptor.setLinkage(LLVM::Linkage::External);
@@ -346,52 +317,52 @@ std::vector<DeviceCode> deviceCodeOf(ModuleOp module) {
   return codes;
 }
 
+/// PTX of the grids, for each architecture.
+static Expected<std::vector<DeviceCode>> emitDevice(gpu::GPUModuleOp device, std::span<const unsigned> architectures) {
+  OwningOpRef<gpu::GPUModuleOp> code = device.clone();
+  compareArchitecture(*code);
+  std::vector<GridFunction> grids;
+  for (auto function : code->getOps<gpu::GPUFuncOp>()) {
+    grids.push_back({function.getName().str(), function->getAttrOfType<StringAttr>(kGridOperator).str()});
+    function->removeAttr(kGridOperator);
+  }
+  code->walk([](LLVM::AddressOfOp op) { op->removeAttr(kGridShared); });
+  SLUICE_RETURN_IF_ERROR(lowerGridsToNVVM(*code));
+  return emitPtx(*code, grids, architectures);
+}
+
+/// The code of one of the grid's threads, on the host.
+static void addHostCode(OpBuilder &builder, gpu::GPUFuncOp function, unsigned architecture) {
+  auto host = func::FuncOp::create(builder, function.getLoc(), hostName(function), function.getFunctionType());
+  IRMapping mapping;
+  function.getBody().cloneInto(&host.getBody(), mapping);
+  forEach<gpu::ReturnOp>(host, [](OpBuilder &b, Operation *op) -> Value {
+    func::ReturnOp::create(b, op->getLoc());
+    return {};
+  });
+  chooseArchitecture(host, architecture);
+  toHost(host);
+}
+
 Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets &targets) {
   std::vector<DeviceCode> codes;
   auto devices = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
   if (devices.empty())
     return codes;
   gpu::GPUModuleOp device = devices.front();
-  for (auto function : device.getOps<func::FuncOp>()) {
-    constexpr int64_t kMostBlocks = 2147483647;
-    auto named = [&](auto... what) {
-      return makeError(ErrorCode::Unsupported, "operator '",
-                       function->getAttrOfType<StringAttr>(kGridOperator).getValue().str(), "' ", what...);
-    };
-    if (numberOf(function, kGridBlocks) > kMostBlocks)
-      return named("needs ", numberOf(function, kGridBlocks), " blocks of threads and a GPU has ", kMostBlocks,
-                   ", compile it for a CPU");
-    if (failed(expandGridMath(function)))
-      return named("has math that cannot be expanded, report this with the model that shows it");
-  }
+  PassManager math(module.getContext(), gpu::GPUModuleOp::getOperationName());
+  math.addNestedPass<gpu::GPUFuncOp>(createExpandGridMathPass());
+  if (failed(math.run(device)))
+    return makeError(ErrorCode::Internal,
+                     "a kernel has math that cannot be expanded, report this with the model that shows it");
   if (!targets.architectures.empty()) {
-    OwningOpRef<ModuleOp> code = ModuleOp::create(device.getLoc());
-    std::vector<GridFunction> grids;
-    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
-    for (Operation &op : device.getBody()->getOperations())
-      builder.clone(op);
-    compareArchitecture(*code);
-    for (auto function : code->getOps<func::FuncOp>()) {
-      toIntrinsics(function);
-      grids.push_back({function.getSymName().str(), function->getAttrOfType<StringAttr>(kGridOperator).str(),
-                       numberOf(function, kGridBlocks), numberOf(function, kGridThreads)});
-      forgetGrid(function);
-    }
-    code->walk([](LLVM::AddressOfOp op) { op->removeAttr(kGridShared); });
-    SLUICE_RETURN_IF_ERROR(lowerKernelsToLLVM(*code, MathLibrary::None));
-    SLUICE_ASSIGN_OR_RETURN(auto emitted, emitPtx(*code, grids, targets.architectures));
-    codes = std::move(emitted);
+    SLUICE_ASSIGN_OR_RETURN(codes, emitDevice(device, targets.architectures));
   }
   defineDescriptors(module, device, codes, targets.hostCode);
   if (targets.hostCode) {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    for (auto function : device.getOps<func::FuncOp>()) {
-      auto host = cast<func::FuncOp>(builder.clone(*function));
-      host.setSymName(hostName(function));
-      chooseArchitecture(host, targets.hostArchitecture);
-      toHost(host);
-      forgetGrid(host);
-    }
+    for (auto function : device.getOps<gpu::GPUFuncOp>())
+      addHostCode(builder, function, targets.hostArchitecture);
   }
   device.erase();
   return codes;

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 
@@ -31,23 +32,34 @@ void registerCodegenDialects(DialectRegistry &registry) {
                   gpu::GPUDialect, index::IndexDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect,
                   vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
 }
 
-Status lowerKernelsToLLVM(ModuleOp module, MathLibrary library) {
+static Status runPasses(PassManager &passes, Operation *module) {
   std::string diagnostics;
-  ScopedDiagnosticHandler capture(module.getContext(), [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler capture(module->getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && diagnostics.empty())
       diagnostics = diagnostic.str();
     return success();
   });
-  PassManager passes(module.getContext(), ModuleOp::getOperationName());
-  addLowerKernels(passes, library == MathLibrary::Libm);
   if (failed(passes.run(module)))
     return makeError(ErrorCode::Internal, "a kernel cannot be lowered: ", diagnostics,
                      ", report this with the model that shows it");
   return {};
+}
+
+Status lowerKernelsToLLVM(ModuleOp module) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  addLowerKernels(passes);
+  return runPasses(passes, module);
+}
+
+Status lowerGridsToNVVM(gpu::GPUModuleOp module) {
+  PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
+  addLowerGridKernels(passes);
+  return runPasses(passes, module);
 }
 
 } // namespace sluice

@@ -9,11 +9,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Target/TargetMachine.h"
@@ -119,26 +117,6 @@ Status checkResolved(llvm::Module &module, const llvm::StringMap<const GridFunct
   return {};
 }
 
-/// Ranges let 64-bit index arithmetic shrink to 32 bits.
-void markGrids(llvm::Module &module, const llvm::StringMap<const GridFunction *> &grids) {
-  for (llvm::Function &function : module) {
-    const GridFunction *grid = grids.lookup(function.getName());
-    if (!grid)
-      continue;
-    function.setCallingConv(llvm::CallingConv::PTX_Kernel);
-    function.addFnAttr("nvvm.maxntid", std::to_string(grid->threads));
-    function.setDoesNotThrow();
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
-        int64_t extent = call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x     ? grid->threads
-                         : call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x ? grid->blocks
-                                                                                                 : 0;
-        if (extent)
-          call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, extent)));
-      }
-  }
-}
-
 } // namespace
 
 std::span<const unsigned> deviceArchitectures() { return kNumbers; }
@@ -152,7 +130,7 @@ std::vector<std::string> unresolvedInPtx(const std::string &ptx) {
   return names;
 }
 
-Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp source, std::span<const GridFunction> functions,
+Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::span<const GridFunction> functions,
                                           std::span<const unsigned> architectures) {
   llvm::LLVMContext context;
   std::string problem;
@@ -174,7 +152,6 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp source, std::span<const
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(number));
     std::unique_ptr<llvm::Module> own = llvm::CloneModule(*module);
     own->setDataLayout(machine->createDataLayout());
-    markGrids(*own, grids);
     if (llvm::GlobalVariable *global = own->getGlobalVariable(kArchitectureGlobal)) {
       global->setInitializer(llvm::ConstantInt::get(global->getValueType(), number));
       global->setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -13,17 +13,16 @@ namespace sluice {
 /// architecture's number.
 inline constexpr const char *kArchitectureGlobal = "sluice.architecture";
 
-/// A function that is launched, and how.
+/// A function that is launched.
 struct GridFunction {
   std::string name;
   std::string op; ///< The operator it is of.
-  int64_t blocks = 1, threads = 1;
 };
 
-/// Compiles a module wholly in the LLVM dialect to PTX for each architecture.
+/// Compiles a module wholly in the LLVM and NVVM dialects to PTX for each architecture.
 /// Equal modules give equal text. Fails naming the operator whose function calls
 /// what no GPU has.
-Expected<std::vector<DeviceCode>> emitPtx(mlir::ModuleOp module, std::span<const GridFunction> grids,
+Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp module, std::span<const GridFunction> grids,
                                           std::span<const unsigned> architectures);
 
 } // namespace sluice

@@ -7,6 +7,7 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -21,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,6 +43,7 @@ namespace sluice {
 #define GEN_PASS_DEF_SIMPLIFYKERNELPASS
 #define GEN_PASS_DEF_CALLLIBMPASS
 #define GEN_PASS_DEF_KERNELSTOLLVMPASS
+#define GEN_PASS_DEF_GRIDSTONVVMPASS
 #include "passes/LowerKernels/Passes.h.inc"
 
 namespace {
@@ -154,22 +157,27 @@ struct CallLibm : impl::CallLibmPassBase<CallLibm> {
   }
 };
 
+/// What kernels of both forms have in their bodies.
+void populateBodyPatterns(LLVMTypeConverter &types, RewritePatternSet &patterns) {
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  index::populateIndexToLLVMConversionPatterns(types, patterns);
+  ub::populateUBToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false);
+  // The order of a vector's lanes is fixed when it is compiled, so that sums
+  // by halves are as reproducible as sums in sequence, and quicker.
+  populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
+                                         /*force32BitVectorIndices=*/true);
+}
+
 /// What is left, in one conversion.
 struct KernelsToLLVM : impl::KernelsToLLVMPassBase<KernelsToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     LLVMTypeConverter types(context);
     RewritePatternSet patterns(context);
-    arith::populateArithToLLVMConversionPatterns(types, patterns);
-    cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
-    index::populateIndexToLLVMConversionPatterns(types, patterns);
-    ub::populateUBToLLVMConversionPatterns(types, patterns);
+    populateBodyPatterns(types, patterns);
     populateFuncToLLVMConversionPatterns(types, patterns);
-    populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false);
-    // The order of a vector's lanes is fixed when it is compiled, so that sums
-    // by halves are as reproducible as sums in sequence, and quicker.
-    populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
-                                           /*force32BitVectorIndices=*/true);
     LLVMConversionTarget target(*context);
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, index::IndexDialect,
                              math::MathDialect, ub::UBDialect, vector::VectorDialect>();
@@ -186,14 +194,39 @@ struct KernelsToLLVM : impl::KernelsToLLVMPassBase<KernelsToLLVM> {
   }
 };
 
+struct GridsToNVVM : impl::GridsToNVVMPassBase<GridsToNVVM> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    LLVMTypeConverter types(context);
+    configureGpuToNVVMTypeConverter(types);
+    RewritePatternSet patterns(context);
+    populateBodyPatterns(types, patterns);
+    // Upstream's patterns hold calls of libdevice too: what comes first has an instruction.
+    populateGpuToNVVMConversionPatterns(types, patterns, /*benefit=*/0);
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect, index::IndexDialect,
+                             math::MathDialect, ub::UBDialect, vector::VectorDialect>();
+    target.addLegalOp<gpu::GPUModuleOp>();
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
 } // namespace
 
-void addLowerKernels(OpPassManager &passes, bool callsLibm) {
+void addLowerKernels(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createSimplifyKernelPass());
-  if (callsLibm)
-    passes.addPass(createCallLibmPass());
+  passes.addPass(createCallLibmPass());
   passes.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
   passes.addPass(createKernelsToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void addLowerGridKernels(OpPassManager &passes) {
+  passes.addNestedPass<gpu::GPUFuncOp>(createSimplifyKernelPass());
+  passes.addNestedPass<gpu::GPUFuncOp>(createSCFToControlFlowPass());
+  passes.addPass(createGridsToNVVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -6,6 +6,7 @@
 #define SLUICE_PASSES_LOWERKERNELS_PASSES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -20,10 +21,13 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/LowerKernels/Passes.h.inc"
 
-/// The pipeline `lower-kernels`: kernel-simplify, kernel-call-libm where there is a libm
-/// to call, convert-scf-to-cf, kernel-to-llvm and reconcile-unrealized-casts.
-void addLowerKernels(mlir::OpPassManager &passes, bool callsLibm = true);
+/// The pipeline `lower-kernels`: kernel-simplify, kernel-call-libm, convert-scf-to-cf,
+/// kernel-to-llvm and reconcile-unrealized-casts.
+void addLowerKernels(mlir::OpPassManager &passes);
 void registerLowerKernelsPipeline();
+/// What follows grid-expand-math for the functions of a gpu.module: kernel-simplify,
+/// convert-scf-to-cf, grid-to-nvvm and reconcile-unrealized-casts.
+void addLowerGridKernels(mlir::OpPassManager &passes);
 
 } // namespace sluice
 

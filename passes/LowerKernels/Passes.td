@@ -7,7 +7,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def SimplifyKernelPass : Pass<"kernel-simplify", "::mlir::func::FuncOp"> {
+def SimplifyKernelPass : InterfacePass<"kernel-simplify", "::mlir::FunctionOpInterface"> {
   let summary = "Reduce math and vectors of a kernel to what LLVM has";
   let description = [{
     Math on f32, f16 and bf16 becomes polynomials of a few ulp where those vectorize
@@ -33,6 +33,27 @@ def KernelsToLLVMPass : Pass<"kernel-to-llvm", "::mlir::ModuleOp"> {
     private function becomes internal.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ExpandGridMathPass : InterfacePass<"grid-expand-math", "::mlir::FunctionOpInterface"> {
+  let summary = "Expand math that a GPU has no instruction for";
+  let description = [{
+    Math on f32 that a CPU has a library for, and kernel-simplify no polynomial, becomes
+    arithmetic: the hyperbolic functions by exp and log; powers in f64; sine and cosine
+    by a reduction in f64 and polynomials (Cephes' sinf and cosf; 2 ulp), NaN beyond 2^52.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def GridsToNVVMPass : Pass<"grid-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert simplified grids to the LLVM and NVVM dialects";
+  let description = [{
+    Bodies are in gpu, nvvm, cf, arith, math, vector, index, ub and llvm, without tensors
+    and memrefs. Thread and block numbers get the ranges that the function's known sizes
+    give. Math becomes LLVM's intrinsics where LLVM has them, and not calls of libdevice.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif // SLUICE_PASSES_LOWERKERNELS_PASSES

@@ -9,8 +9,8 @@
 
 // Tiles of both operands are in shared memory; a thread reads them as vectors and keeps
 // its sums in registers.
-// CHECK-LABEL: func.func @matmul_grid0
-// CHECK-SAME: dataflow.blocks = 4 : i64
+// CHECK-LABEL: gpu.func @matmul_grid0
+// CHECK-SAME: known_grid_size = array<i32: 4, 1, 1>
 // CHECK: gpu.barrier
 // CHECK: scf.for {{.*}} -> (f32, f32, f32, f32)
 // CHECK-NOT: llvm.store
@@ -19,14 +19,14 @@
 // CHECK-COUNT-16: math.fma {{.*}} : f32
 // CHECK: scf.yield
 // With tensor cores a warp makes its part of the product.
-// ROUNDED-LABEL: func.func @matmul_grid0
+// ROUNDED-LABEL: gpu.func @matmul_grid0
 // ROUNDED: nvvm.mma.sync
 func.func @matmul(%a: tensor<64x128xf32>, %b: tensor<128x64xf32>) -> tensor<64x64xf32> attributes {dataflow.kernel} {
   %0 = dataflow.matmul %a, %b : tensor<64x128xf32>, tensor<128x64xf32>
   return %0 : tensor<64x64xf32>
 }
 
-// CHECK-LABEL: func.func @conv_grid0
+// CHECK-LABEL: gpu.func @conv_grid0
 // CHECK: gpu.barrier
 // CHECK: scf.for {{.*}} -> (f32, f32)
 // CHECK-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
@@ -37,9 +37,9 @@ func.func @conv(%x: tensor<1x6x5x128xf32>, %w: tensor<1x1x3x3x128x16xf32>) -> te
 }
 
 // A thread has 4 elements: loads and stores of 16 bytes.
-// CHECK-LABEL: func.func @chain_grid0
-// CHECK-SAME: dataflow.blocks = 64 : i64
-// CHECK-SAME: dataflow.shared = 0 : i64
+// CHECK-LABEL: gpu.func @chain_grid0
+// CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
+// CHECK-NOT: dataflow.shared
 // CHECK-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
 func.func @chain(%x: tensor<64x1024xf32>, %b: tensor<1024xf32>) -> tensor<64x1024xf32> attributes {dataflow.kernel} {
@@ -52,9 +52,9 @@ func.func @chain(%x: tensor<64x1024xf32>, %b: tensor<1024xf32>) -> tensor<64x102
 }
 
 // A warp shares a row and joins its sums without shared memory.
-// CHECK-LABEL: func.func @reduction_grid0
-// CHECK-SAME: dataflow.blocks = 8 : i64
-// CHECK-SAME: dataflow.shared = 0 : i64
+// CHECK-LABEL: gpu.func @reduction_grid0
+// CHECK-SAME: known_grid_size = array<i32: 8, 1, 1>
+// CHECK-NOT: dataflow.shared
 // CHECK: scf.for {{.*}} -> (f32)
 // CHECK-COUNT-5: gpu.shuffle xor
 func.func @reduction(%x: tensor<64x1024xf32>) -> tensor<64xf32> attributes {dataflow.kernel} {
@@ -62,7 +62,7 @@ func.func @reduction(%x: tensor<64x1024xf32>) -> tensor<64xf32> attributes {data
   return %0 : tensor<64xf32>
 }
 
-// CHECK-LABEL: func.func @softmax_grid0
+// CHECK-LABEL: gpu.func @softmax_grid0
 // CHECK: arith.maximumf
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: math.exp
@@ -73,7 +73,7 @@ func.func @softmax(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {d
 }
 
 // The operator's device says which form its kernel has.
-// CHECK-LABEL: func.func @placed_grid0
+// CHECK-LABEL: gpu.func @placed_grid0
 func.func @placed(%x: tensor<64xf32>) -> tensor<64xf32> attributes {dataflow.kernel} {
   %0 = dataflow.unary tanh %x {dataflow.device = #dataflow.device<"gpu0", grids>} : tensor<64xf32>
   return %0 : tensor<64xf32>

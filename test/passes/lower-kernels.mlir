@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s --lower-kernels | FileCheck %s
-// RUN: sluice-opt %s --kernel-simplify --kernel-call-libm | FileCheck %s --check-prefix=MATH
+// RUN: sluice-opt %s --pass-pipeline='builtin.module(func.func(kernel-simplify),kernel-call-libm)' | FileCheck %s --check-prefix=MATH
 
 // A function that another one names by its address, before either is LLVM's; private
 // functions become internal.

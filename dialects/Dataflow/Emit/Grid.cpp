@@ -48,10 +48,11 @@ std::string gridProblem(Operation *op) {
     return "works on strings, which stay in the host's memory";
   if (op->getNumOperands() + op->getNumResults() > kMostTensors)
     return "has more operands than a GPU's kernel takes";
-  OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
-  if (failed(KernelEmitter::emit(op, "kernel", *scratch, {}, {}, KernelForm::Grids)))
-    return "has no kernel";
   std::string problem;
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
+  ScopedDiagnosticHandler capture(op->getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
+  if (failed(KernelEmitter::emit(op, "kernel", *scratch, {}, {}, KernelForm::Grids)))
+    return problem;
   scratch->walk([&](Operation *inner) {
     if (!isa_and_nonnull<math::MathDialect>(inner->getDialect()) ||
         isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::TruncOp, math::FmaOp,
@@ -71,9 +72,17 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   size_t numTensors = argumentElement.size(), numArguments = argumentSlots[numTensors] + hasWorkspace;
 
   OpBuilder deviceBuilder = OpBuilder::atBlockEnd(deviceModule(module).getBody());
-  chunkBody =
-      func::FuncOp::create(deviceBuilder, location, name, b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
-  Block *block = chunkBody.addEntryBlock();
+  auto device = gpu::GPUFuncOp::create(deviceBuilder, location, name,
+                                       b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
+  device->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  mostBlocks = std::max(mostBlocks, blocks);
+  device.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
+  device.setKnownGridSize(
+      ArrayRef<int32_t>{static_cast<int32_t>(std::min<int64_t>(blocks, std::numeric_limits<int32_t>::max())), 1, 1});
+  std::string node = nodeName(location);
+  device->setAttr(kGridOperator, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
+  chunkBody = device;
+  Block *block = &device.getBody().front();
   pointers.clear();
   for (size_t i = 0; i < numTensors; ++i)
     pointers.push_back(block->getArgument(argumentSlots[i]));
@@ -96,18 +105,11 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   memo.clear();
   bound.clear();
   sharedBytes = 0;
-  waits = false;
   body();
   b.setInsertionPointToEnd(block);
-  func::ReturnOp::create(b, location);
+  gpu::ReturnOp::create(b, location);
   memo.clear();
   bound.clear();
-  chunkBody->setAttr(kGridBlocks, b.getI64IntegerAttr(blocks));
-  chunkBody->setAttr(kGridThreads, b.getI64IntegerAttr(threads));
-  chunkBody->setAttr(kGridShared, b.getI64IntegerAttr(sharedBytes));
-  chunkBody->setAttr(kGridWaits, b.getBoolAttr(waits));
-  std::string node = nodeName(location);
-  chunkBody->setAttr(kGridOperator, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
 
   // The launch. Its descriptor is defined when the device's code is.
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
@@ -169,7 +171,6 @@ Value KernelEmitter::threadIndex() { return gpu::ThreadIdOp::create(b, location,
 Value KernelEmitter::blockIndex() { return gpu::BlockIdOp::create(b, location, gpu::Dimension::x); }
 
 void KernelEmitter::barrier() {
-  waits = true;
   gpu::BarrierOp::create(b, location);
   // What was read before may have changed.
   memo.clear();
@@ -193,12 +194,12 @@ Value KernelEmitter::sharedBuffer(Type type, int64_t count) {
   int64_t offset = (sharedBytes + kAlignment - 1) / kAlignment * kAlignment;
   int64_t bytes = count * std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
   sharedBytes = offset + bytes;
-  std::string name = (chunkBody.getSymName() + "_shared" + Twine(offset)).str();
+  std::string name = (chunkBody.getName() + "_shared" + Twine(offset)).str();
   OpBuilder deviceBuilder = OpBuilder::atBlockBegin(deviceModule(module).getBody());
   LLVM::GlobalOp::create(deviceBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), bytes), /*isConstant=*/false,
                          LLVM::Linkage::Internal, name, Attribute(), kAlignment, kSharedSpace);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&chunkBody.getBody().front());
+  b.setInsertionPointToStart(&chunkBody.getFunctionBody().front());
   auto own = LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace);
   auto address = LLVM::AddressOfOp::create(b, location, own, name);
   address->setAttr(kGridShared, b.getI64IntegerAttr(offset));
@@ -210,7 +211,6 @@ Value KernelEmitter::sharedBuffer(Type type, int64_t count) {
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::shuffle(Value value, int64_t distance) {
-  waits = true;
   Type type = value.getType();
   Value raw = value;
   // Words of 32 and 64 bits are what is exchanged.

@@ -63,6 +63,9 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (unsigned i = 0; i <= op->getNumResults(); ++i)
     emitter.argumentSlots.push_back(next++);
   emitter.emitBody();
+  if (emitter.mostBlocks > std::numeric_limits<int32_t>::max())
+    return op->emitError("needs ") << emitter.mostBlocks << " blocks of threads, and a GPU launches at most "
+                                   << std::numeric_limits<int32_t>::max() << ", run it on a CPU";
   return success();
 }
 
@@ -231,7 +234,7 @@ void KernelEmitter::store(Value base, Type elementType, Value linear, Value valu
 
 Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&chunkBody.getBody().front());
+  b.setInsertionPointToStart(&chunkBody.getFunctionBody().front());
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Value size = arith::ConstantIntOp::create(b, location, count, 64);
   Type storage = storageType(computeType(elementType));
@@ -255,13 +258,14 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   SmallVector<Type> types(argumentElement.size() + 1, ptr);
   types.push_back(i64);
   types.push_back(i64);
-  chunkBody = func::FuncOp::create(moduleBuilder, location, bodyName, b.getFunctionType(types, {}));
-  chunkBody.setPrivate();
-  Block *block = chunkBody.addEntryBlock();
+  auto loops = func::FuncOp::create(moduleBuilder, location, bodyName, b.getFunctionType(types, {}));
+  chunkBody = loops;
+  loops.setPrivate();
+  Block *block = loops.addEntryBlock();
   SmallVector<unsigned> overwritten = overwritableOperands(kernelOp);
   for (unsigned i = 0; i < argumentElement.size() + 1; ++i)
     if (!llvm::is_contained(overwritten, i) && (i != numOperands || overwritten.empty()))
-      chunkBody.setArgAttr(i, kNoAlias, b.getUnitAttr());
+      loops.setArgAttr(i, kNoAlias, b.getUnitAttr());
   pointers.assign(block->args_begin(), block->args_begin() + argumentElement.size() + 1);
   b.setInsertionPointToStart(block);
   Value begin = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 2));
@@ -292,7 +296,7 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   }
   callArgs.push_back(chunkBlock->getArgument(1));
   callArgs.push_back(chunkBlock->getArgument(2));
-  func::CallOp::create(cb, location, chunkBody, callArgs);
+  func::CallOp::create(cb, location, loops, callArgs);
   func::ReturnOp::create(cb, location);
 
   // The call from the kernel's entry; one chunk needs no pool.

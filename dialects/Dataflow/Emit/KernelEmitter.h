@@ -36,13 +36,12 @@ namespace sluice::dataflow {
 
 using emit::VectorTarget;
 
-/// The gpu.module that holds grids' functions, and what is known of each: how
-/// many blocks of how many threads, the bytes the block shares, and whether its
-/// threads wait for each other.
+/// The gpu.module that holds the grids' gpu.funcs, whose known sizes are along x.
 inline constexpr llvm::StringLiteral kDeviceModule = "device";
-inline constexpr llvm::StringLiteral kGridBlocks = "dataflow.blocks", kGridThreads = "dataflow.threads",
-                                     kGridShared = "dataflow.shared", kGridWaits = "dataflow.waits",
-                                     kGridOperator = "dataflow.operator";
+/// On a grid's function: the model node that it computes, which errors name.
+inline constexpr llvm::StringLiteral kGridOperator = "dataflow.operator";
+/// On the llvm.mlir.addressof of a buffer in shared memory: where it begins in its block's shared bytes.
+inline constexpr llvm::StringLiteral kGridShared = "dataflow.shared";
 /// On an scf.if: its condition is "the architecture is this one (80: sm_80) or newer".
 inline constexpr llvm::StringLiteral kGridArchitecture = "dataflow.architecture";
 /// Threads that exchange values without shared memory.
@@ -246,15 +245,15 @@ private:
   mlir::OpBuilder b;
   mlir::Location location;
 
-  mlir::func::FuncOp kernel;    ///< The entry; `parallel` appends calls to it.
-  mlir::OpBuilder entryBuilder; ///< At the entry's end.
-  mlir::Value status;           ///< What the kernel returns; null: 0.
-  mlir::func::FuncOp chunkBody; ///< The region being emitted.
+  mlir::func::FuncOp kernel;           ///< The entry; `parallel` appends calls to it.
+  mlir::OpBuilder entryBuilder;        ///< At the entry's end.
+  mlir::Value status;                  ///< What the kernel returns; null: 0.
+  mlir::FunctionOpInterface chunkBody; ///< The region being emitted.
   unsigned numChunks = 0;
   int64_t team = 1;                    ///< Of the grid being emitted.
   mlir::Value position;                ///< In the team.
   int64_t sharedBytes = 0;             ///< Of the grid being emitted.
-  bool waits = false;                  ///< The grid being emitted has barriers or exchanges.
+  int64_t mostBlocks = 0;              ///< Of all grids.
   mlir::Operation *absorbed = nullptr; ///< An addition that the library has made,
   mlir::Value absorbedSum;             ///< and what it has added to.
   int64_t accessLanes = 1;             ///< Vectors of so many elements lie at multiples of their size.

@@ -7,6 +7,7 @@
 
 #include "sluice/Support/Error.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir {
@@ -19,9 +20,6 @@ namespace sluice {
 /// to LLVM IR.
 void registerCodegenDialects(mlir::DialectRegistry &registry);
 
-/// What is there to call for math that is not emitted in place.
-enum class MathLibrary { Libm, None };
-
 /// Lowers every func.func of the module to the LLVM dialect. Bodies are in func,
 /// scf, cf, arith, math, vector, index, ub and llvm (`llvm.load`, `llvm.store`,
 /// `llvm.getelementptr` on `!llvm.ptr` arguments): no tensors and no memrefs.
@@ -30,9 +28,13 @@ enum class MathLibrary { Libm, None };
 ///
 /// Math on f32, f16 and bf16 becomes polynomials of a few ulp where those
 /// vectorize and hold over the whole range (exp, log, tanh, erf...); the rest,
-/// and f64, become LLVM intrinsics or, where it is there, calls of libm. f16 and bf16 are computed
+/// and f64, become LLVM intrinsics or calls of libm. f16 and bf16 are computed
 /// in f32. An exp beyond f32's range stays finite, at its edge. Fails with the first diagnostic.
-Status lowerKernelsToLLVM(mlir::ModuleOp module, MathLibrary library = MathLibrary::Libm);
+Status lowerKernelsToLLVM(mlir::ModuleOp module);
+
+/// Lowers every gpu.func of a gpu.module, whose math is expanded (grid-expand-math),
+/// to the LLVM and NVVM dialects. Fails with the first diagnostic.
+Status lowerGridsToNVVM(mlir::gpu::GPUModuleOp module);
 
 } // namespace sluice
 

@@ -72,7 +72,7 @@ def check(arguments, name, ptxas, assembled):
             return f"exit {done.returncode}: {done.stderr.strip()[-300:]}", ""
         with open(os.path.join(out, "phases", "7-exec.mlir"), encoding="utf-8", errors="replace") as file:
             device = file.read().partition("gpu.module")[2]
-        launched = set(re.findall(r"func\.func @(\w+_grid\d+)\(", device))
+        launched = set(re.findall(r"gpu\.func @(\w+_grid\d+)\(", device))
         figures = [f"{len(launched)} functions", f"{took:.1f} s"]
         for number in arguments.architectures:
             path = os.path.join(out, "phases", f"8-codegen.sm_{number}.ptx")

@@ -20,25 +20,35 @@ using Catch::Contains;
 
 namespace {
 
-/// One operator's kernel, as grids.
-struct Kernel {
-  Kernel(const std::string &arguments, const std::string &body,
-         dataflow::MatmulPrecision precision = dataflow::MatmulPrecision::F32)
+/// One operator.
+struct Parsed {
+  Parsed(const std::string &arguments, const std::string &body)
       : context(registry(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
     source = parseSourceString<ModuleOp>("func.func @main(" + arguments + ") {\n" + body + "\nreturn\n}", &context);
     REQUIRE(source);
     auto main = *source->getOps<func::FuncOp>().begin();
     op = main.getBody().front().getTerminator()->getPrevNode();
-    module = ModuleOp::create(UnknownLoc::get(&context));
-    REQUIRE(succeeded(
-        dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, dataflow::KernelForm::Grids, precision)));
   }
   static DialectRegistry registry() {
     DialectRegistry registry;
     registerCodegenDialects(registry);
     registry.insert<dataflow::DataflowDialect>();
     return registry;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> source;
+  Operation *op;
+};
+
+/// Its kernel, as grids.
+struct Kernel : Parsed {
+  Kernel(const std::string &arguments, const std::string &body,
+         dataflow::MatmulPrecision precision = dataflow::MatmulPrecision::F32)
+      : Parsed(arguments, body), module(ModuleOp::create(UnknownLoc::get(&context))) {
+    REQUIRE(succeeded(
+        dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, dataflow::KernelForm::Grids, precision)));
   }
   std::string ptx(unsigned architecture = 80) {
     auto codes = lowerGrids(*module, {{architecture}, false});
@@ -48,9 +58,7 @@ struct Kernel {
     return codes->front().ptx;
   }
 
-  MLIRContext context;
-  OwningOpRef<ModuleOp> source, module;
-  Operation *op;
+  OwningOpRef<ModuleOp> module;
 };
 
 size_t countOf(const std::string &text, const std::string &what) {
@@ -175,6 +183,11 @@ TEST_CASE("what a GPU has no function for is an error that names the operator", 
   CHECK_THAT(codes.error().message, Contains("operator 'the exponential'") && Contains("exp"));
   CHECK(dataflow::gridProblem(Kernel("%x: tensor<8xf64>", "dataflow.unary sqrt %x : tensor<8xf64>").op) == "");
   CHECK(dataflow::gridProblem(Kernel(kTwo, kAdd).op) == "");
+}
+
+TEST_CASE("an operator of more blocks than a GPU launches stays on a CPU", "[codegen]") {
+  Parsed huge("%x: tensor<4398046511104xf32>", "dataflow.unary relu %x : tensor<4398046511104xf32>");
+  CHECK_THAT(dataflow::gridProblem(huge.op), Contains("blocks of threads, and a GPU launches at most 2147483647"));
 }
 
 TEST_CASE("functions that PTX does not define are found", "[codegen]") {

@@ -1,8 +1,8 @@
-//===- GridMath.cpp - Math functions that a GPU has not ---------*- C++ -*-===//
+//===- ExpandGridMath.cpp - Math that a GPU has no instruction for --------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "GridMath.h"
+#include "passes/LowerKernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,6 +16,9 @@
 using namespace mlir;
 
 namespace sluice {
+
+#define GEN_PASS_DEF_EXPANDGRIDMATHPASS
+#include "passes/LowerKernels/Passes.h.inc"
 
 namespace {
 
@@ -220,17 +223,19 @@ private:
   }
 };
 
+struct ExpandGridMath : impl::ExpandGridMathPassBase<ExpandGridMath> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower, ExpandInverseHyperbolic<math::AsinhOp>,
+                 ExpandInverseHyperbolic<math::AcoshOp>>(context);
+    math::populateExpansionPatterns(patterns, {"tan", "sinh", "cosh", "atanh", "exp2", "clampf", "rsqrt"});
+    populateMathF32ExpansionPatterns(
+        patterns, [](StringRef) { return true; }, /*benefit=*/2);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
 } // namespace
-
-LogicalResult expandGridMath(func::FuncOp function) {
-  MLIRContext *context = function.getContext();
-  RewritePatternSet patterns(context);
-  patterns.add<ExpandSine<math::SinOp>, ExpandSine<math::CosOp>, ExpandPower, ExpandInverseHyperbolic<math::AsinhOp>,
-               ExpandInverseHyperbolic<math::AcoshOp>>(context);
-  math::populateExpansionPatterns(patterns, {"tan", "sinh", "cosh", "atanh", "exp2", "clampf", "rsqrt"});
-  populateMathF32ExpansionPatterns(
-      patterns, [](StringRef) { return true; }, /*benefit=*/2);
-  return applyPatternsGreedily(function, std::move(patterns));
-}
-
 } // namespace sluice
