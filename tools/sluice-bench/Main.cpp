@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   addSwapCommand(app, action);
   addServingCommand(app, action);
   addModelsCommand(app, action);
+  addTrainingModelsCommand(app, action);
   addOnnxTestsCommand(app, action);
   addOperatorsCommand(app, action);
   addPartitionCommand(app, action);

@@ -4,156 +4,312 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModelBuilders.h"
-#include "passes/Bridge/GraphBridge.h"
+#include "CompiledModel.h"
+#include "DataSet.h"
+#include "OnnxTests.h"
+#include "Rival.h"
+#include "Timing.h"
 #include "sluice/Compiler/Compilation.h"
-#include "sluice/Graph/Footprint.h"
-#include "sluice/Support/Json.h"
-#include "sluice/Swap/SwapProblem.h"
+#include "sluice/TensorIO/Npy.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <thread>
 
 namespace sluice::bench {
 namespace {
 
 struct Options : CommonOptions {
-  std::vector<std::string> models;
-  std::string scripts, optimizer = "momentum", machine = "v100-16gb";
-  bool paper = false;
+  std::vector<std::string> directories, against = {"onnxruntime"};
+  std::vector<int> threads = {1, 2};
+  std::string python = "python3", filter;
 };
 
-/// A training step as the compiler has it.
-struct Counts {
-  Footprint footprint;   ///< Before fusion.
-  size_t operators = 0;  ///< After it: what is scheduled.
-  int64_t peakBytes = 0; ///< Of liveness, in the model's order, everything on one accelerator.
-  double seconds = 0;    ///< From the file to the graph a planner takes.
+using Rivals = std::vector<std::unique_ptr<Rival>>;
+
+/// One who runs a model: gives the seconds of so many steps.
+using Runner = std::function<Expected<double>(int)>;
+
+/// What one has measured on a model.
+struct Measured {
+  std::vector<double> seconds; ///< A step's, of each turn.
+  std::string problem;         ///< Why there are none.
+
+  bool isThere() const { return problem.empty() && !seconds.empty(); }
+  double middle() const { return median(seconds); }
+  double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-Expected<Counts> countStep(const std::string &path, const Options &options) {
-  auto begin = std::chrono::steady_clock::now();
-  CompilerOptions compiler;
-  compiler.machine = options.machine;
-  SLUICE_ASSIGN_OR_RETURN(TrainingOptions training, parseTraining("loss=softmax-cross-entropy", options.optimizer));
-  compiler.training = std::move(training);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(path, std::move(compiler)));
-  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Differentiate));
-  Counts counts;
-  mlir::func::FuncOp main = *compilation->module().getOps<mlir::func::FuncOp>().begin();
-  SLUICE_ASSIGN_OR_RETURN(BridgedGraph unfused, buildGraph(main));
-  SLUICE_ASSIGN_OR_RETURN(Footprint footprint, countFootprint(unfused.graph));
-  counts.footprint = std::move(footprint);
-  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Fuse));
-  counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Graph &graph = compilation->graph();
-  const Machine &machine = compilation->machine();
-  counts.operators = graph.numOperators();
-  SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> order, graph.topologicalOrder());
-  const std::vector<DeviceId> devices = machine.computeDevices();
-  SwapProblem problem{graph,
-                      machine,
-                      compilation->costs(),
-                      std::vector<DeviceId>(graph.numOperators(), devices.back()),
-                      std::move(order),
-                      {}};
-  for (const Memory &memory : machine.memories)
-    problem.capacityBytes.push_back(memory.capacityBytes);
-  SLUICE_RETURN_IF_ERROR(check(problem));
-  std::vector<int64_t> peaks = livenessPeakBytes(problem);
-  counts.peakBytes = *std::max_element(peaks.begin(), peaks.end());
-  return counts;
+/// Steps of one turn: some milliseconds, so that the clock and a runtime's waking threads weigh little.
+Expected<int> stepsOfTurn(const Runner &runner) {
+  constexpr double kTurnSeconds = 0.02;
+  constexpr int kMostSteps = 1000;
+  // The first steps touch memory and start threads.
+  SLUICE_RETURN_IF_ERROR(runner(1));
+  SLUICE_ASSIGN_OR_RETURN(double once, runner(1));
+  return std::clamp(static_cast<int>(kTurnSeconds / std::max(once, 1e-9)), 1, kMostSteps);
 }
 
-/// --batch-norm or --no-batch-norm, --size 224...
-void addFlags(const Json &options, std::vector<std::string> &command) {
-  for (const auto &[key, value] : options.items()) {
-    std::string flag = key;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    if (value.is_boolean()) {
-      command.push_back((value.get<bool>() ? "--" : "--no-") + flag);
-    } else {
-      command.push_back("--" + flag);
-      command.push_back(value.dump());
+/// All of them in turns, so that what disturbs the machine disturbs all.
+std::vector<Measured> measureInTurns(const std::vector<Runner> &runners, std::vector<Measured> measured, int turns) {
+  // A thread pool that has nothing to do spins a while before it sleeps.
+  constexpr std::chrono::milliseconds kPause(5);
+  std::vector<int> steps(runners.size(), 1);
+  auto take = [&](size_t i, const auto &result) {
+    if (!result)
+      measured[i].problem = result.error().message;
+    return static_cast<bool>(result);
+  };
+  for (size_t i = 0; i < runners.size(); ++i)
+    if (measured[i].problem.empty())
+      if (Expected<int> count = stepsOfTurn(runners[i]); take(i, count))
+        steps[i] = *count;
+  for (int turn = 0; turn < turns; ++turn)
+    for (size_t i = 0; i < runners.size(); ++i) {
+      if (!measured[i].problem.empty())
+        continue;
+      std::this_thread::sleep_for(kPause);
+      if (Expected<double> seconds = runners[i](steps[i]); take(i, seconds))
+        measured[i].seconds.push_back(*seconds / steps[i]);
     }
+  return measured;
+}
+
+/// A model of the list: compiled once, measured for each number of threads.
+class Contest {
+public:
+  Contest(const OnnxTest &test, const Options &options, const Rivals &rivals, std::filesystem::path work)
+      : test(test), options(options), rivals(rivals), work(std::move(work)) {}
+
+  /// Fails where our side does not compile.
+  Status prepare();
+  /// Ours first, then the rivals', in their order.
+  std::vector<Measured> measure(int threads) const;
+
+private:
+  const OnnxTest &test;
+  const Options &options;
+  const Rivals &rivals;
+  std::filesystem::path work;
+  DataSet set;
+  std::map<std::string, std::string> files; ///< Inputs as the rivals read them.
+};
+
+Status Contest::prepare() {
+  SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
+  if (test.dataSets.empty())
+    return makeError(ErrorCode::NotFound, "no test_data_set_0 beside it");
+  SLUICE_ASSIGN_OR_RETURN(set, readDataSet(test.dataSets.front(), model));
+  if (!set.sequences.empty())
+    return makeError(ErrorCode::Unsupported, "it takes sequences, which are not measured");
+  CompilerOptions compiler;
+  for (const auto &[name, tensor] : set.inputs) {
+    compiler.dims.inputShapes[name] = tensor.shape;
+    files[name] = (work / concat(files.size(), ".npy")).string();
+    SLUICE_RETURN_IF_ERROR(writeNpy(files[name], tensor));
   }
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::createFor(test.modelPath, std::move(compiler), set.inputs));
+  return compilation->link((work / "model").string());
 }
 
-std::string labelOf(const Json &row) {
-  std::string label = row["model"];
-  for (const auto &[key, value] : row["options"].items()) {
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    label += ", " + (value.is_boolean() ? (value.get<bool>() ? "" : "no ") + name : value.dump() + " " + name);
+std::vector<Measured> Contest::measure(int threads) const {
+  std::vector<Measured> measured(1 + rivals.size());
+  std::vector<Runner> runners(1 + rivals.size());
+  Expected<CompiledModel> ours = CompiledModel::open((work / "model").string(), threads, set.inputs);
+  if (!ours)
+    measured[0].problem = ours.error().message;
+  runners[0] = [&](int steps) -> Expected<double> {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < steps; ++i)
+      SLUICE_RETURN_IF_ERROR(ours->run());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (size_t i = 0; i < rivals.size(); ++i) {
+    if (Status opened = rivals[i]->open(test.modelPath, files, threads); !opened)
+      measured[i + 1].problem = opened.error().message;
+    runners[i + 1] = [&rival = *rivals[i]](int steps) { return rival.runSeconds(steps); };
   }
-  return label;
+  return measureInTurns(runners, std::move(measured), options.repeats);
 }
 
-Json toJson(const Counts &counts) {
-  return {{"memory_gb", static_cast<double>(counts.footprint.bytes) / 1e9}, {"own_nodes", counts.footprint.operators},
-          {"own_tensor_sizes", counts.footprint.tensorSizes.size()},        {"own_operators", counts.operators},
-          {"peak_gb", static_cast<double>(counts.peakBytes) / 1e9},         {"seconds", counts.seconds}};
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// Our times over a rival's.
+struct Ratios {
+  double logarithms = 0;
+  size_t count = 0;
+
+  void add(double ratio) { logarithms += std::log(ratio), ++count; }
+  double geometricMean() const { return std::exp(logarithms / static_cast<double>(count)); }
+};
+
+std::string formatted(const char *format, double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
 }
 
-void printHeader() {
-  std::printf("%-44s %6s %8s %6s %9s %6s %10s %9s %6s   %s\n", "model", "batch", "GB", "MXNet", "apart", "sizes",
-              "own nodes", "operators", "peak", "paper: GB, operators, sizes");
+class Table {
+public:
+  Table(const Options &options, const Rivals &rivals) : options(options), rivals(rivals) {}
+
+  void printHeader() const;
+  void add(const std::string &model, int threads, const std::vector<Measured> &measured);
+  void addFailure(const std::string &model, const std::string &problem);
+  void finish() const;
+  size_t failures = 0;
+
+private:
+  Json toJson(const Measured &measured) const {
+    if (!measured.isThere())
+      return {{"error", measured.problem}};
+    return {{"seconds", measured.middle()}, {"least_seconds", measured.least()}, {"turns", measured.seconds.size()}};
+  }
+
+  const Options &options;
+  const Rivals &rivals;
+  Json rows = Json::array();
+  std::map<std::pair<int, size_t>, Ratios> ratios; ///< By threads and rival.
+};
+
+void Table::printHeader() const {
+  if (options.json())
+    return;
+  std::printf("%-34s %7s %10s", "model", "threads", "ours ms");
+  for (const std::unique_ptr<Rival> &rival : rivals)
+    std::printf(" %11s ms %6s", rival->name().c_str(), "ratio");
+  std::printf("\n");
 }
 
-void printRow(const std::string &label, const Json &row) {
-  std::string paper;
-  if (row.contains("paper"))
-    paper = row["paper"]["memory_gb"].dump() + ", " + row["paper"]["operators"].dump() + ", " +
-            row["paper"]["tensor_sizes"].dump();
-  auto text = [&](const char *key) { return row.contains(key) ? row[key].dump() : std::string(); };
-  std::printf("%-44s %6s %8.1f %6s %9s %6s %10s %9s %6.1f   %s\n", label.c_str(), text("batch").c_str(),
-              row["memory_gb"].get<double>(), text("operators").c_str(), text("operators_apart").c_str(),
-              text("tensor_sizes").c_str(), text("own_nodes").c_str(), text("own_operators").c_str(),
-              row["peak_gb"].get<double>(), paper.c_str());
-  std::fflush(stdout);
+void Table::add(const std::string &model, int threads, const std::vector<Measured> &measured) {
+  Json row{{"model", model}, {"threads", threads}, {"ours", toJson(measured[0])}};
+  failures += !measured[0].isThere();
+  for (size_t i = 0; i < rivals.size(); ++i) {
+    row[rivals[i]->name()] = toJson(measured[i + 1]);
+    if (!measured[0].isThere() || !measured[i + 1].isThere())
+      continue;
+    const double ratio = measured[0].middle() / measured[i + 1].middle();
+    row[rivals[i]->name()]["ratio"] = ratio;
+    ratios[{threads, i}].add(ratio);
+  }
+  if (!options.json()) {
+    auto milliseconds = [](const Measured &of) { return of.isThere() ? formatted("%.3f", of.middle() * 1e3) : "-"; };
+    std::printf("%-34s %7d %10s", model.c_str(), threads, milliseconds(measured[0]).c_str());
+    for (size_t i = 0; i < rivals.size(); ++i) {
+      const Json &theirs = row[rivals[i]->name()];
+      const std::string ratio = theirs.contains("ratio") ? formatted("%.2f", theirs["ratio"].get<double>()) : "-";
+      std::printf(" %14s %6s", milliseconds(measured[i + 1]).c_str(), ratio.c_str());
+    }
+    std::printf("\n");
+    for (size_t i = 0; i < measured.size(); ++i)
+      if (!measured[i].problem.empty())
+        std::printf("  %s: %s\n", i == 0 ? "ours" : rivals[i - 1]->name().c_str(), measured[i].problem.c_str());
+    std::fflush(stdout);
+  }
+  rows.push_back(std::move(row));
 }
 
-/// The paper's models, built, counted at MXNet's grain by the builders and at
-/// our own by the compiler.
-Status countPaper(const Options &options, Json &rows) {
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
-  SLUICE_ASSIGN_OR_RETURN(Json published, builders->paperModels());
-  for (Json row : published) {
-    std::vector<std::string> flags;
-    addFlags(row["options"], flags);
-    SLUICE_ASSIGN_OR_RETURN(std::string model, builders->build(row["model"], row["batch"], flags));
-    SLUICE_ASSIGN_OR_RETURN(Counts counts, countStep(model, options));
-    row["memory_gb_mxnet"] = row["memory_gb"];
-    row.update(toJson(counts));
+void Table::addFailure(const std::string &model, const std::string &problem) {
+  ++failures;
+  rows.push_back({{"model", model}, {"ours", {{"error", problem}}}});
+  if (!options.json())
+    std::printf("%-34s ours: %s\n", model.c_str(), problem.c_str());
+}
+
+void Table::finish() const {
+  Json means = Json::array();
+  for (const auto &[key, of] : ratios) {
+    const auto &[threads, rival] = key;
+    means.push_back({{"threads", threads},
+                     {"against", rivals[rival]->name()},
+                     {"version", rivals[rival]->version()},
+                     {"models", of.count},
+                     {"geometricMean", of.geometricMean()}});
     if (!options.json())
-      printRow(labelOf(row), row);
-    rows.push_back(std::move(row));
+      std::printf("%d thread%s: %.3f times %s %s's time, geometric mean of %zu model%s\n", threads,
+                  threads == 1 ? "" : "s", of.geometricMean(), rivals[rival]->name().c_str(),
+                  rivals[rival]->version().c_str(), of.count, of.count == 1 ? "" : "s");
   }
-  return {};
+  if (options.json())
+    std::cout << Json{{"benchmark", "models"}, {"means", means}, {"models", rows}}.dump(2) << '\n';
+}
+
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+Expected<std::vector<OnnxTest>> findModels(const Options &options) {
+  std::vector<OnnxTest> models;
+  for (const std::string &directory : options.directories) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> found, findOnnxTests(directory));
+    std::move(found.begin(), found.end(), std::back_inserter(models));
+  }
+  if (options.filter.empty())
+    return models;
+  try {
+    const std::regex filter(options.filter);
+    std::erase_if(models, [&](const OnnxTest &model) { return !std::regex_search(model.name, filter); });
+  } catch (const std::regex_error &) {
+    return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is no regular expression, option '--filter'");
+  }
+  if (models.empty())
+    return makeError(ErrorCode::NotFound, "no model's name matches '", options.filter, "', run without --filter");
+  return models;
+}
+
+/// Those that are installed; a note for each other.
+Expected<Rivals> startRivals(const Options &options) {
+  Rivals rivals;
+  for (const std::string &name : options.against) {
+    Expected<std::unique_ptr<Rival>> rival = Rival::start(name, options.python);
+    if (rival)
+      rivals.push_back(std::move(*rival));
+    else if (rival.error().code == ErrorCode::NotFound)
+      std::cerr << "note: skipped: " << rival.error().message << '\n';
+    else
+      return propagate(rival);
+  }
+  return rivals;
 }
 
 Status runModels(const Options &options) {
-  Json rows = Json::array();
-  if (!options.json())
-    printHeader();
-  if (options.paper)
-    SLUICE_RETURN_IF_ERROR(countPaper(options, rows));
-  for (const std::string &model : options.models) {
-    SLUICE_ASSIGN_OR_RETURN(Counts counts, countStep(model, options));
-    Json row = toJson(counts);
-    row["model"] = model;
-    if (!options.json())
-      printRow(model, row);
-    rows.push_back(std::move(row));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> models, findModels(options));
+  SLUICE_ASSIGN_OR_RETURN(Rivals rivals, startRivals(options));
+  Table table(options, rivals);
+  table.printHeader();
+  for (const OnnxTest &model : models) {
+    llvm::SmallString<128> work;
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", work))
+      return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
+    auto remove = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(work); });
+    Contest contest(model, options, rivals, std::string(work));
+    if (Status ready = contest.prepare(); !ready) {
+      table.addFailure(model.name, ready.error().message);
+      continue;
+    }
+    for (int threads : options.threads)
+      table.add(model.name, threads, contest.measure(threads));
   }
-  if (options.json())
-    std::cout << rows.dump(2) << '\n';
+  table.finish();
+  if (table.failures > 0)
+    return makeError(ErrorCode::InvalidInput, table.failures, " measurements of ours failed, see above");
   return {};
 }
 
@@ -161,20 +317,27 @@ Status runModels(const Options &options) {
 
 void addModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
-  CLI::App *command =
-      driver::addCommand(app, "models", "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
-  command->add_option("MODEL", options->models, "ONNX files; weights may be absent");
-  command->add_flag("--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
-  command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
-  command->add_option("--optimizer", options->optimizer, "as of 'sluice compile'")->capture_default_str();
-  command->add_option("--format", options->format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
+  CLI::App *command = driver::addCommand(app, "models", "Models' steps beside those of other runtimes, in turns");
+  command->add_option("DIR", options->directories, "folders of model.onnx and test_data_set_*, at any depth")
+      ->required();
+  command
+      ->add_option("--against", options->against, "other runtimes: onnxruntime, openvino; skipped where not installed")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"onnxruntime", "openvino"}))
+      ->allow_extra_args(false)
       ->capture_default_str();
-  command->callback([options, &action] {
-    if (!options->paper && options->models.empty())
-      throw CLI::RequiredError("MODEL or --paper");
-    action = [options] { return runModels(*options); };
-  });
+  command->add_option("--threads", options->threads, "each number of threads is measured")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--python", options->python, "the interpreter that has the other runtimes' packages")
+      ->type_name("PATH")
+      ->capture_default_str();
+  command->add_option("--filter", options->filter, "only models whose name matches this regular expression")
+      ->type_name("REGEX");
+  options->addTo(*command);
+  command->callback([options, &action] { action = [options] { return runModels(*options); }; });
 }
 
 } // namespace sluice::bench

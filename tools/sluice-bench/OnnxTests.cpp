@@ -4,9 +4,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnnxTests.h"
+#include "CompiledModel.h"
+#include "DataSet.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/ModelFile.h"
-#include "sluice/Runtime/sluice.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/HostTensor.h"
 
@@ -26,21 +27,6 @@ namespace fs = std::filesystem;
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
-
-static std::vector<std::string> filesLike(const fs::path &folder, std::string_view prefix, std::string_view suffix) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(suffix))
-      found.push_back(at->path().string());
-  }
-  // output_2 before output_10.
-  std::sort(found.begin(), found.end(), [](const std::string &a, const std::string &b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  });
-  return found;
-}
 
 static bool isLight(const fs::path &path) {
   return path.extension() == ".onnx" &&
@@ -100,53 +86,6 @@ std::vector<std::string> operatorsOf(const std::vector<OnnxTest> &tests) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-using Tensors = std::map<std::string, HostTensor>;
-
-struct DataSet {
-  Tensors inputs;
-  std::map<std::string, std::vector<std::vector<int64_t>>> sequences; ///< Shapes of elements.
-  std::vector<HostTensor> outputs;                                    ///< Sequences' elements one by one.
-};
-
-/// Each tensor of a sequence is an input of its own.
-void addInput(DataSet &set, const std::string &name, HostValue value) {
-  if (!value.isSequence) {
-    set.inputs[name] = std::move(value.tensors.front());
-    return;
-  }
-  std::vector<std::vector<int64_t>> &shapes = set.sequences[name];
-  for (HostTensor &tensor : value.tensors) {
-    const std::string element = concat(name, "[", shapes.size(), "]");
-    shapes.push_back(tensor.shape);
-    set.inputs[element] = std::move(tensor);
-  }
-}
-
-Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model) {
-  DataSet set;
-  const std::vector<std::string> inputs = filesLike(folder, "input_", ".pb");
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const DeclaredTensor *declared = i < model.inputs().size() ? &model.inputs()[i] : nullptr;
-    SLUICE_ASSIGN_OR_RETURN(HostValue value, readValueFile(inputs[i], declared ? declared->kind : "tensor"));
-    // By name, or where the file knows none, by its number.
-    for (const DeclaredTensor &input : model.inputs())
-      if (input.name == value.name)
-        declared = &input;
-    if (!declared)
-      return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model");
-    addInput(set, declared->name, std::move(value));
-  }
-  const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
-  if (outputs.empty())
-    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder, "'");
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    SLUICE_ASSIGN_OR_RETURN(HostValue value,
-                            readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor"));
-    std::move(value.tensors.begin(), value.tensors.end(), std::back_inserter(set.outputs));
-  }
-  return set;
-}
 
 /// Inputs by the light models' recipe.
 Expected<DataSet> makeLightSet(const OnnxTest &test, const ModelFile &model) {
@@ -244,46 +183,13 @@ Status compare(const HostTensor &actual, const HostTensor &reference, bool onlyS
                    reference.valueAt(first));
 }
 
-struct CloseSession {
-  void operator()(sluice_session *session) const { sluice_close(session); }
-};
-
 Status runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &set, const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(test, set));
   SLUICE_RETURN_IF_ERROR(compilation->link(directory));
   compilation.reset();
-  sluice_options options = {};
-  options.size = sizeof options;
-  options.threads = 1;
-  std::unique_ptr<sluice_session, CloseSession> session(sluice_open(directory.c_str(), &options));
-  if (!session)
-    return makeError(ErrorCode::Internal, sluice_last_error());
-  const sluice_model &model = *sluice_describe(session.get());
-  std::vector<const void *> from;
-  for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    auto given = set.inputs.find(model.inputs[i].name);
-    if (given == set.inputs.end())
-      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", model.inputs[i].name, "'");
-    if (static_cast<int32_t>(given->second.type) != model.inputs[i].element_type ||
-        static_cast<int64_t>(given->second.bytes.size()) != model.inputs[i].bytes)
-      return makeError(ErrorCode::InvalidInput, "the test's data for input '", model.inputs[i].name,
-                       "' is of another type or size than the model declares");
-    from.push_back(given->second.bytes.data());
-  }
-  std::vector<HostTensor> outputs;
-  std::vector<void *> to;
-  for (uint32_t i = 0; i < model.num_outputs; ++i) {
-    const sluice_tensor_desc &port = model.outputs[i];
-    SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(port.element_type));
-    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
-                            makeTensor(port.name, type, std::vector(port.shape, port.shape + port.rank)));
-    outputs.push_back(std::move(tensor));
-  }
-  for (HostTensor &output : outputs)
-    to.push_back(output.bytes.data());
-  if (sluice_run(session.get(), from.data(), to.data()) != 0)
-    return makeError(ErrorCode::Internal, sluice_last_error());
-  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
+  SLUICE_ASSIGN_OR_RETURN(CompiledModel model, CompiledModel::open(directory, /*threads=*/1, set.inputs));
+  SLUICE_RETURN_IF_ERROR(model.run());
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, model.takeOutputs());
   if (outputs.size() < set.outputs.size())
     return makeError(ErrorCode::InvalidInput, "it has ", outputs.size(), " outputs, expected ", set.outputs.size());
   const bool random = isRandom(file.graph(), set);

@@ -1,4 +1,4 @@
-"""Checks the rows of `sluice-bench models --paper --format=json` against SwapAdvisor's Table 1."""
+"""Checks the rows of `sluice-bench training-models --paper --format=json` against SwapAdvisor's Table 1."""
 
 import json
 import sys

@@ -1,0 +1,55 @@
+//===- CompiledModel.cpp - An artifact that is run ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "CompiledModel.h"
+
+namespace sluice::bench {
+
+Expected<CompiledModel> CompiledModel::open(const std::string &directory, int threads,
+                                            const std::map<std::string, HostTensor> &inputs) {
+  sluice_options options = {};
+  options.size = sizeof options;
+  options.threads = static_cast<uint32_t>(threads);
+  CompiledModel opened;
+  opened.session.reset(sluice_open(directory.c_str(), &options));
+  if (!opened.session)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  const sluice_model &model = *sluice_describe(opened.session.get());
+  for (uint32_t i = 0; i < model.num_inputs; ++i) {
+    auto given = inputs.find(model.inputs[i].name);
+    if (given == inputs.end())
+      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", model.inputs[i].name, "'");
+    if (static_cast<int32_t>(given->second.type) != model.inputs[i].element_type ||
+        static_cast<int64_t>(given->second.bytes.size()) != model.inputs[i].bytes)
+      return makeError(ErrorCode::InvalidInput, "the test's data for input '", model.inputs[i].name,
+                       "' is of another type or size than the model declares");
+    opened.from.push_back(given->second.bytes.data());
+  }
+  for (uint32_t i = 0; i < model.num_outputs; ++i) {
+    const sluice_tensor_desc &port = model.outputs[i];
+    SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(port.element_type));
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
+                            makeTensor(port.name, type, std::vector(port.shape, port.shape + port.rank)));
+    opened.outputs.push_back(std::move(tensor));
+  }
+  for (HostTensor &output : opened.outputs)
+    opened.to.push_back(output.bytes.data());
+  return opened;
+}
+
+Status CompiledModel::run() {
+  if (sluice_run(session.get(), from.data(), to.data()) != 0)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  return {};
+}
+
+Expected<std::vector<HostTensor>> CompiledModel::takeOutputs() {
+  for (HostTensor &output : outputs)
+    ownText(output);
+  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
+  return std::move(outputs);
+}
+
+} // namespace sluice::bench

@@ -1,0 +1,46 @@
+//===- Rival.h - Another runtime, in a process of its own -------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICEBENCH_RIVAL_H
+#define SLUICE_TOOLS_SLUICEBENCH_RIVAL_H
+
+#include "sluice/Support/Error.h"
+#include "sluice/Support/Json.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace sluice::bench {
+
+/// A Python package that runs ONNX models: rival.py in a child process, which ends with this object.
+class Rival {
+public:
+  /// `name` is "onnxruntime" or "openvino", `python` an interpreter. Fails with NotFound where the interpreter has no
+  /// such package.
+  static Expected<std::unique_ptr<Rival>> start(const std::string &name, const std::string &python);
+  ~Rival();
+  Rival(const Rival &) = delete;
+
+  /// Reads a model for so many threads; `inputs` are .npy files by name.
+  Status open(const std::string &model, const std::map<std::string, std::string> &inputs, int threads);
+  /// Of so many steps together.
+  Expected<double> runSeconds(int steps);
+  const std::string &name() const { return package; }
+  const std::string &version() const { return packageVersion; }
+
+private:
+  explicit Rival(std::string name) : package(std::move(name)) {}
+  Expected<Json> ask(const Json &request);
+  Expected<Json> readAnswer();
+
+  std::string package, packageVersion;
+  int process = -1;
+  std::FILE *requests = nullptr, *answers = nullptr;
+};
+
+} // namespace sluice::bench
+
+#endif // SLUICE_TOOLS_SLUICEBENCH_RIVAL_H
