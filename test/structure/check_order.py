@@ -46,7 +46,7 @@ READING = re.compile(r"get\w*|set\w*|save\w*|restore\w*|notify\w*|erase\w*|is\w*
 # Classes of libraries that take a builder and create nothing.
 LIBRARY = {"InsertionGuard"}
 # The definitions of the builders' own methods.
-BUILDER_FILES = ("dialects/Dataflow/TensorBuilder.", "lib/Onnx/NodeContext.")
+BUILDER_FILES = ("dialects/Dataflow/TensorBuilder.", "lib/Onnx/Import/NodeContext.")
 
 
 class Definition(NamedTuple):

@@ -52,6 +52,12 @@ class StructureTest(unittest.TestCase):
         self.write("lib/Onnx/Import.cpp", '#include "dialects/Exec/ExecOps.h.inc"\n')
         self.assert_one_problem("'Onnx'", "'dialects/Exec'")
 
+    def test_importer_and_exporter_know_nothing_of_each_other(self):
+        self.write("lib/Onnx/TensorTypes.h", "")
+        self.write("lib/Onnx/Import/NodeContext.h", '#include "lib/Onnx/TensorTypes.h"\n')
+        self.write("lib/Onnx/Export/NodeWriter.h", '#include "lib/Onnx/Import/NodeContext.h"\n')
+        self.assert_one_problem("NodeWriter.h:1", "'Onnx/Import'")
+
     def test_pure_room_without_mlir(self):
         for number, header in enumerate(["mlir/IR/Operation.h", "llvm/ADT/SmallVector.h", "onnx/onnx_pb.h"]):
             self.write(f"lib/Cost/Cost{number}.cpp", f"  #  include <{header}>\n")

@@ -6,7 +6,7 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/ElementwiseKinds.h"
-#include "lib/Onnx/NodeWriter.h"
+#include "lib/Onnx/Export/NodeWriter.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 

@@ -4,12 +4,10 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "NodeContext.h"
-
 using namespace mlir;
 using namespace sluice::dataflow;
-using sluice::onnximport::rankOf;
-using sluice::onnximport::shapeOf;
+using sluice::onnxtensor::rankOf;
+using sluice::onnxtensor::shapeOf;
 
 namespace sluice::onnxexport {
 namespace {

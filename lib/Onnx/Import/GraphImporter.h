@@ -2,14 +2,14 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_GRAPHIMPORTER_H
-#define SLUICE_LIB_ONNX_GRAPHIMPORTER_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_GRAPHIMPORTER_H
+#define SLUICE_LIB_ONNX_IMPORT_GRAPHIMPORTER_H
 
 #include "Extents.h"
 #include "Lists.h"
-#include "ModelInternals.h"
 #include "NodeContext.h"
 #include "Training.h"
+#include "lib/Onnx/ModelInternals.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Support/Text.h"
 
@@ -124,4 +124,4 @@ private:
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_GRAPHIMPORTER_H
+#endif // SLUICE_LIB_ONNX_IMPORT_GRAPHIMPORTER_H

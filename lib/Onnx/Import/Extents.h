@@ -11,8 +11,8 @@
 // with those that do not, the model is not supported.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_EXTENTS_H
-#define SLUICE_LIB_ONNX_EXTENTS_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_EXTENTS_H
+#define SLUICE_LIB_ONNX_IMPORT_EXTENTS_H
 
 #include "dialects/Dataflow/TensorBuilder.h"
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_EXTENTS_H
+#endif // SLUICE_LIB_ONNX_IMPORT_EXTENTS_H

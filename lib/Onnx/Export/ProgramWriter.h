@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_PROGRAMWRITER_H
-#define SLUICE_LIB_ONNX_PROGRAMWRITER_H
+#ifndef SLUICE_LIB_ONNX_EXPORT_PROGRAMWRITER_H
+#define SLUICE_LIB_ONNX_EXPORT_PROGRAMWRITER_H
 
 #include "NodeWriter.h"
 
@@ -56,4 +56,4 @@ std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken);
 
 } // namespace sluice::onnxexport
 
-#endif // SLUICE_LIB_ONNX_PROGRAMWRITER_H
+#endif // SLUICE_LIB_ONNX_EXPORT_PROGRAMWRITER_H

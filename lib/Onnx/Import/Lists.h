@@ -10,8 +10,8 @@
 // that value; one without is a value of none type.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_LISTS_H
-#define SLUICE_LIB_ONNX_LISTS_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_LISTS_H
+#define SLUICE_LIB_ONNX_IMPORT_LISTS_H
 
 #include "mlir/IR/Builders.h"
 
@@ -36,4 +36,4 @@ llvm::SmallVector<mlir::Value> elementsOf(mlir::Value list);
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_LISTS_H
+#endif // SLUICE_LIB_ONNX_IMPORT_LISTS_H

@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_LINEAR_H
-#define SLUICE_LIB_ONNX_LINEAR_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_LINEAR_H
+#define SLUICE_LIB_ONNX_IMPORT_LINEAR_H
 
 #include "NodeContext.h"
 
@@ -21,4 +21,4 @@ mlir::Value centered(NodeContext &node, mlir::Value x, mlir::Value zeroPoint, ml
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_LINEAR_H
+#endif // SLUICE_LIB_ONNX_IMPORT_LINEAR_H

@@ -8,18 +8,17 @@
 // says so with `since`; the whole program is then written anew for that opset.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_NODEWRITER_H
-#define SLUICE_LIB_ONNX_NODEWRITER_H
+#ifndef SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H
+#define SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "lib/Onnx/TensorTypes.h"
 #include "sluice/Onnx/Export.h"
 
 #include <onnx/onnx_pb.h>
 
 namespace sluice::onnxexport {
 
-/// ONNX's number of an element type of the dialect.
-int32_t elementTypeToOnnx(mlir::Type elementType);
+using onnxtensor::elementTypeToOnnx;
 
 /// A node being written. Copies are the same node.
 class Node {
@@ -102,4 +101,4 @@ ExportConverter findExport(llvm::StringRef operation);
 
 } // namespace sluice::onnxexport
 
-#endif // SLUICE_LIB_ONNX_NODEWRITER_H
+#endif // SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H

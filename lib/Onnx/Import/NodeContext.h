@@ -8,11 +8,12 @@
 // needs one check at its end: `return node.result(value)`.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_NODECONTEXT_H
-#define SLUICE_LIB_ONNX_NODECONTEXT_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
+#define SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
 
 #include "dialects/Dataflow/Indices.h"
 #include "dialects/Dataflow/TensorBuilder.h"
+#include "lib/Onnx/TensorTypes.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"
 
@@ -28,21 +29,14 @@ class Training;
 using dataflow::Dims;
 using Builder = dataflow::TensorBuilder;
 
-/// Small results of constant operands are worth computing while importing.
-inline constexpr int64_t kFoldElements = 4096;
-
-/// Larger constants stay where they are.
-inline constexpr int64_t kInlineBytes = 1024;
-
-mlir::RankedTensorType tensorType(mlir::Value value);
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
-inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
-mlir::Type elementTypeOf(mlir::Value value);
-/// The dialect's type for an ONNX element type; null where it has none.
-mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int32_t onnxType);
-
-/// True where every element is known to be a whole number (or NaN, or infinite), whatever the model's inputs hold.
-bool isIntegral(mlir::Value value);
+using onnxtensor::elementTypeFromOnnx;
+using onnxtensor::elementTypeOf;
+using onnxtensor::isIntegral;
+using onnxtensor::kFoldElements;
+using onnxtensor::kInlineBytes;
+using onnxtensor::rankOf;
+using onnxtensor::shapeOf;
+using onnxtensor::tensorType;
 
 /// Small data inline, larger data as a resource that keeps its owner. Null where the dialect has no such type.
 mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorData &data, llvm::StringRef name);
@@ -183,4 +177,4 @@ const OperatorEntry *findOperator(llvm::StringRef domain, llvm::StringRef name, 
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_NODECONTEXT_H
+#endif // SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H

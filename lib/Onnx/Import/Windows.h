@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_WINDOWS_H
-#define SLUICE_LIB_ONNX_WINDOWS_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_WINDOWS_H
+#define SLUICE_LIB_ONNX_IMPORT_WINDOWS_H
 
 #include "NodeContext.h"
 
@@ -30,4 +30,4 @@ mlir::Value convolution(NodeContext &node, mlir::Value x, mlir::Value weight);
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_WINDOWS_H
+#endif // SLUICE_LIB_ONNX_IMPORT_WINDOWS_H

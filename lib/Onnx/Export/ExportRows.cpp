@@ -4,11 +4,9 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "NodeContext.h"
-
 using namespace mlir;
 using namespace sluice::dataflow;
-using sluice::onnximport::rankOf;
+using sluice::onnxtensor::rankOf;
 
 namespace sluice::onnxexport {
 namespace {

@@ -4,16 +4,14 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "NodeContext.h"
-
 #include "dialects/Dataflow/ElementwiseKinds.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace sluice::dataflow;
-using sluice::onnximport::elementTypeOf;
-using sluice::onnximport::shapeOf;
+using sluice::onnxtensor::elementTypeOf;
+using sluice::onnxtensor::shapeOf;
 
 namespace sluice::onnxexport {
 namespace {
@@ -108,7 +106,7 @@ LogicalResult saturatingCast(CastOp op, NodeWriter &writer) {
   if (!integer || !isa<FloatType>(from))
     return writer.refuse("ONNX saturates from floating point to integers only");
   unsigned width = integer.getWidth();
-  if (width <= 16 && from.isF32() && onnximport::isIntegral(op.getInput())) {
+  if (width <= 16 && from.isF32() && onnxtensor::isIntegral(op.getInput())) {
     writer.node("QuantizeLinear", {x, writer.scalar("scale", from, 1), writer.scalar("zero_point", to, 0)},
                 width == 8 ? kExportOpset : 21);
     return success();

@@ -4,17 +4,15 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "NodeContext.h"
-
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace sluice::dataflow;
-using sluice::onnximport::elementTypeOf;
-using sluice::onnximport::rankOf;
-using sluice::onnximport::shapeOf;
+using sluice::onnxtensor::elementTypeOf;
+using sluice::onnxtensor::rankOf;
+using sluice::onnxtensor::shapeOf;
 
 namespace sluice::onnxexport {
 namespace {

@@ -2,8 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_TRAINING_H
-#define SLUICE_LIB_ONNX_TRAINING_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_TRAINING_H
+#define SLUICE_LIB_ONNX_IMPORT_TRAINING_H
 
 #include "dialects/Dataflow/NamePattern.h"
 #include "dialects/Dataflow/TensorBuilder.h"
@@ -41,4 +41,4 @@ private:
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_TRAINING_H
+#endif // SLUICE_LIB_ONNX_IMPORT_TRAINING_H

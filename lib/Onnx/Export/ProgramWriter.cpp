@@ -4,7 +4,6 @@
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
 
-#include "NodeContext.h"
 #include "sluice/Onnx/TensorData.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -15,13 +14,6 @@ using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnxexport {
-
-int32_t elementTypeToOnnx(Type elementType) {
-  for (int32_t number = onnxtype::Float; number <= onnxtype::Int2; ++number)
-    if (onnximport::elementTypeFromOnnx(elementType.getContext(), number) == elementType)
-      return number;
-  return onnxtype::Undefined;
-}
 
 std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken) {
   std::string candidate = name;
@@ -289,7 +281,7 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
   int32_t elementType = elementTypeToOnnx(type.getElementType());
   int64_t bytes = dataflow::tensorBytes(type);
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-  if (dense && dense.isSplat() && bytes > onnximport::kInlineBytes) {
+  if (dense && dense.isSplat() && bytes > onnxtensor::kInlineBytes) {
     std::string shape = uniqueName(name + ".shape", valueNames);
     ArrayRef<int64_t> dims = type.getShape();
     addInitializer(shape, onnxtype::Int64, {type.getRank()}).set_raw_data(dims.data(), dims.size() * sizeof(int64_t));
@@ -308,7 +300,7 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
     return {};
   }
   ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
-  if (bytes > onnximport::kInlineBytes && type.getElementType().getIntOrFloatBitWidth() != 4 &&
+  if (bytes > onnxtensor::kInlineBytes && type.getElementType().getIntOrFloatBitWidth() != 4 &&
       type.getElementType().getIntOrFloatBitWidth() != 2) {
     weights.push_back({graph().initializer_size() - 1, constant.getValue(), bytes});
     return {};

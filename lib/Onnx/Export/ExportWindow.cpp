@@ -4,14 +4,12 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "NodeContext.h"
-
 #include <cmath>
 
 using namespace mlir;
 using namespace sluice::dataflow;
-using sluice::onnximport::rankOf;
-using sluice::onnximport::shapeOf;
+using sluice::onnxtensor::rankOf;
+using sluice::onnxtensor::shapeOf;
 
 namespace sluice::onnxexport {
 namespace {
@@ -97,7 +95,7 @@ LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
 LogicalResult gridSample(GridSampleOp op, NodeWriter &writer) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   bool corners = !op.getAtEdges();
-  if (!onnximport::elementTypeOf(op.getPositions()).isF32())
+  if (!onnxtensor::elementTypeOf(op.getPositions()).isF32())
     return writer.refuse("its positions are not of 32 bits");
   SmallVector<double> factors, offsets;
   for (size_t axis = shape.size(); axis-- > 2;) {

@@ -1,0 +1,37 @@
+//===- TensorTypes.h - ONNX tensors in the dialect's types ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the importer and the exporter share: which type of the dialect stands for which element type of ONNX, and the
+// shapes of values.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_TENSORTYPES_H
+#define SLUICE_LIB_ONNX_TENSORTYPES_H
+
+#include "dialects/Dataflow/Dataflow.h"
+
+namespace sluice::onnxtensor {
+
+/// The importer evaluates operators on constants whose results have at most this many elements.
+inline constexpr int64_t kFoldElements = 4096;
+
+/// Constants of more bytes are resources, which refer to the model's data instead of copying it.
+inline constexpr int64_t kInlineBytes = 1024;
+
+mlir::RankedTensorType tensorType(mlir::Value value);
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
+mlir::Type elementTypeOf(mlir::Value value);
+/// The dialect's type for an ONNX element type; null where the dialect has no such type.
+mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int32_t onnxType);
+/// The inverse of elementTypeFromOnnx; onnxtype::Undefined where ONNX has no such type.
+int32_t elementTypeToOnnx(mlir::Type elementType);
+
+/// True where every element is known to be a whole number (or NaN, or infinite), whatever the model's inputs hold.
+bool isIntegral(mlir::Value value);
+
+} // namespace sluice::onnxtensor
+
+#endif // SLUICE_LIB_ONNX_TENSORTYPES_H
