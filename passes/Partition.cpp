@@ -5,6 +5,7 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/Tiling.h"
 #include "passes/Bridge/TilingAttributes.h"
@@ -297,7 +298,7 @@ LogicalResult Partitioner::run() {
   SmallVector<Value> results;
   for (auto [i, value] : llvm::enumerate(old.getTerminator()->getOperands())) {
     TensorBuilder build(builder, value.getLoc());
-    auto updates = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates");
+    auto updates = updatedState(function, i);
     results.push_back(convert(value, updates ? heldAs(states.lookup(updates.getValue())) : replicated, build));
     if (!results.back())
       return function.emitError("result ") << i << " cannot be joined: " << build.message();
@@ -311,7 +312,7 @@ LogicalResult Partitioner::run() {
 struct Partition : sluice::impl::PartitionPassBase<Partition> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function->hasAttr(kMeshAttribute))
+    if (function.isExternal() || !function->hasAttr(DataflowDialect::MeshAttrHelper::getNameStr()))
       return;
     std::optional<BridgedProgram> bridged = orEmit(function, buildTensorProgram(function));
     std::optional<MeshTiling> decided;
@@ -321,12 +322,15 @@ struct Partition : sluice::impl::PartitionPassBase<Partition> {
       return signalPassFailure();
     // What was decided is what is there now.
     function.walk([](Operation *op) {
-      for (const char *name : {kMeshAttribute, kTilingAttribute, kRulesAttribute})
+      for (StringRef name :
+           {DataflowDialect::MeshAttrHelper::getNameStr(), DataflowDialect::TilingAttrHelper::getNameStr(),
+            DataflowDialect::RulesAttrHelper::getNameStr()})
         op->removeDiscardableAttr(name);
     });
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      function.removeArgAttr(i, kTilingAttribute);
-    function->setAttr(kRanksAttribute, Builder(&getContext()).getI64IntegerAttr(decided->mesh.numDevices()));
+      function.removeArgAttr(i, DataflowDialect::TilingAttrHelper::getNameStr());
+    DataflowDialect::RanksAttrHelper(function->getContext())
+        .setAttr(function, Builder(&getContext()).getI64IntegerAttr(decided->mesh.numDevices()));
   }
 };
 } // namespace

@@ -113,7 +113,7 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
         return refuse(concat("layer '", nodeName(layer.getLoc()), "': ", entry.error().message));
       report.push_back(*entry);
     }
-    function->setAttr("dataflow.pruned", ArrayAttr::get(&getContext(), report));
+    DataflowDialect::PrunedAttrHelper(function->getContext()).setAttr(function, ArrayAttr::get(&getContext(), report));
   }
 
   Expected<Attribute> prune(MatmulOp layer) {

@@ -85,7 +85,7 @@ LogicalResult Splitter::rewrite(const OperatorSplit &split) {
   Operation *op = bridged.operators[split.op.index()];
   const ProgramOperator &entry = bridged.program.operators[split.op.index()];
   const TilingRule &rule = entry.rules[split.rule];
-  op->removeDiscardableAttr(kSplitAttribute);
+  op->removeDiscardableAttr(DataflowDialect::SplitAttrHelper::getNameStr());
   OpBuilder builder(op);
   SmallVector<Parts> results(op->getNumResults());
   for (int64_t part = 0; part < split.parts; ++part) {
@@ -124,8 +124,9 @@ namespace {
 struct Split : sluice::impl::SplitPassBase<Split> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() ||
-        llvm::none_of(function.getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
+    if (function.isExternal() || llvm::none_of(function.getBody().front(), [](Operation &op) {
+          return op.hasAttr(DataflowDialect::SplitAttrHelper::getNameStr());
+        }))
       return;
     std::optional<BridgedProgram> bridged = orEmit(function, buildTensorProgram(function));
     std::optional<std::vector<OperatorSplit>> splits;
@@ -134,7 +135,7 @@ struct Split : sluice::impl::SplitPassBase<Split> {
     if (!splits || failed(Splitter(*bridged).run(*splits)))
       return signalPassFailure();
     for (Operation &op : function.getBody().front())
-      if (op.hasAttr(kSplitAttribute)) {
+      if (op.hasAttr(DataflowDialect::SplitAttrHelper::getNameStr())) {
         op.emitError("does not run, it follows from constants: it cannot be split");
         return signalPassFailure();
       }

@@ -5,6 +5,7 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
 #include "dialects/Dataflow/Indices.h"
 #include "passes/Gradients.h"
@@ -80,8 +81,8 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   SmallVector<std::pair<StringRef, Value>> candidates;
   for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
-    if (!function.getResultAttr(i, "dataflow.updates")) {
-      auto name = function.getResultAttrOfType<StringAttr>(i, "dataflow.name");
+    if (!updatedState(function, i)) {
+      auto name = outputName(function, i);
       candidates.emplace_back(name ? name.getValue() : "", value);
     }
   std::string known;
@@ -99,15 +100,16 @@ Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType
   std::string unique = name.str();
   auto isTaken = [&] {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto taken = function.getArgAttrOfType<StringAttr>(i, "dataflow.name"); taken && taken.getValue() == unique)
+      if (auto taken = inputName(function, i); taken && taken.getValue() == unique)
         return true;
     return false;
   };
   while (isTaken())
     unique += "_";
   unsigned index = function.getNumArguments();
-  auto attributes = DictionaryAttr::get(&getContext(), NamedAttribute(StringAttr::get(&getContext(), "dataflow.name"),
-                                                                      StringAttr::get(&getContext(), unique)));
+  auto attributes = DictionaryAttr::get(
+      &getContext(), NamedAttribute(StringAttr::get(&getContext(), DataflowDialect::NameAttrHelper::getNameStr()),
+                                    StringAttr::get(&getContext(), unique)));
   (void)function.insertArgument(index, type, attributes, function.getLoc());
   return function.getArgument(index);
 }
@@ -313,7 +315,7 @@ LogicalResult Train::run(func::FuncOp function) {
     return function.emitError("the loss cannot be built: ") << build.message();
   // States that the model itself updates: running statistics.
   for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
-    if (auto name = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates"))
+    if (auto name = updatedState(function, i))
       updates.set(name, value);
 
   TensorBuilder counter(builder, NameLoc::get(builder.getStringAttr("optimizer")));
@@ -337,12 +339,13 @@ LogicalResult Train::run(func::FuncOp function) {
 
   SmallVector<Value> results{*lossValue};
   SmallVector<Type> types{lossValue->getType()};
-  SmallVector<DictionaryAttr> attributes{
-      builder.getDictionaryAttr(builder.getNamedAttr("dataflow.name", builder.getStringAttr("loss")))};
+  SmallVector<DictionaryAttr> attributes{builder.getDictionaryAttr(
+      builder.getNamedAttr(DataflowDialect::NameAttrHelper::getNameStr(), builder.getStringAttr("loss")))};
   for (auto [name, value] : updates.next) {
     results.push_back(value);
     types.push_back(value.getType());
-    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("dataflow.updates", name)));
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(DataflowDialect::UpdatesAttrHelper::getNameStr(), name)));
   }
   terminator->setOperands(results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), types));

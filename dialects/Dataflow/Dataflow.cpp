@@ -126,11 +126,11 @@ static LogicalResult verifyDecision(Operation *op, StringRef name, Attribute val
 LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
-  if (name == "dataflow.device")
+  if (name == DeviceAttrHelper::getNameStr())
     return verifyDecision(op, name, value, isa<DeviceAttr, StringAttr>(value), "#dataflow.device<\"gpu0\", grids>");
-  if (name == "dataflow.split")
+  if (name == SplitAttrHelper::getNameStr())
     return verifyDecision(op, name, value, isa<SplitAttr>(value), "#dataflow.split<\"rows\", 2>");
-  if (name == "dataflow.tiling") {
+  if (name == TilingAttrHelper::getNameStr()) {
     auto list = dyn_cast<ArrayAttr>(value);
     return verifyDecision(op, name, value,
                           list && list.size() == op->getNumResults() &&
@@ -143,21 +143,32 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
 LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,
                                                         NamedAttribute attribute) {
   const Attribute value = attribute.getValue();
-  if (attribute.getName() == "dataflow.fixed") {
+  if (attribute.getName() == NameAttrHelper::getNameStr())
+    return verifyDecision(op, attribute.getName(), value, isa<StringAttr>(value), "a string");
+  if (attribute.getName() == FixedAttrHelper::getNameStr()) {
     auto function = dyn_cast<FunctionOpInterface>(op);
     auto fixed = dyn_cast<ElementsAttr>(value);
     return verifyDecision(op, attribute.getName(), value,
                           function && fixed && fixed.getShapedType() == function.getArgumentTypes()[argument],
                           "elements of the argument's type");
   }
-  if (attribute.getName() == kRangeAttribute) {
+  if (attribute.getName() == RangeAttrHelper::getNameStr()) {
     auto range = dyn_cast<DenseI64ArrayAttr>(value);
     return verifyDecision(op, attribute.getName(), value, range && range.size() == 3,
                           "array<i64: LEAST, GREATEST, OTHER>");
   }
   return verifyDecision(op, attribute.getName(), attribute.getValue(),
-                        attribute.getName() != "dataflow.tiling" || isa<TilingAttr>(attribute.getValue()),
+                        attribute.getName() != TilingAttrHelper::getNameStr() || isa<TilingAttr>(attribute.getValue()),
                         "#dataflow.tiling<S0, R>");
+}
+
+LogicalResult DataflowDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                                           NamedAttribute attribute) {
+  return verifyDecision(
+      op, attribute.getName(), attribute.getValue(),
+      (attribute.getName() != NameAttrHelper::getNameStr() && attribute.getName() != UpdatesAttrHelper::getNameStr()) ||
+          isa<StringAttr>(attribute.getValue()),
+      "a string");
 }
 
 Attribute TilingAttr::parse(AsmParser &parser, Type) {

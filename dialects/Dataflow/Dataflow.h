@@ -20,8 +20,12 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialects/Dataflow/DataflowDialect.h.inc"
 #include "dialects/Dataflow/DataflowEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dataflow/DataflowAttrs.h.inc"
+
+// The dialect's discardable attributes are of the types above.
+#include "dialects/Dataflow/DataflowDialect.h.inc"
 
 namespace sluice::dataflow {
 class KernelEmitter;
@@ -47,8 +51,6 @@ llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder 
 } // namespace detail
 } // namespace sluice::dataflow
 
-#define GET_ATTRDEF_CLASSES
-#include "dialects/Dataflow/DataflowAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Dataflow/DataflowTypes.h.inc"
 

@@ -21,22 +21,74 @@ def Dataflow_Dialect : Dialect {
     memory, as do types of 4 and 2 bits. f16, bf16 and smaller floats are stored
     as such and computed in f32.
 
-    The planner's decisions are discardable attributes, which the dialect verifies:
+    What belongs to a function's arguments and results, the planner's decisions and
+    the facts that a later pass reads are discardable attributes. An argument or result:
 
-    - `dataflow.device = #dataflow.device<...>`: the device that runs an operator,
+    - `dataflow.name`: the name of the model's input or output;
+    - `dataflow.updates`: the result is the next value of the state of this name;
+    - `dataflow.fixed`: the value of an argument that the program is specialised to;
+    - `dataflow.range`: an argument holds indices; the least, the greatest and one more
+      allowed value.
+
+    An operator:
+
+    - `dataflow.device = #dataflow.device<...>`: the device that runs the operator,
       and the form of its kernel. A string in an exported program names the devices;
-    - `dataflow.order`: an operator's position in the schedule;
+    - `dataflow.order`: the position of the operator's first launch in the schedule;
     - `dataflow.split = #dataflow.split<...>`: the operator runs as several;
-    - `dataflow.tiling`: how ranks hold an argument, or a list with an entry for each
-      result of an operator;
-    - `dataflow.rules`: by which rule ranks run the operator, along each axis of the
-      mesh `dataflow.mesh` of the function.
+    - `dataflow.tiling`: how ranks hold the results, a list with a #dataflow.tiling for
+      each. An argument of the function has one #dataflow.tiling. A tensor without a
+      tiling is replicated;
+    - `dataflow.rules`: the names of the rules by which ranks run the operator, one for
+      each axis of the mesh;
+    - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in` and
+      `dataflow.swapped_out`: the plan's decisions in words, in exported programs.
+
+    A function:
+
+    - `dataflow.mesh`: the sizes of the mesh's axes, the outermost first;
+    - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
+    - `dataflow.pruned`: the layers that --dataflow-prune changed;
+    - `dataflow.kernel`: the function holds one operator, which --dataflow-emit-kernels
+      replaces. In an exported program, the name of an operator's kernel.
+
+    In a grid, a `gpu.func`: `dataflow.operator` names the operator that it computes.
+    `dataflow.shared`, on the `llvm.mlir.addressof` of a buffer in shared memory, is its
+    offset in what a block shares. `dataflow.architecture`, on an `scf.if`: its condition
+    is that the GPU's architecture is this one (80: sm_80) or newer.
+
+    A module that an artifact keeps: `dataflow.source` and `dataflow.digest`, the model's
+    file and the program's hash.
   }];
+  let discardableAttrs = (ins
+    "::mlir::StringAttr":$name,
+    "::mlir::StringAttr":$updates,
+    "::mlir::DenseElementsAttr":$fixed,
+    "::mlir::DenseI64ArrayAttr":$range,
+    "::sluice::dataflow::DeviceAttr":$device,
+    "::mlir::IntegerAttr":$order,
+    "::sluice::dataflow::SplitAttr":$split,
+    "::mlir::ArrayAttr":$tiling,
+    "::mlir::ArrayAttr":$rules,
+    "::mlir::StringAttr":$computed_again,
+    "::mlir::StringAttr":$memory,
+    "::mlir::StringAttr":$swapped_in,
+    "::mlir::StringAttr":$swapped_out,
+    "::mlir::DenseI64ArrayAttr":$mesh,
+    "::mlir::IntegerAttr":$ranks,
+    "::mlir::ArrayAttr":$pruned,
+    "::mlir::UnitAttr":$kernel,
+    "::mlir::IntegerAttr":$shared,
+    "::mlir::StringAttr":$operator,
+    "::mlir::IntegerAttr":$architecture,
+    "::mlir::StringAttr":$source,
+    "::mlir::StringAttr":$digest);
   let cppNamespace = "::sluice::dataflow";
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
 }
 

@@ -13,10 +13,6 @@
 
 namespace sluice::dataflow {
 
-/// Of an argument that holds indices: the least, the greatest and one more allowed
-/// value, as sluice_tensor_desc has them.
-inline constexpr llvm::StringLiteral kRangeAttribute = "dataflow.range";
-
 /// Values from `low` to `high`, and `other` where it is set.
 struct AllowedIndices {
   int64_t low, high;

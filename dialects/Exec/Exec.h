@@ -22,19 +22,16 @@ class StepOp;
 /// ONNX's TensorProto.DataType number of an element type (`i8` and `si8` are
 /// both int8), or nothing where ONNX has none.
 std::optional<int32_t> onnxElementType(mlir::Type type);
-/// What a module's code is generated for, and a function's schedule.
-inline constexpr llvm::StringLiteral kMachineAttribute = "exec.machine", kTargetAttribute = "exec.target",
-                                     kPlanAttribute = "exec.plan";
-
 /// Dense bytes of a tensor of static shape; nothing on overflow, or where an
 /// element's size is not known.
 std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 } // namespace sluice::exec
 
-#include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Exec/ExecAttrs.h.inc"
+// The dialect's discardable attributes are of the types above.
+#include "dialects/Exec/ExecDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Exec/ExecInterfaces.h.inc"
 #include "dialects/Exec/ExecTypes.h.inc"

@@ -25,8 +25,9 @@ void ExecDialect::registerAttributes() {
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
-  if ((name == kMachineAttribute && !isa<MachineAttr>(value)) ||
-      (name == kTargetAttribute && !isa<TargetAttr>(value)) || (name == kPlanAttribute && !isa<PlanAttr>(value)))
+  if ((name == MachineAttrHelper::getNameStr() && !isa<MachineAttr>(value)) ||
+      (name == TargetAttrHelper::getNameStr() && !isa<TargetAttr>(value)) ||
+      (name == PlanAttrHelper::getNameStr() && !isa<PlanAttr>(value)))
     return op->emitError() << "attribute '" << name << "' is " << value << ", write #" << name << "<...>";
   return success();
 }

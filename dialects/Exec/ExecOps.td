@@ -63,6 +63,15 @@ def Exec_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  // Of a module: the machine, the target, and the number of objects written. Of a function: its schedule. Of an input:
+  // the value that the program is specialised to, and the least, the greatest and one more allowed index.
+  let discardableAttrs = (ins
+    "::sluice::exec::MachineAttr":$machine,
+    "::sluice::exec::TargetAttr":$target,
+    "::mlir::IntegerAttr":$objects,
+    "::sluice::exec::PlanAttr":$plan,
+    "::mlir::DenseI8ArrayAttr":$fixed,
+    "::mlir::DenseI64ArrayAttr":$range);
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }

@@ -22,9 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
-using sluice::dataflow::kGridArchitecture;
-using sluice::dataflow::kGridOperator;
-using sluice::dataflow::kGridShared;
+using sluice::dataflow::DataflowDialect;
 
 namespace sluice {
 
@@ -132,7 +130,7 @@ void toHostProducts(func::FuncOp function, function_ref<Value(OpBuilder &, Type,
 void compareArchitecture(gpu::GPUModuleOp module) {
   LLVM::GlobalOp global;
   module.walk([&](scf::IfOp op) {
-    auto least = op->getAttrOfType<IntegerAttr>(kGridArchitecture);
+    auto least = DataflowDialect::ArchitectureAttrHelper(op->getContext()).getAttr(op);
     if (!least)
       return;
     if (!global) {
@@ -144,7 +142,7 @@ void compareArchitecture(gpu::GPUModuleOp module) {
     Value own = LLVM::LoadOp::create(b, op.getLoc(), b.getI32Type(), LLVM::AddressOfOp::create(b, op.getLoc(), global));
     Value bound = constantI32(b, op.getLoc(), least.getInt());
     op.getConditionMutable().assign(arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::uge, own, bound));
-    op->removeAttr(kGridArchitecture);
+    op->removeAttr(DataflowDialect::ArchitectureAttrHelper::getNameStr());
   });
 }
 
@@ -152,12 +150,13 @@ void compareArchitecture(gpu::GPUModuleOp module) {
 void chooseArchitecture(func::FuncOp function, unsigned architecture) {
   SmallVector<scf::IfOp> found;
   function.walk([&](scf::IfOp op) {
-    if (op->hasAttr(kGridArchitecture))
+    if (op->hasAttr(DataflowDialect::ArchitectureAttrHelper::getNameStr()))
       found.push_back(op);
   });
   for (scf::IfOp op : found) {
-    Block *chosen =
-        op->getAttrOfType<IntegerAttr>(kGridArchitecture).getInt() <= architecture ? op.thenBlock() : op.elseBlock();
+    Block *chosen = DataflowDialect::ArchitectureAttrHelper(op->getContext()).getAttr(op).getInt() <= architecture
+                        ? op.thenBlock()
+                        : op.elseBlock();
     chosen->getTerminator()->erase();
     op->getBlock()->getOperations().splice(Block::iterator(op), chosen->getOperations());
     op.erase();
@@ -208,7 +207,7 @@ void toHost(func::FuncOp function) {
   });
   toHostProducts(function, field);
   forEach<LLVM::AddrSpaceCastOp>(function, [&](OpBuilder &b, Operation *op) -> Value {
-    auto offset = op->getOperand(0).getDefiningOp()->getAttrOfType<IntegerAttr>(kGridShared);
+    auto offset = DataflowDialect::SharedAttrHelper(op->getContext()).getAttr(op->getOperand(0).getDefiningOp());
     Value shared = field(b, ptr, offsetof(sluice_thread, shared));
     return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), shared,
                                ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset.getInt())});
@@ -225,7 +224,7 @@ int64_t sharedBytesOf(gpu::GPUFuncOp function) {
   function.walk([&](LLVM::AddressOfOp op) {
     auto buffer = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(op, op.getGlobalNameAttr());
     auto bytes = static_cast<int64_t>(cast<LLVM::LLVMArrayType>(buffer.getType()).getNumElements());
-    end = std::max(end, op->getAttrOfType<IntegerAttr>(kGridShared).getInt() + bytes);
+    end = std::max(end, DataflowDialect::SharedAttrHelper(op->getContext()).getAttr(op).getInt() + bytes);
   });
   return end;
 }
@@ -323,10 +322,10 @@ static Expected<std::vector<DeviceCode>> emitDevice(gpu::GPUModuleOp device, std
   compareArchitecture(*code);
   std::vector<GridFunction> grids;
   for (auto function : code->getOps<gpu::GPUFuncOp>()) {
-    grids.push_back({function.getName().str(), function->getAttrOfType<StringAttr>(kGridOperator).str()});
-    function->removeAttr(kGridOperator);
+    grids.push_back({function.getName().str(), DataflowDialect::OperatorAttrHelper(function->getContext()).getAttr(function).str()});
+    function->removeAttr(DataflowDialect::OperatorAttrHelper::getNameStr());
   }
-  code->walk([](LLVM::AddressOfOp op) { op->removeAttr(kGridShared); });
+  code->walk([](LLVM::AddressOfOp op) { op->removeAttr(DataflowDialect::SharedAttrHelper::getNameStr()); });
   SLUICE_RETURN_IF_ERROR(lowerGridsToNVVM(*code));
   return emitPtx(*code, grids, architectures);
 }

@@ -67,9 +67,10 @@ namespace {
 
 /// The module's target; none, and an error, where the module has no such attribute.
 std::optional<TargetSpec> targetOf(ModuleOp module) {
-  if (auto attribute = module->getAttrOfType<exec::TargetAttr>(exec::kTargetAttribute))
+  if (auto attribute = exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module))
     return targetFromAttribute(attribute);
-  module.emitError() << "the module has no attribute '" << exec::kTargetAttribute << "', run exec-attach-target first";
+  module.emitError() << "the module has no attribute '" << exec::ExecDialect::TargetAttrHelper::getNameStr()
+                     << "', run exec-attach-target first";
   return std::nullopt;
 }
 
@@ -82,7 +83,8 @@ struct AttachTarget : impl::AttachTargetPassBase<AttachTarget> {
       getOperation().emitError() << resolved.error().message;
       return signalPassFailure();
     }
-    getOperation()->setAttr(exec::kTargetAttribute, targetToAttribute(&getContext(), *resolved));
+    exec::ExecDialect::TargetAttrHelper(&getContext())
+        .setAttr(getOperation(), targetToAttribute(&getContext(), *resolved));
   }
 };
 
@@ -122,8 +124,8 @@ private:
       SLUICE_RETURN_IF_ERROR(writeFileAtomically(objectFileName(prefix, i), objects[i]));
     for (size_t i = objects.size(); llvm::sys::fs::exists(objectFileName(prefix, i)); ++i)
       llvm::sys::fs::remove(objectFileName(prefix, i));
-    getOperation()->setAttr(kObjectsAttribute,
-                            Builder(&getContext()).getI64IntegerAttr(static_cast<int64_t>(objects.size())));
+    exec::ExecDialect::ObjectsAttrHelper(&getContext())
+        .setAttr(getOperation(), Builder(&getContext()).getI64IntegerAttr(static_cast<int64_t>(objects.size())));
     return {};
   }
 };

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImportedProgram.h"
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/Export.h"
@@ -19,11 +19,12 @@ static ImportOptions asImported(func::FuncOp function) {
   ImportOptions options;
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto name = function.getArgAttrOfType<StringAttr>(index, "dataflow.name");
+    auto name = dataflow::inputName(function, index);
     auto type = cast<RankedTensorType>(argument.getType());
     std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
     options.dims.inputShapes[name.str()] = shape;
-    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(index, "dataflow.fixed");
+    auto fixed =
+        function.getArgAttrOfType<DenseElementsAttr>(index, dataflow::DataflowDialect::FixedAttrHelper::getNameStr());
     if (std::optional<int32_t> number = exec::onnxElementType(type.getElementType()); fixed && number) {
       HostTensor tensor{name.str(), static_cast<ElementType>(*number), shape, {}};
       tensor.bytes.resize(static_cast<size_t>(dataflow::tensorBytes(type)));

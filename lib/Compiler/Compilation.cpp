@@ -9,6 +9,7 @@
 #include "ImportedProgram.h"
 #include "Parameters.h"
 #include "WeightProgram.h"
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Onnx/Export.h"
@@ -248,7 +249,7 @@ std::vector<ModelPort> Compilation::inputs() const {
   func::FuncOp main = state->main();
   std::vector<ModelPort> ports;
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    ports.push_back(describePort(main.getArgAttrOfType<StringAttr>(i, "dataflow.name"), main.getArgumentTypes()[i]));
+    ports.push_back(describePort(dataflow::inputName(main, i), main.getArgumentTypes()[i]));
   return ports;
 }
 
@@ -257,8 +258,8 @@ std::vector<ModelPort> Compilation::outputs() const {
   std::vector<ModelPort> ports;
   // The other results are states' next values.
   for (unsigned i = 0; i < main.getNumResults(); ++i)
-    if (!main.getResultAttr(i, "dataflow.updates"))
-      ports.push_back(describePort(main.getResultAttrOfType<StringAttr>(i, "dataflow.name"), main.getResultTypes()[i]));
+    if (!dataflow::updatedState(main, i))
+      ports.push_back(describePort(dataflow::outputName(main, i), main.getResultTypes()[i]));
   return ports;
 }
 
@@ -269,7 +270,8 @@ const SearchResult &Compilation::result() const { return state->planned->result;
 
 std::vector<PrunedLayer> Compilation::prunedLayers() const {
   std::vector<PrunedLayer> layers;
-  auto report = state->main()->getAttrOfType<ArrayAttr>("dataflow.pruned");
+  func::FuncOp main = state->main();
+  auto report = dataflow::DataflowDialect::PrunedAttrHelper(main.getContext()).getAttr(main);
   for (Attribute each : report ? report.getValue() : ArrayRef<Attribute>()) {
     auto entry = dyn_cast<DictionaryAttr>(each);
     auto name = entry ? entry.getAs<StringAttr>("layer") : StringAttr();

@@ -25,8 +25,6 @@ namespace sluice {
 
 using namespace dataflow;
 
-static constexpr const char *kSource = "dataflow.source", *kDigest = "dataflow.digest";
-
 static Block &bodyOf(ModuleOp module) { return (*module.getOps<func::FuncOp>().begin()).getBody().front(); }
 
 ImportedProgram::ImportedProgram(ModuleOp module) : copy(module.clone()) {
@@ -119,14 +117,15 @@ void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, 
         if (!value.empty())
           member->setAttr(name, builder.getStringAttr(value));
       };
-      set("dataflow.device", machine.device(plan.placement[i]).name);
-      set("dataflow.kernel", graph.operators()[i].name);
+      set(DataflowDialect::DeviceAttrHelper::getNameStr(), machine.device(plan.placement[i]).name);
+      set(DataflowDialect::KernelAttrHelper::getNameStr(), graph.operators()[i].name);
       if (isFirst)
-        member->setAttr("dataflow.order", builder.getI64IntegerAttr(decisions[i].order));
-      set("dataflow.computed_again", decisions[i].computedAgain);
-      set("dataflow.memory", decisions[i].memory);
-      set("dataflow.swapped_in", decisions[i].swappedIn);
-      set("dataflow.swapped_out", decisions[i].swappedOut);
+        DataflowDialect::OrderAttrHelper(member->getContext())
+            .setAttr(member, builder.getI64IntegerAttr(decisions[i].order));
+      set(DataflowDialect::ComputedAgainAttrHelper::getNameStr(), decisions[i].computedAgain);
+      set(DataflowDialect::MemoryAttrHelper::getNameStr(), decisions[i].memory);
+      set(DataflowDialect::SwappedInAttrHelper::getNameStr(), decisions[i].swappedIn);
+      set(DataflowDialect::SwappedOutAttrHelper::getNameStr(), decisions[i].swappedOut);
     }
   }
 }
@@ -147,8 +146,12 @@ Expected<std::string> digestProgram(ModuleOp module) {
   // Names of resources are made unique in a process; constants go by their order.
   std::vector<ElementsAttr> weights;
   bare->walk([&](Operation *op) {
-    for (StringRef name : {"device", "kernel", "order", "computed_again", "memory", "swapped_in", "swapped_out"})
-      op->removeDiscardableAttr(("dataflow." + name).str());
+    for (StringRef name :
+         {DataflowDialect::DeviceAttrHelper::getNameStr(), DataflowDialect::KernelAttrHelper::getNameStr(),
+          DataflowDialect::OrderAttrHelper::getNameStr(), DataflowDialect::ComputedAgainAttrHelper::getNameStr(),
+          DataflowDialect::MemoryAttrHelper::getNameStr(), DataflowDialect::SwappedInAttrHelper::getNameStr(),
+          DataflowDialect::SwappedOutAttrHelper::getNameStr()})
+      op->removeDiscardableAttr(name);
     auto constant = dyn_cast<ConstantOp>(op);
     if (constant && isa<DenseResourceElementsAttr>(constant.getValue())) {
       weights.push_back(constant.getValue());
@@ -180,8 +183,8 @@ Status ImportedProgram::write(const std::string &directory, const std::string &m
                         base = std::filesystem::absolute(directory, error);
   std::string source = model.lexically_normal().lexically_relative(base.lexically_normal()).string();
   Builder builder(copy->getContext());
-  copy->getOperation()->setAttr(kSource, builder.getStringAttr(source));
-  copy->getOperation()->setAttr(kDigest, builder.getStringAttr(digest));
+  DataflowDialect::SourceAttrHelper(copy->getContext()).setAttr(*copy, builder.getStringAttr(source));
+  DataflowDialect::DigestAttrHelper(copy->getContext()).setAttr(*copy, builder.getStringAttr(digest));
   SLUICE_ASSIGN_OR_RETURN(std::string bytes, toBytecode(*copy));
   return writeFileAtomically(directory + "/" + kProgramFileName, bytes);
 }
@@ -207,14 +210,14 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   if (!file.module)
     return damaged(said.empty() ? "it cannot be read" : said);
   auto functions = llvm::to_vector(file.module->getOps<func::FuncOp>());
-  auto source = (*file.module)->getAttrOfType<StringAttr>(kSource);
-  auto digest = (*file.module)->getAttrOfType<StringAttr>(kDigest);
+  StringAttr source = DataflowDialect::SourceAttrHelper(file.module->getContext()).getAttr(*file.module);
+  StringAttr digest = DataflowDialect::DigestAttrHelper(file.module->getContext()).getAttr(*file.module);
   if (functions.size() != 1 || functions[0].isExternal() || !source || !digest)
     return damaged("it says not what it was made from");
   file.model = (std::filesystem::path(directory) / source.str()).lexically_normal().string();
   file.digest = digest.str();
-  (*file.module)->removeAttr(kSource);
-  (*file.module)->removeAttr(kDigest);
+  (*file.module)->removeAttr(DataflowDialect::SourceAttrHelper::getNameStr());
+  (*file.module)->removeAttr(DataflowDialect::DigestAttrHelper::getNameStr());
   return file;
 }
 

@@ -53,7 +53,8 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
   passes.onModule("emit-objects", {{"prefix", prefix}, {"threads", std::to_string(options.threads)}});
   SLUICE_RETURN_IF_ERROR(program.run(passes));
   std::vector<std::string> objects;
-  const int64_t count = (*program.module)->getAttrOfType<IntegerAttr>(kObjectsAttribute).getInt();
+  const int64_t count =
+      exec::ExecDialect::ObjectsAttrHelper(program.module->getContext()).getAttr(*program.module).getInt();
   for (int64_t i = 0; i < count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(std::string object, readFile(objectFileName(prefix, static_cast<size_t>(i)), kMostBytes));
     objects.push_back(std::move(object));

@@ -5,7 +5,7 @@
 
 #include "ModuleFile.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "sluice/Compiler/Compilation.h"
 
@@ -31,12 +31,13 @@ public:
   Status run() {
     SLUICE_RETURN_IF_ERROR(checkOperators());
     SLUICE_RETURN_IF_ERROR(checkResults());
-    Attribute ranks = function->getAttr(kRanksAttribute);
+    Attribute ranks = function->getAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr());
     constexpr int64_t kMostRanks = 1 << 20;
     auto number = dyn_cast_if_present<IntegerAttr>(ranks);
     if (ranks && (!number || !number.getType().isSignlessInteger() || number.getValue().getBitWidth() > 64 ||
                   number.getInt() < 1 || number.getInt() > kMostRanks))
-      return bad("attribute '", kRanksAttribute, "' is no number of ranks");
+      return bad("attribute '", dataflow::DataflowDialect::RanksAttrHelper::getNameStr().str(),
+                 "' is no number of ranks");
     return {};
   }
 
@@ -77,14 +78,14 @@ private:
   Status checkResults() {
     llvm::StringSet<> inputs, outputs, updated;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      if (!function.getArgAttrOfType<StringAttr>(i, "dataflow.name"))
-        function.setArgAttr(i, "dataflow.name", StringAttr::get(function.getContext(), "input" + Twine(i)));
-      auto name = function.getArgAttrOfType<StringAttr>(i, "dataflow.name");
+      if (!dataflow::inputName(function, i))
+        dataflow::setInputName(function, i, "input" + Twine(i));
+      auto name = dataflow::inputName(function, i);
       if (!inputs.insert(name.getValue()).second)
         return bad("there are two inputs '", name.str(), "'");
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      if (auto state = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates")) {
+      if (auto state = dataflow::updatedState(function, i)) {
         auto found = states.find(state.getValue());
         if (found == states.end() || found->second != function.getResultTypes()[i])
           return bad("result ", i, " updates '", state.str(), "', which is no state of its type");
@@ -92,9 +93,9 @@ private:
           return bad("two results update state '", state.str(), "'");
         continue;
       }
-      if (!function.getResultAttrOfType<StringAttr>(i, "dataflow.name"))
-        function.setResultAttr(i, "dataflow.name", StringAttr::get(function.getContext(), "output" + Twine(i)));
-      auto name = function.getResultAttrOfType<StringAttr>(i, "dataflow.name");
+      if (!dataflow::outputName(function, i))
+        dataflow::setOutputName(function, i, "output" + Twine(i));
+      auto name = dataflow::outputName(function, i);
       if (!outputs.insert(name.getValue()).second)
         return bad("there are two outputs '", name.str(), "'");
     }

@@ -51,7 +51,8 @@ PartitionParams partitionParams(const CompilerOptions &options) {
 
 Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params) {
-  if (function->hasAttr(kMeshAttribute) || function->hasAttr(kRanksAttribute))
+  if (function->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr()) ||
+      function->hasAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr()))
     return makeError(ErrorCode::InvalidInput, "model '", name,
                      "' says itself how it is split, option '--devices', leave it out");
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
@@ -80,7 +81,7 @@ Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &op
     result.ranks = options.devices;
     result.ofRank = machineOfRank(result.ofRank, options.devices);
   }
-  if (result.main()->hasAttr(kMeshAttribute)) {
+  if (result.main()->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr())) {
     Pipeline passes;
     passes.onFunctions("dataflow-partition").onFunctions("dataflow-simplify");
     SLUICE_RETURN_IF_ERROR(result.run(passes));

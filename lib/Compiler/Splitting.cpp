@@ -37,7 +37,8 @@ Status applySplits(Partitioned &program) {
     });
     SLUICE_RETURN_IF_ERROR(program.run(passes));
   }
-  if (llvm::none_of(program.main().getBody().front(), [](Operation &op) { return op.hasAttr(kSplitAttribute); }))
+  if (llvm::none_of(program.main().getBody().front(),
+                    [](Operation &op) { return op.hasAttr(dataflow::DataflowDialect::SplitAttrHelper::getNameStr()); }))
     return {};
   Pipeline passes;
   passes.onFunctions("dataflow-split").onFunctions("dataflow-simplify");

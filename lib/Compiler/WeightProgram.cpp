@@ -5,7 +5,7 @@
 
 #include "WeightProgram.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "passes/Bridge/ParameterLayout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,13 +75,13 @@ std::optional<WeightModule> buildWeightModule(ArrayRef<Value> values) {
     std::vector<char> &data = made.arguments.emplace_back(tensorBytes(op->getResult(0).getType()));
     if (failed(copyConstant(cast<ConstantOp>(op).getValue(), data.data())))
       return std::nullopt; // Whoever writes the weights says which is missing.
-    function.setArgAttr(index, "dataflow.name", b.getStringAttr("constant" + Twine(index)));
+    setInputName(function, index, "constant" + Twine(index));
     mapping.map(op->getResult(0), function.getArgument(index));
   }
   SmallVector<Value> results;
   for (auto [i, weight] : llvm::enumerate(weights)) {
     results.push_back(mapping.lookup(weight));
-    function.setResultAttr(static_cast<unsigned>(i), "dataflow.name", b.getStringAttr("weight" + Twine(i)));
+    setOutputName(function, static_cast<unsigned>(i), "weight" + Twine(i));
   }
   func::ReturnOp::create(b, loc, results);
   return made;

@@ -5,6 +5,7 @@
 
 #include "passes/Bridge/GraphBridge.h"
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "passes/Bridge/UniqueNames.h"
 
 #include "mlir/IR/AsmState.h"
@@ -64,7 +65,7 @@ public:
   Expected<BridgedGraph> run() {
     auto function = cast<func::FuncOp>(block.getParentOp());
     for (BlockArgument argument : block.getArguments()) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
+      auto name = inputName(function, argument.getArgNumber());
       result.inputs.push_back(
           addTensor(argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
     }
@@ -76,7 +77,7 @@ public:
       const Tensor &tensor = result.graph.tensor(id);
       if (!tensor.producer.valid() || tensor.isOutput || tensor.updates.valid())
         return makeError(ErrorCode::Internal, "result '", tensor.name, "' has no operator of its own that writes it");
-      if (auto state = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates")) {
+      if (auto state = updatedState(function, i)) {
         SLUICE_RETURN_IF_ERROR(update(id, state.getValue()));
         continue;
       }

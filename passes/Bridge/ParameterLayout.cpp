@@ -19,7 +19,7 @@ namespace sluice {
 using namespace dataflow;
 
 int64_t numRanksOf(func::FuncOp function) {
-  auto ranks = function->getAttrOfType<IntegerAttr>(kRanksAttribute);
+  auto ranks = DataflowDialect::RanksAttrHelper(function->getContext()).getAttr(function);
   return ranks ? ranks.getInt() : 1;
 }
 

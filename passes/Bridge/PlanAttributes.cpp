@@ -135,7 +135,8 @@ public:
     if (auto found = indices.find(name); found != indices.end() && found->second != kAmbiguous)
       return Id(found->second);
     return makeError(ErrorCode::NotFound, what.str(), " '", name.substr(0, 80).str(), "' does not exist, attribute '",
-                     exec::kPlanAttribute.str(), "', apply the plan of this program and machine");
+                     exec::ExecDialect::PlanAttrHelper::getNameStr().str(),
+                     "', apply the plan of this program and machine");
   }
 
 private:
@@ -206,8 +207,8 @@ public:
     for (Attribute command : attribute.getCommands())
       SLUICE_RETURN_IF_ERROR(readCommand(command));
     if (Status valid = validatePlan(graph, machine, plan); !valid)
-      return makeError(ErrorCode::InvalidInput, valid.error().message, ", attribute '", exec::kPlanAttribute.str(),
-                       "', apply a valid plan");
+      return makeError(ErrorCode::InvalidInput, valid.error().message, ", attribute '",
+                       exec::ExecDialect::PlanAttrHelper::getNameStr().str(), "', apply a valid plan");
     return std::move(plan);
   }
 
@@ -254,7 +255,7 @@ private:
       auto copy = cast<exec::CopyAttr>(attribute);
       if (static_cast<size_t>(copy.getLink()) >= machine.links.size())
         return makeError(ErrorCode::NotFound, "link ", copy.getLink(), " does not exist, attribute '",
-                         exec::kPlanAttribute.str(), "', apply the plan of this machine");
+                         exec::ExecDialect::PlanAttrHelper::getNameStr().str(), "', apply the plan of this machine");
       command = {CommandKind::Copy,
                  StreamId(static_cast<size_t>(copy.getStream())),
                  OperatorId(),

@@ -10,10 +10,6 @@
 
 namespace sluice {
 
-/// Of an operator: the device that runs it and the form of its kernel, and the
-/// position of its first launch in the schedule.
-inline constexpr const char *kDeviceAttribute = "dataflow.device", *kOrderAttribute = "dataflow.order";
-
 exec::DeviceKind toExec(DeviceKind kind);
 exec::StreamKind toExec(StreamKind kind);
 

@@ -148,9 +148,9 @@ void Builder::declareMachine() {
   for (const ExecBinding::Port &port : binding.inputs) {
     auto input = exec::InputOp::create(builder, loc, port.name, port.type);
     if (!port.fixed.empty())
-      input->setAttr("exec.fixed", builder.getDenseI8ArrayAttr(port.fixed));
+      exec::ExecDialect::FixedAttrHelper(input->getContext()).setAttr(input, builder.getDenseI8ArrayAttr(port.fixed));
     if (!port.range.empty())
-      input->setAttr("exec.range", builder.getDenseI64ArrayAttr(port.range));
+      exec::ExecDialect::RangeAttrHelper(input->getContext()).setAttr(input, builder.getDenseI64ArrayAttr(port.range));
   }
   for (const ExecBinding::Port &port : binding.outputs)
     exec::OutputOp::create(builder, loc, port.name, port.type);

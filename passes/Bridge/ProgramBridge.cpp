@@ -5,6 +5,7 @@
 
 #include "passes/Bridge/ProgramBridge.h"
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Tiling.h"
 #include "passes/Bridge/UniqueNames.h"
 
@@ -23,7 +24,7 @@ public:
 
   Expected<BridgedProgram> run() {
     for (BlockArgument argument : block.getArguments()) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
+      auto name = inputName(function, argument.getArgNumber());
       addTensor(argument, TensorRole::Input, name ? name.str() : concat("input", argument.getArgNumber()));
     }
     for (Operation &op : block.without_terminator()) {
@@ -37,7 +38,7 @@ public:
       ProgramTensor &tensor = result.program.tensors[tensorOf(value).index()];
       if (tensor.role == TensorRole::Intermediate)
         tensor.role = TensorRole::Output;
-      auto updates = function.getResultAttrOfType<StringAttr>(i, "dataflow.updates");
+      auto updates = updatedState(function, i);
       if (!updates)
         continue;
       auto state = states.find(updates.getValue());

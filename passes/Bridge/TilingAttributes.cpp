@@ -23,7 +23,8 @@ static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size
   if (!tiling || tiling.getDims().size() != numAxes ||
       llvm::any_of(tiling.getDims(), [](int64_t dim) { return dim > std::numeric_limits<int32_t>::max(); }))
     return makeError(ErrorCode::InvalidInput, what, " is not held along each of the mesh's ", numAxes,
-                     " axes, attribute '", kTilingAttribute, "', write 'R', or 'S' and a dimension, for each axis");
+                     " axes, attribute '", dataflow::DataflowDialect::TilingAttrHelper::getNameStr().str(),
+                     "', write 'R', or 'S' and a dimension, for each axis");
   std::vector<AxisTiling> tilings;
   for (int64_t dim : tiling.getDims())
     tilings.push_back(dim == dataflow::TilingAttr::kReplicated ? AxisTiling::replicated()
@@ -36,12 +37,13 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
   SmallVector<int64_t> sizes;
   for (const MeshAxis &axis : decided.mesh.axes)
     sizes.push_back(axis.size);
-  function->setAttr(kMeshAttribute, builder.getDenseI64ArrayAttr(sizes));
+  dataflow::DataflowDialect::MeshAttrHelper(function->getContext())
+      .setAttr(function, builder.getDenseI64ArrayAttr(sizes));
   llvm::MapVector<Operation *, SmallVector<Attribute>> held;
   for (size_t i = 0; i < bridged.values.size(); ++i) {
     const dataflow::TilingAttr tiling = toAttribute(function.getContext(), decided.tiling.tensors[i]);
     if (auto argument = dyn_cast<BlockArgument>(bridged.values[i])) {
-      function.setArgAttr(argument.getArgNumber(), kTilingAttribute, tiling);
+      function.setArgAttr(argument.getArgNumber(), dataflow::DataflowDialect::TilingAttrHelper::getNameStr(), tiling);
       continue;
     }
     auto result = cast<OpResult>(bridged.values[i]);
@@ -50,23 +52,24 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
     list[result.getResultNumber()] = tiling;
   }
   for (auto &[op, list] : held)
-    op->setAttr(kTilingAttribute, builder.getArrayAttr(list));
+    dataflow::DataflowDialect::TilingAttrHelper(op->getContext()).setAttr(op, builder.getArrayAttr(list));
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
     SmallVector<Attribute> names;
     for (uint32_t rule : decided.tiling.rules[i])
       names.push_back(builder.getStringAttr(bridged.program.operators[i].rules[rule].name));
-    bridged.operators[i]->setAttr(kRulesAttribute, builder.getArrayAttr(names));
+    dataflow::DataflowDialect::RulesAttrHelper(function.getContext())
+        .setAttr(bridged.operators[i], builder.getArrayAttr(names));
   }
 }
 
-Expected<uint32_t> findRule(const ProgramOperator &op, StringRef name, const char *attribute) {
+Expected<uint32_t> findRule(const ProgramOperator &op, StringRef name, StringRef attribute) {
   std::string known;
   for (auto [i, rule] : llvm::enumerate(op.rules)) {
     if (name == rule.name)
       return static_cast<uint32_t>(i);
     known += concat(known.empty() ? "'" : ", '", rule.name, "'");
   }
-  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no such rule, attribute '", attribute,
+  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no such rule, attribute '", attribute.str(),
                    "', use one of ", known);
 }
 
@@ -77,10 +80,12 @@ static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attr
   auto names = dyn_cast<ArrayAttr>(attribute);
   if (!names || names.size() != numAxes)
     return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' does not have ", numAxes, " rules, attribute '",
-                     kRulesAttribute, "', name one for each of the mesh's axes");
+                     dataflow::DataflowDialect::RulesAttrHelper::getNameStr().str(),
+                     "', name one for each of the mesh's axes");
   for (auto [rule, name] : llvm::zip(rules, names)) {
     auto text = dyn_cast<StringAttr>(name);
-    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(op, text ? text.getValue() : "", kRulesAttribute));
+    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(op, text ? text.getValue() : "",
+                                                     dataflow::DataflowDialect::RulesAttrHelper::getNameStr()));
     rule = found;
   }
   return rules;
@@ -88,7 +93,7 @@ static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attr
 
 Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bridged) {
   MeshTiling read;
-  auto sizes = function->getAttrOfType<DenseI64ArrayAttr>(kMeshAttribute);
+  auto sizes = dataflow::DataflowDialect::MeshAttrHelper(function->getContext()).getAttr(function);
   for (int64_t size : sizes ? sizes.asArrayRef() : ArrayRef<int64_t>())
     read.mesh.axes.push_back({concat("axis", read.mesh.axes.size()), size});
   SLUICE_RETURN_IF_ERROR(read.mesh.check());
@@ -96,10 +101,10 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
   for (size_t i = 0; i < bridged.values.size(); ++i) {
     Attribute tiling;
     if (auto argument = dyn_cast<BlockArgument>(bridged.values[i])) {
-      tiling = function.getArgAttr(argument.getArgNumber(), kTilingAttribute);
+      tiling = function.getArgAttr(argument.getArgNumber(), dataflow::DataflowDialect::TilingAttrHelper::getNameStr());
     } else {
       auto result = cast<OpResult>(bridged.values[i]);
-      if (auto list = result.getOwner()->getAttrOfType<ArrayAttr>(kTilingAttribute))
+      if (auto list = dataflow::DataflowDialect::TilingAttrHelper(function.getContext()).getAttr(result.getOwner()))
         tiling = list[result.getResultNumber()];
     }
     read.tiling.tensors.emplace_back(numAxes);
@@ -111,7 +116,9 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
   }
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(
-        auto rules, readRules(bridged.program.operators[i], bridged.operators[i]->getAttr(kRulesAttribute), numAxes));
+        auto rules,
+        readRules(bridged.program.operators[i],
+                  bridged.operators[i]->getAttr(dataflow::DataflowDialect::RulesAttrHelper::getNameStr()), numAxes));
     read.tiling.rules.push_back(std::move(rules));
   }
   SLUICE_RETURN_IF_ERROR(validateTiling(bridged.program, read.mesh, read.tiling));
@@ -122,17 +129,20 @@ void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSpl
   for (const OperatorSplit &split : splits) {
     Operation *op = bridged.operators[split.op.index()];
     const std::string &rule = bridged.program.operators[split.op.index()].rules[split.rule].name;
-    op->setAttr(kSplitAttribute, dataflow::SplitAttr::get(op->getContext(), rule, split.parts));
+    dataflow::DataflowDialect::SplitAttrHelper(op->getContext())
+        .setAttr(op, dataflow::SplitAttr::get(op->getContext(), rule, split.parts));
   }
 }
 
 Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged) {
   std::vector<OperatorSplit> splits;
   for (size_t i = 0; i < bridged.operators.size(); ++i) {
-    auto split = bridged.operators[i]->getAttrOfType<dataflow::SplitAttr>(kSplitAttribute);
+    Operation *op = bridged.operators[i];
+    dataflow::SplitAttr split = dataflow::DataflowDialect::SplitAttrHelper(op->getContext()).getAttr(op);
     if (!split)
       continue;
-    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(bridged.program.operators[i], split.getRule(), kSplitAttribute));
+    SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(bridged.program.operators[i], split.getRule(),
+                                                     dataflow::DataflowDialect::SplitAttrHelper::getNameStr()));
     splits.push_back({OperatorId(i), found, split.getParts()});
   }
   SLUICE_RETURN_IF_ERROR(checkSplits(bridged.program, splits));

@@ -11,18 +11,6 @@
 
 namespace sluice {
 
-/// Of a function: the sizes of the mesh's axes, the outermost first. Of an
-/// operator: a list with a #dataflow.tiling for each result; and, per axis, the name
-/// of the rule it runs by. Of an argument: a #dataflow.tiling. What has no tiling is
-/// replicated.
-inline constexpr const char *kMeshAttribute = "dataflow.mesh", *kTilingAttribute = "dataflow.tiling",
-                            *kRulesAttribute = "dataflow.rules";
-/// Of a function that several ranks run, each on its own parts: how many, an integer.
-inline constexpr const char *kRanksAttribute = "dataflow.ranks";
-
-/// Of an operator: a #dataflow.split, to run as so many operators.
-inline constexpr const char *kSplitAttribute = "dataflow.split";
-
 /// Makes a tiling attributes of the function that the program was made of.
 void annotateTiling(mlir::func::FuncOp function, const BridgedProgram &bridged, const MeshTiling &tiling);
 /// Reads them back; the function has a mesh. Fails naming the operator, where a
@@ -35,7 +23,7 @@ void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSpl
 /// own, and where checkSplits does.
 Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged);
 /// A rule of an operator by its name, which `attribute` says. Fails listing those there are.
-Expected<uint32_t> findRule(const ProgramOperator &op, llvm::StringRef name, const char *attribute);
+Expected<uint32_t> findRule(const ProgramOperator &op, llvm::StringRef name, llvm::StringRef attribute);
 
 } // namespace sluice
 

@@ -28,7 +28,8 @@ static Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &prog
     if (op == program.operators.end())
       return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op, "', which the model has not, ",
                        "give the model and options that the plan was made for");
-    SLUICE_ASSIGN_OR_RETURN(uint32_t rule, findRule(*op, split.rule, kSplitAttribute));
+    SLUICE_ASSIGN_OR_RETURN(uint32_t rule,
+                            findRule(*op, split.rule, dataflow::DataflowDialect::SplitAttrHelper::getNameStr()));
     found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), rule, split.parts});
   }
   SLUICE_RETURN_IF_ERROR(checkSplits(program, found));
@@ -61,10 +62,10 @@ private:
     if (phase != "place" && phase != "schedule")
       return makeError(ErrorCode::InvalidInput, "'", phase.getValue(),
                        "' has no decisions of its own, option 'phase', use tiling, partition, place or schedule");
-    auto attribute = getOperation()->getAttrOfType<exec::MachineAttr>(exec::kMachineAttribute);
+    auto attribute = exec::ExecDialect::MachineAttrHelper(&getContext()).getAttr(getOperation());
     if (!attribute)
-      return makeError(ErrorCode::InvalidInput, "the module has no attribute '", exec::kMachineAttribute.str(),
-                       "', run exec-attach-machine first");
+      return makeError(ErrorCode::InvalidInput, "the module has no attribute '",
+                       exec::ExecDialect::MachineAttrHelper::getNameStr().str(), "', run exec-attach-machine first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     std::optional<Plan> read;
@@ -110,15 +111,15 @@ private:
   }
 
   void applyPlacement(const BridgedGraph &bridge, const Machine &machine, const Plan &plan) {
-    auto target = getOperation()->getAttrOfType<exec::TargetAttr>(exec::kTargetAttribute);
+    auto target = exec::ExecDialect::TargetAttrHelper(&getContext()).getAttr(getOperation());
     const bool emulatesGrids = target && target.getEmulated();
     for (size_t i = 0; i < bridge.operators.size(); ++i) {
       const Device &device = machine.device(plan.placement[i]);
       const bool runsGrids = device.kind == DeviceKind::Cuda || (device.kind == DeviceKind::Emulated && emulatesGrids);
-      bridge.operators[i]->setAttr(
-          kDeviceAttribute,
-          dataflow::DeviceAttr::get(&getContext(), device.name,
-                                    runsGrids ? dataflow::KernelForm::Grids : dataflow::KernelForm::Chunks));
+      dataflow::DataflowDialect::DeviceAttrHelper(&getContext())
+          .setAttr(bridge.operators[i],
+                   dataflow::DeviceAttr::get(&getContext(), device.name,
+                                             runsGrids ? dataflow::KernelForm::Grids : dataflow::KernelForm::Chunks));
     }
   }
 
@@ -128,8 +129,10 @@ private:
     std::vector<char> launched(bridge.operators.size(), 0);
     for (const Command &command : plan.commands)
       if (command.kind == CommandKind::Launch && !std::exchange(launched[command.op.index()], 1))
-        bridge.operators[command.op.index()]->setAttr(kOrderAttribute, builder.getI64IntegerAttr(position++));
-    function->setAttr(exec::kPlanAttribute, planToAttribute(&getContext(), bridge.graph, machine, plan));
+        dataflow::DataflowDialect::OrderAttrHelper(&getContext())
+            .setAttr(bridge.operators[command.op.index()], builder.getI64IntegerAttr(position++));
+    exec::ExecDialect::PlanAttrHelper(&getContext())
+        .setAttr(function, planToAttribute(&getContext(), bridge.graph, machine, plan));
   }
 
   const Decisions *decisions = nullptr;

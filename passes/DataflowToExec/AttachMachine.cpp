@@ -26,7 +26,8 @@ struct AttachMachine : sluice::impl::AttachMachinePassBase<AttachMachine> {
     }
     if (ranks > 1)
       described = sluice::machineOfRank(*described, ranks);
-    getOperation()->setAttr(sluice::exec::kMachineAttribute, sluice::machineToAttribute(&getContext(), *described));
+    sluice::exec::ExecDialect::MachineAttrHelper(&getContext())
+        .setAttr(getOperation(), sluice::machineToAttribute(&getContext(), *described));
   }
 };
 } // namespace

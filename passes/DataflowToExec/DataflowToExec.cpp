@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Indices.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/ParameterLayout.h"
@@ -10,7 +11,6 @@
 #include "passes/Bridge/PlanToExec.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "passes/DataflowToExec/Passes.h"
-#include "passes/EmitKernels/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
@@ -32,7 +32,7 @@ namespace {
 SmallVector<unsigned> outputIndices(func::FuncOp function) {
   SmallVector<unsigned> indices;
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (!function.getResultAttr(i, "dataflow.updates"))
+    if (!updatedState(function, i))
       indices.push_back(i);
   return indices;
 }
@@ -79,10 +79,11 @@ Status Converter::outlineKernels() {
   llvm::StringMap<std::string> symbols;
   for (size_t i = 0; i < bridge.operators.size(); ++i) {
     Operation *op = bridge.operators[i];
-    auto device = op->getAttrOfType<dataflow::DeviceAttr>(kDeviceAttribute);
+    auto device = DataflowDialect::DeviceAttrHelper(op->getContext()).getAttr(op);
     if (!device || device.getName() != machine.device(plan.placement[i]).name)
       return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.operators()[i].name,
-                       "' is not on the device of its plan, attribute '", kDeviceAttribute,
+                       "' is not on the device of its plan, attribute '",
+                       DataflowDialect::DeviceAttrHelper::getNameStr().str(),
                        "', run dataflow-apply-plan with phase=place first");
     std::string key = kernelKey(op, bridge.operandSlots[i]);
     if (device.getForm() == KernelForm::Grids)
@@ -109,7 +110,7 @@ void Converter::outline(size_t index, StringRef symbol) {
   OpBuilder builder = OpBuilder::atBlockEnd(function->getBlock());
   auto kernel =
       func::FuncOp::create(builder, op->getLoc(), symbol, builder.getFunctionType(types, op->getResultTypes()));
-  kernel->setAttr(kKernelAttribute, builder.getUnitAttr());
+  DataflowDialect::KernelAttrHelper(builder.getContext()).setAttr(kernel, builder.getUnitAttr());
   Block *body = kernel.addEntryBlock();
   builder.setInsertionPointToStart(body);
   IRMapping mapping;
@@ -122,7 +123,7 @@ void Converter::outline(size_t index, StringRef symbol) {
                                   : ReshapeOp::create(builder, op->getLoc(), operand.getType(), argument).getResult());
   }
   Operation *copy = builder.clone(*op, mapping);
-  copy->removeAttr(kOrderAttribute);
+  copy->removeAttr(DataflowDialect::OrderAttrHelper::getNameStr());
   func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
 }
 
@@ -149,7 +150,7 @@ Status Converter::countBytesSent() {
       if (failed(bytes))
         return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,
                          "' runs on ranks that are not there, the program has ", numRanks, ", attribute '",
-                         kRanksAttribute, "'");
+                         DataflowDialect::RanksAttrHelper::getNameStr().str(), "'");
       if (numRanks > 1)
         binding.bytesSent[static_cast<size_t>(rank)] += *bytes;
     }
@@ -160,18 +161,19 @@ Status Converter::countBytesSent() {
 Status Converter::bindPorts() {
   for (auto [i, id] : llvm::enumerate(bridge.inputs)) {
     const auto number = static_cast<unsigned>(i);
-    auto name = function.getArgAttrOfType<StringAttr>(number, "dataflow.name");
+    auto name = inputName(function, number);
     binding.inputs.push_back(describe(id, name ? name.str() : concat("input", i), function.getArgumentTypes()[i]));
-    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(number, "dataflow.fixed");
+    auto fixed = function.getArgAttrOfType<DenseElementsAttr>(number, DataflowDialect::FixedAttrHelper::getNameStr());
     std::vector<int8_t> &bytes = binding.inputs.back().fixed;
     bytes.resize(fixed ? static_cast<size_t>(tensorBytes(fixed.getType())) : 0);
     if (fixed && failed(copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
       return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
-    if (auto range = function.getArgAttrOfType<DenseI64ArrayAttr>(number, kRangeAttribute))
+    if (auto range =
+            function.getArgAttrOfType<DenseI64ArrayAttr>(number, DataflowDialect::RangeAttrHelper::getNameStr()))
       llvm::append_range(binding.inputs.back().range, range.asArrayRef());
   }
   for (auto [i, id, index] : llvm::enumerate(bridge.outputs, outputIndices(function))) {
-    auto name = function.getResultAttrOfType<StringAttr>(index, "dataflow.name");
+    auto name = outputName(function, index);
     binding.outputs.push_back(describe(id, name ? name.str() : concat("output", i), function.getResultTypes()[index]));
   }
   return {};
@@ -207,11 +209,13 @@ private:
       return makeError(ErrorCode::InvalidInput,
                        "the module is not one function, give a module with a planned function");
     func::FuncOp function = functions.front();
-    auto attribute = getOperation()->getAttrOfType<exec::MachineAttr>(exec::kMachineAttribute);
-    auto schedule = function->getAttrOfType<exec::PlanAttr>(exec::kPlanAttribute);
+    auto attribute = exec::ExecDialect::MachineAttrHelper(&getContext()).getAttr(getOperation());
+    auto schedule = exec::ExecDialect::PlanAttrHelper(&getContext()).getAttr(function);
     if (!attribute || !schedule)
       return makeError(ErrorCode::InvalidInput, "there is no attribute '",
-                       (attribute ? exec::kPlanAttribute : exec::kMachineAttribute).str(),
+                       (attribute ? exec::ExecDialect::PlanAttrHelper::getNameStr()
+                                  : exec::ExecDialect::MachineAttrHelper::getNameStr())
+                           .str(),
                        "', run exec-attach-machine and dataflow-apply-plan first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));

@@ -39,7 +39,7 @@ Operation *operatorOf(func::FuncOp function) {
                      });
   if (!isOne || !found || !isa<DataflowDialect>(found->getDialect()) || !isa<CostOpInterface>(found) ||
       !llvm::equal(function.getBody().front().getTerminator()->getOperands(), found->getResults())) {
-    function.emitError() << "is no kernel, attribute '" << kKernelAttribute
+    function.emitError() << "is no kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
                          << "', write one operator of the dataflow dialect, and reshapes of arguments, and return the "
                          << "operator's results";
     return nullptr;
@@ -60,14 +60,14 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
       return signalPassFailure();
     }
     VectorTarget target;
-    if (auto attribute = getOperation()->getAttrOfType<exec::TargetAttr>(exec::kTargetAttribute)) {
+    if (auto attribute = exec::ExecDialect::TargetAttrHelper(&getContext()).getAttr(getOperation())) {
       target.lanesF32 = attribute.getVectorBits() / 32;
       target.registers = attribute.getRegisters();
     }
     // Kernels come before what launches them, in the order of their operators.
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(getOperation().getLoc());
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (!function->hasAttr(kKernelAttribute))
+      if (!function->hasAttr(DataflowDialect::KernelAttrHelper::getNameStr()))
         continue;
       Operation *op = operatorOf(function);
       if (!op || failed(emit(op, function.getSymName(), *kernels, target, *otherForm, *rounded)))
@@ -81,7 +81,7 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
 private:
   LogicalResult emit(Operation *op, StringRef symbol, ModuleOp kernels, const VectorTarget &target,
                      KernelForm otherForm, MatmulPrecision rounded) {
-    auto device = op->getAttrOfType<dataflow::DeviceAttr>(kDeviceAttribute);
+    auto device = DataflowDialect::DeviceAttrHelper(op->getContext()).getAttr(op);
     SmallVector<unsigned> slots;
     for (Value operand : op->getOperands())
       slots.push_back(cast<BlockArgument>(viewedValue(operand)).getArgNumber());

@@ -15,9 +15,6 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/EmitKernels/Passes.h.inc"
 
-/// Of a function that holds one operator, to be emitted as a kernel.
-inline constexpr const char *kKernelAttribute = "dataflow.kernel";
-
 } // namespace sluice
 
 #endif // SLUICE_PASSES_EMITKERNELS_PASSES_H

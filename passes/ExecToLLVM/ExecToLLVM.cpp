@@ -272,11 +272,11 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
       llvm::append_range(cuts, port.getCuts().value_or(ArrayRef<int64_t>()));
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
-    auto range = port->template getAttrOfType<DenseI64ArrayAttr>("exec.range");
+    auto range = port->template getAttrOfType<DenseI64ArrayAttr>(ExecDialect::RangeAttrHelper::getNameStr());
     rangeStarts.push_back(range ? static_cast<int64_t>(ranges.size()) : -1);
     if (range)
       llvm::append_range(ranges, range.asArrayRef());
-    auto value = port->template getAttrOfType<DenseI8ArrayAttr>("exec.fixed");
+    auto value = port->template getAttrOfType<DenseI8ArrayAttr>(ExecDialect::FixedAttrHelper::getNameStr());
     fixedStarts.push_back(value ? static_cast<int64_t>(fixed.size()) : -1);
     if (value) {
       fixed.resize(fixed.size() + llvm::divideCeil(value.size(), sizeof(int64_t)));

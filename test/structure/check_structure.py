@@ -79,6 +79,11 @@ LIT_RULES = [
     (re.compile(r"^(?=.{%d}).*python -c\b" % (MAX_INLINE + 1)),
      f"inline Python of more than {MAX_INLINE} columns, use %json or write a script in Inputs"),
 ]
+# Names of attributes have one source.
+CPP_RULES = [
+    (re.compile(r'"(?:dataflow|exec)\.\w'),
+     "an attribute's name, declare it in discardableAttrs of the dialect and use DIALECT::NAMEAttrHelper"),
+]
 # A test's outcome is its exit status: never a text that it prints, and never a later try's.
 CTEST_RULES = [
     (re.compile(r"\b(?:PASS|FAIL|SKIP)_REGULAR_EXPRESSION\b"), "a text decides, use test/check_exit or SKIP_RETURN_CODE"),
@@ -138,6 +143,8 @@ def rules_of(path):
     name = os.path.basename(path)
     if path.startswith("test/") and name.endswith(LIT_TEST):
         return LIT_RULES
+    if not path.startswith("test/") and name.endswith((".h", ".cpp")):
+        return CPP_RULES
     return CTEST_RULES if name in ("CMakeLists.txt", "check") or name.endswith(".cmake") else []
 
 

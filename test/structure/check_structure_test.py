@@ -58,6 +58,12 @@ class StructureTest(unittest.TestCase):
         self.write("lib/Onnx/Export/NodeWriter.h", '#include "lib/Onnx/Import/NodeContext.h"\n')
         self.assert_one_problem("NodeWriter.h:1", "'Onnx/Import'")
 
+    def test_names_of_attributes_have_one_source(self):
+        line = 'auto name = function->getAttr("dataflow.name");\n'
+        self.write("test/unit/Dataflow/NamesTest.cpp", line)
+        self.write("passes/Names.cpp", line)
+        self.assert_one_problem("passes/Names.cpp:1", "discardableAttrs")
+
     def test_pure_room_without_mlir(self):
         for number, header in enumerate(["mlir/IR/Operation.h", "llvm/ADT/SmallVector.h", "onnx/onnx_pb.h"]):
             self.write(f"lib/Cost/Cost{number}.cpp", f"  #  include <{header}>\n")

@@ -80,7 +80,8 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   device.setKnownGridSize(
       ArrayRef<int32_t>{static_cast<int32_t>(std::min<int64_t>(blocks, std::numeric_limits<int32_t>::max())), 1, 1});
   std::string node = nodeName(location);
-  device->setAttr(kGridOperator, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
+  DataflowDialect::OperatorAttrHelper(b.getContext())
+      .setAttr(device, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
   chunkBody = device;
   Block *block = &device.getBody().front();
   pointers.clear();
@@ -179,7 +180,8 @@ void KernelEmitter::barrier() {
 void KernelEmitter::forArchitecture(unsigned least, function_ref<void()> newer, function_ref<void()> older) {
   auto chosen =
       scf::IfOp::create(b, location, arith::ConstantIntOp::create(b, location, 1, 1), /*withElseRegion=*/true);
-  chosen->setAttr(kGridArchitecture, b.getI32IntegerAttr(static_cast<int32_t>(least)));
+  DataflowDialect::ArchitectureAttrHelper(chosen->getContext())
+      .setAttr(chosen, b.getI32IntegerAttr(static_cast<int32_t>(least)));
   for (auto [region, body] : {std::pair(&chosen.getThenRegion(), newer), std::pair(&chosen.getElseRegion(), older)}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&region->front());
@@ -202,7 +204,7 @@ Value KernelEmitter::sharedBuffer(Type type, int64_t count) {
   b.setInsertionPointToStart(&chunkBody.getFunctionBody().front());
   auto own = LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace);
   auto address = LLVM::AddressOfOp::create(b, location, own, name);
-  address->setAttr(kGridShared, b.getI64IntegerAttr(offset));
+  DataflowDialect::SharedAttrHelper(address->getContext()).setAttr(address, b.getI64IntegerAttr(offset));
   return LLVM::AddrSpaceCastOp::create(b, location, LLVM::LLVMPointerType::get(b.getContext()), address);
 }
 

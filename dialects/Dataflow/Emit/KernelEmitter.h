@@ -38,12 +38,6 @@ using emit::VectorTarget;
 
 /// The gpu.module that holds the grids' gpu.funcs, whose known sizes are along x.
 inline constexpr llvm::StringLiteral kDeviceModule = "device";
-/// On a grid's function: the model node that it computes, which errors name.
-inline constexpr llvm::StringLiteral kGridOperator = "dataflow.operator";
-/// On the llvm.mlir.addressof of a buffer in shared memory: where it begins in its block's shared bytes.
-inline constexpr llvm::StringLiteral kGridShared = "dataflow.shared";
-/// On an scf.if: its condition is "the architecture is this one (80: sm_80) or newer".
-inline constexpr llvm::StringLiteral kGridArchitecture = "dataflow.architecture";
 /// Threads that exchange values without shared memory.
 inline constexpr int64_t kWarpThreads = 32;
 

@@ -63,13 +63,14 @@ void limitIndices(Value indices, const AllowedIndices &allowed) {
     return;
   int64_t extra = other.value_or(low);
   // Several readers: what all of them allow.
-  if (auto before = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), kRangeAttribute)) {
+  if (auto before = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
+                                                                 DataflowDialect::RangeAttrHelper::getNameStr())) {
     AllowedIndices one{low, high, extra}, earlier{before[0], before[1], before[2]};
     int64_t bothLow = std::max(low, earlier.low), bothHigh = std::min(high, earlier.high);
     int64_t bothAlso = one.contains(before[2]) ? before[2] : earlier.contains(extra) ? extra : bothLow;
     low = bothLow, high = bothHigh, extra = bothAlso;
   }
-  function.setArgAttr(argument.getArgNumber(), kRangeAttribute,
+  function.setArgAttr(argument.getArgNumber(), DataflowDialect::RangeAttrHelper::getNameStr(),
                       DenseI64ArrayAttr::get(function.getContext(), {low, high, extra}));
 }
 

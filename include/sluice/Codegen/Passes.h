@@ -18,8 +18,6 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "lib/Codegen/Passes.h.inc"
 
-/// Of a module whose objects are written: how many there are.
-inline constexpr const char *kObjectsAttribute = "exec.objects";
 /// The name of object file number `index`.
 std::string objectFileName(llvm::StringRef prefix, size_t index);
 

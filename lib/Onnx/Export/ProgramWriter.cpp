@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
 
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "sluice/Onnx/TensorData.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -57,13 +58,12 @@ static std::string rawData(Type elementType, ArrayRef<char> bytes) {
 /// NodeProto.metadata_props, which is newer than the installed schema: field 9, entries of a key and a value.
 static void addMetadata(::onnx::NodeProto &node, Operation &op) {
   constexpr int kMetadataProps = 9;
-  constexpr StringRef kPrefix = "dataflow.";
   for (NamedAttribute attribute : op.getDiscardableAttrs()) {
     StringRef name = attribute.getName().getValue();
-    if (!name.starts_with(kPrefix))
+    if (!name.consume_front(DataflowDialect::getDialectNamespace()))
       continue;
     ::onnx::StringStringEntryProto entry;
-    entry.set_key("sluice." + name.drop_front(kPrefix.size()).str());
+    entry.set_key("sluice" + name.str());
     if (auto text = dyn_cast<StringAttr>(attribute.getValue()))
       entry.set_value(text.str());
     else if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
@@ -247,7 +247,7 @@ std::string ProgramWriter::nodeBase(Operation &op) {
 
 void ProgramWriter::declareInputs() {
   for (BlockArgument argument : function.getArguments()) {
-    auto given = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dataflow.name");
+    auto given = inputName(function, argument.getArgNumber());
     std::string name = given ? given.str() : concat("input", argument.getArgNumber());
     names[argument] = uniqueName(name, valueNames);
     setType(*graph().add_input(), names[argument], argument.getType());
@@ -258,7 +258,7 @@ void ProgramWriter::declareInputs() {
 /// left out: in ONNX that output is that input.
 void ProgramWriter::nameOutputs(Operation *terminator) {
   for (OpOperand &operand : terminator->getOpOperands()) {
-    auto given = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(), "dataflow.name");
+    auto given = outputName(function, operand.getOperandNumber());
     std::string name = given ? given.str() : concat("output", operand.getOperandNumber());
     auto copy = operand.get().getDefiningOp<CopyOp>();
     bool isInput = copy && isa<BlockArgument>(copy.getInput()) && names[copy.getInput()] == name;

@@ -60,15 +60,15 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   auto function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
   SmallVector<Attribute> ranges;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    ranges.push_back(function.getArgAttr(i, kRangeAttribute));
+    ranges.push_back(function.getArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr()));
   ++conditions;
   auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
   --conditions;
   scopes.resize(depth);
   for (auto [i, range] : llvm::enumerate(ranges)) {
-    function.removeArgAttr(i, kRangeAttribute);
+    function.removeArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr());
     if (range)
-      function.setArgAttr(i, kRangeAttribute, range);
+      function.setArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr(), range);
   }
   if (!ifTrue || !ifFalse) {
     reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",

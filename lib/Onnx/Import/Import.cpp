@@ -5,7 +5,7 @@
 #include "sluice/Onnx/Import.h"
 
 #include "GraphImporter.h"
-
+#include "dialects/Dataflow/FunctionAttributes.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
@@ -66,8 +66,8 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
     ElementsAttr value = constantAttribute(builder.getContext(), view, input.name);
     scopes.back().values[input.name] = ConstantOp::create(builder, location, value);
     for (unsigned k = 0; k < function.getNumArguments(); ++k)
-      if (function.getArgAttrOfType<StringAttr>(k, "dataflow.name").getValue() == input.name)
-        function.setArgAttr(k, "dataflow.fixed", value);
+      if (inputName(function, k).getValue() == input.name)
+        function.setArgAttr(k, DataflowDialect::FixedAttrHelper::getNameStr(), value);
   }
   return {};
 }
@@ -393,10 +393,10 @@ Status GraphImporter::finish(func::FuncOp function) {
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   for (size_t i = 0; i < numOutputs; ++i)
-    function.setResultAttr(i, "dataflow.name", builder.getStringAttr(names[i]));
+    setOutputName(function, i, names[i]);
   if (training)
     for (auto [i, update] : llvm::enumerate(training->updates()))
-      function.setResultAttr(numOutputs + i, "dataflow.updates", update.first);
+      function.setResultAttr(numOutputs + i, DataflowDialect::UpdatesAttrHelper::getNameStr(), update.first);
   return {};
 }
 
@@ -456,7 +456,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   std::vector<SmallVector<Value>> arguments(model.inputs().size());
   for (auto [i, port] : llvm::enumerate(ports)) {
     arguments[port.input].push_back(block->getArgument(i));
-    function.setArgAttr(i, "dataflow.name", builder.getStringAttr(port.name));
+    setInputName(function, i, port.name);
   }
   for (auto [i, input] : llvm::enumerate(model.inputs())) {
     Value &value = scopes.back().values[input.name];

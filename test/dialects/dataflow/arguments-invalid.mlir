@@ -12,3 +12,24 @@ func.func @fixed(%x: tensor<8xf32> {dataflow.fixed = dense<1.0> : tensor<3xf32>}
 func.func @range(%x: tensor<8xi64> {dataflow.range = array<i64: 1>}) -> tensor<8xi64> {
   return %x : tensor<8xi64>
 }
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.name' is 1 : i64, write a string}}
+func.func @inputName(%x: tensor<8xf32> {dataflow.name = 1 : i64}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.name' is 1 : i64, write a string}}
+func.func @outputName(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.name = 1 : i64}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.updates' is unit, write a string}}
+func.func @updates(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.updates}) {
+  return %x : tensor<8xf32>
+}

@@ -351,7 +351,8 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
     REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, made.form, made.precision)));
   }
   bool hasArchitectures = false;
-  kernels->walk([&](Operation *op) { hasArchitectures |= op->hasAttr(kGridArchitecture); });
+  kernels->walk(
+      [&](Operation *op) { hasArchitectures |= op->hasAttr(DataflowDialect::ArchitectureAttrHelper::getNameStr()); });
   if (made.architecture == kOldArchitecture && !hasArchitectures)
     return {};
   Library library(*kernels, cases.size(), made.architecture);

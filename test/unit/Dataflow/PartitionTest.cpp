@@ -243,7 +243,7 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
     std::string ir;
     llvm::raw_string_ostream(ir) << function;
     INFO("round " << round << "\n" << ir);
-    const auto numRanks = function->getAttrOfType<IntegerAttr>(kRanksAttribute).getInt();
+    const auto numRanks = DataflowDialect::RanksAttrHelper(function->getContext()).getAttr(function).getInt();
     REQUIRE(numRanks == decided.mesh.numDevices());
     Ranks ranks(numRanks);
     for (Environment &values : ranks)
