@@ -121,6 +121,71 @@ void SwapOutOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEven
 void CopyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "copied"); }
 
 //===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+DeclarationNumbers::DeclarationNumbers(ProgramOp program) : symbols(program) {
+  llvm::DenseMap<OperationName, uint32_t> counts;
+  for (Operation &op : program.getBody().getOps())
+    if (isa<MemoryOp, DeviceOp, LinkOp, StreamOp>(&op))
+      numbers[&op] = counts[op.getName()]++;
+}
+
+/// C2: `user` names a declared symbol, of the kind that it needs.
+template <typename Declared>
+static LogicalResult verifySymbol(Operation *user, Operation *found, StringRef kind, FlatSymbolRefAttr name) {
+  if (!found)
+    return user->emitOpError() << "C2: " << kind << " '" << name.getValue() << "' is not declared";
+  if (isa<Declared>(found))
+    return success();
+  InFlightDiagnostic error = user->emitOpError() << "C2: '" << name.getValue() << "' is not a " << kind;
+  error.attachNote(found->getLoc()) << "declared here as '" << found->getName() << "'";
+  return error;
+}
+
+template <typename Declared>
+static LogicalResult verifyNamed(Operation *user, StringRef kind, FlatSymbolRefAttr name,
+                                 SymbolTableCollection &symbols) {
+  return verifySymbol<Declared>(user, symbols.lookupNearestSymbolFrom(user, name), kind, name);
+}
+
+LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyNamed<MemoryOp>(*this, "memory", getMemoryAttr(), symbols);
+}
+
+LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return failure(failed(verifyNamed<MemoryOp>(*this, "memory", getFirstAttr(), symbols)) ||
+                 failed(verifyNamed<MemoryOp>(*this, "memory", getSecondAttr(), symbols)));
+}
+
+LogicalResult StreamOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyNamed<DeviceOp>(*this, "device", getDeviceAttr(), symbols);
+}
+
+LogicalResult SlotOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyNamed<MemoryOp>(*this, "memory", getMemoryAttr(), symbols);
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyNamed<StreamOp>(*this, "stream", getStreamAttr(), symbols)))
+    return failure();
+  // Kernels are not the program's: they are lowered with the module's other functions.
+  Operation *module = (*this)->getParentOfType<ProgramOp>()->getParentOp();
+  Operation *found = symbols.lookupNearestSymbolFrom(module, getKernelAttr());
+  return verifySymbol<FunctionOpInterface>(*this, found, "kernel", getKernelAttr());
+}
+
+template <typename Copy>
+static LogicalResult verifyCopySymbols(Copy copy, SymbolTableCollection &symbols) {
+  return failure(failed(verifyNamed<LinkOp>(copy, "link", copy.getLinkAttr(), symbols)) ||
+                 failed(verifyNamed<StreamOp>(copy, "stream", copy.getStreamAttr(), symbols)));
+}
+
+LogicalResult SwapInOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
+LogicalResult SwapOutOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
+LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
+
+//===----------------------------------------------------------------------===//
 // Interfaces
 //===----------------------------------------------------------------------===//
 

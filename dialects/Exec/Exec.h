@@ -13,6 +13,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 #include <optional>
 
 namespace sluice::exec {
@@ -37,5 +38,20 @@ std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 #include "dialects/Exec/ExecTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.h.inc"
+
+namespace sluice::exec {
+
+/// Numbers a verified program's memories, devices, links and streams, each kind in the order declared from 0.
+class DeclarationNumbers {
+public:
+  explicit DeclarationNumbers(ProgramOp program);
+  uint32_t operator[](mlir::FlatSymbolRefAttr symbol) const { return numbers.lookup(symbols.lookup(symbol.getAttr())); }
+
+private:
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
+};
+
+} // namespace sluice::exec
 
 #endif // SLUICE_DIALECTS_EXEC_EXEC_H

@@ -34,8 +34,10 @@ def Exec_Dialect : Dialect {
     - C1: a program has one step and at most one init, and a memory; the first
       memory is the host's, where homes are. A body holds slots and commands,
       which use what the same body defines.
-    - C2: every memory, device, link and stream named is declared, once. Each
-      kind has its own names: a device is often called as its memory.
+    - C2: a program is a symbol table. Every memory, device, link and stream that an
+      operation names is declared there, once, and a launch's kernel is a function of
+      the program's module. Symbols of all kinds differ; `called` is the name that the
+      runtime reports where a device and its memory have the same.
     - C3: declarations make sense: an arena within its memory's capacity, rates
       positive, both directions of a link together between one and two times
       its rate, threads and speeds positive, tensors of static shape.
@@ -149,7 +151,7 @@ class Exec_Op<string opMnemonic, list<Trait> traits = []> : Op<Exec_Dialect, opM
 def InProgram : ParentOneOf<["::sluice::exec::ProgramOp"]>;
 def InBody : ParentOneOf<["::sluice::exec::InitOp", "::sluice::exec::StepOp"]>;
 
-def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
+def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol, SymbolTable]> {
   let summary = "a planned model";
   let description = [{
     `parameter_bytes` is the parameter file's size, `state_bytes` the state
@@ -162,10 +164,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     exec.program @mlp parameters 256 state 64 {
       exec.memory @host
       exec.memory @accel0 arena 1024 capacity 4096
-      exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+      exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
       exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
-      exec.stream @accel0.compute compute of @accel0
-      exec.stream @accel0.in in of @accel0
+      exec.stream @accel0.compute compute of @accel0.device
+      exec.stream @accel0.in in of @accel0.device
       exec.input "x" : tensor<16xf32>
       exec.state "h" at 0 : tensor<16xf32>
       ...
@@ -194,21 +196,34 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   }];
 }
 
-def Exec_MemoryOp : Exec_Op<"memory", [InProgram]> {
+// Declarations are symbols of the program. Those that name others verify that these are declared, and of which kind.
+class Exec_Declaration<string opMnemonic, list<Trait> traits = []>
+    : Exec_Op<opMnemonic, !listconcat([InProgram, Symbol], traits)>;
+defvar NamesSymbols = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
+
+// A declaration whose name the runtime reports.
+class Exec_NamedDeclaration<string opMnemonic, list<Trait> traits = []> : Exec_Declaration<opMnemonic, traits> {
+  let extraClassDeclaration = [{
+    /// The name that the runtime reports: `called`, else the symbol.
+    ::llvm::StringRef getRuntimeName() { return getCalled().value_or(getSymName()); }
+  }];
+}
+
+def Exec_MemoryOp : Exec_NamedDeclaration<"memory"> {
   let summary = "a memory, and the arena that the plan takes of it";
   let description = "Memories are numbered in the order declared; the first is the host's.";
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
-  let assemblyFormat = "$sym_name (`arena` $arena^)? (`capacity` $capacity^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
+  let assemblyFormat = "$sym_name (`called` $called^)? (`arena` $arena^)? (`capacity` $capacity^)? attr-dict";
 }
 
-def Exec_DeviceOp : Exec_Op<"device", [InProgram]> {
+def Exec_DeviceOp : Exec_NamedDeclaration<"device", [NamesSymbols]> {
   let summary = "a device that runs launches";
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_DeviceKind:$kind, FlatSymbolRefAttr:$memory, I64Attr:$threads,
-                       F64Attr:$speed);
-  let assemblyFormat = "$sym_name $kind `in` $memory `threads` $threads `speed` $speed attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, Exec_DeviceKind:$kind,
+                       FlatSymbolRefAttr:$memory, I64Attr:$threads, F64Attr:$speed);
+  let assemblyFormat = "$sym_name (`called` $called^)? $kind `in` $memory `threads` $threads `speed` $speed attr-dict";
 }
 
-def Exec_LinkOp : Exec_Op<"link", [InProgram]> {
+def Exec_LinkOp : Exec_Declaration<"link", [NamesSymbols]> {
   let summary = "a link between two memories";
   let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$second, F64Attr:$rate,
@@ -218,7 +233,7 @@ def Exec_LinkOp : Exec_Op<"link", [InProgram]> {
   }];
 }
 
-def Exec_StreamOp : Exec_Op<"stream", [InProgram]> {
+def Exec_StreamOp : Exec_Declaration<"stream", [NamesSymbols]> {
   let summary = "a queue of commands of one device";
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_StreamKind:$kind, FlatSymbolRefAttr:$device);
   let assemblyFormat = "$sym_name $kind `of` $device attr-dict";
@@ -257,13 +272,14 @@ def Exec_StepOp : Exec_BodyOp<"step"> { let summary = "one step of the model"; }
 // Slots
 //===----------------------------------------------------------------------===//
 
-class Exec_SlotLikeOp<string opMnemonic>
-    : Exec_Op<opMnemonic, [InBody, Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-                           DeclareOpInterfaceMethods<Exec_SlotOpInterface, ["isInitiallyHeld"]>]> {
+class Exec_SlotLikeOp<string opMnemonic, list<Trait> traits = []>
+    : Exec_Op<opMnemonic, !listconcat(traits, [InBody, Pure,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+        DeclareOpInterfaceMethods<Exec_SlotOpInterface, ["isInitiallyHeld"]>])> {
   let results = (outs Exec_SlotType:$slot);
 }
 
-def Exec_SlotOp : Exec_SlotLikeOp<"slot"> {
+def Exec_SlotOp : Exec_SlotLikeOp<"slot", [NamesSymbols]> {
   let summary = "a range of a memory's arena";
   let description = [{
     Bytes `[at, at + bytes)` of the arena. Without a tensor it is workspace.
@@ -308,7 +324,7 @@ def Exec_HomeOp : Exec_SlotLikeOp<"home"> {
 //===----------------------------------------------------------------------===//
 
 class Exec_CommandOp<string opMnemonic, list<Trait> traits = []>
-    : Exec_Op<opMnemonic, !listconcat(traits, [InBody,
+    : Exec_Op<opMnemonic, !listconcat(traits, [InBody, NamesSymbols,
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
         DeclareOpInterfaceMethods<Exec_CommandOpInterface, ["getReadSlots", "getWrittenSlots"]>])> {
   let results = (outs Exec_EventType:$event);
@@ -317,8 +333,9 @@ class Exec_CommandOp<string opMnemonic, list<Trait> traits = []>
 def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs an operator's kernel";
   let description = [{
-    The kernel is a function `i32 (env, args)` of the module; its arguments are
-    the addresses of `reads`, then of `writes`, whose last may be workspace.
+    The kernel is a function of the module that the program is in, not of the program,
+    and `i32 (env, args)` once it is lowered; its arguments are the addresses of `reads`,
+    then of `writes`, whose last may be workspace.
 
     ```mlir
     %e = exec.launch @k0 "matmul_0" reads(%x, %w) writes(%y) on @accel0.compute wait(%e0)

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kArenaAlignment = 64;
 
-/// What the program declares, by number and by name.
+/// What the program declares, by number. C2 holds: names are declared symbols.
 struct Declarations {
   SmallVector<MemoryOp> memories;
   SmallVector<DeviceOp> devices;
@@ -32,43 +32,19 @@ struct Declarations {
   SmallVector<StreamOp> streams;
   SmallVector<InputOp> inputs;
   SmallVector<OutputOp> outputs;
-  llvm::DenseMap<StringAttr, uint32_t> memoryIds, deviceIds, linkIds, streamIds;
+  DeclarationNumbers numbers;
 
-  Operation *duplicate = nullptr; ///< Declares a name of its kind again.
+  explicit Declarations(ProgramOp program)
+      : memories(program.getBody().getOps<MemoryOp>()), devices(program.getBody().getOps<DeviceOp>()),
+        links(program.getBody().getOps<LinkOp>()), streams(program.getBody().getOps<StreamOp>()),
+        inputs(program.getBody().getOps<InputOp>()), outputs(program.getBody().getOps<OutputOp>()), numbers(program) {}
 
-  explicit Declarations(ProgramOp program) {
-    auto add = [&](auto op, auto &list, auto &ids) {
-      if (!ids.try_emplace(op.getSymNameAttr(), list.size()).second)
-        duplicate = op;
-      list.push_back(op);
-    };
-    for (Operation &op : program.getBody().getOps())
-      llvm::TypeSwitch<Operation *>(&op)
-          .Case([&](MemoryOp memory) { add(memory, memories, memoryIds); })
-          .Case([&](DeviceOp device) { add(device, devices, deviceIds); })
-          .Case([&](LinkOp link) { add(link, links, linkIds); })
-          .Case([&](StreamOp stream) { add(stream, streams, streamIds); })
-          .Case([&](InputOp input) { inputs.push_back(input); })
-          .Case([&](OutputOp output) { outputs.push_back(output); });
-  }
-
-  std::optional<uint32_t> find(const llvm::DenseMap<StringAttr, uint32_t> &ids, FlatSymbolRefAttr name) const {
-    auto found = ids.find(name.getAttr());
-    return found == ids.end() ? std::nullopt : std::optional<uint32_t>(found->second);
-  }
-  /// Valid once C2 holds for devices and streams.
   uint32_t memoryOfStream(uint32_t stream) {
-    DeviceOp device = devices[deviceIds.lookup(streams[stream].getDeviceAttr().getAttr())];
-    return memoryIds.lookup(device.getMemoryAttr().getAttr());
+    return numbers[devices[numbers[streams[stream].getDeviceAttr()]].getMemoryAttr()];
   }
 };
 
 LogicalResult verifyDeclarations(Declarations &known) {
-  auto undeclared = [](Operation *op, StringRef what, FlatSymbolRefAttr name) {
-    return op->emitOpError() << "C2: " << what << " '" << name.getValue() << "' is not declared";
-  };
-  if (known.duplicate)
-    return known.duplicate->emitOpError("C2: declares a name that another one has");
   auto positive = [](double value) { return std::isfinite(value) && value > 0; };
   for (MemoryOp memory : known.memories) {
     int64_t arena = memory.getArena();
@@ -76,25 +52,17 @@ LogicalResult verifyDeclarations(Declarations &known) {
       return memory.emitOpError() << "C3: arena of " << arena << " bytes does not fit in the memory's capacity";
   }
   for (DeviceOp device : known.devices) {
-    if (!known.find(known.memoryIds, device.getMemoryAttr()))
-      return undeclared(device, "memory", device.getMemoryAttr());
     double speed = device.getSpeed().convertToDouble();
     if (static_cast<int64_t>(device.getThreads()) < 1 || device.getThreads() > UINT32_MAX || !positive(speed))
       return device.emitOpError("C3: threads must be at least 1 and speed positive");
   }
   for (LinkOp link : known.links) {
-    for (FlatSymbolRefAttr end : {link.getFirstAttr(), link.getSecondAttr()})
-      if (!known.find(known.memoryIds, end))
-        return undeclared(link, "memory", end);
     double rate = link.getRate().convertToDouble(), duplex = link.getDuplex().convertToDouble();
     if (!positive(rate) || !sluice::isDuplexRate(rate, duplex) || static_cast<int64_t>(link.getLatency()) < 0)
       return link.emitOpError("C3: rate must be positive, duplex in [rate, 2 x rate] and latency not negative");
     if (link.getFirst() == link.getSecond())
       return link.emitOpError("C3: a link joins two different memories");
   }
-  for (StreamOp stream : known.streams)
-    if (!known.find(known.deviceIds, stream.getDeviceAttr()))
-      return undeclared(stream, "device", stream.getDeviceAttr());
   auto verifyPort = [](auto port) -> LogicalResult {
     if (!denseBytes(cast<RankedTensorType>(port.getType())))
       return port.emitOpError("C3: needs a static shape, and an element type that ONNX has");
@@ -174,15 +142,13 @@ private:
 };
 
 LogicalResult BodyVerifier::addArenaSlot(SlotOp op, Slot &slot) {
-  std::optional<uint32_t> memory = known.find(known.memoryIds, op.getMemoryAttr());
-  if (!memory)
-    return op.emitOpError() << "C2: memory '" << op.getMemory() << "' is not declared";
-  int64_t at = op.getAt(), bytes = op.getBytes(), arena = known.memories[*memory].getArena();
+  uint32_t memory = known.numbers[op.getMemoryAttr()];
+  int64_t at = op.getAt(), bytes = op.getBytes(), arena = known.memories[memory].getArena();
   if (at < 0 || at % kArenaAlignment || bytes < 0 || bytes > arena || at > arena - bytes)
     return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes << ") must start at a multiple of "
                             << kArenaAlignment << " and end within the arena's " << arena;
-  slot.memory = *memory;
-  slot.area = *memory;
+  slot.memory = memory;
+  slot.area = memory;
   slot.begin = at;
   slot.end = at + bytes;
   return success();
@@ -342,27 +308,23 @@ LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getReads()), SmallVector<Value>(op.getWrites())))
     if (slotOf(value).memory != memory)
       return op.emitOpError() << "C8: " << nameOf(slotOf(value)) << " is not in memory '"
-                              << known.memories[memory].getSymName() << "' of the stream's device";
+                              << known.memories[memory].getRuntimeName() << "' of the stream's device";
   return success();
 }
 
 LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destination, int64_t bytes,
                                       FlatSymbolRefAttr linkName, uint32_t stream) {
-  std::optional<uint32_t> id = known.find(known.linkIds, linkName);
-  if (!id)
-    return op->emitOpError() << "C2: link '" << linkName.getValue() << "' is not declared";
   Slot &from = slotOf(source), &to = slotOf(destination);
   if (!from.op.getHeldTensor() || from.op.getHeldTensor() != to.op.getHeldTensor())
     return op->emitOpError() << "C9: copies " << nameOf(from) << " to a slot of " << nameOf(to);
   if (bytes < 0 || bytes > from.end - from.begin || bytes > to.end - to.begin)
     return op->emitOpError() << "C9: copies " << bytes << " bytes, more than its slots have";
-  LinkOp link = known.links[*id];
-  uint32_t first = known.memoryIds.lookup(link.getFirstAttr().getAttr());
-  uint32_t second = known.memoryIds.lookup(link.getSecondAttr().getAttr());
+  LinkOp link = known.links[known.numbers[linkName]];
+  uint32_t first = known.numbers[link.getFirstAttr()], second = known.numbers[link.getSecondAttr()];
   if (!((first == from.memory && second == to.memory) || (first == to.memory && second == from.memory)))
     return op->emitOpError() << "C9: link '" << linkName.getValue() << "' does not join memories '"
-                             << known.memories[from.memory].getSymName() << "' and '"
-                             << known.memories[to.memory].getSymName() << "'";
+                             << known.memories[from.memory].getRuntimeName() << "' and '"
+                             << known.memories[to.memory].getRuntimeName() << "'";
   bool directionHolds = isa<SwapInOp>(op)    ? from.memory == 0 && to.memory != 0
                         : isa<SwapOutOp>(op) ? from.memory != 0 && to.memory == 0
                                              : from.memory != 0 && to.memory != 0;
@@ -385,10 +347,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   for (Value operand : op->getOperands())
     if (!slotIds.contains(operand) && !events.contains(operand))
       return op->emitOpError("C1: uses a value that no slot, and no command before it, defines in this body");
-  std::optional<uint32_t> stream = known.find(known.streamIds, op.getStreamRef());
-  if (!stream)
-    return op->emitOpError() << "C2: stream '" << op.getStreamRef().getValue() << "' is not declared";
-
+  uint32_t stream = known.numbers[op.getStreamRef()];
   size_t numStreams = known.streams.size();
   uint32_t command = clocks.size() / numStreams;
   clocks.resize(clocks.size() + numStreams, 0);
@@ -397,23 +356,23 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
     for (size_t s = 0; s < numStreams; ++s)
       clock[s] = std::max(clock[s], clocks[earlier * numStreams + s]);
   };
-  if (lastOnStream[*stream] >= 0)
-    join(lastOnStream[*stream]);
+  if (lastOnStream[stream] >= 0)
+    join(lastOnStream[stream]);
   for (Value wait : op.getWaitEvents()) {
     auto [waitStream, waitCommand] = events.find(wait)->second;
-    if (waitStream == *stream)
+    if (waitStream == stream)
       return op->emitOpError("C12: waits for a command of its own stream, which is ordered before it already");
     join(waitCommand);
   }
-  clock[*stream] = command + 1;
-  lastOnStream[*stream] = command;
-  events[op.getEventValue()] = {*stream, command};
+  clock[stream] = command + 1;
+  lastOnStream[stream] = command;
+  events[op.getEventValue()] = {stream, command};
 
   LogicalResult shape = llvm::TypeSwitch<Operation *, LogicalResult>(op.getOperation())
-                            .Case([&](LaunchOp launch) { return checkLaunch(launch, *stream); })
+                            .Case([&](LaunchOp launch) { return checkLaunch(launch, stream); })
                             .Case<SwapInOp, SwapOutOp, CopyOp>([&](auto copy) {
                               return checkCopy(copy, copy.getSource(), copy.getDestination(), copy.getBytes(),
-                                               copy.getLinkAttr(), *stream);
+                                               copy.getLinkAttr(), stream);
                             })
                             .Default([](Operation *) { return success(); });
   if (failed(shape) || failed(checkWrittenRanges(op)))
@@ -421,10 +380,10 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   for (Value value : op.getReadSlots()) {
     if (failed(checkRead(op, slotOf(value))))
       return failure();
-    touch(slotOf(value), command, *stream);
+    touch(slotOf(value), command, stream);
   }
   for (Value value : op.getWrittenSlots())
-    if (failed(write(op, slotOf(value), command, *stream)))
+    if (failed(write(op, slotOf(value), command, stream)))
       return failure();
   return success();
 }

@@ -8,8 +8,10 @@
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
 #include <algorithm>
 #include <limits>
+#include <map>
 
 using namespace mlir;
 
@@ -43,9 +45,8 @@ private:
   };
   Value addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits);
   Expected<std::string> streamInto(MemoryId memory);
-  std::string streamName(const Stream &stream) const {
-    return machine.device(stream.device).name + suffix(stream.kind);
-  }
+  std::string symbolFor(std::string name, StringRef kind);
+  std::string addStream(const Stream &stream);
   Type slotType() { return exec::SlotType::get(builder.getContext()); }
   Type eventType() { return exec::EventType::get(builder.getContext()); }
   FlatSymbolRefAttr ref(StringRef name) { return FlatSymbolRefAttr::get(builder.getContext(), name); }
@@ -61,8 +62,11 @@ private:
 
   exec::ProgramOp program;
   OpBuilder::InsertPoint declarations;
-  std::vector<std::string> linkNames;
-  std::vector<std::string> streamNames;
+  /// Symbols of the program; those of the machine's parts and the plan's streams, by number.
+  llvm::StringSet<> symbols;
+  std::vector<std::string> memorySymbols, deviceSymbols, linkSymbols, streamSymbols;
+  /// By device: an in stream that the plan's steps have no use for.
+  std::map<DeviceId, std::string> addedStreams;
   /// Per tensor: what its home is, and where.
   struct Home {
     bool known = false;
@@ -122,28 +126,49 @@ Status Builder::checkOperators() {
   return {};
 }
 
+/// A symbol that is not taken: the name, where another declaration has it with the kind added.
+std::string Builder::symbolFor(std::string name, StringRef kind) {
+  if (symbols.insert(name).second)
+    return name;
+  name += ("." + kind).str();
+  while (!symbols.insert(name).second)
+    name += "_";
+  return name;
+}
+
+std::string Builder::addStream(const Stream &stream) {
+  std::string symbol = symbolFor(machine.device(stream.device).name + suffix(stream.kind), "stream");
+  exec::StreamOp::create(builder, loc, symbol, toExec(stream.kind), deviceSymbols[stream.device.index()]);
+  return symbol;
+}
+
 void Builder::declareMachine() {
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
+  // The runtime reports the machine's names, whatever the symbols.
+  auto called = [&](const std::string &name, const std::string &symbol) {
+    return name == symbol ? StringAttr() : text(name);
+  };
   for (size_t i = 0; i < machine.memories.size(); ++i) {
     const Memory &memory = machine.memories[i];
+    const std::string &symbol = memorySymbols.emplace_back(symbolFor(memory.name, "memory"));
     bool limited = memory.capacityBytes != std::numeric_limits<int64_t>::max();
-    exec::MemoryOp::create(builder, loc, text(memory.name), i64(plan.arenaBytes[i]),
+    exec::MemoryOp::create(builder, loc, text(symbol), called(memory.name, symbol), i64(plan.arenaBytes[i]),
                            limited ? i64(memory.capacityBytes) : IntegerAttr());
   }
-  for (const Device &device : machine.devices)
-    exec::DeviceOp::create(builder, loc, device.name, toExec(device.kind), machine.memory(device.memory).name,
-                           std::max(device.threads, 1), APFloat(device.speed));
+  for (const Device &device : machine.devices) {
+    const std::string &symbol = deviceSymbols.emplace_back(symbolFor(device.name, "device"));
+    exec::DeviceOp::create(builder, loc, symbol, called(device.name, symbol), toExec(device.kind),
+                           memorySymbols[device.memory.index()], std::max(device.threads, 1), APFloat(device.speed));
+  }
   for (const Link &link : machine.links) {
-    linkNames.push_back(machine.memory(link.a).name + "." + machine.memory(link.b).name);
-    exec::LinkOp::create(builder, loc, text(linkNames.back()), ref(machine.memory(link.a).name),
-                         ref(machine.memory(link.b).name), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
+    linkSymbols.push_back(symbolFor(machine.memory(link.a).name + "." + machine.memory(link.b).name, "link"));
+    exec::LinkOp::create(builder, loc, text(linkSymbols.back()), ref(memorySymbols[link.a.index()]),
+                         ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
                          i64(link.latencyNs), link.throttle ? builder.getUnitAttr() : UnitAttr());
   }
-  for (const Stream &stream : plan.streams) {
-    streamNames.push_back(streamName(stream));
-    exec::StreamOp::create(builder, loc, streamNames.back(), toExec(stream.kind), machine.device(stream.device).name);
-  }
+  for (const Stream &stream : plan.streams)
+    streamSymbols.push_back(addStream(stream));
   declarations = builder.saveInsertionPoint();
   for (const ExecBinding::Port &port : binding.inputs) {
     auto input = exec::InputOp::create(builder, loc, port.name, port.type);
@@ -175,7 +200,7 @@ Value Builder::addArena(const Residency &residency, bool resident) {
     if (data.updates.valid())
       replaced = text(graph.tensor(data.updates).name);
   }
-  return exec::SlotOp::create(builder, loc, slotType(), machine.memory(residency.memory).name, residency.offset,
+  return exec::SlotOp::create(builder, loc, slotType(), memorySymbols[residency.memory.index()], residency.offset,
                               residency.bytes, tensor, resident, replaced);
 }
 
@@ -189,7 +214,7 @@ Value Builder::addSlot(ResidencyId id) {
 
 Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits) {
   int64_t bytes = graph.tensor(tensor).bytes;
-  StringRef over = linkNames[link.index()];
+  StringRef over = linkSymbols[link.index()];
   if (from.memory == Machine::hostMemory())
     return exec::SwapInOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
   if (to.memory == Machine::hostMemory())
@@ -203,15 +228,16 @@ Expected<std::string> Builder::streamInto(MemoryId memory) {
   for (size_t i = 0; i < machine.devices.size(); ++i) {
     if (machine.devices[i].memory != memory)
       continue;
-    Stream stream{DeviceId(i), StreamKind::SwapIn};
-    std::string name = streamName(stream);
-    if (std::find(streamNames.begin(), streamNames.end(), name) == streamNames.end()) {
+    for (auto [stream, symbol] : llvm::zip(plan.streams, streamSymbols))
+      if (stream.device == DeviceId(i) && stream.kind == StreamKind::SwapIn)
+        return symbol;
+    std::string &symbol = addedStreams[DeviceId(i)];
+    if (symbol.empty()) {
       OpBuilder::InsertionGuard guard(builder);
       builder.restoreInsertionPoint(declarations);
-      exec::StreamOp::create(builder, loc, name, toExec(stream.kind), machine.devices[i].name);
-      streamNames.push_back(name);
+      symbol = addStream({DeviceId(i), StreamKind::SwapIn});
     }
-    return name;
+    return symbol;
   }
   return makeError(ErrorCode::Internal, "memory '", machine.memory(memory).name, "' has no device");
 }
@@ -280,7 +306,7 @@ Status Builder::addCommand(CommandId id) {
     if (plan.commands[wait.index()].stream != command.stream)
       waits.push_back(events[wait.index()]);
 
-  const std::string &stream = streamNames[command.stream.index()];
+  const std::string &stream = streamSymbols[command.stream.index()];
   if (command.kind == CommandKind::Launch) {
     events[id.index()] = exec::LaunchOp::create(builder, loc, eventType(), binding.kernels[command.op.index()],
                                                 graph.op(command.op).name, reads, writes, stream, waits);

@@ -45,7 +45,8 @@ constexpr size_t kWordsPerSlot = 4, kWordsPerCut = sizeof(sluice_cut) / sizeof(i
 class ProgramLowering {
 public:
   ProgramLowering(ProgramOp program, const ExecToLLVMPassOptions &options)
-      : program(program), options(options), builder(program), loc(program.getLoc()), tables(builder, loc) {}
+      : program(program), options(options), builder(program), loc(program.getLoc()), tables(builder, loc),
+        numbers(program) {}
 
   LogicalResult run();
 
@@ -62,7 +63,6 @@ private:
     int64_t bytes = 0;
   };
 
-  void numberDeclarations();
   LogicalResult checkKernels();
   std::vector<Call> collectCalls(Region &body);
   std::vector<int64_t> slotWords(Value slot);
@@ -88,28 +88,13 @@ private:
   Location loc;
   ConstantTables tables;
 
-  /// Numbers by name; each kind has its own.
-  struct Ids {
-    llvm::DenseMap<StringAttr, uint32_t> numbers;
-    void add(StringAttr name) { numbers[name] = numbers.size(); }
-    uint32_t operator[](FlatSymbolRefAttr name) const { return numbers.lookup(name.getAttr()); }
-  };
-  Ids memoryIds, deviceIds, linkIds, streamIds;
+  DeclarationNumbers numbers;
   SequencePool<int64_t> slots;
   SequencePool<uint32_t> waits;
   NamePool opNames, tensorNames;
   LLVM::GlobalOp slotTable, waitTable;
   int64_t bytesIn = 0, bytesOut = 0;
 };
-
-void ProgramLowering::numberDeclarations() {
-  for (Operation &op : program.getBody().getOps())
-    llvm::TypeSwitch<Operation *>(&op)
-        .Case([&](MemoryOp memory) { memoryIds.add(memory.getSymNameAttr()); })
-        .Case([&](DeviceOp device) { deviceIds.add(device.getSymNameAttr()); })
-        .Case([&](LinkOp link) { linkIds.add(link.getSymNameAttr()); })
-        .Case([&](StreamOp stream) { streamIds.add(stream.getSymNameAttr()); });
-}
 
 LogicalResult ProgramLowering::checkKernels() {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
@@ -131,7 +116,7 @@ std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
                                 offset, bytes};
   };
   if (auto arena = slot.getDefiningOp<SlotOp>())
-    return words(memoryIds[arena.getMemoryAttr()], SLUICE_SEGMENT_ARENA, 0, arena.getAt(), arena.getBytes());
+    return words(numbers[arena.getMemoryAttr()], SLUICE_SEGMENT_ARENA, 0, arena.getAt(), arena.getBytes());
   auto home = slot.getDefiningOp<HomeOp>();
   bool numbered = home.getKind() == HomeKind::Input || home.getKind() == HomeKind::Output;
   return words(0, static_cast<uint32_t>(home.getKind()), numbered ? home.getPosition() : 0,
@@ -140,20 +125,20 @@ std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
 
 std::vector<ProgramLowering::Call> ProgramLowering::collectCalls(Region &body) {
   std::vector<Call> calls;
-  llvm::DenseMap<Value, uint32_t> numbers;
+  llvm::DenseMap<Value, uint32_t> commands;
   for (Operation &op : body.getOps()) {
     auto command = dyn_cast<CommandOpInterface>(&op);
     if (!command)
       continue;
     Call call;
-    call.stream = streamIds[command.getStreamRef()];
+    call.stream = numbers[command.getStreamRef()];
     std::vector<uint32_t> waitNumbers;
     for (Value wait : command.getWaitEvents())
-      waitNumbers.push_back(numbers.lookup(wait));
+      waitNumbers.push_back(commands.lookup(wait));
     call.numWaits = waitNumbers.size();
     if (!waitNumbers.empty())
       call.waits = waits.intern(waitNumbers);
-    numbers[command.getEventValue()] = calls.size();
+    commands[command.getEventValue()] = calls.size();
 
     if (auto launch = dyn_cast<LaunchOp>(&op)) {
       call.isLaunch = true;
@@ -169,7 +154,7 @@ std::vector<ProgramLowering::Call> ProgramLowering::collectCalls(Region &body) {
       Value source = command.getReadSlots().front(), destination = command.getWrittenSlots().front();
       call.slots = slots.intern(slotWords(destination));
       call.source = slots.intern(slotWords(source));
-      call.link = linkIds[op.getAttrOfType<FlatSymbolRefAttr>("link")];
+      call.link = numbers[op.getAttrOfType<FlatSymbolRefAttr>("link")];
       call.bytes = op.getAttrOfType<IntegerAttr>("bytes").getInt();
       call.nameId = tensorNames.intern(source.getDefiningOp<SlotOpInterface>().getHeldTensor().getValue());
     }
@@ -312,8 +297,9 @@ LLVM::GlobalOp ProgramLowering::addMemories() {
   return tables.addTable("sluice.memories", type, list.size(), [&](size_t i) {
     MemoryOp memory = list[i];
     int64_t capacity = memory.getCapacity() ? static_cast<int64_t>(*memory.getCapacity()) : INT64_MAX;
-    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_memory_desc)), tables.string(memory.getSymName()),
-                                   tables.integer(i64, memory.getArena()), tables.integer(i64, capacity)});
+    return tables.aggregate(type,
+                            {tables.integer(i64, sizeof(sluice_memory_desc)), tables.string(memory.getRuntimeName()),
+                             tables.integer(i64, memory.getArena()), tables.integer(i64, capacity)});
   });
 }
 
@@ -323,11 +309,12 @@ LLVM::GlobalOp ProgramLowering::addDevices() {
   Type type = tables.structOf({i64, ptr, i32, i32, i32, tables.f64()});
   return tables.addTable("sluice.devices", type, list.size(), [&](size_t i) {
     DeviceOp device = list[i];
-    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_device_desc)), tables.string(device.getSymName()),
-                                   tables.integer(i32, static_cast<int32_t>(device.getKind())),
-                                   tables.integer(i32, memoryIds[device.getMemoryAttr()]),
-                                   tables.integer(i32, static_cast<int32_t>(device.getThreads())),
-                                   tables.real(device.getSpeed().convertToDouble())});
+    return tables.aggregate(type,
+                            {tables.integer(i64, sizeof(sluice_device_desc)), tables.string(device.getRuntimeName()),
+                             tables.integer(i32, static_cast<int32_t>(device.getKind())),
+                             tables.integer(i32, numbers[device.getMemoryAttr()]),
+                             tables.integer(i32, static_cast<int32_t>(device.getThreads())),
+                             tables.real(device.getSpeed().convertToDouble())});
   });
 }
 
@@ -338,8 +325,8 @@ LLVM::GlobalOp ProgramLowering::addLinks() {
   return tables.addTable("sluice.links", type, list.size(), [&](size_t i) {
     LinkOp link = list[i];
     return tables.aggregate(
-        type, {tables.integer(i64, sizeof(sluice_link_desc)), tables.integer(i32, memoryIds[link.getFirstAttr()]),
-               tables.integer(i32, memoryIds[link.getSecondAttr()]), tables.real(link.getRate().convertToDouble()),
+        type, {tables.integer(i64, sizeof(sluice_link_desc)), tables.integer(i32, numbers[link.getFirstAttr()]),
+               tables.integer(i32, numbers[link.getSecondAttr()]), tables.real(link.getRate().convertToDouble()),
                tables.real(link.getDuplex().convertToDouble()), tables.integer(i64, link.getLatency()),
                tables.integer(i32, link.getThrottle())});
   });
@@ -351,7 +338,7 @@ LLVM::GlobalOp ProgramLowering::addStreams() {
   Type type = tables.structOf({i64, i32, i32});
   return tables.addTable("sluice.streams", type, list.size(), [&](size_t i) {
     return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_stream_desc)),
-                                   tables.integer(i32, deviceIds[list[i].getDeviceAttr()]),
+                                   tables.integer(i32, numbers[list[i].getDeviceAttr()]),
                                    tables.integer(i32, static_cast<int32_t>(list[i].getKind()))});
   });
 }
@@ -438,7 +425,6 @@ void ProgramLowering::addEntry(LLVM::GlobalOp model) {
 LogicalResult ProgramLowering::run() {
   if (failed(checkKernels()))
     return failure();
-  numberDeclarations();
   std::vector<Call> stepCalls = collectCalls(program.getStep().getBody()), initCalls;
   if (InitOp init = program.getInit())
     initCalls = collectCalls(init.getBody());

@@ -6,10 +6,11 @@ exec.program @missing parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{launches 'nowhere', which is not an llvm.func of the module; lower the kernels first}}
-    %e = exec.launch @nowhere "op" reads() writes(%x) on @run
+    // expected-error @+1 {{launches 'emitted', which is not an llvm.func of the module; lower the kernels first}}
+    %e = exec.launch @emitted "op" reads() writes(%x) on @run
   }
 }
+func.func private @emitted()
 
 // -----
 

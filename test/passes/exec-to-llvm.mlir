@@ -30,11 +30,11 @@ llvm.func @scale(!llvm.ptr, !llvm.ptr) -> i32
 exec.program @m parameters 256 state 0 {
   exec.memory @host
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000 throttle
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel0.device
+  exec.stream @in in of @accel0.device
+  exec.stream @out out of @accel0.device
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
   exec.init {

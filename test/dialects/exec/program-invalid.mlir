@@ -7,11 +7,11 @@
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
   }
   exec.step {
@@ -24,11 +24,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C1: only slots and commands stand in a program's bodies}}
     %0 = "builtin.unrealized_conversion_cast"() : () -> i32
@@ -41,11 +41,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
@@ -54,6 +54,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "b" reads() writes(%y) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -61,11 +62,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   // expected-error @+1 {{C1: a body takes no arguments}}
   exec.step {
   ^bb0(%e0: !exec.event):
@@ -73,6 +74,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "a" reads() writes(%x) on @run wait(%e0)
   }
 }
+func.func private @k()
 
 // -----
 
@@ -80,17 +82,18 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     // expected-error @+1 {{C2: stream 'nowhere' is not declared}}
     %e = exec.launch @k "op" reads() writes(%x) on @nowhere
   }
 }
+func.func private @k()
 
 // -----
 
@@ -98,11 +101,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C2: memory 'accel1' is not declared}}
     %x = exec.slot @accel1 at 0 bytes 64 tensor "x"
@@ -115,11 +118,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -130,17 +133,148 @@ exec.program @p parameters 256 state 64 {
 
 // -----
 
-// C2: a name declared twice.
+// C2: an unknown kernel.
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
-  // expected-error @+1 {{C2: declares a name that another one has}}
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C2: kernel 'nowhere' is not declared}}
+    %e = exec.launch @nowhere "op" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+// C2: a kernel is not looked for in the program.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C2: kernel 'accel' is not declared}}
+    %e = exec.launch @accel "op" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+// C2: a program as a kernel.
+// expected-note @+1 {{declared here as 'exec.program'}}
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.step {
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C2: 'p' is not a kernel}}
+    %e = exec.launch @p "op" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+// C2: a device as a stream.
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 128
+  // expected-note @+1 {{declared here as 'exec.device'}}
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.step {
+    %x = exec.slot @host at 0 bytes 64 tensor "x"
+    // expected-error @+1 {{C2: 'cpu' is not a stream}}
+    %e = exec.launch @k "op" reads() writes(%x) on @cpu
+  }
+}
+func.func private @k()
+
+// -----
+
+// C2: a stream of a memory.
+exec.program @p parameters 0 state 0 {
+  // expected-note @+1 {{declared here as 'exec.memory'}}
+  exec.memory @host
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  // expected-error @+1 {{C2: 'host' is not a device}}
+  exec.stream @run compute of @host
+  exec.step {
+  }
+}
+
+// -----
+
+// C2: a device in a device.
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  // expected-note @+1 {{declared here as 'exec.device'}}
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  // expected-error @+1 {{C2: 'cpu' is not a memory}}
+  exec.device @other cpu in @cpu threads 1 speed 1.0
+  exec.step {
+  }
+}
+
+// -----
+
+// C2: a link to nowhere.
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  // expected-error @+1 {{C2: memory 'accel0' is not declared}}
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.step {
+  }
+}
+
+// -----
+
+// C2: a copy over a stream.
+exec.program @p parameters 256 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  // expected-note @+1 {{declared here as 'exec.stream'}}
+  exec.stream @in in of @accel
+  exec.step {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
+    // expected-error @+1 {{C2: 'in' is not a link}}
+    %e = exec.swap_in %w to %x bytes 64 via @in on @in
+  }
+}
+
+// -----
+
+// C2: a name declared twice, as the same and as another kind.
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  // expected-note @+1 {{see existing symbol definition here}}
   exec.memory @accel0
+  // expected-error @+1 {{redefinition of symbol named 'accel0'}}
+  exec.memory @accel0
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  // expected-note @+1 {{see existing symbol definition here}}
+  exec.memory @accel0
+  // expected-error @+1 {{redefinition of symbol named 'accel0'}}
+  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
   exec.step {
   }
 }
@@ -161,11 +295,11 @@ exec.program @p parameters 0 state 0 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.memory @accel1
   // expected-error @+1 {{C3: rate must be positive, duplex in [rate, 2 x rate]}}
   exec.link @l joins @accel0, @accel1 rate 1.0 duplex 3.0 latency 0
@@ -179,11 +313,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   // expected-error @+1 {{C3: needs a static shape}}
   exec.output "y" : tensor<?xf32>
   exec.step {
@@ -196,11 +330,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C4: bytes [448, 448 + 128)}}
     %x = exec.slot @accel0 at 448 bytes 128 tensor "x"
@@ -213,11 +347,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C4: bytes [32, 32 + 64)}}
     %x = exec.slot @accel0 at 32 bytes 64 tensor "x"
@@ -230,11 +364,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C5: bytes [192, 192 + 128) are not within the parameter file's 256}}
     %w = exec.home parameter 192 bytes 128 tensor "w"
@@ -247,11 +381,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C5: input 0 is not declared}}
     %x = exec.home input 0 bytes 64 tensor "x"
@@ -264,11 +398,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.input "x" : tensor<16xf32>
   exec.step {
     // expected-error @+1 {{C5: input 0 has 64 bytes, not 128}}
@@ -282,11 +416,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
@@ -294,6 +428,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "b" reads() writes(%x) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -301,17 +436,18 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
     // expected-error @+1 {{C6: writes 'w', which is resident, a parameter or an input}}
     %e0 = exec.launch @k "a" reads() writes(%w) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -319,11 +455,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
@@ -331,6 +467,7 @@ exec.program @p parameters 256 state 64 {
     %e0 = exec.launch @k "a" reads(%x) writes(%y) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -338,11 +475,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -352,6 +489,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "a" reads(%x) writes(%y) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -359,11 +497,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 0 bytes 64 tensor "y"
@@ -374,6 +512,7 @@ exec.program @p parameters 256 state 64 {
     %e2 = exec.launch @k "c" reads(%x) writes(%z) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -381,17 +520,18 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     // expected-error @+1 {{C8: stream 'in' does not compute}}
     %e0 = exec.launch @k "a" reads() writes(%x) on @in
   }
 }
+func.func private @k()
 
 // -----
 
@@ -399,9 +539,9 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @exchange communicate of @accel0
+  exec.stream @exchange communicate of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -416,11 +556,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
@@ -428,6 +568,7 @@ exec.program @p parameters 256 state 64 {
     %e0 = exec.launch @k "a" reads(%w) writes(%x) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -435,11 +576,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
@@ -454,11 +595,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -473,11 +614,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %h = exec.slot @host at 0 bytes 64 tensor "x"
@@ -486,6 +627,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.swap_in %x to %h bytes 64 via @bus on @in wait(%e0)
   }
 }
+func.func private @k()
 
 // -----
 
@@ -493,11 +635,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -512,11 +654,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.memory @accel1
   exec.link @other joins @host, @accel1 rate 1.0e9 duplex 2.0e9 latency 0
   exec.step {
@@ -533,11 +675,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
@@ -549,6 +691,7 @@ exec.program @p parameters 256 state 64 {
     %e2 = exec.swap_in %w to %w_0 bytes 64 via @bus on @in wait(%e0)
   }
 }
+func.func private @k()
 
 // -----
 
@@ -556,11 +699,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %v = exec.slot @accel0 at 0 bytes 128 tensor "v" resident
     // expected-error @+1 {{C10: resident 'w' overlaps resident 'v'}}
@@ -574,11 +717,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 128 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
@@ -586,6 +729,7 @@ exec.program @p parameters 256 state 64 {
     %e0 = exec.launch @k "a" reads() writes(%x, %y) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -593,11 +737,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 128 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 128 tensor "y"
@@ -606,6 +750,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -613,11 +758,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
@@ -626,6 +771,7 @@ exec.program @p parameters 256 state 64 {
     %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run wait(%e0)
   }
 }
+func.func private @k()
 
 // -----
 
@@ -633,11 +779,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.output "y" : tensor<16xf32>
   // expected-error @+1 {{C13: output 0 'y' is never written}}
   exec.step {
@@ -650,11 +796,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.step {
     // expected-error @+1 {{C14: 'w' is resident, and init does not load it}}
     %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
@@ -667,11 +813,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.init {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -684,6 +830,7 @@ exec.program @p parameters 256 state 64 {
     %e = exec.launch @k "a" reads() writes(%x) on @run
   }
 }
+func.func private @k()
 
 // -----
 
@@ -691,11 +838,11 @@ exec.program @p parameters 256 state 64 {
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
-  exec.stream @run compute of @accel0
-  exec.stream @in in of @accel0
-  exec.stream @out out of @accel0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
   exec.init {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     // expected-error @+1 {{C15: init holds copies alone}}
@@ -704,3 +851,4 @@ exec.program @p parameters 256 state 64 {
   exec.step {
   }
 }
+func.func private @k()

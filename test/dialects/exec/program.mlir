@@ -9,14 +9,14 @@ exec.program @mlp parameters 256 state 64 {
   exec.memory @host
   // CHECK-NEXT: exec.memory @accel0 arena 640 capacity 4096
   exec.memory @accel0 arena 640 capacity 4096
-  // CHECK-NEXT: exec.device @accel0 emulated in @accel0 threads 1 speed 1.000000e+00
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  // CHECK-NEXT: exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.000000e+00
+  exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
   // CHECK-NEXT: exec.link @bus joins @host, @accel0 rate 1.200000e+10 duplex 2.000000e+10 latency 10000 throttle
   exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000 throttle
-  // CHECK-NEXT: exec.stream @accel0.compute compute of @accel0
-  exec.stream @accel0.compute compute of @accel0
-  exec.stream @accel0.in in of @accel0
-  exec.stream @accel0.out out of @accel0
+  // CHECK-NEXT: exec.stream @accel0.compute compute of @accel0.device
+  exec.stream @accel0.compute compute of @accel0.device
+  exec.stream @accel0.in in of @accel0.device
+  exec.stream @accel0.out out of @accel0.device
   // CHECK: exec.input "x" : tensor<16xf32>
   exec.input "x" : tensor<16xf32>
   // CHECK: exec.output "y" : tensor<16xf32>
@@ -60,10 +60,10 @@ exec.program @mlp parameters 256 state 64 {
 exec.program @empty parameters 64 state 0 {
   exec.memory @host
   exec.memory @accel0 arena 64 capacity 4096
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
-  exec.stream @accel0.compute compute of @accel0
-  exec.stream @accel0.in in of @accel0
+  exec.stream @accel0.compute compute of @accel0.device
+  exec.stream @accel0.in in of @accel0.device
   exec.init {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
@@ -79,3 +79,7 @@ exec.program @empty parameters 64 state 0 {
     %n = exec.slot @accel0 at 0 bytes 0 tensor "nothing" resident
   }
 }
+
+// Kernels are the module's.
+func.func private @update()
+func.func private @apply()

@@ -46,11 +46,11 @@ const char *kDeviceProgram = R"(
 exec.program @device_model parameters 256 state 0 {
   exec.memory @host
   exec.memory @accel0 arena 768 capacity 1024
-  exec.device @accel0 emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
   exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 0
-  exec.stream @accel0.compute compute of @accel0
-  exec.stream @accel0.in in of @accel0
-  exec.stream @accel0.out out of @accel0
+  exec.stream @accel0.compute compute of @accel0.device
+  exec.stream @accel0.in in of @accel0.device
+  exec.stream @accel0.out out of @accel0.device
   exec.input "x" : tensor<4x16xf32>
   exec.output "y" : tensor<64xf32>
   exec.init {
