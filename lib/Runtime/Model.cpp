@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "Model.h"
 
+#include "sluice/Runtime/Tables.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -33,7 +35,7 @@ Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char
                    ", compile it again");
   out.assign(count, T{});
   for (uint32_t i = 0; i < count; ++i)
-    std::memcpy(&out[i], reinterpret_cast<const char *>(table) + stride * i, std::min(stride, sizeof(T)));
+    out[i] = tableEntry(table, i);
   return {};
 }
 

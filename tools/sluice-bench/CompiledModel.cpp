@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompiledModel.h"
+#include "sluice/Runtime/Tables.h"
 
 namespace sluice::bench {
 
@@ -18,17 +19,18 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
     return makeError(ErrorCode::Internal, sluice_last_error());
   const sluice_model &model = *sluice_describe(opened.session.get());
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    auto given = inputs.find(model.inputs[i].name);
+    const sluice_tensor_desc port = tableEntry(model.inputs, i);
+    auto given = inputs.find(port.name);
     if (given == inputs.end())
-      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", model.inputs[i].name, "'");
-    if (static_cast<int32_t>(given->second.type) != model.inputs[i].element_type ||
-        static_cast<int64_t>(given->second.bytes.size()) != model.inputs[i].bytes)
-      return makeError(ErrorCode::InvalidInput, "the test's data for input '", model.inputs[i].name,
+      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", port.name, "'");
+    if (static_cast<int32_t>(given->second.type) != port.element_type ||
+        static_cast<int64_t>(given->second.bytes.size()) != port.bytes)
+      return makeError(ErrorCode::InvalidInput, "the test's data for input '", port.name,
                        "' is of another type or size than the model declares");
     opened.from.push_back(given->second.bytes.data());
   }
   for (uint32_t i = 0; i < model.num_outputs; ++i) {
-    const sluice_tensor_desc &port = model.outputs[i];
+    const sluice_tensor_desc port = tableEntry(model.outputs, i);
     SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(port.element_type));
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
                             makeTensor(port.name, type, std::vector(port.shape, port.shape + port.rank)));

@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "lib/Runtime/Sha256.h"
+#include "sluice/Runtime/Tables.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/IndexRange.h"
 #include "sluice/TensorIO/Npy.h"
@@ -84,7 +85,7 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
       port = std::move(tensor);
     } else if (inputs[i].is_object() && inputs[i].value("seed", Json()).is_number_unsigned()) {
       fillRandom(port, inputs[i]["seed"], i);
-      if (const int64_t *range = model.inputs[i].range)
+      if (const int64_t *range = tableEntry(model.inputs, i).range)
         bringIntoRange(port, range[0], range[1]);
     } else {
       return wrong("an input has neither file nor seed");
@@ -268,7 +269,7 @@ Status generate(const std::string &folder) {
     std::map<int64_t, int64_t> ends;
     for (uint32_t i = 0; i < model.num_outputs; ++i) {
       const auto [offset, bytes] = kept.weights[i];
-      if (bytes != model.outputs[i].bytes || bytes > file.size() || offset > file.size() - bytes)
+      if (bytes != tableEntry(model.outputs, i).bytes || bytes > file.size() || offset > file.size() - bytes)
         return wrong("a weight lies outside of '", path, "'");
       const auto next = ends.upper_bound(offset);
       if ((next != ends.end() && next->first < offset + bytes) ||

@@ -6,6 +6,7 @@
 #include "AdaptiveRun.h"
 
 #include "Options.h"
+#include "sluice/Runtime/Tables.h"
 #include "sluice/Support/Units.h"
 
 #include <cmath>
@@ -31,11 +32,11 @@ Status Disturbance::apply(const RunSession &session) const {
   const sluice_model &model = session.model();
   std::string known;
   for (uint32_t i = 0; i < model.num_devices; ++i) {
-    if (model.devices[i].kind != SLUICE_DEVICE_EMULATED)
+    if (tableEntry(model.devices, i).kind != SLUICE_DEVICE_EMULATED)
       continue;
-    if (device == model.devices[i].name)
+    if (device == tableEntry(model.devices, i).name)
       return session.slowDevice(i, factor);
-    known += (known.empty() ? "" : ", ") + std::string(model.devices[i].name);
+    known += (known.empty() ? "" : ", ") + std::string(tableEntry(model.devices, i).name);
   }
   return makeError(ErrorCode::InvalidInput, "no emulated device '", device, "' is in the machine, option '--slow', ",
                    known.empty() ? "run on a machine that has one" : concat("use one of ", known));
@@ -47,7 +48,7 @@ Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &sessi
   std::vector<int64_t> deviceNs(running.num_devices);
   for (const CommandTime &time : session.commandTimes())
     if (time.op != UINT32_MAX)
-      deviceNs[running.streams[time.stream].device] += tookNs(time);
+      deviceNs[tableEntry(running.streams, time.stream).device] += tookNs(time);
   const bool isChanged = monitor.observe(session.stats().step_ns, deviceNs);
   if (!pending) {
     if (!isChanged)
@@ -83,8 +84,8 @@ Expected<std::optional<AdaptiveRun::Pending>> AdaptiveRun::planAnew(const sluice
   Replan replan;
   for (size_t i = 0; i < slowdowns.size(); ++i)
     if (std::abs(std::log(slowdowns[i])) > std::log1p(kLeastChange)) {
-      replan.slowdowns.emplace_back(running.devices[i].name, slowdowns[i]);
-      double &factor = changed.slowdowns.emplace(running.devices[i].name, 1.0).first->second;
+      replan.slowdowns.emplace_back(tableEntry(running.devices, i).name, slowdowns[i]);
+      double &factor = changed.slowdowns.emplace(tableEntry(running.devices, i).name, 1.0).first->second;
       factor *= slowdowns[i];
     }
   if (replan.slowdowns.empty())

@@ -7,6 +7,7 @@
 
 #include "RunSession.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Runtime/Tables.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ static Expected<int64_t> timeStep(std::shared_ptr<const Planned> mapped, const C
   given.resize(model.num_inputs);
   for (const auto &[name, tensor] : options.fixedInputs)
     for (uint32_t i = 0; i < model.num_inputs; ++i)
-      if (name == model.inputs[i].name && !given[i].tensor)
+      if (name == tableEntry(model.inputs, i).name && !given[i].tensor)
         given[i].tensor = tensor;
   // Of several batches one step sees one.
   SLUICE_ASSIGN_OR_RETURN(StepInputs inputs, StepInputs::create(model, std::move(given), kWarmUp + kSteps));

@@ -11,6 +11,7 @@
 #include "RunInputs.h"
 #include "RunSession.h"
 #include "sluice/Onnx/ModelFile.h"
+#include "sluice/Runtime/Tables.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/Compare.h"
@@ -87,7 +88,7 @@ bool isQuantized(const std::string &directory) {
 std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < count; ++i)
-    names.push_back(ports[i].name);
+    names.push_back(tableEntry(ports, i).name);
   return names;
 }
 
@@ -336,8 +337,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", model.planned_bytes_in));
   printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", model.planned_bytes_out));
   for (uint32_t m = 0; m < model.num_memories; ++m)
-    printLine("arena", concat(model.memories[m].name, ": ", outcome.stats.arena_peak_bytes[m],
-                              " bytes touched, planned ", model.memories[m].arena_bytes));
+    printLine("arena", concat(tableEntry(model.memories, m).name, ": ", outcome.stats.arena_peak_bytes[m],
+                              " bytes touched, planned ", tableEntry(model.memories, m).arena_bytes));
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
@@ -377,8 +378,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
   json["plannedBytesOut"] = model.planned_bytes_out;
   json["arenas"] = Json::object();
   for (uint32_t m = 0; m < model.num_memories; ++m)
-    json["arenas"][model.memories[m].name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
-                                              {"plannedBytes", model.memories[m].arena_bytes}};
+    json["arenas"][tableEntry(model.memories, m).name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
+                                                          {"plannedBytes", tableEntry(model.memories, m).arena_bytes}};
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     json["ranks"].push_back({{"rank", rank.rank},
                              {"bytesSent", rank.bytesSent},

@@ -5,6 +5,7 @@
 
 #include "RunInputs.h"
 #include "sluice/Onnx/TensorData.h"
+#include "sluice/Runtime/Tables.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/IndexRange.h"
 #include "sluice/TensorIO/Npy.h"
@@ -163,7 +164,7 @@ std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &in
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given) {
   std::vector<HostTensor> inputs;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    const sluice_tensor_desc &desc = model.inputs[i];
+    const sluice_tensor_desc desc = tableEntry(model.inputs, i);
     SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
     const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
     if (given[i].tensor) {
@@ -200,7 +201,7 @@ Expected<StepInputs> StepInputs::create(const sluice_model &model, std::vector<G
   inputs.whole.resize(model.num_inputs);
   std::string first;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    const sluice_tensor_desc &desc = model.inputs[i];
+    const sluice_tensor_desc desc = tableEntry(model.inputs, i);
     const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
     int64_t count = given[i].tensor ? countBatches(*given[i].tensor, shape) : 1;
     if (count < 2)

@@ -6,6 +6,7 @@
 #include "RunSession.h"
 #include "Commands.h"
 #include "sluice/Codegen/Artifact.h"
+#include "sluice/Runtime/Tables.h"
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +24,7 @@ namespace sluice::driver {
 static Expected<std::vector<HostTensor>> makeTensors(const sluice_tensor_desc *descs, uint32_t count) {
   std::vector<HostTensor> tensors;
   for (uint32_t i = 0; i < count; ++i) {
-    const sluice_tensor_desc &desc = descs[i];
+    const sluice_tensor_desc desc = tableEntry(descs, i);
     SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
                             makeTensor(desc.name, type, std::vector(desc.shape, desc.shape + desc.rank)));
@@ -125,7 +126,7 @@ Expected<RunSession> RunSession::open(const std::string &directory, int threads,
   session.unread.resize(session.sessions.size());
   for (size_t rank = 1; rank < session.sessions.size(); ++rank)
     for (uint32_t i = 0; i < session.model().num_outputs; ++i) {
-      const auto bytes = static_cast<size_t>(session.model().outputs[i].bytes);
+      const auto bytes = static_cast<size_t>(tableEntry(session.model().outputs, i).bytes);
       session.unread[rank].emplace_back(new (std::nothrow) std::byte[std::max<size_t>(bytes, 1)]);
       if (!session.unread[rank].back())
         return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for what rank ", rank,
@@ -204,7 +205,7 @@ static void placePart(const sluice_tensor_desc &state, int64_t rank, const std::
 
 /// Every rank's part comes to the first, and there to its place.
 Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const {
-  const sluice_tensor_desc &state = model().states[index];
+  const sluice_tensor_desc state = tableEntry(model().states, index);
   const auto bytes = static_cast<int64_t>(own.bytes.size());
   const uint32_t numRanks = model().num_ranks;
   std::vector<std::vector<std::byte>> parts(numRanks);
@@ -250,7 +251,7 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
     std::vector<std::byte> &bytes = (*states)[i].bytes;
     if (sluice_read_state(sessions.front().get(), i, bytes.data(), static_cast<int64_t>(bytes.size())) != 0)
       return makeError(ErrorCode::Internal, sluice_last_error());
-    if (model().states[i].num_cuts == 0)
+    if (tableEntry(model().states, i).num_cuts == 0)
       continue;
     SLUICE_ASSIGN_OR_RETURN(HostTensor whole, joinState(i, std::move((*states)[i])));
     (*states)[i] = std::move(whole);
@@ -261,10 +262,11 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
 Status RunSession::takeStates(const RunSession &from) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> states, from.readStates());
   for (uint32_t i = 0; i < model().num_states; ++i) {
-    const auto found = std::find_if(states.begin(), states.end(),
-                                    [&](const HostTensor &state) { return state.name == model().states[i].name; });
+    const char *name = tableEntry(model().states, i).name;
+    const auto found =
+        std::find_if(states.begin(), states.end(), [&](const HostTensor &state) { return state.name == name; });
     if (found == states.end())
-      return makeError(ErrorCode::Internal, "state '", model().states[i].name,
+      return makeError(ErrorCode::Internal, "state '", name,
                        "' is not in the plan before, report this as a bug of sluice");
     if (sluice_write_state(sessions.front().get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) !=
         0)
@@ -324,13 +326,13 @@ Json RunSession::traceJson() const {
   };
   Json events = Json::array();
   for (uint32_t i = 0; i < model.num_devices; ++i)
-    events.push_back(metadata("process_name", i, 0, model.devices[i].name));
+    events.push_back(metadata("process_name", i, 0, tableEntry(model.devices, i).name));
   auto nameTrack = [&](uint32_t stream, uint32_t track, const std::string &name) {
-    events.push_back(metadata("thread_name", model.streams[stream].device, track, name.c_str()));
+    events.push_back(metadata("thread_name", tableEntry(model.streams, stream).device, track, name.c_str()));
   };
   std::vector<bool> hasOwnClock(model.num_streams);
   for (uint32_t i = 0; i < model.num_streams; ++i)
-    nameTrack(i, i, kStreamNames[model.streams[i].kind]);
+    nameTrack(i, i, kStreamNames[tableEntry(model.streams, i).kind]);
   for (const CommandTime &time : commandTimes()) {
     auto add = [&](uint32_t track, int64_t startNs, int64_t endNs) {
       const bool isLaunch = time.op != UINT32_MAX;
@@ -338,7 +340,7 @@ Json RunSession::traceJson() const {
       event["ph"] = "X";
       event["name"] = isLaunch ? model.op_names[time.op] : model.tensor_names[time.tensor];
       event["cat"] = isLaunch ? "operator" : "copy";
-      event["pid"] = model.streams[time.stream].device;
+      event["pid"] = tableEntry(model.streams, time.stream).device;
       event["tid"] = track;
       event["ts"] = static_cast<double>(startNs) / 1e3;
       event["dur"] = static_cast<double>(endNs - startNs) / 1e3;
@@ -350,7 +352,8 @@ Json RunSession::traceJson() const {
       continue;
     const uint32_t track = model.num_streams + time.stream;
     if (!hasOwnClock[time.stream])
-      nameTrack(time.stream, track, std::string(kStreamNames[model.streams[time.stream].kind]) + ", its own clock");
+      nameTrack(time.stream, track,
+                std::string(kStreamNames[tableEntry(model.streams, time.stream).kind]) + ", its own clock");
     hasOwnClock[time.stream] = true;
     add(track, time.device.start_ns, time.device.end_ns);
   }

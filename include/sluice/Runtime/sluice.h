@@ -77,6 +77,8 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
 sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
                                   const sluice_options *options);
 void sluice_close(sluice_session *session);
+/* Entries of the model's tables lie as far apart as the first one's `size` says, which may be
+ * another minor version's: C++ reads them with tableEntry() of sluice/Runtime/Tables.h. */
 const sluice_model *sluice_describe(const sluice_session *session);
 
 /* One step. On one GPU alone, without other ranks, an untraced session's steps from the
