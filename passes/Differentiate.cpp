@@ -5,8 +5,10 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/TensorBuilder.h"
+#include "passes/Bridge/FunctionCheck.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;
@@ -30,6 +32,10 @@ struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
   }
 
   LogicalResult run(func::FuncOp function) {
+    if (Status readable = checkFunction(function); !readable) {
+      emitError(function, readable.error());
+      return failure();
+    }
     Block &block = function.getBody().front();
     Operation *terminator = block.getTerminator();
     if (result >= terminator->getNumOperands())
@@ -53,12 +59,19 @@ struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
     auto filled = [&](Value like, double value) {
       return build.expand(build.splat(typeOf(like).getElementType(), value), typeOf(like).getShape());
     };
+    Value seed = filled(root, 1);
+    if (!seed)
+      return function.emitError("result ") << result.getValue() << " has no gradient: " << build.message();
     SmallVector<Value> gradients(wrt.size());
     auto keep = [&](size_t i, Value gradient) { gradients[i] = gradient; };
-    if (failed(buildGradients(builder, root, filled(root, 1), wrt, keep)))
+    if (failed(buildGradients(builder, root, seed, wrt, keep)))
       return failure();
-    for (auto [value, gradient] : llvm::zip(wrt, gradients))
-      terminator->insertOperands(terminator->getNumOperands(), gradient ? gradient : filled(value, 0));
+    for (auto [value, gradient] : llvm::zip(wrt, gradients)) {
+      Value derivative = gradient ? gradient : filled(value, 0);
+      if (!derivative)
+        return function.emitError("an argument has no gradient: ") << build.message();
+      terminator->insertOperands(terminator->getNumOperands(), derivative);
+    }
     function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
     return success();
   }

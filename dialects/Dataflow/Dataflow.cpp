@@ -123,6 +123,48 @@ static LogicalResult verifyDecision(Operation *op, StringRef name, Attribute val
   return op->emitError() << "attribute '" << name << "' is " << value << ", write " << form;
 }
 
+/// Whether a decision is a whole number in [least, most] of at most 64 bits.
+static bool isNumber(Attribute value, int64_t least, int64_t most = INT64_MAX) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && (number.getType().isSignlessInteger() || number.getType().isIndex()) &&
+         number.getValue().getBitWidth() <= 64 && number.getInt() >= least && number.getInt() <= most;
+}
+
+template <typename Element>
+static bool isListOf(Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return list && llvm::all_of(list, [](Attribute each) { return isa<Element>(each); });
+}
+
+/// What a decision of a name must be, and how it is written; nothing where the name is not checked here.
+static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef name, Attribute value) {
+  constexpr int64_t kMostRanks = 1 << 20;
+  auto is = [&](bool valid, StringRef form) { return std::pair(valid, form); };
+  if (name == DataflowDialect::RanksAttrHelper::getNameStr())
+    return is(isNumber(value, 1, kMostRanks), "a number of ranks from 1 to 1048576, 4 : i64");
+  if (name == DataflowDialect::OrderAttrHelper::getNameStr())
+    return is(isNumber(value, 0), "an operator's position, 0 : i64");
+  if (name == DataflowDialect::MeshAttrHelper::getNameStr()) {
+    auto sizes = dyn_cast<DenseI64ArrayAttr>(value);
+    return is(sizes && llvm::all_of(sizes.asArrayRef(), [](int64_t size) { return size > 0; }),
+              "the sizes of the mesh's axes, array<i64: 2, 4>");
+  }
+  if (name == DataflowDialect::RulesAttrHelper::getNameStr())
+    return is(isListOf<StringAttr>(value), "a list with a rule's name for each axis of the mesh, [\"rows\"]");
+  if (name == DataflowDialect::PrunedAttrHelper::getNameStr())
+    return is(isListOf<DictionaryAttr>(value), "a list with a dictionary for each pruned layer");
+  // A string names the kernel of an operator in an exported program.
+  if (name == DataflowDialect::KernelAttrHelper::getNameStr())
+    return is(isa<UnitAttr, StringAttr>(value), "no value");
+  if (name == DataflowDialect::SourceAttrHelper::getNameStr() || name == DataflowDialect::DigestAttrHelper::getNameStr() || name == DataflowDialect::OperatorAttrHelper::getNameStr() ||
+      name == DataflowDialect::ComputedAgainAttrHelper::getNameStr() || name == DataflowDialect::MemoryAttrHelper::getNameStr() || name == DataflowDialect::SwappedInAttrHelper::getNameStr() ||
+      name == DataflowDialect::SwappedOutAttrHelper::getNameStr())
+    return is(isa<StringAttr>(value), "a string");
+  if (name == DataflowDialect::SharedAttrHelper::getNameStr() || name == DataflowDialect::ArchitectureAttrHelper::getNameStr())
+    return is(isNumber(value, 0, UINT32_MAX), "a number of at least 0, 0 : i64");
+  return std::nullopt;
+}
+
 LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
@@ -137,6 +179,8 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
                               llvm::all_of(list, [](Attribute each) { return isa<TilingAttr>(each); }),
                           "a list with an entry for each result, [#dataflow.tiling<S0, R>]");
   }
+  if (auto checked = checkSimpleDecision(name, value))
+    return verifyDecision(op, name, value, checked->first, checked->second);
   return success();
 }
 

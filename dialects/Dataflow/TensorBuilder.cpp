@@ -5,9 +5,9 @@
 
 #include "dialects/Dataflow/TensorBuilder.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 
@@ -43,15 +43,10 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
     if (!type)
       return {};
   // Verifiers and inference speak through diagnostics.
-  std::string said;
-  ScopedDiagnosticHandler handler(builder.getContext(), [&](Diagnostic &diagnostic) {
-    if (said.empty())
-      said = diagnostic.str();
-    return success();
-  });
+  const FirstError said(builder.getContext());
   auto refuse = [&](StringRef fallback) {
     if (whyNot.empty())
-      whyNot = said.empty() ? fallback.str() : said;
+      whyNot = said.messageOr(fallback.str());
     return SmallVector<Value>();
   };
 

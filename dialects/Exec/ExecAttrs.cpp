@@ -22,6 +22,29 @@ void ExecDialect::registerAttributes() {
       >();
 }
 
+/// What the runtime compares an input with, on an exec.input alone.
+static LogicalResult verifyPortAttribute(Operation *op, StringRef name, Attribute value) {
+  if (name != ExecDialect::FixedAttrHelper::getNameStr() && name != ExecDialect::RangeAttrHelper::getNameStr())
+    return success();
+  auto input = dyn_cast<InputOp>(op);
+  if (!input)
+    return op->emitError() << "attribute '" << name << "' is of exec.input, remove it";
+  auto type = cast<RankedTensorType>(input.getType());
+  if (name == ExecDialect::RangeAttrHelper::getNameStr()) {
+    auto range = dyn_cast<DenseI64ArrayAttr>(value);
+    if (!range || range.size() != 3 || !(type.getElementType().isInteger(32) || type.getElementType().isInteger(64)))
+      return op->emitError() << "attribute '" << name << "' is " << value
+                             << ", write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64";
+    return success();
+  }
+  auto fixed = dyn_cast<DenseI8ArrayAttr>(value);
+  std::optional<int64_t> bytes = denseBytes(type);
+  if (!fixed || !bytes || fixed.size() != *bytes)
+    return op->emitError() << "attribute '" << name << "' is not array<i8: ...> of the " << bytes.value_or(0)
+                           << " bytes of input '" << input.getTensor() << "', write one number for each byte";
+  return success();
+}
+
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
@@ -29,7 +52,7 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       (name == TargetAttrHelper::getNameStr() && !isa<TargetAttr>(value)) ||
       (name == PlanAttrHelper::getNameStr() && !isa<PlanAttr>(value)))
     return op->emitError() << "attribute '" << name << "' is " << value << ", write #" << name << "<...>";
-  return success();
+  return verifyPortAttribute(op, name, value);
 }
 
 template <typename Element>
@@ -58,6 +81,25 @@ LogicalResult MachineAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   for (auto link : links.getAsRange<LinkAttr>())
     if (failed(check(link.getFirst())) || failed(check(link.getSecond())))
       return failure();
+  return success();
+}
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, StringRef triple,
+                                 StringRef cpu, StringRef, StringRef, StringRef, int64_t vectorBits, int64_t registers,
+                                 DenseI64ArrayAttr architectures, bool) {
+  constexpr int64_t kMostBits = 1 << 16, kMostRegisters = 1 << 10, kMostArchitecture = 999;
+  if (name.empty() || triple.empty() || cpu.empty())
+    return emitError() << "a target has a name, a triple and a cpu, write them or run exec-attach-target";
+  if (vectorBits < 32 || vectorBits > kMostBits || !llvm::isPowerOf2_64(vectorBits) || registers < 1 ||
+      registers > kMostRegisters)
+    return emitError() << "target '" << name << "' has " << registers << " vector registers of " << vectorBits
+                       << " bits, write 1 to " << kMostRegisters << " registers of a power of two from 32 to "
+                       << kMostBits << " bits";
+  const ArrayRef<int64_t> list = architectures.asArrayRef();
+  if (!llvm::all_of(list, [](int64_t each) { return each > 0 && each <= kMostArchitecture; }) ||
+      std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())
+    return emitError() << "target '" << name << "' has architectures [" << list
+                       << "], write numbers of GPUs' in ascending order, as 80 for sm_80";
   return success();
 }
 

@@ -65,6 +65,7 @@ def Exec_TargetAttr : Exec_Attr<"Target", "target"> {
                         StringRefParameter<>:$features, StringRefParameter<>:$tune, StringRefParameter<>:$required,
                         "int64_t":$vector_bits, "int64_t":$registers, "::mlir::DenseI64ArrayAttr":$architectures,
                         DefaultValuedParameter<"bool", "false">:$emulated);
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

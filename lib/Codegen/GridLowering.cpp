@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/GridLowering.h"
 
+#include "GridCheck.h"
 #include "PtxEmission.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "passes/ExecToLLVM/ConstantTables.h"
@@ -345,10 +346,12 @@ static void addHostCode(OpBuilder &builder, gpu::GPUFuncOp function, unsigned ar
 
 Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets &targets) {
   std::vector<DeviceCode> codes;
-  auto devices = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
-  if (devices.empty())
+  SLUICE_ASSIGN_OR_RETURN(gpu::GPUModuleOp device, checkedGrids(module));
+  if (!device)
     return codes;
-  gpu::GPUModuleOp device = devices.front();
+  if (!device.getOps<gpu::GPUFuncOp>().empty() && targets.architectures.empty() && !targets.hostCode)
+    return makeError(ErrorCode::InvalidInput, "the target has no GPU that runs the grids of gpu.module '",
+                     device.getName().str(), "', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to it");
   PassManager math(module.getContext(), gpu::GPUModuleOp::getOperationName());
   math.addNestedPass<gpu::GPUFuncOp>(createExpandGridMathPass());
   if (failed(math.run(device)))

@@ -5,6 +5,7 @@
 
 #include "sluice/Codegen/KernelLowering.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/LowerKernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,14 +39,9 @@ void registerCodegenDialects(DialectRegistry &registry) {
 }
 
 static Status runPasses(PassManager &passes, Operation *module) {
-  std::string diagnostics;
-  ScopedDiagnosticHandler capture(module->getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && diagnostics.empty())
-      diagnostics = diagnostic.str();
-    return success();
-  });
+  const FirstError problem(module->getContext());
   if (failed(passes.run(module)))
-    return makeError(ErrorCode::Internal, "a kernel cannot be lowered: ", diagnostics,
+    return makeError(ErrorCode::Internal, "a kernel cannot be lowered: ", problem.message(),
                      ", report this with the model that shows it");
   return {};
 }

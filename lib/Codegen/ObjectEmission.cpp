@@ -5,9 +5,9 @@
 #include "sluice/Codegen/ObjectEmission.h"
 
 #include "Optimize.h"
+#include "dialects/Dataflow/FirstError.h"
 #include "sluice/Runtime/abi.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -94,15 +94,10 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
   std::vector<llvm::SmallVector<char, 0>> parts;
   {
     llvm::LLVMContext context;
-    std::string problem;
-    mlir::ScopedDiagnosticHandler capture(source.getContext(), [&](mlir::Diagnostic &diagnostic) {
-      if (problem.empty())
-        problem = diagnostic.str();
-      return mlir::success();
-    });
+    const FirstError problem(source.getContext());
     std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
     if (!module)
-      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect: ", problem,
+      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect: ", problem.message(),
                        ", lower its kernels and its program before emitting it");
     module->setTargetTriple(llvm::Triple(target.triple));
     module->setDataLayout(machine->createDataLayout());

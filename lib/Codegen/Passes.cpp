@@ -5,6 +5,7 @@
 
 #include "sluice/Codegen/Passes.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"
@@ -80,7 +81,7 @@ struct AttachTarget : impl::AttachTargetPassBase<AttachTarget> {
   void runOnOperation() override {
     Expected<TargetSpec> resolved = resolveTarget(target.getValue());
     if (!resolved) {
-      getOperation().emitError() << resolved.error().message;
+      emitError(getOperation(), resolved.error());
       return signalPassFailure();
     }
     exec::ExecDialect::TargetAttrHelper(&getContext())
@@ -96,7 +97,7 @@ struct LowerGrids : impl::LowerGridsPassBase<LowerGrids> {
     if (!target)
       return signalPassFailure();
     if (auto codes = lowerGrids(getOperation(), {target->architectures, target->emulatesGrids}); !codes) {
-      getOperation().emitError() << codes.error().message;
+      emitError(getOperation(), codes.error());
       signalPassFailure();
     }
   }
@@ -110,7 +111,7 @@ struct EmitObjects : impl::EmitObjectsPassBase<EmitObjects> {
     if (!target)
       return signalPassFailure();
     if (Status written = write(*target); !written) {
-      getOperation().emitError() << written.error().message;
+      emitError(getOperation(), written.error());
       signalPassFailure();
     }
   }

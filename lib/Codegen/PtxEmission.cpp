@@ -5,8 +5,8 @@
 #include "PtxEmission.h"
 
 #include "Optimize.h"
+#include "dialects/Dataflow/FirstError.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -133,15 +133,10 @@ std::vector<std::string> unresolvedInPtx(const std::string &ptx) {
 Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::span<const GridFunction> functions,
                                           std::span<const unsigned> architectures) {
   llvm::LLVMContext context;
-  std::string problem;
-  mlir::ScopedDiagnosticHandler capture(source.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    if (problem.empty())
-      problem = diagnostic.str();
-    return mlir::success();
-  });
+  const FirstError problem(source.getContext());
   std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
   if (!module)
-    return makeError(ErrorCode::Internal, "device code is not wholly in the LLVM dialect: ", problem);
+    return makeError(ErrorCode::Internal, "device code is not wholly in the LLVM dialect: ", problem.message());
   llvm::StringMap<const GridFunction *> grids;
   for (const GridFunction &function : functions)
     grids[function.name] = &function;

@@ -6,12 +6,12 @@
 #include "ImportedProgram.h"
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FirstError.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -199,16 +199,11 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   if (!std::filesystem::exists(path, ignored))
     return makeError(ErrorCode::NotFound, "'", directory, "' has no '", kProgramFileName,
                      "', give an ONNX file or a directory that sluice compile wrote");
-  std::string said;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (said.empty())
-      said = diagnostic.str();
-    return success();
-  });
+  const FirstError said(&context);
   ProgramFile file;
   file.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!file.module)
-    return damaged(said.empty() ? "it cannot be read" : said);
+    return damaged(said.messageOr("it cannot be read"));
   auto functions = llvm::to_vector(file.module->getOps<func::FuncOp>());
   StringAttr source = DataflowDialect::SourceAttrHelper(file.module->getContext()).getAttr(*file.module);
   StringAttr digest = DataflowDialect::DigestAttrHelper(file.module->getContext()).getAttr(*file.module);

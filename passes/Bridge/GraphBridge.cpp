@@ -6,6 +6,7 @@
 #include "passes/Bridge/GraphBridge.h"
 
 #include "dialects/Dataflow/FunctionAttributes.h"
+#include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
 
 #include "mlir/IR/AsmState.h"
@@ -69,9 +70,14 @@ public:
       result.inputs.push_back(
           addTensor(argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
     }
-    for (Operation &op : block.without_terminator())
-      if (constants.runs(&op))
-        addOperator(op);
+    for (Operation &op : block.without_terminator()) {
+      if (!constants.runs(&op))
+        continue;
+      if (!isa<CostOpInterface>(op))
+        return makeError(ErrorCode::InvalidInput, "'", op.getName().getStringRef().str(), "' has no cost, function '",
+                         result.graph.name, "', leave operators out that are part of others");
+      addOperator(op);
+    }
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
       TensorId id = tensorOf(value);
       const Tensor &tensor = result.graph.tensor(id);
@@ -169,6 +175,9 @@ private:
 };
 } // namespace
 
-Expected<BridgedGraph> buildGraph(func::FuncOp function) { return Builder(function).run(); }
+Expected<BridgedGraph> buildGraph(func::FuncOp function) {
+  SLUICE_RETURN_IF_ERROR(checkFunction(function));
+  return Builder(function).run();
+}
 
 } // namespace sluice

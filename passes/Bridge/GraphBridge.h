@@ -31,7 +31,7 @@ struct BridgedGraph {
   std::vector<TensorId> outputs;
 };
 
-/// Needs static types, and results that operators write, each another one (the
+/// Fails as checkFunction does. Needs results that operators write, each another one (the
 /// fuse pass sees to both). The graph passes check(). Operators are named after
 /// their model nodes (locations), made unique.
 Expected<BridgedGraph> buildGraph(mlir::func::FuncOp function);

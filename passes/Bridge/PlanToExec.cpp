@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Bridge/PlanToExec.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/Bridge/PlanAttributes.h"
 #include "sluice/Support/Units.h"
 
@@ -353,15 +354,10 @@ Expected<exec::ProgramOp> Builder::build() {
   Status status = addInit();
   if (status)
     status = addStep();
-  std::string problem;
   if (status) {
-    ScopedDiagnosticHandler capture(builder.getContext(), [&](Diagnostic &diagnostic) {
-      if (problem.empty())
-        problem = diagnostic.str();
-      return success();
-    });
+    const FirstError problem(builder.getContext());
     if (failed(mlir::verify(program)))
-      status = makeError(ErrorCode::Internal, "the plan makes no valid program: ", problem);
+      status = makeError(ErrorCode::Internal, "the plan makes no valid program: ", problem.message());
   }
   if (!status) {
     program.erase();

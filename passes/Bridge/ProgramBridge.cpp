@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Tiling.h"
+#include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
 
 using namespace mlir;
@@ -103,6 +104,9 @@ private:
 };
 } // namespace
 
-Expected<BridgedProgram> buildTensorProgram(func::FuncOp function) { return Builder(function).run(); }
+Expected<BridgedProgram> buildTensorProgram(func::FuncOp function) {
+  SLUICE_RETURN_IF_ERROR(checkFunction(function));
+  return Builder(function).run();
+}
 
 } // namespace sluice

@@ -6,6 +6,7 @@
 #define SLUICE_PASSES_BRIDGE_PROGRAMBRIDGE_H
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FirstError.h"
 #include "sluice/Tiling/TensorProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,8 +25,8 @@ struct BridgedProgram {
   std::vector<mlir::Value> values;          ///< Per tensor.
 };
 
-/// Of a function of unfused operators (before AssignLayout and Fuse) with static
-/// types. The program passes check(). Results that no operator writes keep their
+/// Of a function of unfused operators (before AssignLayout and Fuse). Fails as
+/// checkFunction does. The program passes check(). Results that no operator writes keep their
 /// role. Fails where two states are to get one value.
 Expected<BridgedProgram> buildTensorProgram(mlir::func::FuncOp function);
 
@@ -34,7 +35,7 @@ template <typename T>
 std::optional<T> orEmit(mlir::func::FuncOp function, Expected<T> value) {
   if (value)
     return std::move(*value);
-  function.emitError(value.error().message);
+  emitError(function, value.error());
   return std::nullopt;
 }
 

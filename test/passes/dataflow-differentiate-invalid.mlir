@@ -42,3 +42,27 @@ func.func @beside(%n: tensor<1x1x2x2xf32>, %x: tensor<1x1x4x4xf32>) -> (tensor<1
   %1 = dataflow.binary add %0, %x : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
   return %n, %1 : tensor<1x1x2x2xf32>, tensor<1x1x4x4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{argument 0 is no tensor of static shape, function 'dynamic', write one function as --compile-to=import prints it}}
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = dataflow.unary tanh %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'arith.addf' is no operator of the dataflow dialect, function 'foreign'}}
+func.func @foreign(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 1 has no gradient: its result has more elements than 64 bits can count}}
+func.func @huge(%x: tensor<4611686018427387904xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4611686018427387904xf32>) {
+  %0 = dataflow.unary tanh %x : tensor<4611686018427387904xf32>
+  return %y, %0 : tensor<4xf32>, tensor<4611686018427387904xf32>
+}

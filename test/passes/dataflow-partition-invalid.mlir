@@ -40,7 +40,7 @@ func.func @dimension(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = #
 
 // -----
 
-// expected-error @+1 {{axis 'axis0' has 0 devices}}
+// expected-error @+1 {{attribute 'dataflow.mesh' is array<i64: 0>, write the sizes of the mesh's axes, array<i64: 2, 4>}}
 func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 0>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -48,7 +48,7 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = 
 
 // -----
 
-// expected-error @+1 {{a mesh has 1 to}}
+// expected-error @+1 {{attribute 'dataflow.mesh' is "2x2", write the sizes of the mesh's axes, array<i64: 2, 4>}}
 func.func @mesh(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = "2x2"} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>

@@ -1,0 +1,97 @@
+//===- FunctionCheck.cpp --------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Bridge/FunctionCheck.h"
+
+#include "dialects/Dataflow/FunctionAttributes.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+namespace {
+class Checker {
+public:
+  Checker(func::FuncOp function, const std::string &where) : function(function), where(where) {}
+
+  Status run() {
+    SLUICE_RETURN_IF_ERROR(checkOperators());
+    return checkPorts();
+  }
+
+private:
+  func::FuncOp function;
+  const std::string &where;
+  llvm::StringMap<Type> states;
+
+  template <typename... Ts>
+  Status bad(const Ts &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", ", where,
+                     ", write one function as --compile-to=import prints it");
+  }
+
+  /// Whether the planner can count the value's bytes.
+  static bool isStatic(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() &&
+           (tensor.getElementType().isIntOrFloat() || dataflow::isString(tensor.getElementType()));
+  }
+
+  Status checkOperators() {
+    if (function.isExternal())
+      return bad("the function has no body");
+    for (BlockArgument argument : function.getArguments())
+      if (!isStatic(argument.getType()))
+        return bad("argument ", argument.getArgNumber(), " is no tensor of static shape");
+    if (!llvm::hasSingleElement(function.getBody()))
+      return bad("the function has several blocks");
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      const std::string name = op.getName().getStringRef().str();
+      if (!isa_and_present<dataflow::DataflowDialect>(op.getDialect()))
+        return bad("'", name, "' is no operator of the dataflow dialect");
+      if (!llvm::all_of(op.getResultTypes(), isStatic))
+        return bad("'", name, "' has a result of dynamic shape");
+      if (auto state = dyn_cast<dataflow::StateOp>(op);
+          state && !states.try_emplace(state.getName(), state.getType()).second)
+        return bad("there are two states '", state.getName().str(), "'");
+    }
+    if (!isa<func::ReturnOp>(function.getBody().front().getTerminator()))
+      return bad("the function does not end with func.return");
+    return {};
+  }
+
+  Status checkPorts() {
+    llvm::StringSet<> inputs, outputs, updated;
+    // The dialect verifies that names are strings.
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = dataflow::inputName(function, i); name && !inputs.insert(name.getValue()).second)
+        return bad("there are two inputs '", name.str(), "'");
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      if (auto state = dataflow::updatedState(function, i)) {
+        auto found = states.find(state.getValue());
+        if (found == states.end() || found->second != function.getResultTypes()[i])
+          return bad("result ", i, " updates '", state.str(), "', which is no state of its type");
+        if (!updated.insert(state.getValue()).second)
+          return bad("two results update state '", state.str(), "'");
+        continue;
+      }
+      if (auto name = dataflow::outputName(function, i); name && !outputs.insert(name.getValue()).second)
+        return bad("there are two outputs '", name.str(), "'");
+    }
+    return {};
+  }
+};
+} // namespace
+
+Status checkFunction(func::FuncOp function, const std::string &where) { return Checker(function, where).run(); }
+
+Status checkFunction(func::FuncOp function) {
+  return checkFunction(function, concat("function '", function.getSymName().str(), "'"));
+}
+
+} // namespace sluice

@@ -1,0 +1,93 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{attribute 'dataflow.ranks' is 0 : i64, write a number of ranks from 1 to 1048576, 4 : i64}}
+func.func @main() attributes {dataflow.ranks = 0 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.ranks' is "two", write a number of ranks from 1 to 1048576, 4 : i64}}
+func.func @main() attributes {dataflow.ranks = "two"} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.ranks' is 2097152 : i64, write a number of ranks from 1 to 1048576, 4 : i64}}
+func.func @main() attributes {dataflow.ranks = 2097152 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.mesh' is array<i64: 2, -1>, write the sizes of the mesh's axes, array<i64: 2, 4>}}
+func.func @main() attributes {dataflow.mesh = array<i64: 2, -1>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.pruned' is [3], write a list with a dictionary for each pruned layer}}
+func.func @main() attributes {dataflow.pruned = [3 : i64]} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.kernel' is 4 : i64, write no value}}
+func.func @main() attributes {dataflow.kernel = 4 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.shared' is -1 : i64, write a number of at least 0, 0 : i64}}
+func.func @main() attributes {dataflow.shared = -1 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.waits' is 1 : i64, write true or false}}
+func.func @main() attributes {dataflow.waits = 1 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.operator' is 7 : i64, write a string}}
+func.func @main() attributes {dataflow.operator = 7 : i64} {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.order' is -1 : i64, write an operator's position, 0 : i64}}
+  %0 = dataflow.unary tanh %x {dataflow.order = -1 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.rules' is "rows", write a list with a rule's name for each axis of the mesh, ["rows"]}}
+  %0 = dataflow.unary tanh %x {dataflow.rules = "rows"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.memory' is 3 : i64, write a string}}
+  %0 = dataflow.unary tanh %x {dataflow.memory = 3 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.name' is 5 : i64, write a string}}
+func.func @main(%x: tensor<4xf32> {dataflow.name = 5 : i64}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

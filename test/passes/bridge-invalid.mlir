@@ -1,0 +1,115 @@
+// Every pass that reads a function as the planner's graph or as a tensor program refuses one that it cannot read.
+// RUN: sluice-opt %s --dataflow-to-exec -split-input-file -verify-diagnostics
+
+// An operation of another dialect.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{'arith.addf' is no operator of the dataflow dialect, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %0 = arith.addf %x, %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Several blocks.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{the function has several blocks, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    cf.br ^next
+  ^next:
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// An argument that is no tensor.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{argument 1 is no tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// An argument of dynamic shape.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{argument 0 is no tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<?xf32>
+    return %0 : tensor<?xf32>
+  }
+}
+
+// -----
+
+// Elements without a size.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{argument 0 is no tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xindex>) -> tensor<8xindex> attributes {exec.plan = #plan} {
+    return %x : tensor<8xindex>
+  }
+}
+
+// -----
+
+// Two states of one name.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{there are two states 'h', function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main() -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %h = dataflow.state "h" dense<0.0> : tensor<8xf32>
+    %g = dataflow.state "h" dense<0.0> : tensor<8xf32>
+    %0 = dataflow.binary add %h, %g : tensor<8xf32>, tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// An update of no state.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{result 0 updates 'g', which is no state of its type, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.updates = "g"}) attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// A result's name that is no text.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{attribute 'dataflow.name' of result 0 is not a string, function 'main', write one function as --compile-to=import prints it}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.name = 3 : i64}) attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

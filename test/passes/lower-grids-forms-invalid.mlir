@@ -1,0 +1,197 @@
+// RUN: sluice-opt %s --lower-grids -split-input-file -verify-diagnostics
+
+// A grid of no known size.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has no known_grid_size and known_block_size of one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y"} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// No name for errors.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has no attribute 'dataflow.operator', gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// A block of threads that is not made of warps.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has 33 threads, which are not a multiple of 32 up to 1024, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 33, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// No global for the descriptor.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has no llvm.mlir.global of its name for its descriptor, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// An argument that is no pointer.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' is not a kernel that takes pointers and returns nothing, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: f32) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// A declaration.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' is not a kernel that takes pointers and returns nothing, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func private @g(!llvm.ptr)
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// Threads of a second dimension.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has 'gpu.thread_id' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      %0 = gpu.thread_id y
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// A shuffle of another mode.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has 'gpu.shuffle' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      %v = arith.constant 1 : i32
+      %w = arith.constant 32 : i32
+      %0, %p = gpu.shuffle up %v, %v, %w : i32
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// An address that is not in shared memory.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has 'llvm.mlir.addressof' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    llvm.mlir.global internal constant @data() : i8
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      %0 = llvm.mlir.addressof @data : !llvm.ptr
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// A choice by architecture without an alternative.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has 'scf.if' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      %c = arith.constant true
+      scf.if %c {
+      } {dataflow.architecture = 80 : i32}
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// A kernel of the GPU dialect's own.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{'func.func' is neither gpu.func nor llvm.mlir.global, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g() kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// Grids of two GPUs.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{the module has 2 gpu.modules, 'first' and 'second', put the grids of all GPUs into one}}
+module attributes {exec.target = #target} {
+  gpu.module @first {
+  }
+  gpu.module @second {
+  }
+}
+
+// -----
+
+// A target without a GPU.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = []>
+// expected-error @+1 {{the target has no GPU that runs the grids of gpu.module 'device', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to it}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
