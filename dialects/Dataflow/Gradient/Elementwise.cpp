@@ -31,12 +31,30 @@ LogicalResult BinaryOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   const BinaryFunction &function = functionOf(getKind());
   if (!function.byLhs || !function.byRhs)
     return emitOpError("'") << stringifyBinaryKind(getKind()) << "' has no gradient";
+  // As for unary operators; derivatives of the other kinds have no values on the way that could overflow.
+  Type element = elementOf(getLhs());
+  const bool hasIntermediates =
+      llvm::is_contained({BinaryKind::div, BinaryKind::pow, BinaryKind::mod, BinaryKind::fmod}, getKind());
+  Type wide = hasIntermediates && element.getIntOrFloatBitWidth() < 32 ? Type(build.mlir().getF32Type()) : element;
+  auto widened = [&](Value value) -> Value {
+    // The derivative by a constant exponent's base depends on the constant.
+    std::optional<double> splat = wide == element ? std::nullopt : getSplat(value);
+    return splat ? build.expand(build.splat(wide, *splat), shapeOf(value)) : build.cast(value, wide);
+  };
+  Value g = build.cast(results[0], wide), a = widened(getLhs()), c = widened(getRhs()),
+        y = build.cast(getResult(), wide);
+  if (!g || !a || !c || !y)
+    return failure();
   Algebra algebra{build};
-  BinaryPoint point{algebra, results[0], getLhs(), getRhs(), getResult(), algebra.like(results[0], 0)};
+  BinaryPoint point{algebra, g, a, c, y, algebra.like(g, 0)};
+  auto narrowed = [&](Value gradient, Value operand) {
+    Value sum = sumTo(build, gradient, shapeOf(operand));
+    return sum ? build.cast(sum, element) : sum;
+  };
   if (wanted[0])
-    operands[0] = sumTo(build, function.byLhs(point), shapeOf(getLhs()));
+    operands[0] = narrowed(function.byLhs(point), getLhs());
   if (wanted[1])
-    operands[1] = sumTo(build, function.byRhs(point), shapeOf(getRhs()));
+    operands[1] = narrowed(function.byRhs(point), getRhs());
   return success((!wanted[0] || operands[0]) && (!wanted[1] || operands[1]));
 }
 

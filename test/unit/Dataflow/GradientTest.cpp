@@ -409,6 +409,38 @@ TEST_CASE("derivatives in half precision do not overflow on the way", "[gradient
   }
 }
 
+TEST_CASE("derivatives of two operands in half precision do not overflow on the way", "[gradient]") {
+  // g * y, a^-2 and a^3 are beyond f16's greatest number; the derivatives are not.
+  const struct {
+    const char *body;
+    double a, b;
+  } cases[] = {
+      {"%s = dataflow.constant dense<300.0> : TYPE\n%d = dataflow.binary div %a, %b : TYPE, TYPE\n"
+       "%y = dataflow.binary mul %d, %s",
+       600, 2},
+      {"%s = dataflow.constant dense<0.0078125> : TYPE\n%p = dataflow.binary pow %a, %b : TYPE, TYPE\n"
+       "%y = dataflow.binary mul %p, %s",
+       0x1p-10, -1},
+      {"%c = dataflow.constant dense<4.0> : TYPE\n%s = dataflow.constant dense<0.0078125> : TYPE\n"
+       "%p = dataflow.binary pow %a, %c : TYPE, TYPE\n%q = dataflow.binary mul %p, %s : TYPE, TYPE\n"
+       "%y = dataflow.binary add %q, %b",
+       50, 1},
+  };
+  for (const auto &c : cases) {
+    INFO(c.body);
+    auto gradientsIn = [&](const std::string &element) {
+      std::string body = c.body;
+      const std::string type = tensorOf({1}, element);
+      for (size_t at = body.find("TYPE"); at != std::string::npos; at = body.find("TYPE"))
+        body.replace(at, 4, type);
+      return gradientsAt(body, {{c.a}, {c.b}}, element);
+    };
+    const auto wanted = gradientsIn("f64"), got = gradientsIn("f16");
+    for (size_t i = 0; i < wanted.size(); ++i)
+      CHECK(std::abs(got[i][0] - wanted[i][0]) <= 4e-3 * std::abs(wanted[i][0]));
+  }
+}
+
 TEST_CASE("a norm's gradient at the zero vector is zero", "[gradient]") {
   for (const char *kind : {"l1", "l2", "sum_square"}) {
     Program program(std::string("func.func @main(%x: tensor<2x3xf64>) -> tensor<2xf64> {\n%y = dataflow.reduce ") +
