@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace sluice::dataflow {
 
@@ -26,6 +27,9 @@ struct WrongIndex {
   int64_t position, value;
   AllowedIndices allowed;
 };
+
+/// The least and the greatest element of a constant of i32 or i64 that has elements; nullopt for other values.
+std::optional<std::pair<int64_t, int64_t>> indexBounds(mlir::Value indices);
 
 /// The first element of a constant of i32 or i64 that is not allowed; nullopt where there is none, and where `indices`
 /// are no constant. `allowed` repeats: element i has entry i modulo their number, which is at least 1.

@@ -76,8 +76,8 @@ public:
     most += own * kWorkPerByte;
   }
 
-  /// Adds the expression of one value.
-  Status add(Value value) {
+  /// Adds the expression of one value, which is evaluated `times` times.
+  Status add(Value value, int64_t times) {
     std::vector<Operation *> members = expressionOf(value);
     llvm::DenseMap<Value, unsigned> uses;
     for (Operation *op : members)
@@ -92,8 +92,9 @@ public:
         return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
                          " of memory with what it is computed from, this process may have ", formatBytes(memoryBytes),
                          ", make it smaller or compute it from an input of the model");
-      work += kWorkPerOperator + dataflow::detail::totalBytes(op->getOperandTypes()) +
-              dataflow::detail::totalBytes(op->getResultTypes());
+      work += (dataflow::detail::totalBytes(op->getOperandTypes()) +
+               dataflow::detail::totalBytes(op->getResultTypes()) + kWorkPerOperator) *
+              times;
       if (work > most)
         return makeError(ErrorCode::Unsupported, "constant ", describe(op),
                          " is one too many: computing the constants ", "reads and writes more than ", formatBytes(most),
@@ -171,8 +172,11 @@ static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFil
 
 Status checkEvaluationBudget(const ParameterLayout &layout) {
   EvaluationBudget budget(layout.values);
-  for (Value value : layout.values)
-    SLUICE_RETURN_IF_ERROR(budget.add(value));
+  // writeParameters evaluates a value once for each piece of its section.
+  for (auto [i, value] : llvm::enumerate(layout.values)) {
+    const int64_t pieces = layout.sections.empty() ? 1 : layout.sections[layout.sectionOf[i]].numPieces();
+    SLUICE_RETURN_IF_ERROR(budget.add(value, pieces));
+  }
   return {};
 }
 

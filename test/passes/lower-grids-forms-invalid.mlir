@@ -156,14 +156,14 @@ module attributes {exec.target = #target} {
 
 // -----
 
-// A kernel of the GPU dialect's own.
+// A function that is no grid.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
 // expected-error @+1 {{'func.func' is neither gpu.func nor llvm.mlir.global, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
-    gpu.func @g() kernel {
-      gpu.return
+    func.func @g() {
+      return
     }
   }
 }

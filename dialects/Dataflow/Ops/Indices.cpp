@@ -29,19 +29,17 @@ static BlockArgument argumentBehind(Value indices) {
   return isIndexType(getElementTypeOrSelf(argument.getType())) ? argument : BlockArgument();
 }
 
-std::optional<WrongIndex> findWrongIndex(Value indices, ArrayRef<AllowedIndices> allowed) {
+/// Calls `visit(position, value)` for the elements of a constant of i32 or i64, until it returns false: all of them, or
+/// the first `splatCount` of a splat. False where `indices` are another value.
+static bool forEachIndex(Value indices, int64_t splatCount, llvm::function_ref<bool(int64_t, int64_t)> visit) {
   ElementsAttr constant = getConstant(indices);
-  if (!constant || !isIndexType(constant.getElementType()))
-    return std::nullopt;
   TensorView view;
   bool isSplat = false;
-  if (!getConstantBytes(constant, view, isSplat))
-    return std::nullopt;
-  const auto count = static_cast<int64_t>(allowed.size());
+  if (!constant || !isIndexType(constant.getElementType()) || !getConstantBytes(constant, view, isSplat))
+    return false;
   int64_t total = elementCount(view.type);
-  // A splat's element meets each of the ranges once.
   if (isSplat)
-    total = std::min(total, count);
+    total = std::min(total, splatCount);
   view.type = RankedTensorType::get({isSplat ? 1 : total}, view.type.getElementType());
   const SmallVector<int64_t, 1> list{total};
   ElementReader reader(view, list);
@@ -49,10 +47,31 @@ std::optional<WrongIndex> findWrongIndex(Value indices, ArrayRef<AllowedIndices>
     int64_t values[kRun], length = std::min(kRun, total - start);
     reader.read(start, length, values);
     for (int64_t i = 0; i < length; ++i)
-      if (const AllowedIndices &range = allowed[(start + i) % count]; !range.contains(values[i]))
-        return WrongIndex{start + i, values[i], range};
+      if (!visit(start + i, values[i]))
+        return true;
   }
-  return std::nullopt;
+  return true;
+}
+
+std::optional<std::pair<int64_t, int64_t>> indexBounds(Value indices) {
+  std::pair<int64_t, int64_t> bounds(INT64_MAX, INT64_MIN);
+  const bool isKnown = forEachIndex(indices, /*splatCount=*/1, [&](int64_t, int64_t value) {
+    bounds = {std::min(bounds.first, value), std::max(bounds.second, value)};
+    return true;
+  });
+  return isKnown && bounds.first <= bounds.second ? std::optional(bounds) : std::nullopt;
+}
+
+std::optional<WrongIndex> findWrongIndex(Value indices, ArrayRef<AllowedIndices> allowed) {
+  const auto count = static_cast<int64_t>(allowed.size());
+  std::optional<WrongIndex> wrong;
+  // A splat's element meets each of the ranges once.
+  forEachIndex(indices, count, [&](int64_t position, int64_t value) {
+    if (const AllowedIndices &range = allowed[position % count]; !range.contains(value))
+      wrong = WrongIndex{position, value, range};
+    return !wrong;
+  });
+  return wrong;
 }
 
 void limitIndices(Value indices, const AllowedIndices &allowed) {

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "GraphImporter.h"
-#include "dialects/Dataflow/Indices.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -57,19 +56,10 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   // Operators have no effects: both branches run, and the condition chooses. What a branch asks of indices does not
   // matter where it is not chosen.
   size_t depth = scopes.size();
-  auto function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
-  SmallVector<Attribute> ranges;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    ranges.push_back(function.getArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr()));
   ++conditions;
   auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
   --conditions;
   scopes.resize(depth);
-  for (auto [i, range] : llvm::enumerate(ranges)) {
-    function.removeArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr());
-    if (range)
-      function.setArgAttr(i, DataflowDialect::RangeAttrHelper::getNameStr(), range);
-  }
   if (!ifTrue || !ifFalse) {
     reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
                                    (ifTrue ? ifFalse : ifTrue).error().message));

@@ -38,6 +38,8 @@ private:
   /// The nodes of a graph, in order, into the innermost scope.
   Status importNodes(const ::onnx::GraphProto &graph);
   Status importNode(const ::onnx::NodeProto &node);
+  /// importNode for a node of a graph or function, which its results follow from or not.
+  Status importMember(const ::onnx::NodeProto &node, bool isLive);
   Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
@@ -115,7 +117,7 @@ private:
   int64_t unrolledNodes = 0;
   /// Initializers stand before everything else.
   mlir::Operation *lastConstant = nullptr;
-  /// Branches around the node being imported whose condition is not known.
+  /// Branches around the node being imported whose condition is not known, and nodes without influence on results.
   int conditions = 0;
   std::optional<Training> training;
   Extents extents;

@@ -5,6 +5,7 @@
 #include "sluice/Onnx/Import.h"
 
 #include "GraphImporter.h"
+#include "LiveNodes.h"
 #include "dialects/Dataflow/FunctionAttributes.h"
 #include "sluice/Support/Units.h"
 
@@ -152,10 +153,21 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
   for (const ::onnx::NodeProto &node : graph.node())
     if (isConstant(node))
       SLUICE_RETURN_IF_ERROR(importNode(node));
+  std::vector<std::string> outputs;
+  for (const ::onnx::ValueInfoProto &output : graph.output())
+    outputs.push_back(output.name());
+  const auto live = liveNodes(graph.node(), std::move(outputs));
   for (int index : nodeOrder(graph))
     if (const ::onnx::NodeProto &node = graph.node(index); !isConstant(node))
-      SLUICE_RETURN_IF_ERROR(importNode(node));
+      SLUICE_RETURN_IF_ERROR(importMember(node, live.contains(&node)));
   return {};
+}
+
+Status GraphImporter::importMember(const ::onnx::NodeProto &node, bool isLive) {
+  conditions += !isLive;
+  Status imported = importNode(node);
+  conditions -= !isLive;
+  return imported;
 }
 
 /// Of one value of the graph by others, as they are there.
@@ -221,8 +233,10 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
   for (int i = 0; i < function.input_size(); ++i)
     if (static_cast<size_t>(i) < inputs.size() && inputs[i])
       scopes.back().values[function.input(i)] = inputs[i];
+  const auto live = liveNodes(function.node(), {function.output().begin(), function.output().end()});
   for (int i = 0; i < function.node_size(); ++i) {
     const ::onnx::NodeProto *member = &function.node(i);
+    const bool isLive = live.contains(member);
     ++unrolledNodes;
     if (unrolledNodes > kMostUnrolledNodes) {
       reportUnsupported(node, "it calls functions too often");
@@ -239,7 +253,7 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
                          model.path(), "', give large constants as operands");
       member = &resolvedNodes.emplace_back(std::move(resolved));
     }
-    SLUICE_RETURN_IF_ERROR(importNode(*member));
+    SLUICE_RETURN_IF_ERROR(importMember(*member, isLive));
   }
   SmallVector<Value> results;
   for (const std::string &output : function.output()) {

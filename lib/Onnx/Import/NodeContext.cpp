@@ -158,12 +158,27 @@ Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
   return ConstantOp::create(mlir(), loc(), value);
 }
 
+/// Whether the least and the greatest element of a constant are allowed everywhere. They are found once, however many
+/// nodes read the constant.
+bool NodeContext::isKnownToFit(Value indices, ArrayRef<AllowedIndices> allowed) const {
+  ElementsAttr constant = getConstant(indices);
+  if (!budget || !constant)
+    return false;
+  auto [known, isNew] = budget->indexBounds.try_emplace(constant);
+  if (isNew)
+    known->second = indexBounds(indices);
+  return known->second && llvm::all_of(allowed, [bounds = *known->second](const AllowedIndices &one) {
+           return bounds.first >= one.low && bounds.second <= one.high;
+         });
+}
+
 LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed) {
   // An axis without elements has no index, which the operator's verifier refuses.
   if (!indices || allowed.empty() ||
-      llvm::any_of(allowed, [](const AllowedIndices &one) { return one.low > one.high; }))
+      llvm::any_of(allowed, [](const AllowedIndices &one) { return one.low > one.high; }) || mayNotRun)
     return success();
-  if (std::optional<WrongIndex> wrong = mayNotRun ? std::nullopt : findWrongIndex(indices, allowed)) {
+  if (std::optional<WrongIndex> wrong =
+          isKnownToFit(indices, allowed) ? std::nullopt : findWrongIndex(indices, allowed)) {
     const auto &[low, high, other] = wrong->allowed;
     return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
                    " of its indices, give " + (other ? Twine(*other) + " or values from " : Twine("values from ")) +

@@ -54,6 +54,9 @@ struct ImportBudget {
   /// called again read one constant many times.
   llvm::DenseMap<const void *, mlir::ElementsAttr> constants;
 
+  /// The least and the greatest element of constants that nodes use as indices; nullopt where they are no indices.
+  llvm::DenseMap<mlir::Attribute, std::optional<std::pair<int64_t, int64_t>>> indexBounds;
+
   /// Whether there is memory for so many bytes more, which are counted then.
   bool take(Count more) {
     if (bytes + more > kMostBytes)
@@ -74,7 +77,8 @@ public:
   const int64_t opset;
   /// Null where the model is to infer.
   Training *const training;
-  /// In a branch that a condition may not choose: what would be an error when it runs is none yet.
+  /// In a branch that a condition may not choose, or without an influence on the results: what would be an error when
+  /// it runs is none yet.
   bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
@@ -135,6 +139,8 @@ public:
   std::string reason;
 
 private:
+  bool isKnownToFit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed) const;
+
   const ModelFile &model;
   llvm::SmallVector<mlir::Value> inputs;
 };
