@@ -4,11 +4,12 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/CompileProgram.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "dialects/Dataflow/TensorView.h"
+#include "dialects/Exec/ProgramName.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -42,9 +43,10 @@ Expected<ProgramDescription> describeProgram(ModuleOp module, const TargetSpec &
   if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),
                      " bytes of parameters and the file has ", parameters.rankBytes());
-  return ProgramDescription{{program.getSymName().str(), target.required, parameters, program.getNumRanks()},
-                            describePorts<exec::InputOp>(program),
-                            describePorts<exec::OutputOp>(program)};
+  return ProgramDescription{
+      {exec::modelName(program.getSymName()).str(), target.required, parameters, program.getNumRanks()},
+      describePorts<exec::InputOp>(program),
+      describePorts<exec::OutputOp>(program)};
 }
 
 Status writeArtifact(const ProgramDescription &program, std::span<const std::string> objects,
@@ -58,16 +60,11 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
                       const std::string &directory, const EmissionParams &params) {
   SLUICE_ASSIGN_OR_RETURN(ProgramDescription program, describeProgram(module, target, parameters));
   SLUICE_RETURN_IF_ERROR(lowerKernelsToLLVM(module));
-  std::string problem;
   {
-    ScopedDiagnosticHandler capture(module.getContext(), [&](Diagnostic &diagnostic) {
-      if (problem.empty())
-        problem = diagnostic.str();
-      return success();
-    });
+    const FirstError problem(module.getContext());
     if (failed(lowerExecToLLVM(*module.getOps<exec::ProgramOp>().begin(),
                                {compilerVersion(), target.required, parameters.hash})))
-      return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem);
+      return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem.message());
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
   return writeArtifact(program, objects, directory);

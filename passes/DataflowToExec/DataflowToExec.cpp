@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/FirstError.h"
 #include "dialects/Dataflow/FunctionAttributes.h"
 #include "dialects/Dataflow/Indices.h"
+#include "dialects/Exec/ProgramName.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/ParameterLayout.h"
 #include "passes/Bridge/PlanAttributes.h"
@@ -12,7 +14,6 @@
 #include "passes/Bridge/TilingAttributes.h"
 #include "passes/DataflowToExec/Passes.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -44,7 +45,7 @@ public:
       : function(function), bridge(bridge), machine(machine), plan(plan), numRanks(numRanksOf(function)) {}
 
   Status run(StringRef name) {
-    binding.name = name.str();
+    binding.name = exec::programSymbol(name);
     SLUICE_RETURN_IF_ERROR(outlineKernels());
     bindParameters();
     SLUICE_RETURN_IF_ERROR(countBytesSent());
@@ -140,7 +141,7 @@ Status Converter::countBytesSent() {
   if (numRanks > 1)
     binding.bytesSent.assign(static_cast<size_t>(numRanks), 0);
   // The error below names the operator, and says what bytesSent's own does.
-  ScopedDiagnosticHandler quiet(function.getContext(), [](Diagnostic &) { return success(); });
+  const FirstError quiet(function.getContext());
   for (const Command &command : plan.commands) {
     Operation *op = command.kind == CommandKind::Launch ? bridge.operators[command.op.index()] : nullptr;
     if (!op || !isa<CollectiveOpInterface>(op))
@@ -197,7 +198,7 @@ struct DataflowToExec : sluice::impl::DataflowToExecPassBase<DataflowToExec> {
 
   void runOnOperation() override {
     if (Status converted = convert(); !converted) {
-      getOperation().emitError() << converted.error().message;
+      emitError(getOperation(), converted.error());
       signalPassFailure();
     }
   }

@@ -11,6 +11,7 @@
 #include "passes/ExecToLLVM/Passes.h"
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Exec/ProgramName.h"
 #include "sluice/Runtime/abi.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -380,7 +381,7 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   number(i64, sizeof(sluice_model));
   number(i32, SLUICE_ABI_MAJOR);
   number(i32, SLUICE_ABI_MINOR);
-  text(program.getSymName().str());
+  text(modelName(program.getSymName()).str());
   text(options.compiler);
   text(options.cpuFeatures);
   text(options.parameterHash);
