@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Passes.h"
 #include "sluice/Cost/Profile.h"
@@ -13,6 +14,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 using namespace mlir;
@@ -77,6 +79,8 @@ static void chooseLibraries(func::FuncOp function, bool always, const KernelTime
 namespace {
 struct AskLibraries : impl::AskLibrariesPassBase<AskLibraries> {
   using AskLibrariesPassBase::AskLibrariesPassBase;
+  AskLibraries(const AskLibrariesPassOptions &options, const Profile *measured)
+      : AskLibrariesPassBase(options), measured(measured) {}
 
   void runOnOperation() override {
     if (choice != "on" && choice != "auto") {
@@ -84,8 +88,8 @@ struct AskLibraries : impl::AskLibrariesPassBase<AskLibraries> {
       return signalPassFailure();
     }
     KernelTimes byLibrary, byGrids;
-    if (Status measured = measure(byLibrary, byGrids); !measured) {
-      getOperation().emitError() << measured.error().message;
+    if (Status done = measure(byLibrary, byGrids); !done) {
+      emitError(getOperation(), done.error());
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -96,10 +100,14 @@ private:
   /// A profile knows fused kernels: the module is fused once with all kernels of the
   /// library and once with none.
   Status measure(KernelTimes &byLibrary, KernelTimes &byGrids) {
-    if (choice == "on" || profile.empty())
+    if (choice == "on" || (!measured && profile.empty()))
       return {};
-    SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(profile));
-    SLUICE_ASSIGN_OR_RETURN(Profile measured, profileFromJson(JsonReader(json, profile + ":")));
+    std::optional<Profile> read;
+    if (!measured) {
+      SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(profile));
+      SLUICE_ASSIGN_OR_RETURN(Profile known, profileFromJson(JsonReader(json, profile + ":")));
+      read = std::move(known);
+    }
     for (auto [always, times] : {std::pair(true, &byLibrary), std::pair(false, &byGrids)}) {
       OwningOpRef<ModuleOp> trial = getOperation().clone();
       if (always)
@@ -113,12 +121,18 @@ private:
         return makeError(ErrorCode::Internal, "the program cannot be fused for its profile");
       for (auto function : trial->getOps<func::FuncOp>()) {
         SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
-        *times = measuredKernels(bridge, measured, device);
+        *times = measuredKernels(bridge, measured ? *measured : *read, device);
       }
     }
     return {};
   }
+
+  const Profile *measured = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> createAskLibrariesPass(const AskLibrariesPassOptions &options, const Profile *profile) {
+  return std::make_unique<AskLibraries>(options, profile);
+}
 
 } // namespace sluice

@@ -6,16 +6,22 @@
 #define SLUICE_PASSES_PASSES_H
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "passes/OptionText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace sluice {
 
+struct Profile;
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
+
+/// As dataflow-ask-libraries, for a profile that is in memory and outlives the pass: what the pass reads from its file.
+std::unique_ptr<mlir::Pass> createAskLibrariesPass(const AskLibrariesPassOptions &options, const Profile *profile);
 
 } // namespace sluice
 

@@ -54,9 +54,9 @@ def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"choice", "choice", "std::string", "\"auto\"", "on or auto">,
-    Option<"profile", "profile", "std::string", "\"\"", "measured times, from 'sluice profile'">,
-    Option<"device", "device", "std::string", "\"\"", "the device of the profile that runs the operators">,
+    Option<"choice", "choice", "::sluice::OptionText", "\"auto\"", "on or auto">,
+    Option<"profile", "profile", "::sluice::OptionText", "\"\"", "measured times, from 'sluice profile'">,
+    Option<"device", "device", "::sluice::OptionText", "\"\"", "the device of the profile that runs the operators">,
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
@@ -87,7 +87,7 @@ def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"parts", "parts", "int64_t", "0", "blocks of a layer">,
-    Option<"layers", "layers", "std::string", "\".*\"", "regular expression of nodes' whole names">,
+    Option<"layers", "layers", "::sluice::OptionText", "\".*\"", "regular expression of nodes' whole names">,
     Option<"seed", "seed", "uint64_t", "0", "of the search for blocks">,
     Option<"threads", "threads", "int64_t", "1", "of that search, 0: one a core; never changes its result">,
   ];
@@ -145,13 +145,13 @@ def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"loss", "loss", "std::string", "\"softmax-cross-entropy\"", "softmax-cross-entropy, mse or output">,
-    Option<"output", "output", "std::string", "\"\"", "result the loss is taken of; none: the only one">,
+    Option<"loss", "loss", "::sluice::OptionText", "\"softmax-cross-entropy\"", "softmax-cross-entropy, mse or output">,
+    Option<"output", "output", "::sluice::OptionText", "\"\"", "result the loss is taken of; none: the only one">,
     Option<"axis", "axis", "int64_t", "-1",
            "class axis of softmax-cross-entropy; -1: 1 of images (rank 4 and 5), else the last">,
     Option<"ignoreIndex", "ignore-index", "int64_t", "INT64_MIN",
            "label that softmax-cross-entropy leaves out; INT64_MIN: none">,
-    Option<"optimizer", "optimizer", "std::string", "\"sgd\"", "sgd, momentum, adam or adamw">,
+    Option<"optimizer", "optimizer", "::sluice::OptionText", "\"sgd\"", "sgd, momentum, adam or adamw">,
     Option<"learningRate", "lr", "double", "0.01", "step size">,
     Option<"momentum", "momentum", "double", "0.9", "momentum: share of the last update kept">,
     Option<"nesterov", "nesterov", "bool", "false", "momentum: look ahead">,

@@ -5,6 +5,7 @@
 
 #include "passes/Passes.h"
 
+#include "dialects/Dataflow/FirstError.h"
 #include "dialects/Dataflow/NamePattern.h"
 #include "dialects/Dataflow/Ops/Shapes.h"
 #include "dialects/Dataflow/TensorBuilder.h"
@@ -84,14 +85,14 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
     func::FuncOp function = getOperation();
     if (function.isExternal() || parts == 0)
       return;
-    auto refuse = [&](const std::string &why) {
+    auto refuse = [&](const Error &why) {
       // The function's location would name the whole graph as the node.
-      emitError(UnknownLoc::get(&getContext())) << why;
+      sluice::emitError(UnknownLoc::get(&getContext()), why);
       signalPassFailure();
     };
     Expected<NamePattern> pattern = NamePattern::create(layers, "layers' names");
     if (!pattern)
-      return refuse(pattern.error().message);
+      return refuse(pattern.error());
     SmallVector<MatmulOp> chosen;
     std::string known;
     for (MatmulOp layer : function.getBody().getOps<MatmulOp>()) {
@@ -103,14 +104,17 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
       known += concat(known.empty() ? "" : ", ", name);
     }
     if (chosen.empty())
-      return refuse(concat("no layer's name matches '", layers.getValue(), "', ",
-                           known.empty() ? "the model has no fully connected layers of constant weights"
-                                         : concat("there are ", known)));
+      return refuse({ErrorCode::NotFound,
+                     concat("no layer's name matches '", layers.getValue(), "', ",
+                            known.empty() ? "the model has no fully connected layers of constant weights"
+                                          : concat("there are ", known)),
+                     {}});
     SmallVector<Attribute> report;
     for (MatmulOp layer : chosen) {
       Expected<Attribute> entry = prune(layer);
       if (!entry)
-        return refuse(concat("layer '", nodeName(layer.getLoc()), "': ", entry.error().message));
+        return refuse(
+            {entry.error().code, concat("layer '", nodeName(layer.getLoc()), "': ", entry.error().message), {}});
       report.push_back(*entry);
     }
     DataflowDialect::PrunedAttrHelper(function->getContext()).setAttr(function, ArrayAttr::get(&getContext(), report));

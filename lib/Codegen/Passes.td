@@ -14,7 +14,7 @@ def AttachTargetPass : Pass<"exec-attach-target", "::mlir::ModuleOp"> {
     host's CPU.
   }];
   let dependentDialects = ["::sluice::exec::ExecDialect"];
-  let options = [Option<"target", "target", "std::string", "\"native\"", "a CPU, and GPUs behind it">];
+  let options = [Option<"target", "target", "::sluice::OptionText", "\"native\"", "a CPU, and GPUs behind it">];
 }
 
 def LowerGridsPass : Pass<"lower-grids", "::mlir::ModuleOp"> {
@@ -41,7 +41,7 @@ def EmitObjectsPass : Pass<"emit-objects", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::sluice::exec::ExecDialect"];
   let options = [
-    Option<"prefix", "prefix", "std::string", "\"model\"", "how the names of the files begin">,
+    Option<"prefix", "prefix", "::sluice::OptionText", "\"model\"", "how the names of the files begin">,
     Option<"threads", "threads", "unsigned", "0", "to compile with, 0: one a core">,
   ];
 }

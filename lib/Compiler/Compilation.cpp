@@ -16,6 +16,7 @@
 #include "sluice/TensorIO/ElementType.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 
@@ -35,9 +36,12 @@ struct Compilation::State {
   std::shared_ptr<const Planned> planned;
   std::optional<Program> program;
   std::optional<Artifact> artifact;
+  /// Of the phase that failed, which has consumed the value of the phase before.
+  std::optional<Error> failure;
 
   /// The value of the last phase done.
   const Stage &stage() const {
+    require(!failure && (program || fused || partitioned || simplified || imported), "a phase that has not failed");
     if (program)
       return *program;
     if (fused)
@@ -48,6 +52,20 @@ struct Compilation::State {
   }
   /// The function that the program is made of, which has the model's ports.
   func::FuncOp main() const { return fused ? fused->main() : stage().main(); }
+
+  const Fused &fusedProgram() const {
+    require(fused != nullptr, "phase fuse");
+    return *fused;
+  }
+  const Planned &plannedProgram() const {
+    require(planned != nullptr, "phase place");
+    return *planned;
+  }
+  /// Getters document what they need: to ask for it before is an error of ours.
+  static void require(bool isThere, const char *what) {
+    if (!isThere)
+      llvm::report_fatal_error(llvm::Twine("a compilation is asked for what comes of ") + what);
+  }
 
   Status runPhase(Phase phase);
 };
@@ -146,6 +164,15 @@ Status Compilation::requireData() const {
 }
 
 Status Compilation::run(Phase last) {
+  if (state->failure)
+    return tl::unexpected<Error>(*state->failure);
+  Status ran = runPhases(last);
+  if (!ran)
+    state->failure = ran.error();
+  return ran;
+}
+
+Status Compilation::runPhases(Phase last) {
   for (auto phase = static_cast<unsigned>(state->done) + 1; phase <= static_cast<unsigned>(last); ++phase) {
     auto next = static_cast<Phase>(phase);
     SLUICE_RETURN_IF_ERROR(state->runPhase(next));
@@ -164,7 +191,10 @@ Status Compilation::link(const std::string &directory) {
   return {};
 }
 
-std::string Compilation::pipelineText() const { return state->artifact->passes.text(); }
+std::string Compilation::pipelineText() const {
+  State::require(state->artifact.has_value(), "link()");
+  return state->artifact->passes.text();
+}
 
 Expected<std::optional<WeightProgram>> Compilation::weightProgram() {
   SLUICE_RETURN_IF_ERROR(run(Phase::Exec));
@@ -263,10 +293,10 @@ std::vector<ModelPort> Compilation::outputs() const {
   return ports;
 }
 
-const Graph &Compilation::graph() const { return state->fused->bridge.graph; }
-const CostTable &Compilation::costs() const { return state->fused->costs; }
-const SearchProblem &Compilation::problem() const { return state->planned->problem; }
-const SearchResult &Compilation::result() const { return state->planned->result; }
+const Graph &Compilation::graph() const { return state->fusedProgram().bridge.graph; }
+const CostTable &Compilation::costs() const { return state->fusedProgram().costs; }
+const SearchProblem &Compilation::problem() const { return state->plannedProgram().problem; }
+const SearchResult &Compilation::result() const { return state->plannedProgram().result; }
 
 std::vector<PrunedLayer> Compilation::prunedLayers() const {
   std::vector<PrunedLayer> layers;
@@ -283,8 +313,10 @@ std::vector<PrunedLayer> Compilation::prunedLayers() const {
   return layers;
 }
 
-const std::vector<MeasuredMapping> &Compilation::measuredMappings() const { return state->planned->measuredMappings; }
-PlanFile Compilation::planFile() const { return state->planned->file(); }
-const std::vector<TriedBudget> &Compilation::triedBudgets() const { return state->planned->triedBudgets; }
+const std::vector<MeasuredMapping> &Compilation::measuredMappings() const {
+  return state->plannedProgram().measuredMappings;
+}
+PlanFile Compilation::planFile() const { return state->plannedProgram().file(); }
+const std::vector<TriedBudget> &Compilation::triedBudgets() const { return state->plannedProgram().triedBudgets; }
 
 } // namespace sluice

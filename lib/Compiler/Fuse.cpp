@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "passes/Passes.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Cost/LearnedCostModel.h"
 
@@ -18,7 +19,8 @@ static Expected<Profile> readProfile(const std::string &path) {
 }
 
 /// Layouts, libraries' kernels and groups, as passes.
-static Expected<Pipeline> fusionPasses(const Partitioned &program, const CompilerOptions &options) {
+static Expected<Pipeline> fusionPasses(const Partitioned &program, const CompilerOptions &options,
+                                       const std::shared_ptr<const Profile> &profile) {
   const Machine &machine = program.ofRank;
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto isGpu = [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; };
@@ -35,19 +37,33 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
                      "'--gpu-libraries on'");
   if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
     Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
-    if (options.gpuLibraries == GpuLibraries::Auto && !options.profileFile.empty()) {
+    Pipeline::Maker make;
+    if (options.gpuLibraries == GpuLibraries::Auto && profile) {
+      const std::string device = deviceKey(machine.device(devices.front()));
       choice.push_back({"profile", options.profileFile});
-      choice.push_back({"device", deviceKey(machine.device(devices.front()))});
+      choice.push_back({"device", device});
       choice.insert(choice.end(), layout.begin(), layout.end());
+      make = [profile, device, lanes = target.vectorLanes(32), registers = target.numVectorRegisters] {
+        AskLibrariesPassOptions asking;
+        asking.device = device;
+        asking.lanes = lanes;
+        asking.registers = registers;
+        return createAskLibrariesPass(asking, profile.get());
+      };
     }
-    passes.onModule("dataflow-ask-libraries", std::move(choice));
+    passes.onModule("dataflow-ask-libraries", std::move(choice), std::move(make));
   }
   passes.onFunctions("dataflow-assign-layout", layout).onFunctions("dataflow-fuse");
   return passes;
 }
 
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(Pipeline passes, fusionPasses(partitioned, options));
+  std::shared_ptr<const Profile> profile;
+  if (!options.profileFile.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(Profile read, readProfile(options.profileFile));
+    profile = std::make_shared<const Profile>(std::move(read));
+  }
+  SLUICE_ASSIGN_OR_RETURN(Pipeline passes, fusionPasses(partitioned, options, profile));
   SLUICE_RETURN_IF_ERROR(partitioned.run(passes));
   Fused fused{std::move(static_cast<Stage &>(partitioned)),
               partitioned.ranks,
@@ -61,14 +77,13 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(BridgedGraph built, buildGraph(fused.main()));
   fused.bridge = std::move(built);
   fused.bridge.graph.name = fused.origin->name;
-  if (options.profileFile.empty()) {
+  if (!profile) {
     fused.measured = fused.ofRank;
     fused.costs = makeCostTable(fused.bridge.graph, fused.measured, RooflineCostModel());
   } else {
-    SLUICE_ASSIGN_OR_RETURN(Profile profile, readProfile(options.profileFile));
-    fused.measured = withMeasuredLinks(fused.ofRank, profile);
-    const LearnedCostModel learned(profile, fused.measured);
-    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, ProfiledCostModel(profile, learned));
+    fused.measured = withMeasuredLinks(fused.ofRank, *profile);
+    const LearnedCostModel learned(*profile, fused.measured);
+    fused.costs = makeCostTable(fused.bridge.graph, fused.measured, ProfiledCostModel(*profile, learned));
   }
   CostTable &costs = fused.costs;
   for (size_t d = 0; d < fused.measured.devices.size(); ++d)

@@ -6,6 +6,7 @@
 #include "sluice/Compiler/Pipeline.h"
 
 #include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/DataflowToExec/Passes.h"
 #include "passes/EmitKernels/Passes.h"
 #include "passes/ExecToLLVM/Passes.h"
@@ -13,7 +14,6 @@
 #include "passes/Passes.h"
 #include "sluice/Codegen/Passes.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -45,20 +45,12 @@ std::string optionText(double value) {
 std::string optionText(bool value) { return value ? "true" : "false"; }
 std::string optionText(int64_t value) { return std::to_string(value); }
 
-/// In quotes where a value has characters that end or nest options.
-static std::string quoted(const std::string &value) {
-  if (value.find_first_of(" \t{}[]()'\"") == std::string::npos)
-    return value;
-  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
-  return quote + value + quote;
-}
-
 static std::string optionsText(const Pipeline::Options &options) {
   std::string text;
   // An option without a value has its default, which is empty for all that may be.
   for (const auto &[name, value] : options)
     if (!value.empty())
-      text += concat(text.empty() ? "" : " ", name, "=", quoted(value));
+      text += concat(text.empty() ? "" : " ", name, "=", encodeOption(value));
   return text;
 }
 
@@ -116,19 +108,11 @@ std::string Pipeline::text() const {
 Status Pipeline::run(ModuleOp module) const {
   registerCompilerPasses();
   MLIRContext *context = module.getContext();
-  std::string problem;
-  ScopedDiagnosticHandler capture(context, [&](Diagnostic &diagnostic) {
-    if (problem.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-      problem = diagnostic.str();
-      if (std::string node = dataflow::nodeName(diagnostic.getLocation()); !node.empty())
-        problem += concat(", node '", node, "'");
-    }
-    return success();
-  });
+  const FirstError problem(context);
   PassManager manager(context, ModuleOp::getOperationName());
+  std::string refusal;
   auto refuse = [&](const Twine &reason) {
-    if (problem.empty())
-      problem = reason.str();
+    refusal = reason.str();
     return failure();
   };
   OpPassManager *functions = nullptr;
@@ -146,11 +130,15 @@ Status Pipeline::run(ModuleOp module) const {
     if (!entry)
       entry = PassPipelineInfo::lookup(step.pass);
     if (!entry || failed(entry->addToPipeline(to, optionsText(step.options), refuse)))
-      return makeError(ErrorCode::Internal, "pass '", step.pass, "' is not there or refuses its options: ", problem);
+      return makeError(ErrorCode::Internal, "pass '", step.pass,
+                       "' is not there or refuses its options: ", problem.messageOr(refusal));
   }
-  if (failed(manager.run(module)))
-    return makeError(ErrorCode::Internal, problem.empty() ? "a pass failed" : problem);
-  return {};
+  if (succeeded(manager.run(module)))
+    return {};
+  const mlir::LocationAttr where = problem.where();
+  const std::string node = where ? dataflow::nodeName(where) : "";
+  return makeError(problem.code(), problem.messageOr("a pass failed"),
+                   node.empty() ? "" : concat(", node '", node, "'"));
 }
 
 } // namespace sluice

@@ -25,7 +25,9 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
   decisions->plan = planned->result.plan;
   Program program{fused.clone(), planned, decisions};
   Pipeline passes;
-  passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}});
+  // The machine is in memory: its file may be a pipe, and the host's measurements differ each time.
+  passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}},
+                  [machine = fused.ofRank] { return createAttachMachinePass(machine); });
   passes.onModule("exec-attach-target", {{"target", targetName(fused.origin->target)}});
   addApplyPlan(passes, program.decisions, "place");
   SLUICE_RETURN_IF_ERROR(program.run(passes));

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/PlanAttributes.h"
 #include "passes/Bridge/TilingAttributes.h"
@@ -44,7 +45,7 @@ struct ApplyPlan : sluice::impl::ApplyPlanPassBase<ApplyPlan> {
 
   void runOnOperation() override {
     if (Status applied = apply(); !applied) {
-      getOperation().emitError() << applied.error().message;
+      emitError(getOperation(), applied.error());
       signalPassFailure();
     }
   }

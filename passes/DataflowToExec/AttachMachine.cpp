@@ -3,9 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/FirstError.h"
 #include "passes/Bridge/PlanAttributes.h"
 #include "passes/DataflowToExec/Passes.h"
 #include "sluice/Machine/RankMachine.h"
+
+#include <optional>
 
 using namespace mlir;
 
@@ -14,20 +17,35 @@ namespace sluice {
 #include "passes/DataflowToExec/Passes.h.inc"
 } // namespace sluice
 
+using namespace sluice;
+
 namespace {
 struct AttachMachine : sluice::impl::AttachMachinePassBase<AttachMachine> {
   using AttachMachinePassBase::AttachMachinePassBase;
+  explicit AttachMachine(const Machine &loaded) : loaded(loaded) {}
 
   void runOnOperation() override {
-    sluice::Expected<sluice::Machine> described = sluice::loadMachine(machine);
-    if (!described || ranks < 1) {
-      getOperation().emitError() << (described ? "a machine has 1 rank or more" : described.error().message);
+    Expected<Machine> described = loaded ? Expected<Machine>(*loaded) : load();
+    if (!described) {
+      emitError(getOperation(), described.error());
       return signalPassFailure();
     }
-    if (ranks > 1)
-      described = sluice::machineOfRank(*described, ranks);
-    sluice::exec::ExecDialect::MachineAttrHelper(&getContext())
-        .setAttr(getOperation(), sluice::machineToAttribute(&getContext(), *described));
+    exec::ExecDialect::MachineAttrHelper(&getContext())
+        .setAttr(getOperation(), machineToAttribute(&getContext(), *described));
   }
+
+private:
+  Expected<Machine> load() {
+    if (ranks < 1)
+      return makeError(ErrorCode::InvalidInput, "a machine has 1 rank or more, option 'ranks', give at least 1");
+    SLUICE_ASSIGN_OR_RETURN(Machine described, loadMachine(machine));
+    return ranks > 1 ? machineOfRank(described, ranks) : described;
+  }
+
+  std::optional<Machine> loaded;
 };
 } // namespace
+
+std::unique_ptr<Pass> sluice::createAttachMachinePass(const Machine &machine) {
+  return std::make_unique<AttachMachine>(machine);
+}

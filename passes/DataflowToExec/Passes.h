@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Exec/Exec.h"
+#include "passes/OptionText.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Tiling/PartitionFile.h"
 
@@ -30,6 +31,9 @@ struct Decisions {
 /// As dataflow-apply-plan of a phase, for a plan that is in memory: what the pass
 /// reads from its file. The decisions outlive the pass.
 std::unique_ptr<mlir::Pass> createApplyPlanPass(const ApplyPlanPassOptions &options, const Decisions *decisions);
+
+/// As exec-attach-machine, for the machine in memory as it is: what the pass makes of its options.
+std::unique_ptr<mlir::Pass> createAttachMachinePass(const Machine &machine);
 
 } // namespace sluice
 

@@ -15,7 +15,7 @@ def AttachMachinePass : Pass<"exec-attach-machine", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::sluice::exec::ExecDialect"];
   let options = [
-    Option<"machine", "machine", "std::string", "\"host\"", "a preset's name, or the path of a machine file">,
+    Option<"machine", "machine", "::sluice::OptionText", "\"host\"", "a preset's name, or the path of a machine file">,
     Option<"ranks", "ranks", "int64_t", "1", "how many ranks the machine is divided among">,
   ];
 }
@@ -38,8 +38,8 @@ def ApplyPlanPass : Pass<"dataflow-apply-plan", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect", "::sluice::exec::ExecDialect"];
   let options = [
-    Option<"planFile", "plan", "std::string", "\"\"", "the plan file, or the partition">,
-    Option<"phase", "phase", "std::string", "\"schedule\"", "the decisions to apply: tiling, partition, place or schedule">,
+    Option<"planFile", "plan", "::sluice::OptionText", "\"\"", "the plan file, or the partition">,
+    Option<"phase", "phase", "::sluice::OptionText", "\"schedule\"", "the decisions to apply: tiling, partition, place or schedule">,
   ];
 }
 
@@ -54,7 +54,7 @@ def DataflowToExecPass : Pass<"dataflow-to-exec", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect", "::sluice::exec::ExecDialect"];
   let options = [
-    Option<"name", "name", "std::string", "\"model\"", "the program's name">,
+    Option<"name", "name", "::sluice::OptionText", "\"model\"", "the program's name">,
   ];
 }
 

@@ -5,6 +5,8 @@
 #ifndef SLUICE_PASSES_EMITKERNELS_PASSES_H
 #define SLUICE_PASSES_EMITKERNELS_PASSES_H
 
+#include "passes/OptionText.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

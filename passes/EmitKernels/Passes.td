@@ -23,8 +23,8 @@ def EmitKernelsPass : Pass<"dataflow-emit-kernels", "::mlir::ModuleOp"> {
     "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"form", "form", "std::string", "\"chunks\"", "of operators without a device: chunks or grids">,
-    Option<"precision", "precision", "std::string", "\"f32\"",
+    Option<"form", "form", "::sluice::OptionText", "\"chunks\"", "of operators without a device: chunks or grids">,
+    Option<"precision", "precision", "::sluice::OptionText", "\"f32\"",
            "what grids round f32 operands of products to, for tensor cores: f32, tf32, bf16 or f16">,
   ];
 }

@@ -6,6 +6,7 @@
 #define SLUICE_PASSES_EXECTOLLVM_PASSES_H
 
 #include "dialects/Exec/Exec.h"
+#include "passes/OptionText.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -17,9 +17,9 @@ def ExecToLLVMPass : Pass<"exec-to-llvm", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let options = [
-    Option<"compiler", "compiler", "std::string", "\"\"", "Who compiled the model, for the tables">,
-    Option<"cpuFeatures", "cpu-features", "std::string", "\"\"", "What the host's CPU must have, for the tables">,
-    Option<"parameterHash", "parameter-hash", "std::string", "\"\"", "SHA-256 of the parameter file, for the tables">,
+    Option<"compiler", "compiler", "::sluice::OptionText", "\"\"", "Who compiled the model, for the tables">,
+    Option<"cpuFeatures", "cpu-features", "::sluice::OptionText", "\"\"", "What the host's CPU must have, for the tables">,
+    Option<"parameterHash", "parameter-hash", "::sluice::OptionText", "\"\"", "SHA-256 of the parameter file, for the tables">,
   ];
 }
 

@@ -6,6 +6,7 @@
 #define SLUICE_CODEGEN_PASSES_H
 
 #include "dialects/Exec/Exec.h"
+#include "passes/OptionText.h"
 #include "sluice/Codegen/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"

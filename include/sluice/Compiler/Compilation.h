@@ -66,7 +66,10 @@ struct WeightProgram {
 };
 
 /// A model on its way through the phases of Phases.h, one value at a time: the door of
-/// the tools, which ask for a phase and look at what there is.
+/// the tools, which ask for a phase and look at what there is. After a phase that failed,
+/// run() fails with the same error again; options(), machine(), name(), and what phases
+/// from Fuse on left stay. To call a getter before its phase, or module(), inputs(),
+/// outputs() and prunedLayers() after a failure, ends the process with a message.
 class Compilation {
 public:
   /// Opens and imports the model, and reads the machine. Fails with a
@@ -86,7 +89,7 @@ public:
   void measureMappings(MappingMeasurement measurement);
   /// The mappings that were run, by ascending simulated time; else empty.
   const std::vector<MeasuredMapping> &measuredMappings() const;
-  /// Runs every phase not yet run, up to `last`. Link is reached through link().
+  /// Runs every phase not yet run, up to `last`. Link is reached through link(). Fails as a phase before did.
   Status run(Phase last);
   /// Runs what is left and writes the artifact directory: see link() of Phases.h.
   Status link(const std::string &directory);
@@ -127,6 +130,7 @@ public:
 
 private:
   Compilation();
+  Status runPhases(Phase last);
   struct State;
   std::unique_ptr<State> state;
 };

@@ -41,8 +41,8 @@ public:
 
   /// As sluice-opt takes it after --pass-pipeline.
   std::string text() const;
-  /// Runs the passes, with the verifier after each. Fails with the first diagnostic, and
-  /// the model's node that it is about.
+  /// Runs the passes, with the verifier after each. Fails with the first diagnostic, its
+  /// error's code and the model's node that it is about.
   Status run(mlir::ModuleOp module) const;
 
 private:

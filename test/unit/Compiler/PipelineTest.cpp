@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "sluice/Compiler/Pipeline.h"
+#include "sluice/Compiler/Compilation.h"
 #include "sluice/Compiler/Options.h"
 
 #include "dialects/Dataflow/Dataflow.h"
@@ -10,8 +11,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/OptionText.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 
 using namespace sluice;
 
@@ -44,6 +48,38 @@ TEST_CASE("a pipeline's text is MLIR's own, whatever characters its options have
   CHECK(mlir::succeeded(mlir::parsePassPipeline(text, manager)));
 }
 
+TEST_CASE("every text goes through a textual pipeline as it is", "[pipeline]") {
+  std::string bytes;
+  for (int byte = 1; byte < 256; ++byte)
+    bytes += static_cast<char>(byte);
+  mlir::MLIRContext context;
+  for (const std::string &text : {std::string("/tmp/it's \"here\"/plan.json"), std::string("} {"), std::string("{{("),
+                                  std::string("  spaces around  "), std::string("100%.json"), std::string("%41%zz%4"),
+                                  std::string("a=b,c=d"), std::string("'"), std::string("\xc3\xa4.json"), bytes}) {
+    INFO(text);
+    CHECK(decodeOption(encodeOption(text)) == text);
+    // A machine that does not exist: the error shows what the pass read.
+    auto module = parse(context, "module {}");
+    REQUIRE(module);
+    const Pipeline passes = Pipeline().onModule("exec-attach-machine", {{"machine", text}});
+    Status failed = passes.run(*module);
+    REQUIRE_FALSE(failed);
+    CHECK_THAT(failed.error().message, Catch::Contains("machine '" + text + "' is neither a preset nor a file"));
+    CHECK(failed.error().code == ErrorCode::NotFound);
+    // sluice-opt parses the text that is printed, and prints it alike.
+    mlir::PassManager manager(&context, mlir::ModuleOp::getOperationName());
+    const std::string printed = passes.text();
+    REQUIRE(mlir::succeeded(mlir::parsePassPipeline(printed.substr(15, printed.size() - 16), manager)));
+    std::string again;
+    llvm::raw_string_ostream out(again);
+    manager.printAsTextualPipeline(out);
+    CHECK_THAT(again, Catch::Contains("machine=" + encodeOption(text)));
+    CHECK(mlir::failed(manager.run(*module)));
+  }
+  // What a user writes by hand needs no encoding, but for what MLIR itself takes.
+  CHECK(decodeOption("fc%d 100%") == "fc%d 100%");
+}
+
 TEST_CASE("numbers as options are read as they are", "[pipeline]") {
   for (double value : {0.1, 1e-8, 0.00123456789, 1.0 / 3, 0.0, 12345678.9})
     CHECK(std::stod(optionText(value)) == value);
@@ -70,9 +106,33 @@ TEST_CASE("a pipeline runs with the verifier, and fails with a diagnostic", "[pi
   Status failed = Pipeline().onModule("dataflow-to-exec").run(*module);
   REQUIRE_FALSE(failed);
   CHECK_THAT(failed.error().message, Catch::Contains("there is no attribute 'exec.machine'"));
+  // The pass's own code, and not that of a failed pipeline.
+  CHECK(failed.error().code == ErrorCode::InvalidInput);
   Status unknown = Pipeline().onModule("no-such-pass").run(*module);
   REQUIRE_FALSE(unknown);
   CHECK_THAT(unknown.error().message, Catch::Contains("pass 'no-such-pass' is not there"));
+}
+
+TEST_CASE("a compilation after a phase that failed fails alike, and its getters are defined", "[compilation]") {
+  const std::string path = (std::filesystem::temp_directory_path() / "sluice-failed-phase.mlir").string();
+  std::ofstream(path) << "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                         "  %0 = dataflow.unary tanh %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n";
+  CompilerOptions options;
+  options.machine = "emulated";
+  options.prune.parts = 2;
+  options.prune.layers = "none";
+  auto compilation = Compilation::create(path, options);
+  std::filesystem::remove(path);
+  REQUIRE(compilation);
+  Status first = (*compilation)->run(Phase::Fuse), second = (*compilation)->run(Phase::Place);
+  REQUIRE_FALSE(first);
+  REQUIRE_FALSE(second);
+  CHECK_THAT(first.error().message, Catch::Contains("no layer's name matches 'none'"));
+  CHECK(first.error().code == ErrorCode::NotFound);
+  CHECK(second.error().message == first.error().message);
+  CHECK((*compilation)->name() == "sluice-failed-phase");
+  CHECK((*compilation)->machine().name == "emulated");
+  CHECK((*compilation)->options().prune.parts == 2);
 }
 
 TEST_CASE("options are parsed into enumerations, and refused with what there is", "[options]") {
