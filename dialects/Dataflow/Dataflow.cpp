@@ -156,11 +156,16 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   // A string names the kernel of an operator in an exported program.
   if (name == DataflowDialect::KernelAttrHelper::getNameStr())
     return is(isa<UnitAttr, StringAttr>(value), "no value");
-  if (name == DataflowDialect::SourceAttrHelper::getNameStr() || name == DataflowDialect::DigestAttrHelper::getNameStr() || name == DataflowDialect::OperatorAttrHelper::getNameStr() ||
-      name == DataflowDialect::ComputedAgainAttrHelper::getNameStr() || name == DataflowDialect::MemoryAttrHelper::getNameStr() || name == DataflowDialect::SwappedInAttrHelper::getNameStr() ||
+  if (name == DataflowDialect::SourceAttrHelper::getNameStr() ||
+      name == DataflowDialect::DigestAttrHelper::getNameStr() ||
+      name == DataflowDialect::OperatorAttrHelper::getNameStr() ||
+      name == DataflowDialect::ComputedAgainAttrHelper::getNameStr() ||
+      name == DataflowDialect::MemoryAttrHelper::getNameStr() ||
+      name == DataflowDialect::SwappedInAttrHelper::getNameStr() ||
       name == DataflowDialect::SwappedOutAttrHelper::getNameStr())
     return is(isa<StringAttr>(value), "a string");
-  if (name == DataflowDialect::SharedAttrHelper::getNameStr() || name == DataflowDialect::ArchitectureAttrHelper::getNameStr())
+  if (name == DataflowDialect::SharedAttrHelper::getNameStr() ||
+      name == DataflowDialect::ArchitectureAttrHelper::getNameStr())
     return is(isNumber(value, 0, UINT32_MAX), "a number of at least 0, 0 : i64");
   return std::nullopt;
 }

@@ -28,7 +28,8 @@ public:
     SLUICE_RETURN_IF_ERROR(checkSizes());
     auto isPointer = [](Type type) { return isa<LLVM::LLVMPointerType>(type); };
     if (function.isExternal() || function.getNumResults() > 0 || !function.isKernel() ||
-        function.getNumWorkgroupAttributions() + function.getNumPrivateAttributions() > 0 || !llvm::all_of(function.getArgumentTypes(), isPointer))
+        function.getNumWorkgroupAttributions() + function.getNumPrivateAttributions() > 0 ||
+        !llvm::all_of(function.getArgumentTypes(), isPointer))
       return bad("is not a kernel that takes pointers and returns nothing");
     if (!symbols.lookup<LLVM::GlobalOp>(function.getName()))
       return bad("has no llvm.mlir.global of its name for its descriptor");
@@ -58,8 +59,8 @@ private:
 
   template <typename... Ts>
   Status bad(const Ts &...what) {
-    return makeError(ErrorCode::InvalidInput, "function '", function.getName().str(), "' ", what...,
-                     ", gpu.module '", device.getName().str(), "', write grids as dataflow-emit-kernels does");
+    return makeError(ErrorCode::InvalidInput, "function '", function.getName().str(), "' ", what..., ", gpu.module '",
+                     device.getName().str(), "', write grids as dataflow-emit-kernels does");
   }
 
   /// The address in shared memory that a pointer is cast from.

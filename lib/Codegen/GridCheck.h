@@ -13,9 +13,9 @@
 namespace sluice {
 
 /// The module's gpu.module; null where the module has none. Fails where there are several, and unless every function
-/// in it is a grid as dataflow-emit-kernels writes it: known sizes along x, its operator as an attribute, pointers as arguments, no
-/// results, operations on threads that lower-grids can translate, and a global in `module` that stands for its
-/// descriptor.
+/// in it is a grid as dataflow-emit-kernels writes it: known sizes along x, its operator as an attribute, pointers as
+/// arguments, no results, operations on threads that lower-grids can translate, and a global in `module` that stands
+/// for its descriptor.
 Expected<mlir::gpu::GPUModuleOp> checkedGrids(mlir::ModuleOp module);
 
 } // namespace sluice

@@ -323,7 +323,8 @@ static Expected<std::vector<DeviceCode>> emitDevice(gpu::GPUModuleOp device, std
   compareArchitecture(*code);
   std::vector<GridFunction> grids;
   for (auto function : code->getOps<gpu::GPUFuncOp>()) {
-    grids.push_back({function.getName().str(), DataflowDialect::OperatorAttrHelper(function->getContext()).getAttr(function).str()});
+    grids.push_back({function.getName().str(),
+                     DataflowDialect::OperatorAttrHelper(function->getContext()).getAttr(function).str()});
     function->removeAttr(DataflowDialect::OperatorAttrHelper::getNameStr());
   }
   code->walk([](LLVM::AddressOfOp op) { op->removeAttr(DataflowDialect::SharedAttrHelper::getNameStr()); });

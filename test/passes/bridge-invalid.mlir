@@ -106,8 +106,8 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{attribute 'dataflow.name' of result 0 is not a string, function 'main', write one function as --compile-to=import prints it}}
 module attributes {exec.machine = #machine} {
+  // expected-error @+1 {{attribute 'dataflow.name' is 3 : i64, write a string}}
   func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.name = 3 : i64}) attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>
     return %0 : tensor<8xf32>

@@ -74,19 +74,6 @@ module attributes {exec.target = #target} {
 
 // -----
 
-// A declaration.
-#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
-                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' is not a kernel that takes pointers and returns nothing, gpu.module 'device', write grids as dataflow-emit-kernels does}}
-module attributes {exec.target = #target} {
-  gpu.module @device {
-    gpu.func private @g(!llvm.ptr)
-  }
-  llvm.mlir.global external constant @g() : i8
-}
-
-// -----
-
 // Threads of a second dimension.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>

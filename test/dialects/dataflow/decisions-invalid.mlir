@@ -49,13 +49,6 @@ func.func @main() attributes {dataflow.shared = -1 : i64} {
 
 // -----
 
-// expected-error @+1 {{attribute 'dataflow.waits' is 1 : i64, write true or false}}
-func.func @main() attributes {dataflow.waits = 1 : i64} {
-  return
-}
-
-// -----
-
 // expected-error @+1 {{attribute 'dataflow.operator' is 7 : i64, write a string}}
 func.func @main() attributes {dataflow.operator = 7 : i64} {
   return
