@@ -126,8 +126,8 @@ static LogicalResult verifyDecision(Operation *op, StringRef name, Attribute val
 /// Whether a decision is a whole number in [least, most] of at most 64 bits.
 static bool isNumber(Attribute value, int64_t least, int64_t most = INT64_MAX) {
   auto number = dyn_cast<IntegerAttr>(value);
-  return number && (number.getType().isSignlessInteger() || number.getType().isIndex()) &&
-         number.getValue().getBitWidth() <= 64 && number.getInt() >= least && number.getInt() <= most;
+  return number && number.getType().isSignlessInteger() && number.getValue().getBitWidth() <= 64 &&
+         number.getInt() >= least && number.getInt() <= most;
 }
 
 template <typename Element>

@@ -31,7 +31,7 @@ public:
   bool isFound() const { return location.has_value(); }
   const std::string &message() const { return error.message; }
   /// The message, or `fallback` where no error was emitted.
-  std::string messageOr(std::string fallback) const { return isFound() ? error.message : std::move(fallback); }
+  std::string messageOr(const std::string &fallback) const { return isFound() ? error.message : fallback; }
   /// The code of an error that sluice::emitError emitted; Internal for other diagnostics.
   ErrorCode code() const { return error.code; }
   /// Null where no error was emitted.

@@ -49,7 +49,7 @@ void checkPorts(const Expected<std::vector<HostTensor>> &ports) {
 
 } // namespace
 
-TEST_CASE("the tensors of a model of ABI 1.7 are found", "[driver]") {
+TEST_CASE("the tensors of a model of ABI 1.7 are found", "[session]") {
   const OldTable table;
   sluice_model model = {};
   model.num_inputs = model.num_outputs = 2;
