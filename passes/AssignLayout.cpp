@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
-#include "dialects/Dataflow/Packing.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"

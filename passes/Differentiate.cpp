@@ -5,9 +5,9 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/FirstError.h"
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Gradients.h"
 

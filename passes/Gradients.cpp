@@ -5,7 +5,7 @@
 
 #include "passes/Gradients.h"
 
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;

@@ -5,7 +5,7 @@
 #ifndef SLUICE_PASSES_GRADIENTS_H
 #define SLUICE_PASSES_GRADIENTS_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -5,9 +5,9 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/Tiling.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/Tiling/Tiling.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Tiling/Conversion.h"

@@ -5,7 +5,7 @@
 #ifndef SLUICE_PASSES_PASSES_H
 #define SLUICE_PASSES_PASSES_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "passes/OptionText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

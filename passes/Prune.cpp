@@ -5,10 +5,10 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/FirstError.h"
-#include "dialects/Dataflow/NamePattern.h"
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/NamePattern.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Tiling/Pruning.h"
 

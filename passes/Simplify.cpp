@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"

@@ -5,8 +5,8 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/Tiling.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/Tiling/Tiling.h"
 #include "passes/Bridge/TilingAttributes.h"
 
 #include <map>

@@ -5,9 +5,9 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
-#include "dialects/Dataflow/Indices.h"
+#include "dialects/Dataflow/IR/Indices.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Exec/Exec.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

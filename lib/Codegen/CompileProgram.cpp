@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/CompileProgram.h"
 
-#include "dialects/Dataflow/FirstError.h"
-#include "dialects/Dataflow/TensorView.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/TensorView.h"
 #include "dialects/Exec/ProgramName.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"

@@ -5,7 +5,7 @@
 
 #include "sluice/Codegen/KernelLowering.h"
 
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "passes/LowerKernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -5,7 +5,7 @@
 #include "sluice/Codegen/ObjectEmission.h"
 
 #include "Optimize.h"
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Runtime/abi.h"
 
 #include "mlir/Target/LLVMIR/Export.h"

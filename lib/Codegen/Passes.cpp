@@ -5,7 +5,7 @@
 
 #include "sluice/Codegen/Passes.h"
 
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"

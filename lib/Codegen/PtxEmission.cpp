@@ -5,7 +5,7 @@
 #include "PtxEmission.h"
 
 #include "Optimize.h"
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringMap.h"

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImportedProgram.h"
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/Export.h"

@@ -9,7 +9,7 @@
 #include "ImportedProgram.h"
 #include "Parameters.h"
 #include "WeightProgram.h"
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Onnx/Export.h"

@@ -6,7 +6,7 @@
 #include "sluice/Onnx/Import.h"
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Exec/Exec.h"
 #include "passes/Gradients.h"
 #include "sluice/Codegen/KernelLowering.h"

@@ -5,8 +5,8 @@
 
 #include "ImportedProgram.h"
 
-#include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 

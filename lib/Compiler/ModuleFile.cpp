@@ -5,8 +5,8 @@
 
 #include "ModuleFile.h"
 
-#include "dialects/Dataflow/FirstError.h"
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "sluice/Compiler/Compilation.h"
 

@@ -5,7 +5,7 @@
 
 #include "sluice/Compiler/Options.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Tiling/Partition.h"
 

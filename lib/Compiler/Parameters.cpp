@@ -5,7 +5,7 @@
 
 #include "Parameters.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "sluice/Machine/HostInfo.h"
 #include "sluice/Support/Text.h"

@@ -5,8 +5,8 @@
 
 #include "sluice/Compiler/Pipeline.h"
 
-#include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "passes/DataflowToExec/Passes.h"
 #include "passes/EmitKernels/Passes.h"
 #include "passes/ExecToLLVM/Passes.h"

@@ -5,7 +5,7 @@
 
 #include "WeightProgram.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/ParameterLayout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -10,7 +10,7 @@
 #ifndef SLUICE_LIB_ONNX_TENSORTYPES_H
 #define SLUICE_LIB_ONNX_TENSORTYPES_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 namespace sluice::onnxtensor {
 

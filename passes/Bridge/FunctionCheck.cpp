@@ -5,7 +5,7 @@
 
 #include "passes/Bridge/FunctionCheck.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

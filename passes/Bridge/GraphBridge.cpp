@@ -5,7 +5,7 @@
 
 #include "passes/Bridge/GraphBridge.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
 

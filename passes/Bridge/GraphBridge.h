@@ -5,7 +5,7 @@
 #ifndef SLUICE_PASSES_BRIDGE_GRAPHBRIDGE_H
 #define SLUICE_PASSES_BRIDGE_GRAPHBRIDGE_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Bridge/PlanToExec.h"
 
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "passes/Bridge/PlanAttributes.h"
 #include "sluice/Support/Units.h"
 

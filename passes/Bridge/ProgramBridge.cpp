@@ -5,8 +5,8 @@
 
 #include "passes/Bridge/ProgramBridge.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
-#include "dialects/Dataflow/Tiling.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/Tiling/Tiling.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
 

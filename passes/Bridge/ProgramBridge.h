@@ -5,8 +5,8 @@
 #ifndef SLUICE_PASSES_BRIDGE_PROGRAMBRIDGE_H
 #define SLUICE_PASSES_BRIDGE_PROGRAMBRIDGE_H
 
-#include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Tiling/TensorProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/FirstError.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/PlanAttributes.h"
 #include "passes/Bridge/TilingAttributes.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/FirstError.h"
-#include "dialects/Dataflow/FunctionAttributes.h"
-#include "dialects/Dataflow/Indices.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Exec/ProgramName.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Bridge/ParameterLayout.h"

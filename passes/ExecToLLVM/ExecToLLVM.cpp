@@ -10,7 +10,7 @@
 #include "passes/ExecToLLVM/ConstantTables.h"
 #include "passes/ExecToLLVM/Passes.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Exec/ProgramName.h"
 #include "sluice/Runtime/abi.h"
 

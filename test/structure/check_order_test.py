@@ -29,8 +29,8 @@ def problems(body, path="passes/Pass.cpp", before=""):
     """What is wrong with a function of this body that has a TensorBuilder 'build' and an OpBuilder 'b'."""
     text = before + "static void run(TensorBuilder &build, OpBuilder &b, Value x) {\n" + body + "\n}\n"
     sources = [
-        check_order.Source("dialects/Dataflow/TensorBuilder.h", BUILDER_H),
-        check_order.Source("dialects/Dataflow/TensorBuilder.cpp", BUILDER_CPP),
+        check_order.Source("dialects/Dataflow/IR/TensorBuilder.h", BUILDER_H),
+        check_order.Source("dialects/Dataflow/IR/TensorBuilder.cpp", BUILDER_CPP),
         check_order.Source(path, text)
     ]
     return list(check_order.Checker(sources).problems())
@@ -96,7 +96,7 @@ class OrderTest(unittest.TestCase):
 
     def test_kernels(self):
         body = "use(arith::AddIOp::create(b, loc, x, x), arith::AddIOp::create(b, loc, x, x));"
-        self.assert_allowed(body, path="dialects/Dataflow/Ops/Window.cpp")
+        self.assert_allowed(body, path="dialects/Dataflow/IR/Ops/Window.cpp")
         self.assert_found(body)
 
 

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/common/Registration.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/Pipeline.h"

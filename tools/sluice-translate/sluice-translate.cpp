@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "tools/common/LlvmErrors.h"

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Elementwise/Functions.h"
-#include "dialects/Dataflow/Ops/HostElements.h"
+#include "dialects/Dataflow/IR/HostElements.h"
 
 #include <cmath>
 

@@ -12,9 +12,9 @@
 #ifndef SLUICE_DATAFLOW_ELEMENTWISE_FUNCTIONS_H
 #define SLUICE_DATAFLOW_ELEMENTWISE_FUNCTIONS_H
 
-#include "dialects/Dataflow/ElementwiseKinds.h"
-#include "dialects/Dataflow/Emit/Floats.h"
-#include "dialects/Dataflow/Gradient/Algebra.h"
+#include "dialects/Dataflow/Elementwise/Algebra.h"
+#include "dialects/Dataflow/Elementwise/Floats.h"
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
 
 #include <array>
 #include <utility>

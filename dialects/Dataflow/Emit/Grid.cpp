@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

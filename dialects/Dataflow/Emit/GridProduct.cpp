@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/GridProduct.h"
+#include "dialects/Dataflow/Elementwise/Scalars.h"
 #include "dialects/Dataflow/Emit/ProductTiles.h"
-#include "dialects/Dataflow/Emit/Scalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/Elementwise/Scalars.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
-#include "dialects/Dataflow/Emit/Scalars.h"
-#include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

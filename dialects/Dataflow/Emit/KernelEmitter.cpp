@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
-#include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/Emit/Scalars.h"
-#include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/Elementwise/Scalars.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

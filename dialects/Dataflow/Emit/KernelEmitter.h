@@ -21,8 +21,8 @@
 #ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 #define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 
-#include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

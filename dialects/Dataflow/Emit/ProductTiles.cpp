@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/ProductTiles.h"
-#include "dialects/Dataflow/Emit/Scalars.h"
+#include "dialects/Dataflow/Elementwise/Scalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

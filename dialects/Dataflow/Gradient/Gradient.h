@@ -10,8 +10,8 @@
 #ifndef SLUICE_DATAFLOW_GRADIENT_GRADIENT_H
 #define SLUICE_DATAFLOW_GRADIENT_GRADIENT_H
 
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 
 namespace sluice::dataflow {
 

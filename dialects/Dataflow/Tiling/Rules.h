@@ -5,8 +5,8 @@
 #ifndef SLUICE_DATAFLOW_TILING_RULES_H
 #define SLUICE_DATAFLOW_TILING_RULES_H
 
-#include "dialects/Dataflow/Ops/Shapes.h"
-#include "dialects/Dataflow/Tiling.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/Tiling/Tiling.h"
 
 namespace sluice::dataflow {
 

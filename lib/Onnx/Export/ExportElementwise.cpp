@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
-#include "dialects/Dataflow/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
 
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "sluice/Onnx/TensorData.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"

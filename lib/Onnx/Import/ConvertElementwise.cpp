@@ -5,7 +5,7 @@
 #include "NodeContext.h"
 #include "Training.h"
 
-#include "dialects/Dataflow/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;

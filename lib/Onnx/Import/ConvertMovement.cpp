@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
 
-#include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;

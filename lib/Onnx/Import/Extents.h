@@ -14,7 +14,7 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_EXTENTS_H
 #define SLUICE_LIB_ONNX_IMPORT_EXTENTS_H
 
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 
 #include "llvm/ADT/DenseMap.h"
 

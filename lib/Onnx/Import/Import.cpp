@@ -6,7 +6,7 @@
 
 #include "GraphImporter.h"
 #include "LiveNodes.h"
-#include "dialects/Dataflow/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"

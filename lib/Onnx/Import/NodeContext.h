@@ -11,8 +11,8 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
 #define SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
 
-#include "dialects/Dataflow/Indices.h"
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/Indices.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "lib/Onnx/TensorTypes.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"

@@ -5,8 +5,8 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_TRAINING_H
 #define SLUICE_LIB_ONNX_IMPORT_TRAINING_H
 
-#include "dialects/Dataflow/NamePattern.h"
-#include "dialects/Dataflow/TensorBuilder.h"
+#include "dialects/Dataflow/IR/NamePattern.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Support/Error.h"
 

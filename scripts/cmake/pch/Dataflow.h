@@ -1,4 +1,4 @@
 // Precompiled for targets that know the dataflow dialect.
 #include "Mlir.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"

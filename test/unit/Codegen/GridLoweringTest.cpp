@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/GridLowering.h"
 
-#include "dialects/Dataflow/Dataflow.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Codegen/KernelLowering.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

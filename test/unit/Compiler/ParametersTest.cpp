@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Parameters.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 

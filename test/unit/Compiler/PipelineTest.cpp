@@ -6,7 +6,7 @@
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Compiler/Options.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -11,7 +11,7 @@
 
 #include "KernelHarness.h"
 
-#include "dialects/Dataflow/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
 
 namespace sluice::test {
 
@@ -33,7 +33,7 @@ struct BinaryTest {
 
 #define GET_kUnaryTests_IMPL
 #define GET_kBinaryTests_IMPL
-#include "dialects/Dataflow/ElementwiseKinds.inc"
+#include "dialects/Dataflow/IR/ElementwiseKinds.inc"
 
 /// "{alpha = 0.5 : f64, beta = 0.25 : f64}"
 inline std::string parametersOf(double alpha, double beta) {

@@ -6,7 +6,7 @@
 #include "Reference.h"
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
-#include "dialects/Dataflow/Packing.h"
+#include "dialects/Dataflow/Emit/Packing.h"
 #include "lib/Runtime/GridFibers.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"

@@ -11,7 +11,7 @@
 #include "KernelHarness.h"
 #include "Reference.h"
 
-#include "dialects/Dataflow/Ops/Shapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "passes/Passes.h"
 #include "sluice/Support/Rng.h"

@@ -11,7 +11,7 @@
 #ifndef SLUICE_TEST_UNIT_DATAFLOW_REFERENCE_H
 #define SLUICE_TEST_UNIT_DATAFLOW_REFERENCE_H
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -5,7 +5,7 @@
 #include "KernelHarness.h"
 #include "Reference.h"
 
-#include "dialects/Dataflow/Tiling.h"
+#include "dialects/Dataflow/Tiling/Tiling.h"
 #include "sluice/Support/Rng.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

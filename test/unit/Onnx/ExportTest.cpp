@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "Models.h"
 
-#include "dialects/Dataflow/Dataflow.h"
-#include "dialects/Dataflow/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
 #include "lib/Onnx/Export/NodeWriter.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"

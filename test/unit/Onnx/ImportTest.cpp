@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Models.h"
 
-#include "dialects/Dataflow/Dataflow.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Onnx/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,0 +1,24 @@
+//===- Packing.h - Contractions as their emitters describe them -*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_PACKING_H
+#define SLUICE_DATAFLOW_EMIT_PACKING_H
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+
+namespace sluice::dataflow {
+
+/// One matrix product of a batch, or the whole batch as one taller product where
+/// all of it shares one right-hand side. The same before and after packing, so
+/// that a panel's width is.
+emit::MatmulSpec describeMatmul(MatmulOp op);
+/// Whether describeMatmul made one product of the batch.
+bool isFlatMatmul(MatmulOp op);
+/// A convolution over images, of either layout.
+emit::ConvSpec describeConv(ConvOp op);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_PACKING_H

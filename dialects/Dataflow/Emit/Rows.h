@@ -1,0 +1,201 @@
+//===- Rows.h - Folding one row of elements ---------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_ROWS_H
+#define SLUICE_DATAFLOW_EMIT_ROWS_H
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace sluice::dataflow {
+
+/// Folds `length` elements: whole vectors first, their lanes in order, then
+/// what is left. A grid's team takes every so many elements each, then joins
+/// what its threads have. The order depends on the length, and the lanes or the
+/// team, alone.
+struct RowReducer {
+  /// Of long rows: sums of chunks' sums, whose rounding error grows with the
+  /// chunks' lengths alone, or one sum for each lane from end to end.
+  enum class Order { Chunked, Plain };
+
+  KernelEmitter &kernel;
+  int64_t length;
+  int64_t lanes; ///< 1: scalars only.
+  Order order = Order::Chunked;
+  /// Vectors that are folded at a time, in rows of at least kLong of them.
+  static constexpr int64_t kChunk = 256, kLong = 8 * kChunk;
+
+  int64_t whole() const { return lanes > 1 ? length / lanes * lanes : 0; }
+
+  mlir::Value run(mlir::Type scalar, llvm::function_ref<mlir::Value(mlir::Type)> initial,
+                  llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                  llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    if (kernel.teamThreads() > 1)
+      // Teams of a warp share a block, and with it its memory and its barriers.
+      return order == Order::Plain && lanes > 1 && kernel.teamThreads() > kWarpThreads
+                 ? runTeamPlain(scalar, initial(scalar), element, join)
+                 : runTeam(initial(scalar), element, join);
+    mlir::Value acc;
+    if (whole() > 0) {
+      auto vector = mlir::VectorType::get({lanes}, scalar);
+      auto fold = [&](mlir::Value from, mlir::Value to) {
+        return kernel.reduce(from, to, lanes, initial(vector), [&](mlir::Value i, mlir::ValueRange sums) {
+          return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, lanes))};
+        })[0];
+      };
+      mlir::Value wide;
+      int64_t chunk = kChunk * lanes, chunked = whole() / chunk * chunk;
+      if (order == Order::Plain || whole() < kLong * lanes) {
+        wide = fold(kernel.index(0), kernel.index(whole()));
+      } else {
+        wide = kernel.reduce(kernel.index(0), kernel.index(chunked), chunk, initial(vector),
+                             [&](mlir::Value i, mlir::ValueRange sums) {
+                               mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)));
+                               return llvm::SmallVector<mlir::Value>{join(sums[0], part)};
+                             })[0];
+        if (chunked < whole())
+          wide = join(wide, fold(kernel.index(chunked), kernel.index(whole())));
+      }
+      // Halves onto halves: log2(lanes) steps.
+      for (int64_t width = lanes; width > 1; width /= 2) {
+        mlir::Value low = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {0}, {width / 2}, {1});
+        mlir::Value high = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {width / 2}, {width / 2}, {1});
+        wide = join(low, high);
+      }
+      acc = mlir::vector::ExtractOp::create(b, loc, wide, 0);
+    } else {
+      acc = initial(scalar);
+    }
+    if (whole() == length)
+      return acc;
+    return kernel.reduce(kernel.index(whole()), kernel.index(length), 1, acc,
+                         [&](mlir::Value i, mlir::ValueRange sums) {
+                           return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, 1))};
+                         })[0];
+  }
+
+  /// Calls fn(i, count) for every element: runs of `lanes`, then one by one.
+  void forEach(llvm::function_ref<void(mlir::Value, int64_t)> fn) const {
+    if (kernel.teamThreads() > 1) {
+      kernel.loop(0, rounds(), 1, [&](mlir::Value round) { fn(inRound(round), 1); });
+      if (left())
+        kernel.ifThen(hasMore(), [&] { fn(inRound(kernel.index(rounds())), 1); });
+      return;
+    }
+    if (whole() > 0)
+      kernel.loop(0, whole(), lanes, [&](mlir::Value i) { fn(i, lanes); });
+    kernel.loop(whole(), length, 1, [&](mlir::Value i) { fn(i, 1); });
+  }
+
+private:
+  // A team's threads each take one element a round; in the last, some of them.
+  int64_t rounds() const { return length / kernel.teamThreads(); }
+  int64_t left() const { return length % kernel.teamThreads(); }
+  mlir::Value inRound(mlir::Value round) const {
+    return kernel.add(kernel.mul(round, kernel.teamThreads()), kernel.teamPosition());
+  }
+  mlir::Value hasMore() const {
+    return mlir::arith::CmpIOp::create(kernel.builder(), kernel.loc(), mlir::arith::CmpIPredicate::ult,
+                                       kernel.teamPosition(), kernel.index(left()));
+  }
+  mlir::Value runTeam(mlir::Value initial, llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    mlir::Value acc = kernel.reduce(kernel.index(0), kernel.index(rounds()), 1, initial,
+                                    [&](mlir::Value round, mlir::ValueRange sums) {
+                                      return llvm::SmallVector<mlir::Value>{join(sums[0], element(inRound(round), 1))};
+                                    })[0];
+    if (left())
+      acc = kernel.choose(
+          hasMore(), [&] { return join(acc, element(inRound(kernel.index(rounds())), 1)); }, [&] { return acc; });
+    return kernel.joinTeam(acc, join);
+  }
+  /// The order of lanes from end to end, bit by bit: all threads bring what the
+  /// first `lanes` of them fold, a tile at a time through shared memory, the next
+  /// on its way while one is folded.
+  mlir::Value runTeamPlain(mlir::Type scalar, mlir::Value initial,
+                           llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
+                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    constexpr int64_t kEach = 4, kUnroll = 16;
+    using Values = llvm::SmallVector<mlir::Value>;
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    int64_t tile = kernel.teamThreads() * kEach, tiles = length / tile, rest = length % tile;
+    mlir::Value shared = kernel.sharedBuffer(scalar, tile), partial = kernel.sharedBuffer(scalar, lanes);
+    mlir::Value lane = kernel.teamPosition();
+    auto isBelow = [&](mlir::Value x, int64_t bound) -> mlir::Value {
+      return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ult, x, kernel.index(bound));
+    };
+    auto inTile = [&](int64_t i) { return kernel.add(lane, kernel.index(i * kernel.teamThreads())); };
+    // Behind the row's end its last element, which nobody folds.
+    auto bring = [&](mlir::Value first) {
+      Values values;
+      for (int64_t i = 0; i < kEach; ++i) {
+        mlir::Value at = kernel.add(first, inTile(i));
+        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, length), at, kernel.index(length - 1));
+        values.push_back(element(at, 1));
+      }
+      return values;
+    };
+    auto share = [&](mlir::ValueRange values) {
+      for (int64_t i = 0; i < kEach; ++i)
+        kernel.store(shared, scalar, inTile(i), values[i]);
+      kernel.barrier();
+    };
+    auto fold = [&](mlir::Value acc, int64_t count) {
+      int64_t unrolled = count / (lanes * kUnroll) * (lanes * kUnroll);
+      auto part = [&](mlir::Value from, int64_t begin, int64_t end, int64_t unroll) {
+        return kernel.reduce(kernel.index(begin), kernel.index(end), lanes * unroll, from,
+                             [&](mlir::Value i, mlir::ValueRange sums) {
+                               mlir::Value sum = sums[0], at = kernel.add(i, lane);
+                               for (int64_t u = 0; u < unroll; ++u)
+                                 sum = join(sum, kernel.load(shared, scalar, kernel.add(at, kernel.index(u * lanes))));
+                               return Values{sum};
+                             })[0];
+      };
+      return kernel.choose(
+          isBelow(lane, lanes),
+          [&] {
+            mlir::Value sum = part(acc, 0, unrolled, kUnroll);
+            return unrolled < count ? part(sum, unrolled, count, 1) : sum;
+          },
+          [&] { return acc; });
+    };
+    Values carried{initial};
+    carried.append(bring(kernel.index(0)));
+    carried = kernel.reduce(kernel.index(0), kernel.index(tiles * tile), tile, carried,
+                            [&](mlir::Value first, mlir::ValueRange values) {
+                              share(values.drop_front());
+                              Values next = bring(kernel.add(first, kernel.index(tile)));
+                              next.insert(next.begin(), fold(values[0], tile));
+                              kernel.barrier();
+                              return next;
+                            });
+    mlir::Value acc = carried[0];
+    if (rest > 0) {
+      share(mlir::ValueRange(carried).drop_front());
+      acc = fold(acc, rest / lanes * lanes);
+    }
+    kernel.ifThen(isBelow(lane, lanes), [&] { kernel.store(partial, scalar, lane, acc); });
+    kernel.barrier();
+    Values sums;
+    for (int64_t i = 0; i < lanes; ++i)
+      sums.push_back(kernel.load(partial, scalar, kernel.index(i)));
+    for (int64_t width = lanes / 2; width > 0; width /= 2)
+      for (int64_t i = 0; i < width; ++i)
+        sums[i] = join(sums[i], sums[i + width]);
+    for (int64_t i = rest / lanes * lanes; i < rest; ++i)
+      sums[0] = join(sums[0], kernel.load(shared, scalar, kernel.index(i)));
+    // Nobody writes the buffers again before all have read them.
+    kernel.barrier();
+    return sums[0];
+  }
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_ROWS_H

@@ -1,0 +1,143 @@
+//===- Dataflow.h - The graph dialect ---------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_DATAFLOW_H
+#define SLUICE_DATAFLOW_IR_DATAFLOW_H
+
+#include "dialects/Dataflow/IR/TensorView.h"
+#include "sluice/Runtime/services.h"
+#include "sluice/Tiling/TilingRule.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Dataflow/IR/DataflowEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dataflow/IR/DataflowAttrs.h.inc"
+
+// The dialect's discardable attributes are of the types above.
+#include "dialects/Dataflow/IR/DataflowDialect.h.inc"
+
+namespace sluice::dataflow {
+class KernelEmitter;
+class TensorBuilder;
+
+/// What a library may compute in the place of an operator's loops, from its two
+/// operands, into its one result.
+struct LibraryCall {
+  uint32_t function;    ///< sluice_library_function.
+  std::string settings; ///< As services.h says of it.
+};
+
+/// The devices that run an operator by one of its rules.
+struct PartRule {
+  const TilingRule *rule = nullptr;
+  int64_t parts = 1;
+  mlir::Value number; ///< tensor<i64>: which of the parts, from 0.
+};
+namespace detail {
+llvm::LogicalResult verifyLibrary(mlir::Operation *op);
+llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> rules,
+                                             mlir::ValueRange operands);
+} // namespace detail
+} // namespace sluice::dataflow
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dataflow/IR/DataflowTypes.h.inc"
+
+#include "dialects/Dataflow/IR/DataflowInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Dataflow/IR/DataflowOps.h.inc"
+
+namespace sluice::dataflow {
+
+/// The model node's name behind a location; empty where it has none.
+std::string nodeName(mlir::Location loc);
+
+/// A constant's bytes, where it has them: dense of any size, or a resource that
+/// is loaded. False: it is a splat, which `view.data` then holds one element of
+/// when `allowSplat` is set, or the data is not there.
+bool getConstantBytes(mlir::ElementsAttr value, TensorView &view, bool &isSplat);
+
+/// Copies a constant's elements to dense storage of tensorBytes(value.getType())
+/// bytes, splats repeated. Fails where a resource's data is not there.
+llvm::LogicalResult copyConstant(mlir::ElementsAttr value, char *destination);
+
+/// Dense (or splat) attribute over row-major storage, i1 a byte an element.
+mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<char> data);
+
+/// A constant of lazily mapped data. `data` must stay valid as long as `owner`
+/// is held; the attribute holds it. Names are made unique.
+mlir::ElementsAttr makeResource(mlir::RankedTensorType type, llvm::StringRef name, llvm::ArrayRef<char> data,
+                                std::shared_ptr<const void> owner);
+
+/// The constant that defines a value, or null.
+mlir::ElementsAttr getConstant(mlir::Value value);
+/// The one value every element of a constant has, as a double; nullopt where it
+/// is not a splat (or not a constant).
+std::optional<double> getSplat(mlir::Value value);
+/// All elements of a small integer constant.
+std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
+
+/// numpy's result shape; fails where extents do not agree.
+llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// The type of one of `parts` equal parts along a dimension; fails where there are none.
+llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
+/// Copies part number `part` along a dimension, of the result's type.
+void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
+/// True for collectives that exchange something, which runs beside computing.
+bool communicates(mlir::Operation *op);
+/// Bytes that one of `numRanks` ranks sends to others when a collective runs. An
+/// error on the operator, and failure, where its group has ranks that are not there.
+llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);
+
+/// What a value is a view of: a reshape's operand has the same memory.
+mlir::Value viewedValue(mlir::Value value);
+
+/// Operands of an operator or group whose memory its result may take: each of
+/// their elements is read just before the result's at the same place is written, and
+/// no other operand is a view of them.
+llvm::SmallVector<unsigned> overwritableOperands(mlir::Operation *op);
+
+/// The addition of operand number `operand`, of the result's type, behind a group's
+/// anchor: a library makes it itself where the result has that operand's memory. The
+/// epilogue then has `sum` in the place of the addition.
+struct LibraryAddition {
+  BinaryOp addition;
+  unsigned operand;
+  mlir::Value sum;
+};
+/// Of a group whose anchor asks a library; behind additions of other values there may be one.
+std::optional<LibraryAddition> libraryAddition(mlir::Operation *kernel);
+
+/// True where the value is constant, or follows from constants alone through
+/// operators that can evaluate themselves. Looks at all the value follows from.
+bool isConstantExpression(mlir::Value value);
+
+/// The same, remembered, for a block that does not change meanwhile.
+class ConstantExpressions {
+public:
+  /// Looks at the operators of `block`, in order.
+  explicit ConstantExpressions(mlir::Block &block);
+  bool contains(mlir::Value value);
+  /// Whether the operator runs, as a kernel or part of one: it is no parameter,
+  /// no state and no constant, and moves data. Not for terminators.
+  bool runs(mlir::Operation *op);
+
+private:
+  llvm::DenseMap<mlir::Value, bool> known;
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_DATAFLOW_H

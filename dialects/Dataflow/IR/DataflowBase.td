@@ -1,0 +1,247 @@
+//===- DataflowBase.td - Dialect, enumerations, op base ----*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_BASE
+#define SLUICE_DATAFLOW_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "dialects/Dataflow/IR/ElementwiseKinds.td"
+
+def Dataflow_Dialect : Dialect {
+  let name = "dataflow";
+  let summary = "Operators at the level of ONNX semantics, decisions as attributes";
+  let description = [{
+    One value-semantics operator per family. Tensors are dense and row-major;
+    `iN` elements are signed, `uiN` unsigned, `i1` is bool and takes a byte in
+    memory, as do types of 4 and 2 bits. f16, bf16 and smaller floats are stored
+    as such and computed in f32.
+
+    What belongs to a function's arguments and results, the planner's decisions and
+    the facts that a later pass reads are discardable attributes. An argument or result:
+
+    - `dataflow.name`: the name of the model's input or output;
+    - `dataflow.updates`: the result is the next value of the state of this name;
+    - `dataflow.fixed`: the value of an argument that the program is specialised to;
+    - `dataflow.range`: an argument holds indices; the least, the greatest and one more
+      allowed value.
+
+    An operator:
+
+    - `dataflow.device = #dataflow.device<...>`: the device that runs the operator,
+      and the form of its kernel. A string in an exported program names the devices;
+    - `dataflow.order`: the position of the operator's first launch in the schedule;
+    - `dataflow.split = #dataflow.split<...>`: the operator runs as several;
+    - `dataflow.tiling`: how ranks hold the results, a list with a #dataflow.tiling for
+      each. An argument of the function has one #dataflow.tiling. A tensor without a
+      tiling is replicated;
+    - `dataflow.rules`: the names of the rules by which ranks run the operator, one for
+      each axis of the mesh;
+    - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in` and
+      `dataflow.swapped_out`: the plan's decisions in words, in exported programs.
+
+    A function:
+
+    - `dataflow.mesh`: the sizes of the mesh's axes, the outermost first;
+    - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
+    - `dataflow.pruned`: the layers that --dataflow-prune changed;
+    - `dataflow.kernel`: the function holds one operator, which --dataflow-emit-kernels
+      replaces. In an exported program, the name of an operator's kernel.
+
+    In a grid, a `gpu.func`: `dataflow.operator` names the operator that it computes.
+    `dataflow.shared`, on the `llvm.mlir.addressof` of a buffer in shared memory, is its
+    offset in what a block shares. `dataflow.architecture`, on an `scf.if`: its condition
+    is that the GPU's architecture is this one (80: sm_80) or newer.
+
+    A module that an artifact keeps: `dataflow.source` and `dataflow.digest`, the model's
+    file and the program's hash.
+  }];
+  let discardableAttrs = (ins
+    "::mlir::StringAttr":$name,
+    "::mlir::StringAttr":$updates,
+    "::mlir::DenseElementsAttr":$fixed,
+    "::mlir::DenseI64ArrayAttr":$range,
+    "::sluice::dataflow::DeviceAttr":$device,
+    "::mlir::IntegerAttr":$order,
+    "::sluice::dataflow::SplitAttr":$split,
+    "::mlir::ArrayAttr":$tiling,
+    "::mlir::ArrayAttr":$rules,
+    "::mlir::StringAttr":$computed_again,
+    "::mlir::StringAttr":$memory,
+    "::mlir::StringAttr":$swapped_in,
+    "::mlir::StringAttr":$swapped_out,
+    "::mlir::DenseI64ArrayAttr":$mesh,
+    "::mlir::IntegerAttr":$ranks,
+    "::mlir::ArrayAttr":$pruned,
+    "::mlir::UnitAttr":$kernel,
+    "::mlir::IntegerAttr":$shared,
+    "::mlir::StringAttr":$operator,
+    "::mlir::IntegerAttr":$architecture,
+    "::mlir::StringAttr":$source,
+    "::mlir::StringAttr":$digest);
+  let cppNamespace = "::sluice::dataflow";
+  let hasConstantMaterializer = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Dataflow_Enum<string name, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, "", cases> {
+  let cppNamespace = "::sluice::dataflow";
+  let genSpecializedAttr = 0;
+}
+class Dataflow_EnumAttr<EnumAttrInfo info, string mnemonic>
+    : EnumAttr<Dataflow_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+class Case<string name, int value> : I32EnumAttrCase<name, value>;
+
+def Dataflow_UnaryKind : Dataflow_Enum<"UnaryKind", Dataflow_UnaryKinds>;
+def Dataflow_UnaryKindAttr : Dataflow_EnumAttr<Dataflow_UnaryKind, "unary_kind">;
+
+def Dataflow_BinaryKind : Dataflow_Enum<"BinaryKind", Dataflow_BinaryKinds>;
+def Dataflow_BinaryKindAttr : Dataflow_EnumAttr<Dataflow_BinaryKind, "binary_kind">;
+
+def Dataflow_ComparePredicate : Dataflow_Enum<"ComparePredicate", [
+  Case<"eq", 0>, Case<"ne", 1>, Case<"lt", 2>, Case<"le", 3>, Case<"gt", 4>, Case<"ge", 5>]>;
+def Dataflow_ComparePredicateAttr : Dataflow_EnumAttr<Dataflow_ComparePredicate, "predicate">;
+
+def Dataflow_ReduceKind : Dataflow_Enum<"ReduceKind", [
+  Case<"sum", 0>, Case<"mean", 1>, Case<"max", 2>, Case<"min", 3>, Case<"prod", 4>,
+  Case<"l1", 5>, Case<"l2", 6>, Case<"log_sum", 7>, Case<"log_sum_exp", 8>,
+  Case<"sum_square", 9>]>;
+def Dataflow_ReduceKindAttr : Dataflow_EnumAttr<Dataflow_ReduceKind, "reduce_kind">;
+
+def Dataflow_PoolKind : Dataflow_Enum<"PoolKind", [
+  Case<"max", 0>, Case<"average", 1>, Case<"lp", 2>]>;
+def Dataflow_PoolKindAttr : Dataflow_EnumAttr<Dataflow_PoolKind, "pool_kind">;
+
+def Dataflow_PadMode : Dataflow_Enum<"PadMode", [
+  Case<"constant", 0>, Case<"reflect", 1>, Case<"edge", 2>, Case<"wrap", 3>]>;
+def Dataflow_PadModeAttr : Dataflow_EnumAttr<Dataflow_PadMode, "pad_mode">;
+
+def Dataflow_ScatterKind : Dataflow_Enum<"ScatterKind", [
+  Case<"none", 0>, Case<"add", 1>, Case<"mul", 2>, Case<"max", 3>, Case<"min", 4>]>;
+def Dataflow_ScatterKindAttr : Dataflow_EnumAttr<Dataflow_ScatterKind, "scatter_kind">;
+
+def Dataflow_ResizeMode : Dataflow_Enum<"ResizeMode", [
+  Case<"nearest", 0>, Case<"linear", 1>, Case<"cubic", 2>]>;
+def Dataflow_ResizeModeAttr : Dataflow_EnumAttr<Dataflow_ResizeMode, "resize_mode">;
+
+def Dataflow_CoordinateMode : Dataflow_Enum<"CoordinateMode", [
+  Case<"half_pixel", 0>, Case<"pytorch_half_pixel", 1>, Case<"align_corners", 2>,
+  Case<"asymmetric", 3>, Case<"half_pixel_symmetric", 4>,
+  Case<"tf_half_pixel_for_nn", 5>, Case<"tf_crop_and_resize", 6>]>;
+def Dataflow_CoordinateModeAttr : Dataflow_EnumAttr<Dataflow_CoordinateMode, "coordinate_mode">;
+
+def Dataflow_NearestMode : Dataflow_Enum<"NearestMode", [
+  Case<"round_prefer_floor", 0>, Case<"round_prefer_ceil", 1>, Case<"floor", 2>, Case<"ceil", 3>]>;
+def Dataflow_NearestModeAttr : Dataflow_EnumAttr<Dataflow_NearestMode, "nearest_mode">;
+
+// Element order of images: channels_first is ONNX's own (N, C, spatial...),
+// channels_last (N, spatial..., C) is what the CPU kernels want.
+def Dataflow_Layout : Dataflow_Enum<"Layout", [
+  Case<"channels_first", 0>, Case<"channels_last", 1>]>;
+def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
+
+// What a kernel's parallel regions become: functions over [begin, end) for a CPU's
+// threads, or functions of one thread of a block of a grid.
+def Dataflow_KernelForm : Dataflow_Enum<"KernelForm", [
+  I32EnumAttrCase<"Chunks", 0, "chunks">, I32EnumAttrCase<"Grids", 1, "grids">]>;
+
+// What operands of f32 matrix products and convolutions are rounded to in grids,
+// where the GPU has tensor cores; sums are f32.
+def Dataflow_MatmulPrecision : Dataflow_Enum<"MatmulPrecision", [
+  I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"TF32", 1, "tf32">,
+  I32EnumAttrCase<"BF16", 2, "bf16">, I32EnumAttrCase<"F16", 3, "f16">]>;
+
+def Dataflow_DeviceAttr : AttrDef<Dataflow_Dialect, "Device"> {
+  let mnemonic = "device";
+  let summary = "The device that runs an operator, and the form of the operator's kernel";
+  let description = "Example: `#dataflow.device<\"gpu0\", grids>`.";
+  let parameters = (ins StringRefParameter<>:$name, EnumParameter<Dataflow_KernelForm>:$form);
+  let assemblyFormat = "`<` $name `,` $form `>`";
+}
+
+def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
+  let mnemonic = "split";
+  let summary = "An operator runs as several, each on a part, by one of its tiling rules";
+  let description = "Example: `#dataflow.split<\"rows\", 2>` makes two operators by the rule `rows`.";
+  let parameters = (ins StringRefParameter<>:$rule, "int64_t":$parts);
+  let assemblyFormat = "`<` $rule `,` $parts `>`";
+}
+
+def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {
+  let mnemonic = "tiling";
+  let summary = "How ranks hold a tensor, along each axis of their mesh";
+  let description = [{
+    For each axis `S` and a dimension, where the ranks along that axis hold parts of
+    the dimension, or `R`, where each of them holds all. `#dataflow.tiling<S0, R>` is
+    a tensor whose rows are split over the first axis and replicated along the second.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$dims);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The entry of an axis along which every rank holds all.
+    static constexpr int64_t kReplicated = -1;
+  }];
+}
+
+def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
+  let mnemonic = "group";
+  let summary = "The ranks that differ along some axes of the mesh alone, in the order of their coordinates";
+  let description = [{
+    An axis is a count of ranks and the stride from one to the next; the first
+    axis is the slowest. `[2:4, 4:1]` are eight ranks, the last four behind the
+    first.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$counts, ArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// How many ranks take part.
+    int64_t size() const;
+    /// The position of `rank` in its group.
+    int64_t positionOf(int64_t rank) const;
+  }];
+}
+
+def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
+  let mnemonic = "cut";
+  let summary = "A dimension whose parts are the ranks of a group";
+  let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group);
+  let assemblyFormat = "`<` $dim `over` $group `>`";
+}
+def Dataflow_CutArrayAttr : TypedArrayAttrBase<Dataflow_CutAttr, "cuts, one after the other">;
+
+defvar Dataflow_Numbers = [
+  F32, F64, F16, BF16, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64, I<2>, I<4>, UI<2>, UI<4>,
+  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
+def Dataflow_Tensor : RankedTensorOf<Dataflow_Numbers>;
+// Text: see StringOps.td.
+def Dataflow_StringType : TypeDef<Dataflow_Dialect, "String"> {
+  let mnemonic = "string";
+  let summary = "string";
+  let description = [{
+    A view of text that lies elsewhere in the host's memory. An element is a
+    `sluice_string` of the C API, an address and a length: 16 bytes, aligned to
+    16. Nothing computes with it; kernels move it as the integer that
+    `computeType` names.
+  }];
+}
+def Dataflow_StringTensor : RankedTensorOf<[Dataflow_StringType]>;
+// What operators that only move elements take.
+def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [Dataflow_StringType])>;
+def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
+def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
+def Dataflow_BoolTensor : RankedTensorOf<[I1]>;
+
+#endif // SLUICE_DATAFLOW_BASE

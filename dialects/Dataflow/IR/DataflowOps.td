@@ -1,0 +1,646 @@
+//===- DataflowOps.td - The operators ----------------------*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_OPS
+#define SLUICE_DATAFLOW_OPS
+
+include "dialects/Dataflow/IR/DataflowBase.td"
+include "dialects/Dataflow/IR/DataflowInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Dataflow_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Dataflow_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
+class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, methods>;
+def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
+def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+def StringFunctionMethods : DeclareOpInterfaceMethods<StringFunctionOpInterface>;
+def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
+class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
+def Library : DeclareOpInterfaceMethods<LibraryOpInterface>;
+def GradientMethods : DeclareOpInterfaceMethods<GradientOpInterface>;
+class Tiling<list<string> methods = []> : DeclareOpInterfaceMethods<TilingRulesOpInterface, methods>;
+class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
+
+// Inference while parsing sees no attribute of attr-dict, nor a default: where
+// it needs one, the assembly format tells the result's type.
+class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Dataflow_Op<mnemonic, !listconcat([InferTypeOpAdaptor], traits)>;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "Constant data: small and inline, or a lazily mapped resource";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
+  let summary = "start + i * delta, for as many i as the result has elements";
+  let arguments = (ins Dataflow_Tensor:$start, Dataflow_Tensor:$delta);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$start `,` $delta attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def StateOp : Dataflow_InferredOp<"state"> {
+  let summary = "A tensor that lives across steps, as it is when a step begins";
+  let description = [{
+    `value` is its content before the first step. The function's result that
+    carries `dataflow.updates = "name"` is its content in the next; without one
+    it never changes. `trainable`: an optimizer may update it. Of a state that is
+    cut, a rank has its part, and `value` is the whole.
+  }];
+  let arguments = (ins StrAttr:$name, ElementsAttr:$value, UnitAttr:$trainable,
+                       OptionalAttr<Dataflow_CutArrayAttr>:$cuts);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$name (`trainable` $trainable^)? (`cut` $cuts^)? attr-dict $value";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::StringAttr":$name,
+                                 "::mlir::ElementsAttr":$value, "::mlir::UnitAttr":$trainable)>];
+  let extraClassDeclaration = [{
+    /// Where the content of one rank's part, of the result's type, begins. Fails
+    /// where a resource's data is not there.
+    ::llvm::LogicalResult copyInitial(int64_t rank, char *destination);
+  }];
+}
+
+def DropoutMaskOp : Dataflow_Op<"dropout_mask", [ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "True with probability `keep`, by element, seed and step";
+  let description = [{
+    Element i is a hash of (seed, step, i): the same on every device, order of
+    execution and number of threads, and another in each step.
+  }];
+  let arguments = (ins Dataflow_IndexTensor:$step, F64Attr:$keep, I64Attr:$seed);
+  let results = (outs Dataflow_BoolTensor:$result);
+  let assemblyFormat = "$step attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+def UnaryOp : Dataflow_InferredOp<"unary", [
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
+  let summary = "An element-wise function of one tensor";
+  let description = [{
+    `alpha` and `beta` parameterise leaky_relu (alpha), elu, celu,
+    thresholded_relu (alpha), selu (alpha, beta = gamma), hard_sigmoid
+    (alpha, beta), shrink (alpha = lambd, beta = bias), swish (alpha).
+    is_inf: alpha != 0 detects +inf, beta != 0 detects -inf.
+  }];
+  let arguments = (ins Dataflow_UnaryKindAttr:$kind, Dataflow_Tensor:$input,
+                       DefaultValuedAttr<F64Attr, "0.0">:$alpha,
+                       DefaultValuedAttr<F64Attr, "0.0">:$beta);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "UnaryKind":$kind,
+                                 CArg<"double", "0.0">:$alpha, CArg<"double", "0.0">:$beta)>];
+  let hasVerifier = 1;
+}
+
+def BinaryOp : Dataflow_InferredOp<"binary", [
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
+  let summary = "An element-wise function of two tensors, with numpy broadcasting";
+  let description = [{
+    div on integers truncates; mod takes the divisor's sign, fmod the
+    dividend's. max and min return NaN if either operand is. prelu is
+    lhs < 0 ? lhs * rhs : lhs.
+  }];
+  let arguments = (ins Dataflow_BinaryKindAttr:$kind, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "BinaryKind":$kind)>];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def CompareOp : Dataflow_InferredOp<"compare", [
+    ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
+  let summary = "Element-wise comparison, to i1";
+  let arguments = (ins Dataflow_ComparePredicateAttr:$predicate, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
+  let results = (outs Dataflow_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "ComparePredicate":$predicate)>];
+  let hasVerifier = 1;
+}
+
+def SelectOp : Dataflow_InferredOp<"select", [
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
+  let summary = "condition ? on_true : on_false, with numpy broadcasting";
+  let arguments = (ins Dataflow_BoolTensor:$condition, Dataflow_AnyTensor:$on_true, Dataflow_AnyTensor:$on_false);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def CastOp : Dataflow_Op<"cast", [
+    GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
+  let summary = "Element type conversion: truncating, round-to-nearest-even between floats";
+  let description = [{
+    Float to integer truncates; with `saturate` it clamps to the integer's range
+    and NaN becomes 0. Float to a float of 8 or 4 bits: out of range becomes
+    infinity, or NaN where there is none, with `saturate` the largest finite
+    value; to f8E8M0FNU it rounds up. To i1: any non-zero is true.
+  }];
+  let arguments = (ins Dataflow_Tensor:$input, UnitAttr:$saturate);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input (`saturate` $saturate^)? attr-dict `:` type($input) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType,
+                                 CArg<"bool", "false">:$saturate)>];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "The bits of elements as another type of the same size";
+  let arguments = (ins Dataflow_Tensor:$input);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
+  let summary = "Uniform in [0, 1), a function of the seed and of the element's position alone";
+  let arguments = (ins I64Attr:$seed);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+def MatmulOp : Dataflow_InferredOp<"matmul", [
+    Tiling<>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
+  let description = [{
+    [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
+    two dimensions exchanged. f16 and bf16 accumulate in f32. With `packed_n`,
+    which is N, rhs is a pack_matmul_rhs result. With `library`, a GPU asks a
+    library of its maker first, which gets so many bytes of scratch.
+  }];
+  let arguments = (ins Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
+                       OptionalAttr<I64Attr>:$packed_n, OptionalAttr<I64Attr>:$library);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)?
+    (`packed` $packed_n^)? attr-dict `:` type($lhs) `,` type($rhs)
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvOp : Dataflow_InferredOp<"conv", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "Convolution over 1 to 3 spatial dimensions";
+  let description = [{
+    input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]
+    (or by `weight_layout`, [M, kernel..., C/groups]).
+    pads = [low..., high...]. With `packed_channels`, weight is a
+    pack_conv_weight result, the input is channels_last, and the attributes
+    `packed_channels` (M) and `kernel` give what the weight's shape no longer does.
+    `library` as in matmul.
+  }];
+  let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$layout,
+                       OptionalAttr<I64Attr>:$packed_channels,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel,
+                       OptionalAttr<I64Attr>:$library,
+                       DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$weight_layout);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `strides` $strides `pads` $pads `dilations` $dilations
+    attr-dict `:` type(operands) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Spatial extents of the kernel, packed or not.
+    ::llvm::SmallVector<int64_t> getKernelShape();
+    /// Whether an operand is packed or has its elements in another order than ONNX's.
+    bool isLaidOut();
+    /// Of a weight that is not packed: the dimension of its C/groups channels.
+    int64_t getWeightChannelDim();
+    /// Output channels M.
+    int64_t getOutputChannels();
+  }];
+}
+
+def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
+  let description = [{
+    pads = [low...]: what is cut before the result begins; the result type gives
+    its end. `library` as in matmul.
+  }];
+  let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<I64Attr>:$library);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `strides` $strides `pads_low` $pads_low `dilations` $dilations
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, Library,
+    CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "A convolution's gradient by its weight; also a transposed convolution's";
+  let description = [{
+    input [N, C, spatial...], gradient [N, M, spatial...] of the convolution's
+    result; result [M, C/groups, kernel...]. Attributes as in conv.
+  }];
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$gradient,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
+                       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<I64Attr>:$library);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $gradient `strides` $strides `pads_low` $pads_low `dilations` $dilations
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods, EvaluateMethods, Cost]> {
+  let summary = "[M, C/groups, KH, KW] -> the conv kernel's own order";
+  let description = [{
+    [groups][M/groups/block][KH][KW][C/groups][block], or for a depthwise
+    convolution [KH][KW][M rounded up to block].
+  }];
+  let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$weight attr-dict `:` type($weight) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [ElementalMethods, EvaluateMethods, Cost]> {
+  let summary = "[..., K, N] -> [..., N/block, K, block], zero-filled";
+  let arguments = (ins Dataflow_Tensor:$rhs, UnitAttr:$transposed, I64Attr:$block);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$rhs (`transposed` $transposed^)? attr-dict `:` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+def PoolOp : Dataflow_Op<"pool", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Max, average or Lp pooling over windows";
+  let description = [{
+    pads_low only: windows that reach past the high end are clipped there, and
+    the result type says how many there are (ceil_mode included). Average:
+    divides by the window's elements inside the input, or with
+    `count_include_pad` by those inside the input padded by pads_high too.
+  }];
+  let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_Tensor:$input,
+                       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+                       DenseI64ArrayAttr:$dilations,
+                       DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
+                       DefaultValuedAttr<I64Attr, "2">:$p,
+                       DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$layout);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $input `kernel` $kernel `strides` $strides `pads` $pads_low `to` $pads_high
+    `dilations` $dilations attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "A pooling's gradient by its input";
+  let description = [{
+    gradient is by the pooling's result, the result has its input's shape;
+    attributes as in pool. `saved` is what the kind's derivative depends on:
+    nothing for average, the input for max (the first of a window's equal
+    elements takes all), input and result for lp.
+  }];
+  let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_FloatTensor:$gradient,
+                       Variadic<Dataflow_FloatTensor>:$saved,
+                       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+                       DenseI64ArrayAttr:$dilations,
+                       DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
+                       DefaultValuedAttr<I64Attr, "2">:$p);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = [{
+    $kind $gradient (`saved` $saved^)? `kernel` $kernel `strides` $strides `pads` $pads_low `to` $pads_high
+    `dilations` $dilations attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def ResizeOp : Dataflow_Op<"resize", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Resampling: nearest, (multi-)linear or cubic";
+  let description = [{
+    scales[i] = output / input extent as the model gives it, per dimension (1 where
+    a dimension is not resampled). roi, for tf_crop_and_resize: [starts..., ends...].
+  }];
+  let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_Tensor:$input,
+                       DenseF64ArrayAttr:$scales, Dataflow_CoordinateModeAttr:$coordinates,
+                       Dataflow_NearestModeAttr:$nearest,
+                       DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
+                       DefaultValuedAttr<BoolAttr, "false">:$exclude_outside,
+                       DefaultValuedAttr<BoolAttr, "false">:$antialias,
+                       DefaultValuedAttr<F64Attr, "0.0">:$extrapolation,
+                       OptionalAttr<DenseF64ArrayAttr>:$roi);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = [{
+    $mode $input `scales` $scales $coordinates $nearest attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and rows
+//===----------------------------------------------------------------------===//
+
+def ReduceOp : Dataflow_InferredOp<"reduce", [
+    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Reduction over axes";
+  let arguments = (ins Dataflow_ReduceKindAttr:$kind, Dataflow_Tensor:$input,
+                       DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling<>, Kernel<["emitKernel", "allowsPrologue"]>, Cost]> {
+  let summary = "Index of the largest (or smallest) element along an axis";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "true">:$largest,
+                       DefaultValuedAttr<BoolAttr, "true">:$keep_dims,
+                       DefaultValuedAttr<BoolAttr, "false">:$select_last);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling<>, GradientMethods, Kernel<>, Cost]> {
+  let summary = "Running sum (or product) along an axis";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
+                       DefaultValuedAttr<BoolAttr, "false">:$reverse,
+                       DefaultValuedAttr<BoolAttr, "false">:$product);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TopkOp : Dataflow_InferredOp<"topk", [Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+  let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
+  let description = "Of equal elements the one of lower index comes first. NaN is above every number.";
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
+                       DefaultValuedAttr<BoolAttr, "true">:$largest);
+  let results = (outs Dataflow_Tensor:$values, Dataflow_IndexTensor:$indices);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
+  let hasVerifier = 1;
+}
+
+def SoftmaxOp : Dataflow_InferredOp<"softmax", [
+    Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Softmax (or its logarithm) along one axis";
+  let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
+    Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+  let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";
+  let description = "scale and bias broadcast to the input.";
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
+                       Optional<Dataflow_FloatTensor>:$bias, I64Attr:$axis, F64Attr:$epsilon);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $scale (`,` $bias^)? attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
+    Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+  let summary = "Normalises each channel of each image over its spatial dimensions; scale and bias are [C]";
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
+                       F64Attr:$epsilon);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $scale `,` $bias attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling<>, GradientMethods, CostOf<["getFlops"]>]> {
+  let summary = "Inference batch normalisation; scale, bias, mean, variance are [C], C is dimension 1";
+  let description = "simplify rewrites it as a multiply and an add, which fold into a convolution before it.";
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
+                       Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance, F64Attr:$epsilon);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling<>, GradientMethods, CostOf<["getFlops"]>]> {
+  let summary = "Batch normalisation by the batch's own statistics, which it returns";
+  let description = [{
+    mean and variance (of the batch, not of the population) are [C]; C is
+    dimension 1. simplify rewrites it as reductions and a multiply-add.
+  }];
+  let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
+                       F64Attr:$epsilon);
+  let results = (outs Dataflow_FloatTensor:$result, Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance);
+  let assemblyFormat = "$input `,` $scale `,` $bias attr-dict `:` type(operands) `->` type(results)";
+  let hasVerifier = 1;
+}
+
+def LrnOp : Dataflow_InferredOp<"lrn", [Tiling<>, GradientMethods, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Local response normalisation across channels";
+  let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
+                       DefaultValuedAttr<I64Attr, "1">:$channel_axis);
+  let results = (outs Dataflow_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "Result dimension i is the input's dimension permutation[i]";
+  let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input)";
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+}
+
+def ReshapeOp : Dataflow_Op<"reshape", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
+  let summary = "The same data under another shape; no data moves";
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def ExpandOp : Dataflow_Op<"expand", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "Numpy broadcast to the result's shape";
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TileOp : Dataflow_Op<"tile", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "Repeats the input; each result extent is a multiple of the input's";
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def SliceOp : Dataflow_Op<"slice", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Result element i is input element starts + i * steps; steps may be negative";
+  let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input `from` $starts `by` $steps attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def ConcatOp : Dataflow_InferredOp<"concat", [
+    Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "Joins tensors along an axis";
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def PadOp : Dataflow_Op<"pad", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
+  let summary = "Adds (or, negative, removes) elements at each dimension's low end; the result type gives the high end";
+  let arguments = (ins Dataflow_PadModeAttr:$mode, Dataflow_Tensor:$input, Dataflow_Tensor:$value,
+                       DenseI64ArrayAttr:$low);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$mode $input `,` $value `low` $low attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def GatherOp : Dataflow_InferredOp<"gather", [Tiling<["buildPart"]>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "Slices of data along an axis, chosen by indices (negative ones count from the end)";
+  let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+  let summary = "Element-wise gather along an axis; the result has indices' shape";
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling<>, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "Slices of data addressed by index tuples along indices' last dimension";
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+  let summary = "data, with elements along an axis replaced by (or combined with) updates";
+  let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
+                       Dataflow_Tensor:$updates, I64Attr:$axis);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+  let summary = "data, with slices addressed by index tuples replaced by (or combined with) updates";
+  let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
+                       Dataflow_Tensor:$updates);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$kind $data `,` $indices `,` $updates attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "values[1] where the new axis' position equals the index, values[0] elsewhere";
+  let arguments = (ins Dataflow_Tensor:$indices, Dataflow_Tensor:$values, I64Attr:$depth, I64Attr:$axis);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$indices `,` $values attr-dict `:` type(operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
+  let summary = "The same data in a buffer of its own: where a model's output is its input or a constant";
+  let arguments = (ins Dataflow_AnyTensor:$input);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, Cost]> {
+  let summary = "Where the input is not zero: one column of indices an element, in row-major order";
+  let description = "The first `count` columns count, the others are 0.";
+  let arguments = (ins Dataflow_Tensor:$input);
+  let results = (outs Dataflow_IndexTensor:$indices, Dataflow_IndexTensor:$count);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
+}
+
+include "dialects/Dataflow/IR/StringOps.td"
+include "dialects/Dataflow/IR/VisionOps.td"
+include "dialects/Dataflow/IR/CollectiveOps.td"
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+def FusedOp : Dataflow_Op<"fused", [
+    IsolatedFromAbove, SingleBlock, CostOf<["getFlops", "getBytesMoved", "getWorkspaceBytes", "getCostClass"]>]> {
+  let summary = "Operators that run as one kernel";
+  let description = [{
+    At most one member has loops of its own (KernelOpInterface); the others are
+    element-wise or elemental, computed inside its loops or, where there is
+    none, inside one loop nest over the result. Intermediate values never reach
+    memory.
+  }];
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs);
+  let results = (outs Variadic<Dataflow_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The member with loops of its own, or null.
+    ::mlir::Operation *getAnchor();
+  }];
+}
+
+def YieldOp : Dataflow_Op<"yield", [Terminator, HasParent<"FusedOp">, ReturnLike]> {
+  let summary = "A fused group's results";
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+#endif // SLUICE_DATAFLOW_OPS

@@ -1,0 +1,62 @@
+//===- HostElements.h - Typed access to host data ---------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Evaluation works on runs of elements widened to double (floats) or int64
+// (integers, bool; unsigned ones by their bits): one loop per function instead
+// of one per function and type. A single f32 operation on doubles, rounded
+// once, equals the f32 operation for + - * / and sqrt.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_HOSTELEMENTS_H
+#define SLUICE_DATAFLOW_IR_HOSTELEMENTS_H
+
+#include "dialects/Dataflow/IR/TensorView.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace sluice::dataflow {
+
+/// Elements widened at a time.
+inline constexpr int64_t kRun = 1024;
+
+/// Reads a tensor as if broadcast to a shape.
+class ElementReader {
+public:
+  ElementReader(TensorView tensor, llvm::ArrayRef<int64_t> resultShape);
+  /// Elements [start, start + count) of the broadcast tensor, count <= kRun.
+  void read(int64_t start, int64_t count, double *out) const;
+  void read(int64_t start, int64_t count, int64_t *out) const;
+
+private:
+  template <typename T>
+  void readAs(int64_t start, int64_t count, T *out) const;
+  void offsets(int64_t start, int64_t count, int64_t *out) const;
+
+  TensorView tensor;
+  llvm::SmallVector<int64_t> shape;
+  /// Element strides of the tensor along the result's dimensions, 0 = repeated.
+  llvm::SmallVector<int64_t> strides;
+  enum { Contiguous, Single, General } access;
+};
+
+/// Narrows and stores elements [start, start + count).
+void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const double *values);
+void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const int64_t *values);
+
+/// As emitCast's saturating conversion: clamps to the type's range, NaN is 0.
+int64_t clampToInteger(double x, unsigned width, bool isUnsigned);
+
+/// Row-major strides, in elements.
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+/// Copies elements of `width` bytes: result element i is source element
+/// `base` + sum of digit_d(i) * strides[d], digits in base `shape`.
+void stridedCopy(const char *source, char *result, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
+                 int64_t base, int64_t width);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_HOSTELEMENTS_H

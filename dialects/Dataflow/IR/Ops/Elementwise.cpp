@@ -1,0 +1,507 @@
+//===- Elementwise.cpp - unary, binary, compare, select, cast, copy -------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Elementwise/Functions.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/HostElements.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+/// numpy broadcast of the operands' shapes, with the given element type.
+static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange operands, Type element,
+                                    SmallVectorImpl<Type> &results) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
+  auto shape = broadcastShapes(shapes);
+  if (failed(shape))
+    return emitOptionalError(loc, "operand shapes do not broadcast together");
+  results.push_back(RankedTensorType::get(*shape, element));
+  return success();
+}
+
+static LogicalResult verifySameElement(Operation *op, Value a, Value c) {
+  if (elementOf(a) != elementOf(c))
+    return op->emitOpError("operands have different element types, ") << elementOf(a) << " and " << elementOf(c);
+  return success();
+}
+
+static LogicalResult verifyElements(Operation *op, StringRef kind, ElementClass elements, Type element) {
+  if (elements == ElementClass::Number && element.isInteger(1))
+    return op->emitOpError("'") << kind << "' is not defined on bool";
+  StringRef wanted = elements == ElementClass::Float && !isa<FloatType>(element)       ? "float"
+                     : elements == ElementClass::Integer && !isa<IntegerType>(element) ? "integer"
+                     : elements == ElementClass::Bool && !element.isInteger(1)         ? "bool"
+                                                                                       : "";
+  if (!wanted.empty())
+    return op->emitOpError("'") << kind << "' needs " << wanted << " elements, got " << element;
+  return success();
+}
+
+/// An element-wise operator on transposed operands: those of lower rank gain
+/// leading dimensions first, then follow the permutation.
+static FailureOr<Operation *> permuteElementwise(Operation *op, OpBuilder &builder, ValueRange operands) {
+  OperationState state(op->getLoc(), op->getName(), operands, /*types=*/{}, op->getAttrs());
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
+  auto result = broadcastShapes(shapes);
+  if (failed(result))
+    return failure();
+  state.addTypes(RankedTensorType::get(*result, getElementTypeOrSelf(op->getResult(0).getType())));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return builder.create(state);
+}
+
+/// Runs fn(first, count) over [0, total) in runs of at most kRun.
+template <typename Fn>
+static void forRuns(int64_t total, Fn fn) {
+  for (int64_t start = 0; start < total; start += kRun)
+    fn(start, std::min(kRun, total - start));
+}
+
+//===----------------------------------------------------------------------===//
+// unary
+//===----------------------------------------------------------------------===//
+
+void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha, double beta) {
+  auto type = cast<RankedTensorType>(input.getType());
+  if (rowOf(kind).isTest)
+    type = RankedTensorType::get(type.getShape(), builder.getI1Type());
+  build(builder, state, type, UnaryKindAttr::get(builder.getContext(), kind), input, builder.getF64FloatAttr(alpha),
+        builder.getF64FloatAttr(beta));
+}
+
+LogicalResult UnaryOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
+  auto type = cast<RankedTensorType>(adaptor.getInput().getType());
+  results.push_back(
+      rowOf(adaptor.getKind()).isTest ? RankedTensorType::get(type.getShape(), IntegerType::get(context, 1)) : type);
+  return success();
+}
+
+LogicalResult UnaryOp::verify() {
+  const UnaryRow &row = rowOf(getKind());
+  return verifyElements(*this, row.name, row.elements, elementOf(getInput()));
+}
+
+Value UnaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  Type element = elementOf(getInput());
+  Value value = emitUnary(b, loc, getKind(), operands[0], isUnsignedElement(element), getAlpha().convertToDouble(),
+                          getBeta().convertToDouble());
+  return emitRoundTrip(b, loc, elementOf(getResult()), value);
+}
+
+LogicalResult UnaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ElementReader input(operands[0], operands[0].type.getShape());
+  Type element = operands[0].type.getElementType();
+  const UnaryFunction &function = functionOf(getKind());
+  Parameters parameters{getAlpha().convertToDouble(), getBeta().convertToDouble()};
+  forRuns(elementCount(operands[0].type), [&](int64_t start, int64_t count) {
+    if (isa<FloatType>(element)) {
+      double run[kRun];
+      input.read(start, count, run);
+      for (int64_t i = 0; i < count; ++i)
+        run[i] = function.evaluate(run[i], parameters);
+      writeElements(results[0], start, count, run);
+    } else {
+      int64_t run[kRun];
+      input.read(start, count, run);
+      for (int64_t i = 0; i < count; ++i)
+        run[i] = function.evaluateInteger(run[i], isUnsignedElement(element));
+      writeElements(results[0], start, count, run);
+    }
+  });
+  return success();
+}
+
+int64_t UnaryOp::getFlops() { return elementCount(getResult().getType()) * rowOf(getKind()).flops; }
+StringRef UnaryOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> UnaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return UnaryOp::create(builder, getLoc(), operands[0], getKind(), getAlpha().convertToDouble(),
+                         getBeta().convertToDouble())
+      .getOperation();
+}
+
+//===----------------------------------------------------------------------===//
+// binary
+//===----------------------------------------------------------------------===//
+
+void BinaryOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, BinaryKind kind) {
+  build(builder, state, kind, lhs, rhs);
+}
+
+LogicalResult BinaryOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getLhs()), results);
+}
+
+LogicalResult BinaryOp::verify() {
+  if (failed(verifySameElement(*this, getLhs(), getRhs())))
+    return failure();
+  const BinaryRow &row = rowOf(getKind());
+  return verifyElements(*this, row.name, row.elements, elementOf(getLhs()));
+}
+
+Value BinaryOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  Type element = elementOf(getLhs());
+  Value value = emitBinary(b, loc, getKind(), operands[0], operands[1], isUnsignedElement(element));
+  return emitRoundTrip(b, loc, element, value);
+}
+
+LogicalResult BinaryOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader lhs(operands[0], shape), rhs(operands[1], shape);
+  Type element = operands[0].type.getElementType();
+  const BinaryFunction &function = functionOf(getKind());
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    if (isa<FloatType>(element)) {
+      double x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      function.evaluate(x, y, x, count);
+      writeElements(results[0], start, count, x);
+      return;
+    }
+    int64_t x[kRun], y[kRun];
+    lhs.read(start, count, x);
+    rhs.read(start, count, y);
+    for (int64_t i = 0; i < count; ++i)
+      x[i] = function.evaluateInteger(x[i], y[i], isUnsignedElement(element), element.getIntOrFloatBitWidth());
+    writeElements(results[0], start, count, x);
+  });
+  return success();
+}
+
+int64_t BinaryOp::getFlops() { return elementCount(getResult().getType()) * rowOf(getKind()).flops; }
+StringRef BinaryOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> BinaryOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+namespace {
+/// x + 0, x - 0, x * 1, x / 1 are x where broadcasting adds nothing.
+/// (x * 0 is not 0: x may be NaN or infinite.)
+struct DropNeutralOperand : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    auto neutral = [&](Value value, double wanted) {
+      std::optional<double> splat = getSplat(value);
+      return splat && *splat == wanted && !std::signbit(*splat);
+    };
+    Value kept;
+    switch (op.getKind()) {
+    case BinaryKind::add:
+    case BinaryKind::sub:
+      // -0 + 0 is +0: exact only for integers, or when subtracting +0.
+      if ((isa<IntegerType>(elementOf(op.getLhs())) || op.getKind() == BinaryKind::sub) && neutral(op.getRhs(), 0))
+        kept = op.getLhs();
+      break;
+    case BinaryKind::mul:
+      kept = neutral(op.getRhs(), 1) ? op.getLhs() : neutral(op.getLhs(), 1) ? op.getRhs() : Value();
+      break;
+    case BinaryKind::div:
+    case BinaryKind::pow:
+      kept = neutral(op.getRhs(), 1) ? op.getLhs() : Value();
+      break;
+    default:
+      break;
+    }
+    if (!kept || kept.getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, kept);
+    return success();
+  }
+};
+
+/// Whether every element is +0, above it, or NaN; false where that is not known.
+bool isNeverNegative(Value x, int depth = 4) {
+  if (std::optional<double> splat = getSplat(x))
+    return !std::signbit(*splat);
+  Operation *op = x.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  auto operandIs = [&](unsigned i) { return isNeverNegative(op->getOperand(i), depth - 1); };
+  if (auto unary = dyn_cast<UnaryOp>(op))
+    return unary.getKind() == UnaryKind::abs || unary.getKind() == UnaryKind::exp ||
+           (unary.getKind() == UnaryKind::sqrt && operandIs(0));
+  if (auto binary = dyn_cast<BinaryOp>(op)) {
+    if (binary.getKind() == BinaryKind::mul && binary.getLhs() == binary.getRhs())
+      return true;
+    return (binary.getKind() == BinaryKind::add || binary.getKind() == BinaryKind::mul) && operandIs(0) && operandIs(1);
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    ReduceKind kind = reduce.getKind();
+    return kind == ReduceKind::sum_square || kind == ReduceKind::l1 || kind == ReduceKind::l2 ||
+           ((kind == ReduceKind::sum || kind == ReduceKind::mean) && operandIs(0));
+  }
+  return isa<ReshapeOp, ExpandOp, TransposeOp, CopyOp>(op) && operandIs(0);
+}
+
+/// x ^ 2 -> x * x, x ^ 0.5 -> sqrt(x): libm's pow is a hundred times slower.
+struct ExpandSmallPower : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    std::optional<double> exponent = getSplat(op.getRhs());
+    if (op.getKind() != BinaryKind::pow || !exponent || op.getLhs().getType() != op.getType() ||
+        !isa<FloatType>(elementOf(op.getLhs())))
+      return failure();
+    Value x = op.getLhs();
+    Location loc = op.getLoc();
+    if (*exponent == 2) {
+      rewriter.replaceOpWithNewOp<BinaryOp>(op, x, x, BinaryKind::mul);
+      return success();
+    }
+    if (*exponent == 3) {
+      Value square = BinaryOp::create(rewriter, loc, x, x, BinaryKind::mul);
+      rewriter.replaceOpWithNewOp<BinaryOp>(op, square, x, BinaryKind::mul);
+      return success();
+    }
+    if (*exponent == 0.5) {
+      // C's pow gives +0 for -0 and infinity for -infinity; sqrt gives -0 and NaN.
+      if (!isNeverNegative(x)) {
+        auto scalar = RankedTensorType::get({}, elementOf(x));
+        auto number = [&](double value) -> Value {
+          FloatAttr element = rewriter.getFloatAttr(elementOf(x), value);
+          return ConstantOp::create(rewriter, loc, DenseElementsAttr::get(scalar, Attribute(element)));
+        };
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        Value isLowest = CompareOp::create(rewriter, loc, x, number(-kInfinity), ComparePredicate::eq);
+        x = BinaryOp::create(rewriter, loc, x, number(0), BinaryKind::add);
+        x = SelectOp::create(rewriter, loc, isLowest, number(kInfinity), x);
+      }
+      rewriter.replaceOpWithNewOp<UnaryOp>(op, x, UnaryKind::sqrt);
+      return success();
+    }
+    if (*exponent == -1) {
+      rewriter.replaceOpWithNewOp<UnaryOp>(op, x, UnaryKind::reciprocal);
+      return success();
+    }
+    return failure();
+  }
+};
+} // namespace
+
+void BinaryOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropNeutralOperand, ExpandSmallPower>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// compare
+//===----------------------------------------------------------------------===//
+
+void CompareOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, ComparePredicate predicate) {
+  build(builder, state, predicate, lhs, rhs);
+}
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), IntegerType::get(context, 1), results);
+}
+
+LogicalResult CompareOp::verify() { return verifySameElement(*this, getLhs(), getRhs()); }
+
+Value CompareOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return emitCompare(b, loc, getPredicate(), operands[0], operands[1], isUnsignedElement(elementOf(getLhs())));
+}
+
+template <typename T>
+static bool compare(ComparePredicate predicate, T a, T c) {
+  switch (predicate) {
+  case ComparePredicate::eq:
+    return a == c;
+  case ComparePredicate::ne:
+    return a != c;
+  case ComparePredicate::lt:
+    return a < c;
+  case ComparePredicate::le:
+    return a <= c;
+  case ComparePredicate::gt:
+    return a > c;
+  case ComparePredicate::ge:
+    return a >= c;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+LogicalResult CompareOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader lhs(operands[0], shape), rhs(operands[1], shape);
+  Type element = operands[0].type.getElementType();
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    int64_t out[kRun];
+    if (isa<FloatType>(element)) {
+      double x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = compare(getPredicate(), x[i], y[i]);
+    } else {
+      int64_t x[kRun], y[kRun];
+      lhs.read(start, count, x);
+      rhs.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = isUnsignedElement(element)
+                     ? compare(getPredicate(), static_cast<uint64_t>(x[i]), static_cast<uint64_t>(y[i]))
+                     : compare(getPredicate(), x[i], y[i]);
+    }
+    writeElements(results[0], start, count, out);
+  });
+  return success();
+}
+
+StringRef CompareOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> CompareOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// select
+//===----------------------------------------------------------------------===//
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getOnTrue()), results);
+}
+
+LogicalResult SelectOp::verify() { return verifySameElement(*this, getOnTrue(), getOnFalse()); }
+
+Value SelectOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return arith::SelectOp::create(b, loc, operands[0], operands[1], operands[2]);
+}
+
+LogicalResult SelectOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = results[0].type.getShape();
+  ElementReader condition(operands[0], shape), onTrue(operands[1], shape), onFalse(operands[2], shape);
+  auto run = [&](auto sample) {
+    forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+      int64_t mask[kRun];
+      decltype(sample) x[kRun], y[kRun];
+      condition.read(start, count, mask);
+      onTrue.read(start, count, x);
+      onFalse.read(start, count, y);
+      for (int64_t i = 0; i < count; ++i)
+        x[i] = mask[i] ? x[i] : y[i];
+      writeElements(results[0], start, count, x);
+    });
+  };
+  if (isa<FloatType>(results[0].type.getElementType()))
+    run(double());
+  else
+    run(int64_t());
+  return success();
+}
+
+StringRef SelectOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> SelectOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return permuteElementwise(*this, builder, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// cast
+//===----------------------------------------------------------------------===//
+
+void CastOp::build(OpBuilder &builder, OperationState &state, Value input, Type elementType, bool saturate) {
+  auto type = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), elementType);
+  build(builder, state, type, input, saturate ? builder.getUnitAttr() : UnitAttr());
+}
+
+LogicalResult CastOp::verify() {
+  if (getInput().getType().getShape() != getType().getShape())
+    return emitOpError("result shape differs from the input's");
+  return success();
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  return {};
+}
+
+Value CastOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return emitCast(b, loc, operands[0], elementOf(getInput()), elementOf(getResult()), getSaturate());
+}
+
+/// As emitCast's float to integer: clamps to the range, or wraps through 64 bits.
+static int64_t toInteger(double x, Type to, bool saturate) {
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (!saturate && width < 64)
+    return clampToInteger(x, 64, /*isUnsigned=*/false);
+  return clampToInteger(x, width, to.isUnsignedInteger());
+}
+
+/// NaN stays.
+static double clampToFloat(double x, Type to) {
+  APFloat most = APFloat::getLargest(cast<FloatType>(to).getFloatSemantics());
+  bool loses;
+  most.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  double limit = most.convertToDouble();
+  return x > limit ? limit : x < -limit ? -limit : x;
+}
+
+LogicalResult CastOp::evaluate(ArrayRef<TensorView> operands, ArrayRef<MutableTensorView> results) {
+  ElementReader input(operands[0], operands[0].type.getShape());
+  Type from = operands[0].type.getElementType(), to = results[0].type.getElementType();
+  forRuns(elementCount(results[0].type), [&](int64_t start, int64_t count) {
+    double floats[kRun];
+    int64_t integers[kRun];
+    if (isa<FloatType>(from)) {
+      input.read(start, count, floats);
+      if (isa<FloatType>(to)) {
+        if (getSaturate() && isSmallFloat(to))
+          for (int64_t i = 0; i < count; ++i)
+            floats[i] = clampToFloat(floats[i], to);
+        return writeElements(results[0], start, count, floats);
+      }
+      for (int64_t i = 0; i < count; ++i)
+        integers[i] = to.isInteger(1) ? floats[i] != 0 : toInteger(floats[i], to, getSaturate());
+      return writeElements(results[0], start, count, integers);
+    }
+    input.read(start, count, integers);
+    if (isa<FloatType>(to) && from.isUnsignedInteger(64)) {
+      for (int64_t i = 0; i < count; ++i)
+        floats[i] = static_cast<double>(static_cast<uint64_t>(integers[i]));
+      return writeElements(results[0], start, count, floats);
+    }
+    if (to.isInteger(1))
+      for (int64_t i = 0; i < count; ++i)
+        integers[i] = integers[i] != 0;
+    writeElements(results[0], start, count, integers);
+  });
+  return success();
+}
+
+StringRef CastOp::getCostClass() { return "elementwise"; }
+
+FailureOr<Operation *> CastOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return CastOp::create(builder, getLoc(), operands[0], elementOf(getResult()), getSaturate()).getOperation();
+}
+
+//===----------------------------------------------------------------------===//
+// copy
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  results.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+Value CopyOp::emitScalar(OpBuilder &, Location, ValueRange operands) { return operands[0]; }
+
+int64_t CopyOp::getFlops() { return 0; }
+
+FailureOr<Operation *> CopyOp::permute(OpBuilder &builder, ArrayRef<int64_t>, ValueRange operands) {
+  return CopyOp::create(builder, getLoc(), operands[0]).getOperation();
+}

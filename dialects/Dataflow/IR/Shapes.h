@@ -1,0 +1,67 @@
+//===- Shapes.h - Short ways to say shapes ----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_SHAPES_H
+#define SLUICE_DATAFLOW_IR_SHAPES_H
+
+#include "sluice/Support/Count.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Value.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace sluice::dataflow {
+using sluice::Count;
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
+
+inline Count product(llvm::ArrayRef<int64_t> extents) {
+  // Of no elements, whatever the other extents are.
+  if (llvm::is_contained(extents, 0))
+    return 0;
+  Count result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
+/// Entry i is values[permutation[i]].
+template <typename T>
+llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> permutation) {
+  llvm::SmallVector<T> result;
+  for (int64_t from : permutation)
+    result.push_back(values[from]);
+  return result;
+}
+
+/// Work items, at least one, that `operations` pay for where an item takes `perItem`.
+inline int64_t grainOf(int64_t operations, Count perItem) {
+  return std::max<int64_t>(1, operations / std::max<int64_t>(1, perItem));
+}
+
+/// Chunks of about this many operations keep the cost of a dispatch hidden.
+inline int64_t grainFor(Count totalFlops, int64_t extent) {
+  constexpr int64_t kChunkFlops = 400'000;
+  return grainOf(kChunkFlops, totalFlops / std::max<int64_t>(1, extent));
+}
+
+/// With few filters in a group a convolution has no tile to fill.
+inline bool hasFewFilters(int64_t groups, int64_t filters) {
+  constexpr int64_t kFew = 8;
+  return groups > 1 && filters / groups < kFew;
+}
+
+inline llvm::LogicalResult checkAxis(std::optional<mlir::Location> loc, int64_t axis, int64_t rank) {
+  if (axis < 0 || axis >= rank)
+    return mlir::emitOptionalError(loc, "axis ", axis, " is outside rank ", rank);
+  return llvm::success();
+}
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_SHAPES_H

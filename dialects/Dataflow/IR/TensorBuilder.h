@@ -1,0 +1,117 @@
+//===- TensorBuilder.h - Dataflow operators, tersely ------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// For code that composes operators: the importer and the gradients. Methods
+// return a null value once anything is wrong, and take null operands, so that a
+// chain needs one check at its end.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_TENSORBUILDER_H
+#define SLUICE_DATAFLOW_IR_TENSORBUILDER_H
+
+#include "dialects/Dataflow/IR/Dataflow.h"
+
+#include <string>
+
+namespace sluice::dataflow {
+
+using Dims = llvm::SmallVector<int64_t>;
+
+/// The dimensions [first, rank).
+inline Dims trailingAxes(int64_t first, int64_t rank) {
+  Dims axes;
+  for (int64_t axis = first; axis < rank; ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
+/// Creates operators at the end of the function, checked, folding what is constant and small.
+class TensorBuilder {
+public:
+  TensorBuilder(mlir::OpBuilder &builder, mlir::Location location) : builder(builder), location(location) {}
+
+  /// Creates an operator with inferred (or, where it does not infer, given) result types. Null where its operands do
+  /// not fit it; `message()` then says why.
+  template <typename OpTy>
+  llvm::SmallVector<mlir::Value> createAll(mlir::ValueRange operands,
+                                           llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                                           mlir::TypeRange types = {}) {
+    return create(OpTy::getOperationName(), operands, attributes, types);
+  }
+  template <typename OpTy>
+  mlir::Value create(mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                     mlir::TypeRange types = {}) {
+    auto results = createAll<OpTy>(operands, attributes, types);
+    return results.empty() ? mlir::Value() : results.front();
+  }
+
+  /// An operator of the same kind, `changed` attributes replacing its own. It has no regions.
+  llvm::SmallVector<mlir::Value> createLike(mlir::Operation *op, mlir::ValueRange operands,
+                                            llvm::ArrayRef<mlir::NamedAttribute> changed, mlir::TypeRange types);
+
+  mlir::Value unary(UnaryKind kind, mlir::Value x, double alpha = 0, double beta = 0);
+  mlir::Value binary(BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value compare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
+  /// `x` itself where it has that element type already.
+  mlir::Value cast(mlir::Value x, mlir::Type elementType, bool saturate = false);
+  mlir::Value reduce(ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims);
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeLhs = false, bool transposeRhs = false);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> steps,
+                    llvm::ArrayRef<int64_t> dims);
+  /// Elements [start, start + extent) of one axis.
+  mlir::Value sliceAxis(mlir::Value x, int64_t axis, int64_t start, int64_t extent);
+  mlir::Value concat(mlir::ValueRange values, int64_t axis);
+  mlir::Value softmax(mlir::Value x, int64_t axis, bool log);
+  mlir::Value instanceNorm(mlir::Value x, mlir::Value scale, mlir::Value bias, double epsilon);
+  /// 0, 1, ... along `axis` of a tensor of rank `rank`, extents 1 elsewhere.
+  mlir::Value iota(mlir::Type elementType, int64_t extent, int64_t axis, int64_t rank);
+
+  /// A tensor of `dims`, every element `value`.
+  mlir::Value splat(mlir::Type elementType, double value, llvm::ArrayRef<int64_t> dims = {});
+  mlir::Value integers(llvm::ArrayRef<int64_t> values);
+
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary(BinaryKind::add, a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(BinaryKind::sub, a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary(BinaryKind::mul, a, b); }
+  mlir::Value div(mlir::Value a, mlir::Value b) { return binary(BinaryKind::div, a, b); }
+
+  mlir::NamedAttribute attribute(llvm::StringRef name, mlir::Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+  mlir::NamedAttribute integer(llvm::StringRef name, int64_t value) {
+    return attribute(name, builder.getI64IntegerAttr(value));
+  }
+  mlir::NamedAttribute number(llvm::StringRef name, double value) {
+    return attribute(name, builder.getF64FloatAttr(value));
+  }
+  mlir::NamedAttribute flag(llvm::StringRef name, bool value) { return attribute(name, builder.getBoolAttr(value)); }
+  mlir::NamedAttribute list(llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
+    return attribute(name, builder.getDenseI64ArrayAttr(values));
+  }
+
+  /// A static tensor type; null, with a message, where its elements cannot be counted.
+  mlir::RankedTensorType type(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
+
+  mlir::OpBuilder &mlir() { return builder; }
+  mlir::MLIRContext *context() { return builder.getContext(); }
+  mlir::Location loc() const { return location; }
+  const std::string &message() const { return whyNot; }
+
+private:
+  llvm::SmallVector<mlir::Value> create(llvm::StringRef name, mlir::ValueRange operands,
+                                        llvm::ArrayRef<mlir::NamedAttribute> attributes, mlir::TypeRange types);
+
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  std::string whyNot;
+};
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_TENSORBUILDER_H
