@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/Library/LibraryCall.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "passes/Passes.h"
 #include "sluice/Cost/Profile.h"
@@ -66,7 +67,8 @@ static KernelTimes measuredKernels(const BridgedGraph &bridge, const Profile &pr
 static void chooseLibraries(func::FuncOp function, bool always, const KernelTimes &byLibrary,
                             const KernelTimes &byGrids) {
   function.walk([&](dataflow::LibraryOpInterface op) {
-    if (!op.getLibraryForm({}))
+    dataflow::LibraryCall call{};
+    if (failed(dataflow::modelOf<dataflow::LibraryCallOpInterface>(op).describeLibraryCall({}, call)))
       return;
     auto library = byLibrary.find(keyOf(op)), grids = byGrids.find(keyOf(op));
     const bool isMeasured = library != byLibrary.end() && grids != byGrids.end();

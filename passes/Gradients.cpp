@@ -96,7 +96,7 @@ LogicalResult Reverse::differentiate(Operation *op) {
     results.push_back(gradients.lookup(result));
   if (llvm::none_of(results, [](Value gradient) { return gradient != nullptr; }))
     return success();
-  auto gradient = dyn_cast<GradientOpInterface>(op);
+  auto gradient = modelOf<GradientOpInterface>(op);
   if (!gradient)
     return op->emitOpError("has no gradient, and lies between the loss and what it is differentiated by");
   SmallVector<bool> wanted;

@@ -5,6 +5,7 @@
 
 #include "ImportedProgram.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/Export.h"
@@ -58,7 +59,8 @@ static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, Program
 Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
                       const ExportOptions &options) {
   MLIRContext context;
-  context.loadDialect<dataflow::DataflowDialect, func::FuncDialect>();
+  dataflow::loadDataflow(context);
+  context.loadDialect<func::FuncDialect>();
   SLUICE_ASSIGN_OR_RETURN(ProgramFile file, readProgramFile(context, directory));
   // A training program is refused without its weights too.
   bool hasWeights = false, trains = false;

@@ -7,6 +7,7 @@
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
 #include "passes/Gradients.h"
 #include "sluice/Codegen/KernelLowering.h"
@@ -95,7 +96,8 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
 
   DialectRegistry registry;
   registerCodegenDialects(registry);
-  registry.insert<dataflow::DataflowDialect, exec::ExecDialect, func::FuncDialect>();
+  dataflow::registerDataflow(registry);
+  registry.insert<exec::ExecDialect, func::FuncDialect>();
   origin->context = std::make_shared<MLIRContext>(registry);
   origin->context->loadAllAvailableDialects();
   SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,

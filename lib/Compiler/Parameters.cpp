@@ -149,7 +149,7 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
       made[i].usesLeft = uses[result];
       results.push_back({type, made[i].storage.data()});
     }
-    if (failed(cast<EvaluateOpInterface>(op).evaluateOnRank(rank, operands, results)))
+    if (failed(modelOf<EvaluateOpInterface>(op).evaluateOnRank(rank, operands, results)))
       return makeError(ErrorCode::InvalidInput, "constant '", nodeName(op->getLoc()), "' (",
                        op->getName().getStringRef().str(), ") cannot be computed, check its operands' values");
     for (auto [result, held] : llvm::zip(op->getResults(), made))

@@ -134,7 +134,7 @@ private:
 
   void addOperator(Operation &op) {
     Operator entry;
-    auto cost = cast<CostOpInterface>(op);
+    auto cost = modelOf<CostOpInterface>(&op);
     entry.kind = cost.getCostClass().str();
     std::string name = nodeName(op.getLoc());
     entry.name = operatorNames.make(name.empty() ? entry.kind : name);

@@ -85,7 +85,7 @@ private:
       entry.operands.push_back(tensorOf(operand));
     for (auto [i, value] : llvm::enumerate(op.getResults()))
       entry.results.push_back(addTensor(value, TensorRole::Intermediate, i ? concat(entry.name, ":", i) : entry.name));
-    if (auto cost = dyn_cast<CostOpInterface>(op)) {
+    if (auto cost = modelOf<CostOpInterface>(&op)) {
       entry.flops = cost.getFlops();
       entry.bytesMoved = cost.getBytesMoved();
     }

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/Emit/Collective.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Exec/ProgramName.h"
 #include "passes/Bridge/GraphBridge.h"

@@ -10,7 +10,6 @@
 #include "passes/ExecToLLVM/ConstantTables.h"
 #include "passes/ExecToLLVM/Passes.h"
 
-#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Exec/ProgramName.h"
 #include "sluice/Runtime/abi.h"
 
@@ -26,15 +25,6 @@ namespace sluice {
 #include "passes/ExecToLLVM/Passes.h.inc"
 } // namespace sluice
 
-static_assert(static_cast<int>(dataflow::StringFunction::split) == SLUICE_STRING_SPLIT &&
-                  static_cast<int>(dataflow::StringFunction::find) == SLUICE_STRING_FIND,
-              "functions on text are numbered alike");
-static_assert(static_cast<int>(dataflow::CollectiveKind::halo) == SLUICE_COLLECTIVE_HALO &&
-                  static_cast<int>(dataflow::CombineKind::min) == SLUICE_REDUCTION_MIN,
-              "collectives are numbered alike");
-static_assert(offsetof(sluice_kernel_env, string_function) == 32 && offsetof(sluice_kernel_env, collective) == 64 &&
-                  offsetof(sluice_kernel_env, library) == 80 && sizeof(sluice_string) == 16,
-              "kernels read the environment by these offsets");
 static_assert(sizeof(sluice_slot) == 32 && offsetof(sluice_slot, offset) == 16, "slots are packed as four words");
 
 namespace {

@@ -40,7 +40,7 @@ BUILDER_TYPES = {
     "Algebra", "TensorBuilder", "NodeContext", "Builder", "OpBuilder", "IRRewriter", "PatternRewriter", "RewriterBase"
 }
 # Builders of kernels, by their customary names.
-KERNEL_BUILDERS = {"dialects/Dataflow/IR/Ops/": {"b", "inner"}, "dialects/Dataflow/Elementwise/": {"b"}}
+KERNEL_BUILDERS = {"dialects/Dataflow/Elementwise/": {"b"}}
 # Methods of MLIR's builders that create no operator.
 READING = re.compile(r"get\w*|set\w*|save\w*|restore\w*|notify\w*|erase\w*|is\w*|modify\w*")
 # Classes of libraries that take a builder and create nothing.

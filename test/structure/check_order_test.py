@@ -96,7 +96,7 @@ class OrderTest(unittest.TestCase):
 
     def test_kernels(self):
         body = "use(arith::AddIOp::create(b, loc, x, x), arith::AddIOp::create(b, loc, x, x));"
-        self.assert_allowed(body, path="dialects/Dataflow/IR/Ops/Window.cpp")
+        self.assert_allowed(body, path="dialects/Dataflow/Elementwise/Unary.cpp")
         self.assert_found(body)
 
 

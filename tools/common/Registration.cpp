@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/common/Registration.h"
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/Pipeline.h"
@@ -18,7 +18,8 @@ void sluice::registerToolDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registerCodegenDialects(registry);
-  registry.insert<dataflow::DataflowDialect, exec::ExecDialect>();
+  dataflow::registerDataflow(registry);
+  registry.insert<exec::ExecDialect>();
 }
 
 void sluice::registerToolPasses() {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/Models.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "tools/common/LlvmErrors.h"
@@ -40,7 +41,8 @@ static Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBuffer(const llvm::Memo
 }
 
 static void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<dataflow::DataflowDialect, mlir::func::FuncDialect>();
+  dataflow::registerDataflow(registry);
+  registry.insert<mlir::func::FuncDialect>();
 }
 
 static mlir::OwningOpRef<mlir::Operation *> importOnnx(llvm::SourceMgr &sources, mlir::MLIRContext *context) {

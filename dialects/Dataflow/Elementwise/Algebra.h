@@ -5,9 +5,15 @@
 #ifndef SLUICE_DATAFLOW_ELEMENTWISE_ALGEBRA_H
 #define SLUICE_DATAFLOW_ELEMENTWISE_ALGEBRA_H
 
-#include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/IR/TensorBuilder.h"
 
 namespace sluice::dataflow {
+
+/// The number as a scalar tensor of x's element type.
+inline mlir::Value number(TensorBuilder &build, mlir::Value x, double value) {
+  return build.splat(elementOf(x), value);
+}
 
 /// Builds tensor operators; numbers are scalar tensors of the operand's element type. A null operand, which
 /// TensorBuilder gives where something does not fit, gives a null result.

@@ -5,12 +5,15 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "sluice/Runtime/abi.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cstddef>
 
 using namespace mlir;
 
@@ -20,7 +23,8 @@ namespace {
 /// Threads of a block whose threads do not share anything.
 constexpr int64_t kBlockThreads = 256;
 /// Of sluice_kernel_env (abi.h).
-constexpr int64_t kEnvGrids = 40, kEnvLaunchGrid = 48;
+constexpr int64_t kEnvGrids = offsetof(sluice_kernel_env, grids),
+                  kEnvLaunchGrid = offsetof(sluice_kernel_env, launch_grid);
 
 gpu::GPUModuleOp deviceModule(ModuleOp module) {
   for (auto device : module.getOps<gpu::GPUModuleOp>())

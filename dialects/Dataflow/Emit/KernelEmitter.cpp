@@ -7,11 +7,15 @@
 #include "dialects/Dataflow/Elementwise/Scalars.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/Library/LibraryCall.h"
+#include "sluice/Runtime/abi.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cstddef>
 
 using namespace mlir;
 
@@ -26,8 +30,15 @@ constexpr int64_t kGrainElements = 16384;
 /// operands that the result may take the place of.
 constexpr StringLiteral kNoAlias = "llvm.noalias";
 
-/// sluice_kernel_env: { size_t size; void *pool; parallel_for; void *strings; string_function; ... }.
-constexpr int64_t kEnvPool = 8, kEnvParallelFor = 16, kEnvStrings = 24, kEnvRanks = 56, kEnvLibraries = 72;
+/// Of the environment. A service's function lies behind what it takes first.
+constexpr int64_t kEnvPool = offsetof(sluice_kernel_env, pool),
+                  kEnvParallelFor = offsetof(sluice_kernel_env, parallel_for),
+                  kEnvStrings = offsetof(sluice_kernel_env, strings), kEnvRanks = offsetof(sluice_kernel_env, ranks),
+                  kEnvLibraries = offsetof(sluice_kernel_env, libraries);
+static_assert(offsetof(sluice_kernel_env, string_function) == kEnvStrings + 8 &&
+                  offsetof(sluice_kernel_env, collective) == kEnvRanks + 8 &&
+                  offsetof(sluice_kernel_env, library) == kEnvLibraries + 8,
+              "services are pairs");
 
 Value envField(OpBuilder &b, Location loc, Value env, int64_t offset) {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
@@ -94,10 +105,13 @@ void KernelEmitter::emitBody() {
   anchor = group ? group.getAnchor() : (isa<KernelOpInterface>(kernelOp) ? kernelOp : nullptr);
   if (anchor) {
     std::optional<LibraryCall> call;
-    if (auto library = dyn_cast<LibraryOpInterface>(anchor); library && library.getLibrary() && inGrids())
-      call = library.getLibraryForm(precision);
+    if (auto library = dyn_cast<LibraryOpInterface>(anchor); library && library.getLibrary() && inGrids()) {
+      LibraryCall form{};
+      if (succeeded(modelOf<LibraryCallOpInterface>(anchor).describeLibraryCall(precision, form)))
+        call = form;
+    }
     if (!call || !emitLibraryCall(*call))
-      cast<KernelOpInterface>(anchor).emitKernel(*this);
+      modelOf<EmitKernelOpInterface>(anchor).emitKernel(*this);
   } else {
     for (auto [i, value] : llvm::enumerate(yielded))
       inGrids() ? emitGridLoops(i, value) : emitLoops(i, value);
@@ -332,7 +346,7 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
   });
 }
 
-void KernelEmitter::callRuntime(Service service, uint32_t function, StringRef settings) {
+void KernelEmitter::callRuntime(Service service, uint32_t function, ArrayRef<char> settings) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(argumentElement.size()) + 1));
   status = requestService(service, arith::ConstantIntOp::create(entryBuilder, location, function, 32), settings, all);
 }
@@ -387,8 +401,9 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
     emitGridLoops(0, root);
     argumentIndex.erase(product);
   };
-  Value done = requestService(Service::Libraries, function, call.settings, arguments);
-  auto emitOwn = [&] { cast<KernelOpInterface>(anchor).emitKernel(*this); };
+  const auto settings = std::visit([](const auto &what) { return bytesOf(what); }, call.settings);
+  Value done = requestService(Service::Libraries, function, settings, arguments);
+  auto emitOwn = [&] { modelOf<EmitKernelOpInterface>(anchor).emitKernel(*this); };
   auto emitRest = [&] {
     status = done;
     if (!addition)
@@ -405,14 +420,16 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
   return true;
 }
 
-Value KernelEmitter::requestService(Service service, Value function, StringRef settings, ArrayRef<int64_t> arguments) {
+Value KernelEmitter::requestService(Service service, Value function, ArrayRef<char> settings,
+                                    ArrayRef<int64_t> arguments) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
   std::string name = symbol + "_settings";
   LLVM::GlobalOp::create(moduleBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), settings.size()),
-                         /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(settings),
+                         /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                         b.getStringAttr(StringRef(settings.data(), settings.size())),
                          /*alignment=*/8);
   // Operands that share memory share a slot; the runtime gets one address each.
   Value env = kernel.getBody().front().getArgument(0), args = kernel.getBody().front().getArgument(1);
@@ -429,7 +446,6 @@ Value KernelEmitter::requestService(Service service, Value function, StringRef s
                         : LLVM::ZeroOp::create(eb, location, ptr).getResult();
     LLVM::StoreOp::create(eb, location, address, at(addresses, i));
   }
-  // A service's function lies behind what it takes first.
   const int64_t field = service == Service::Strings ? kEnvStrings
                         : service == Service::Ranks ? kEnvRanks
                                                     : kEnvLibraries;
@@ -590,14 +606,14 @@ Value KernelEmitter::compute(Value tensor, ValueRange indices, int64_t lanes) {
       type = VectorType::get({lanes}, type);
     return constant(type, *getSplat(tensor));
   }
-  if (auto elementwise = dyn_cast<ElementwiseOpInterface>(op)) {
+  if (auto elementwise = modelOf<EmitScalarOpInterface>(op)) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(broadcastElements(operand, indices, lanes));
     return elementwise.emitScalar(b, location, operands);
   }
   assert(lanes == 1 && "vector access to an expression that has none");
-  return cast<ElementalOpInterface>(op).emitElement(*this, indices);
+  return modelOf<EmitElementOpInterface>(op).emitElement(*this, indices);
 }
 
 bool KernelEmitter::isVectorizable(Value tensor) {

@@ -31,6 +31,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 
 namespace sluice::dataflow {
 
@@ -44,6 +45,13 @@ inline constexpr int64_t kWarpThreads = 32;
 /// Why `op` cannot run as grids; empty where it can. Text lives in the host's
 /// memory, and a GPU has no functions of f64 but sqrt and roundings.
 std::string gridProblem(mlir::Operation *op);
+
+/// The bytes of a number, or of a C structure that the runtime reads.
+template <typename T>
+llvm::ArrayRef<char> bytesOf(const T &value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return {reinterpret_cast<const char *>(&value), sizeof value};
+}
 
 class KernelEmitter {
 public:
@@ -161,7 +169,7 @@ public:
   enum class Service : uint8_t { Strings, Ranks, Libraries };
   /// The kernel is this call: number `function` of the service's, with the addresses of operands, results and workspace
   /// (null where there is none) and `settings`, as abi.h says. What it returns, the kernel does.
-  void callRuntime(Service service, uint32_t function, llvm::StringRef settings);
+  void callRuntime(Service service, uint32_t function, llvm::ArrayRef<char> settings);
 
   //===--- Values ----------------------------------------------------------===//
 
@@ -218,7 +226,7 @@ private:
   bool emitLibraryCall(const LibraryCall &call);
   /// Calls a service with the addresses of those arguments (operands, results,
   /// workspace, by number); returns what it returns.
-  mlir::Value requestService(Service service, mlir::Value function, llvm::StringRef settings,
+  mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
                              llvm::ArrayRef<int64_t> arguments);
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);

@@ -6,7 +6,7 @@
 #define SLUICE_DATAFLOW_EMIT_PACKING_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/MatmulShape.h"
 
 namespace sluice::dataflow {
 
@@ -14,8 +14,6 @@ namespace sluice::dataflow {
 /// all of it shares one right-hand side. The same before and after packing, so
 /// that a panel's width is.
 emit::MatmulSpec describeMatmul(MatmulOp op);
-/// Whether describeMatmul made one product of the batch.
-bool isFlatMatmul(MatmulOp op);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/Gradient/Models.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -14,12 +14,12 @@ static Value asMatrix(TensorBuilder &build, Value x) {
   return build.reshape(x, {product(shape.drop_back()), shape.back()});
 }
 
-LogicalResult MatmulOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                      Gradients operands) {
-  Value a = getLhs(), c = getRhs(), g = results[0];
-  bool ta = getTransposeLhs(), tc = getTransposeRhs();
-  if (getPackedN())
-    return emitOpError("has a packed operand, and no gradient then: differentiate before layouts are assigned");
+static LogicalResult differentiateMatmul(MatmulOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                         ArrayRef<bool> wanted, Gradients operands) {
+  Value a = op.getLhs(), c = op.getRhs(), g = results[0];
+  bool ta = op.getTransposeLhs(), tc = op.getTransposeRhs();
+  if (op.getPackedN())
+    return op.emitOpError("has a packed operand, and no gradient then: differentiate before layouts are assigned");
   // The rows of all batches times one matrix: one product, no sum over batches after it.
   if (typeOf(c).getRank() == 2 && typeOf(a).getRank() > 2 && !ta) {
     a = asMatrix(build, a);
@@ -27,7 +27,7 @@ LogicalResult MatmulOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   }
   if (wanted[0]) {
     Value byA = ta ? build.matmul(c, g, tc, true) : build.matmul(g, c, false, !tc);
-    operands[0] = a == getLhs() ? sumTo(build, byA, shapeOf(a)) : build.reshape(byA, shapeOf(getLhs()));
+    operands[0] = a == op.getLhs() ? sumTo(build, byA, shapeOf(a)) : build.reshape(byA, shapeOf(op.getLhs()));
   }
   if (wanted[1])
     operands[1] = sumTo(build, tc ? build.matmul(g, a, true, ta) : build.matmul(a, g, !ta, false), shapeOf(c));
@@ -72,36 +72,43 @@ static Value convLike(TensorBuilder &build, Value input, Value weight, const Con
                                build.list("dilations", conv.dilations), build.integer("groups", conv.groups)});
 }
 
-LogicalResult ConvOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                    Gradients operands) {
-  if (isLaidOut())
-    return emitOpError("is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
-  const ConvGeometry conv{getStrides(), getPads().take_front(getStrides().size()), getDilations(),
-                          static_cast<int64_t>(getGroups())};
+static LogicalResult differentiateConv(ConvOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                       Gradients operands) {
+  if (op.isLaidOut())
+    return op.emitOpError(
+        "is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
+  const ConvGeometry conv{op.getStrides(), op.getPads().take_front(op.getStrides().size()), op.getDilations(),
+                          static_cast<int64_t>(op.getGroups())};
   if (wanted[0])
-    operands[0] = adjointOfConv<ConvTransposeOp>(build, results[0], getWeight(), conv, getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, results[0], op.getWeight(), conv, op.getInput().getType());
   if (wanted[1])
-    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, getInput(), results[0], conv, getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, op.getInput(), results[0], conv, op.getWeight().getType());
   return success();
 }
 
-LogicalResult ConvTransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                             Gradients operands) {
-  const ConvGeometry conv{getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())};
+static LogicalResult differentiateConvTranspose(ConvTransposeOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                                ArrayRef<bool> wanted, Gradients operands) {
+  const ConvGeometry conv{op.getStrides(), op.getPadsLow(), op.getDilations(), static_cast<int64_t>(op.getGroups())};
   if (wanted[0])
-    operands[0] = convLike(build, results[0], getWeight(), conv, getInput());
+    operands[0] = convLike(build, results[0], op.getWeight(), conv, op.getInput());
   if (wanted[1])
-    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, results[0], getInput(), conv, getWeight().getType());
+    operands[1] = adjointOfConv<ConvWeightGradientOp>(build, results[0], op.getInput(), conv, op.getWeight().getType());
   return success();
 }
 
 /// It is linear in each operand.
-LogicalResult ConvWeightGradientOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                                  Gradients operands) {
-  const ConvGeometry conv{getStrides(), getPadsLow(), getDilations(), static_cast<int64_t>(getGroups())};
+static LogicalResult differentiateConvWeightGradient(ConvWeightGradientOp op, TensorBuilder &build,
+                                                     ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                                     Gradients operands) {
+  const ConvGeometry conv{op.getStrides(), op.getPadsLow(), op.getDilations(), static_cast<int64_t>(op.getGroups())};
   if (wanted[0])
-    operands[0] = adjointOfConv<ConvTransposeOp>(build, getGradient(), results[0], conv, getInput().getType());
+    operands[0] = adjointOfConv<ConvTransposeOp>(build, op.getGradient(), results[0], conv, op.getInput().getType());
   if (wanted[1])
-    operands[1] = convLike(build, getInput(), results[0], conv, getGradient());
+    operands[1] = convLike(build, op.getInput(), results[0], conv, op.getGradient());
   return success();
+}
+
+void sluice::dataflow::attachContractionGradients(MLIRContext *context) {
+  attach<GradientModel<differentiateMatmul>, GradientModel<differentiateConv>,
+         GradientModel<differentiateConvTranspose>, GradientModel<differentiateConvWeightGradient>>(context);
 }

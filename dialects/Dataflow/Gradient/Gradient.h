@@ -10,19 +10,18 @@
 #ifndef SLUICE_DATAFLOW_GRADIENT_GRADIENT_H
 #define SLUICE_DATAFLOW_GRADIENT_GRADIENT_H
 
-#include "dialects/Dataflow/IR/Shapes.h"
-#include "dialects/Dataflow/IR/TensorBuilder.h"
+#include "dialects/Dataflow/Elementwise/Algebra.h"
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
 
 namespace sluice::dataflow {
 
+/// Registers the models of GradientOpInterface.
+void registerGradientModels(mlir::DialectRegistry &registry);
+
 using Gradients = llvm::MutableArrayRef<mlir::Value>;
-
-inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
-
-/// The number as a scalar tensor of x's element type.
-inline mlir::Value number(TensorBuilder &build, mlir::Value x, double value) {
-  return build.splat(elementOf(x), value);
-}
 
 /// A tensor of zeros that no file holds.
 inline mlir::Value zeros(TensorBuilder &build, mlir::RankedTensorType type) {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/Gradient/Models.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -74,49 +74,50 @@ Value unslice(TensorBuilder &build, Value gradient, ArrayRef<int64_t> starts, Ar
 
 } // namespace sluice::dataflow
 
-LogicalResult TransposeOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                         Gradients operands) {
-  Dims inverse(getPermutation().size());
-  for (auto [to, from] : llvm::enumerate(getPermutation()))
+static LogicalResult differentiateTranspose(TransposeOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                            ArrayRef<bool>, Gradients operands) {
+  Dims inverse(op.getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(op.getPermutation()))
     inverse[from] = static_cast<int64_t>(to);
   operands[0] = build.transpose(results[0], inverse);
   return success();
 }
 
-LogicalResult ReshapeOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+static LogicalResult differentiateReshape(ReshapeOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                          Gradients operands) {
+  operands[0] = build.reshape(results[0], shapeOf(op.getInput()));
+  return success();
+}
+
+static LogicalResult differentiateExpand(ExpandOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                         Gradients operands) {
+  operands[0] = sumTo(build, results[0], shapeOf(op.getInput()));
+  return success();
+}
+
+static LogicalResult differentiateTile(TileOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
                                        Gradients operands) {
-  operands[0] = build.reshape(results[0], shapeOf(getInput()));
-  return success();
-}
-
-LogicalResult ExpandOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                      Gradients operands) {
-  operands[0] = sumTo(build, results[0], shapeOf(getInput()));
-  return success();
-}
-
-LogicalResult TileOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>, Gradients operands) {
   Dims split, repeats;
-  for (auto [in, out] : llvm::zip(shapeOf(getInput()), shapeOf(getResult()))) {
+  for (auto [in, out] : llvm::zip(shapeOf(op.getInput()), shapeOf(op.getResult()))) {
     repeats.push_back(static_cast<int64_t>(split.size()));
     split.push_back(in == 0 ? 0 : out / in);
     split.push_back(in);
   }
   Value sum = build.reduce(ReduceKind::sum, build.reshape(results[0], split), repeats, /*keepDims=*/false);
-  operands[0] = build.reshape(sum, shapeOf(getInput()));
+  operands[0] = build.reshape(sum, shapeOf(op.getInput()));
   return success();
 }
 
-LogicalResult SliceOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                     Gradients operands) {
-  operands[0] = unslice(build, results[0], getStarts(), getSteps(), typeOf(getInput()));
+static LogicalResult differentiateSlice(SliceOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                        Gradients operands) {
+  operands[0] = unslice(build, results[0], op.getStarts(), op.getSteps(), typeOf(op.getInput()));
   return success();
 }
 
-LogicalResult ConcatOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                      Gradients operands) {
-  int64_t start = 0, axis = getAxis();
-  for (auto [i, input] : llvm::enumerate(getInputs())) {
+static LogicalResult differentiateConcat(ConcatOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                         ArrayRef<bool> wanted, Gradients operands) {
+  int64_t start = 0, axis = op.getAxis();
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     int64_t extent = shapeOf(input)[axis];
     if (wanted[i])
       operands[i] = build.sliceAxis(results[0], axis, start, extent);
@@ -125,14 +126,14 @@ LogicalResult ConcatOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   return success();
 }
 
-LogicalResult PadOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                   Gradients operands) {
-  if (getMode() != PadMode::constant)
-    return emitOpError("'") << stringifyPadMode(getMode()) << "' has no gradient";
+static LogicalResult differentiatePad(PadOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
+                                      Gradients operands) {
+  if (op.getMode() != PadMode::constant)
+    return op.emitOpError("'") << stringifyPadMode(op.getMode()) << "' has no gradient";
   Dims back;
-  for (int64_t low : getLow())
+  for (int64_t low : op.getLow())
     back.push_back(-low);
-  Value g = results[0], inside = padTo(build, g, back, shapeOf(getInput()));
+  Value g = results[0], inside = padTo(build, g, back, shapeOf(op.getInput()));
   if (wanted[0])
     operands[0] = inside;
   if (wanted[1]) {
@@ -140,7 +141,7 @@ LogicalResult PadOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results
       return build.reduce(ReduceKind::sum, x, trailingAxes(0, typeOf(x).getRank()), /*keepDims=*/false);
     };
     const Value totalInside = total(inside);
-    operands[1] = build.reshape(build.sub(total(g), totalInside), shapeOf(getValue()));
+    operands[1] = build.reshape(build.sub(total(g), totalInside), shapeOf(op.getValue()));
   }
   return success();
 }
@@ -157,10 +158,10 @@ static Value scatterNd(TensorBuilder &build, ScatterKind kind, Value data, Value
                                    build.attribute("kind", ScatterKindAttr::get(build.context(), kind)));
 }
 
-LogicalResult GatherOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                      Gradients operands) {
+static LogicalResult differentiateGather(GatherOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                         Gradients operands) {
   // Bring the gathered axis first: then each index addresses a slice.
-  int64_t axis = getAxis(), rank = typeOf(getData()).getRank(), indexRank = typeOf(getIndices()).getRank();
+  int64_t axis = op.getAxis(), rank = typeOf(op.getData()).getRank(), indexRank = typeOf(op.getIndices()).getRank();
   Dims gathered, data{axis}, back(rank);
   for (int64_t i = 0; i < indexRank; ++i)
     gathered.push_back(axis + i);
@@ -171,37 +172,37 @@ LogicalResult GatherOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
     }
   for (auto [to, from] : llvm::enumerate(data))
     back[from] = static_cast<int64_t>(to);
-  Dims tuples(shapeOf(getIndices()));
+  Dims tuples(shapeOf(op.getIndices()));
   tuples.push_back(1);
-  auto type = RankedTensorType::get(permuted<int64_t>(shapeOf(getData()), data), elementOf(getData()));
+  auto type = RankedTensorType::get(permuted<int64_t>(shapeOf(op.getData()), data), elementOf(op.getData()));
   const Value updates = axis == 0 ? results[0] : build.transpose(results[0], gathered);
-  const Value indices = build.reshape(getIndices(), tuples);
+  const Value indices = build.reshape(op.getIndices(), tuples);
   Value sum = scatterNd(build, ScatterKind::add, zeros(build, type), indices, updates);
   operands[0] = axis == 0 ? sum : build.transpose(sum, back);
   return success();
 }
 
-LogicalResult GatherElementsOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                              Gradients operands) {
-  operands[0] =
-      scatterElements(build, ScatterKind::add, zeros(build, typeOf(getData())), getIndices(), results[0], getAxis());
+static LogicalResult differentiateGatherElements(GatherElementsOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                                 ArrayRef<bool>, Gradients operands) {
+  operands[0] = scatterElements(build, ScatterKind::add, zeros(build, typeOf(op.getData())), op.getIndices(),
+                                results[0], op.getAxis());
   return success();
 }
 
-LogicalResult GatherNdOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                        Gradients operands) {
-  Value indices = getIndices();
+static LogicalResult differentiateGatherNd(GatherNdOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                           Gradients operands) {
+  Value indices = op.getIndices();
   ArrayRef<int64_t> shape = shapeOf(indices);
   // scatter_nd knows no batches: their positions become part of the tuples.
   SmallVector<Value> parts;
   Dims column(shape);
   column.back() = 1;
-  int64_t rank = shape.size(), batch = getBatchDims();
+  int64_t rank = shape.size(), batch = op.getBatchDims();
   for (int64_t d = 0; d < batch; ++d)
     parts.push_back(build.expand(build.iota(elementOf(indices), shape[d], d, rank), column));
   parts.push_back(indices);
   const Value positions = build.concat(parts, rank - 1);
-  operands[0] = scatterNd(build, ScatterKind::add, zeros(build, typeOf(getData())), positions, results[0]);
+  operands[0] = scatterNd(build, ScatterKind::add, zeros(build, typeOf(op.getData())), positions, results[0]);
   return success();
 }
 
@@ -240,24 +241,34 @@ struct Scatter {
 };
 } // namespace
 
-LogicalResult ScatterElementsOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                               Gradients operands) {
+static LogicalResult differentiateScatterElements(ScatterElementsOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                                  ArrayRef<bool> wanted, Gradients operands) {
   auto overwrite = [&](Value data, Value updates) {
-    return scatterElements(build, ScatterKind::none, data, getIndices(), updates, getAxis());
+    return scatterElements(build, ScatterKind::none, data, op.getIndices(), updates, op.getAxis());
   };
   auto gather = [&](Value data) {
-    return build.create<GatherElementsOp>({data, getIndices()}, build.integer("axis", getAxis()));
+    return build.create<GatherElementsOp>({data, op.getIndices()}, build.integer("axis", op.getAxis()));
   };
-  return Scatter{build, overwrite, gather}.run(*this, getKind(), getData(), getUpdates(), results[0], wanted, operands);
+  return Scatter{build, overwrite, gather}.run(op, op.getKind(), op.getData(), op.getUpdates(), results[0], wanted,
+                                               operands);
 }
 
-LogicalResult ScatterNdOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                         Gradients operands) {
+static LogicalResult differentiateScatterNd(ScatterNdOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                            ArrayRef<bool> wanted, Gradients operands) {
   auto overwrite = [&](Value data, Value updates) {
-    return scatterNd(build, ScatterKind::none, data, getIndices(), updates);
+    return scatterNd(build, ScatterKind::none, data, op.getIndices(), updates);
   };
   auto gather = [&](Value data) {
-    return build.create<GatherNdOp>({data, getIndices()}, build.integer("batch_dims", 0));
+    return build.create<GatherNdOp>({data, op.getIndices()}, build.integer("batch_dims", 0));
   };
-  return Scatter{build, overwrite, gather}.run(*this, getKind(), getData(), getUpdates(), results[0], wanted, operands);
+  return Scatter{build, overwrite, gather}.run(op, op.getKind(), op.getData(), op.getUpdates(), results[0], wanted,
+                                               operands);
+}
+
+void sluice::dataflow::attachMovementGradients(MLIRContext *context) {
+  attach<GradientModel<differentiateTranspose>, GradientModel<differentiateReshape>, GradientModel<differentiateExpand>,
+         GradientModel<differentiateTile>, GradientModel<differentiateSlice>, GradientModel<differentiateConcat>,
+         GradientModel<differentiatePad>, GradientModel<differentiateGather>,
+         GradientModel<differentiateGatherElements>, GradientModel<differentiateGatherNd>,
+         GradientModel<differentiateScatterElements>, GradientModel<differentiateScatterNd>>(context);
 }

@@ -3,17 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/Gradient/Models.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
 
-LogicalResult SoftmaxOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                       Gradients operands) {
-  Value g = results[0], y = getResult();
-  int64_t axis = getAxis();
+static LogicalResult differentiateSoftmax(SoftmaxOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                          Gradients operands) {
+  Value g = results[0], y = op.getResult();
+  int64_t axis = op.getAxis();
   auto sum = [&](Value x) { return build.reduce(ReduceKind::sum, x, {axis}, /*keepDims=*/true); };
-  if (getLog()) {
+  if (op.getLog()) {
     const Value total = sum(g);
     operands[0] = build.sub(g, build.mul(build.unary(UnaryKind::exp, y), total));
   } else {
@@ -50,20 +50,20 @@ static Value normalizedGradient(TensorBuilder &build, Value h, Value normalized,
   return build.mul(inverse, build.sub(build.sub(h, mean(h)), along));
 }
 
-LogicalResult LayerNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                         Gradients operands) {
-  Value x = getInput(), g = results[0];
-  Dims axes = trailingAxes(getAxis(), typeOf(x).getRank());
+static LogicalResult differentiateLayerNorm(LayerNormOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                            ArrayRef<bool> wanted, Gradients operands) {
+  Value x = op.getInput(), g = results[0];
+  Dims axes = trailingAxes(op.getAxis(), typeOf(x).getRank());
   if (wanted.size() > 2 && wanted[2])
-    operands[2] = sumTo(build, g, shapeOf(getBias()));
+    operands[2] = sumTo(build, g, shapeOf(op.getBias()));
   if (!wanted[0] && !wanted[1])
     return success();
-  auto [mean, inverse] = statistics(build, x, axes, getEpsilon().convertToDouble());
+  auto [mean, inverse] = statistics(build, x, axes, op.getEpsilon().convertToDouble());
   Value normalized = build.mul(build.sub(x, mean), inverse);
   if (wanted[0])
-    operands[0] = normalizedGradient(build, build.mul(g, getScale()), normalized, inverse, axes);
+    operands[0] = normalizedGradient(build, build.mul(g, op.getScale()), normalized, inverse, axes);
   if (wanted[1])
-    operands[1] = sumTo(build, build.mul(g, normalized), shapeOf(getScale()));
+    operands[1] = sumTo(build, build.mul(g, normalized), shapeOf(op.getScale()));
   return success();
 }
 
@@ -84,28 +84,29 @@ static Value channelSum(TensorBuilder &build, Value x) {
   return build.reduce(ReduceKind::sum, x, batchAxes(x), /*keepDims=*/false);
 }
 
-LogicalResult InstanceNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                            Gradients operands) {
-  Value x = getInput(), g = results[0];
+static LogicalResult differentiateInstanceNorm(InstanceNormOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                               ArrayRef<bool> wanted, Gradients operands) {
+  Value x = op.getInput(), g = results[0];
   Dims axes = trailingAxes(2, typeOf(x).getRank());
   if (wanted[2])
     operands[2] = channelSum(build, g);
   if (!wanted[0] && !wanted[1])
     return success();
-  auto [mean, inverse] = statistics(build, x, axes, getEpsilon().convertToDouble());
+  auto [mean, inverse] = statistics(build, x, axes, op.getEpsilon().convertToDouble());
   Value normalized = build.mul(build.sub(x, mean), inverse);
   if (wanted[0])
-    operands[0] = normalizedGradient(build, build.mul(g, perChannel(build, getScale(), x)), normalized, inverse, axes);
+    operands[0] =
+        normalizedGradient(build, build.mul(g, perChannel(build, op.getScale(), x)), normalized, inverse, axes);
   if (wanted[1])
     operands[1] = channelSum(build, build.mul(g, normalized));
   return success();
 }
 
 /// The statistics are operands here: y is linear in x.
-LogicalResult BatchNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                         Gradients operands) {
-  Value x = getInput(), g = results[0], scale = getScale();
-  Value inverse = inverseDeviation(build, getVariance(), getEpsilon().convertToDouble());
+static LogicalResult differentiateBatchNorm(BatchNormOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                            ArrayRef<bool> wanted, Gradients operands) {
+  Value x = op.getInput(), g = results[0], scale = op.getScale();
+  Value inverse = inverseDeviation(build, op.getVariance(), op.getEpsilon().convertToDouble());
   Value factor = build.mul(scale, inverse);
   if (wanted[0])
     operands[0] = build.mul(g, perChannel(build, factor, x));
@@ -115,7 +116,7 @@ LogicalResult BatchNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> r
     operands[3] = build.unary(UnaryKind::neg, build.mul(factor, channelSum(build, g)));
   if (!wanted[1] && !wanted[4])
     return success();
-  Value along = channelSum(build, build.mul(g, build.sub(x, perChannel(build, getMean(), x))));
+  Value along = channelSum(build, build.mul(g, build.sub(x, perChannel(build, op.getMean(), x))));
   if (wanted[1])
     operands[1] = build.mul(along, inverse);
   if (wanted[4]) {
@@ -126,19 +127,20 @@ LogicalResult BatchNormOp::buildGradient(TensorBuilder &build, ArrayRef<Value> r
   return success();
 }
 
-LogicalResult BatchNormTrainOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
-                                              Gradients operands) {
-  Value x = getInput();
+static LogicalResult differentiateBatchNormTrain(BatchNormTrainOp op, TensorBuilder &build, ArrayRef<Value> results,
+                                                 ArrayRef<bool> wanted, Gradients operands) {
+  Value x = op.getInput();
   Dims axes = batchAxes(x);
   double count = static_cast<double>(elementCount(x.getType())) / static_cast<double>(shapeOf(x)[1]);
-  Value centered = build.sub(x, perChannel(build, getMean(), x));
+  Value centered = build.sub(x, perChannel(build, op.getMean(), x));
   Value total;
   auto accumulate = [&](Value part) { total = total ? build.add(total, part) : part; };
   if (Value g = results[0]) {
-    Value inverse = perChannel(build, inverseDeviation(build, getVariance(), getEpsilon().convertToDouble()), x);
+    Value inverse = perChannel(build, inverseDeviation(build, op.getVariance(), op.getEpsilon().convertToDouble()), x);
     Value normalized = build.mul(centered, inverse);
     if (wanted[0])
-      accumulate(normalizedGradient(build, build.mul(g, perChannel(build, getScale(), x)), normalized, inverse, axes));
+      accumulate(
+          normalizedGradient(build, build.mul(g, perChannel(build, op.getScale(), x)), normalized, inverse, axes));
     if (wanted[1])
       operands[1] = channelSum(build, build.mul(g, normalized));
     if (wanted[2])
@@ -158,13 +160,14 @@ LogicalResult BatchNormTrainOp::buildGradient(TensorBuilder &build, ArrayRef<Val
   return success();
 }
 
-LogicalResult LrnOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>, Gradients operands) {
+static LogicalResult differentiateLrn(LrnOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                      Gradients operands) {
   // y = x * s^-beta, s = bias + alpha / size * (sum of x^2 over a window of channels); so
   // dx = g * s^-beta - 2 alpha beta / size * x * (sum over the mirrored window of g * x * s^(-beta - 1)).
-  Value x = getInput(), g = results[0];
+  Value x = op.getInput(), g = results[0];
   ArrayRef<int64_t> shape = shapeOf(x);
-  int64_t axis = getChannelAxis(), size = getSize();
-  double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+  int64_t axis = op.getChannelAxis(), size = op.getSize();
+  double alpha = op.getAlpha().convertToDouble(), beta = op.getBeta().convertToDouble();
   auto windowMean = [&](Value value, int64_t low) {
     // Pooling over the channels as a spatial dimension; what is past the ends counts as zeros.
     Dims image{product(shape.take_front(axis)), 1, shape[axis], product(shape.drop_front(axis + 1))};
@@ -178,11 +181,17 @@ LogicalResult LrnOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results
   };
   int64_t low = (size - 1) / 2;
   auto times = [&](Value value, double factor) { return build.mul(value, number(build, x, factor)); };
-  const Value bias = number(build, x, getBias().convertToDouble());
+  const Value bias = number(build, x, op.getBias().convertToDouble());
   Value s = build.add(times(windowMean(build.mul(x, x), low), alpha), bias);
   Value power = build.binary(BinaryKind::pow, s, number(build, x, -beta));
   Value direct = build.mul(g, power);
   Value through = windowMean(build.div(build.mul(direct, x), s), size - 1 - low);
   operands[0] = build.sub(direct, times(build.mul(x, through), 2 * alpha * beta));
   return success();
+}
+
+void sluice::dataflow::attachNormalizationGradients(MLIRContext *context) {
+  attach<GradientModel<differentiateSoftmax>, GradientModel<differentiateLayerNorm>,
+         GradientModel<differentiateInstanceNorm>, GradientModel<differentiateBatchNorm>,
+         GradientModel<differentiateBatchNormTrain>, GradientModel<differentiateLrn>>(context);
 }

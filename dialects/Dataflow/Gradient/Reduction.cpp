@@ -3,26 +3,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/Gradient/Models.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
 
-LogicalResult ReduceOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                      Gradients operands) {
-  Value x = getInput();
+static LogicalResult differentiateReduce(ReduceOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                         Gradients operands) {
+  Value x = op.getInput();
   ArrayRef<int64_t> shape = shapeOf(x);
   Dims kept(shape);
   int64_t count = 1;
-  for (int64_t axis : getAxes()) {
+  for (int64_t axis : op.getAxes()) {
     count *= shape[axis];
     kept[axis] = 1;
   }
   // With the reduced dimensions kept, both broadcast to the input.
-  Value g = build.reshape(results[0], kept), y = build.reshape(getResult(), kept);
-  auto sum = [&](Value value) { return build.reduce(ReduceKind::sum, value, getAxes(), /*keepDims=*/true); };
+  Value g = build.reshape(results[0], kept), y = build.reshape(op.getResult(), kept);
+  auto sum = [&](Value value) { return build.reduce(ReduceKind::sum, value, op.getAxes(), /*keepDims=*/true); };
   Value zero = number(build, x, 0);
-  switch (getKind()) {
+  switch (op.getKind()) {
   case ReduceKind::sum:
     operands[0] = build.expand(g, shape);
     break;
@@ -41,7 +41,7 @@ LogicalResult ReduceOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
     Value isZero = build.compare(ComparePredicate::eq, x, zero);
     Value safe = build.select(isZero, number(build, x, 1), x);
     Value numZeros = sum(build.cast(isZero, elementOf(x)));
-    Value others = build.reduce(ReduceKind::prod, safe, getAxes(), /*keepDims=*/true);
+    Value others = build.reduce(ReduceKind::prod, safe, op.getAxes(), /*keepDims=*/true);
     Value isOnly = build.compare(ComparePredicate::eq, numZeros, number(build, x, 1));
     Value byZero = build.select(isOnly, others, zero);
     operands[0] = build.mul(g, build.select(isZero, byZero, build.div(y, safe)));
@@ -68,20 +68,26 @@ LogicalResult ReduceOp::buildGradient(TensorBuilder &build, ArrayRef<Value> resu
   return success();
 }
 
-LogicalResult CumsumOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
-                                      Gradients operands) {
-  operands[0] =
-      build.create<CumsumOp>({results[0]}, {build.integer("axis", getAxis()), build.flag("exclusive", getExclusive()),
-                                            build.flag("reverse", !getReverse())});
+static LogicalResult differentiateCumsum(CumsumOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                         Gradients operands) {
+  operands[0] = build.create<CumsumOp>({results[0]},
+                                       {build.integer("axis", op.getAxis()), build.flag("exclusive", op.getExclusive()),
+                                        build.flag("reverse", !op.getReverse())});
   return success();
 }
 
-LogicalResult TopkOp::buildGradient(TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>, Gradients operands) {
+static LogicalResult differentiateTopk(TopkOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool>,
+                                       Gradients operands) {
   if (!results[0])
     return success();
   operands[0] = build.create<ScatterElementsOp>(
-      {zeros(build, typeOf(getInput())), getIndices(), results[0]},
+      {zeros(build, typeOf(op.getInput())), op.getIndices(), results[0]},
       {build.attribute("kind", ScatterKindAttr::get(build.context(), ScatterKind::none)),
-       build.integer("axis", getAxis())});
+       build.integer("axis", op.getAxis())});
   return success();
+}
+
+void sluice::dataflow::attachReductionGradients(MLIRContext *context) {
+  attach<GradientModel<differentiateReduce>, GradientModel<differentiateCumsum>, GradientModel<differentiateTopk>>(
+      context);
 }

@@ -5,13 +5,14 @@
 //
 // A partitioned program is one that every rank runs on its own parts (SPMD).
 // Tensors are a rank's own; these operators are where ranks exchange them.
-// Kernels here call the runtime (abi.h's sluice_collective).
+// Kernels here call the runtime; what they cost is the runtime's to say
+// (Emit/Ops/Collective.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_COLLECTIVEOPS
 #define SLUICE_DATAFLOW_COLLECTIVEOPS
 
-// Numbered as abi.h's sluice_collective_kind and sluice_reduction.
+// Numbered as services.h's sluice_collective_kind and sluice_reduction.
 def Dataflow_CollectiveKind : Dataflow_Enum<"CollectiveKind", [
   Case<"all_reduce", 0>, Case<"all_gather", 1>, Case<"reduce_scatter", 2>, Case<"all_to_all", 3>, Case<"shard", 4>,
   Case<"halo", 5>]>;
@@ -25,24 +26,13 @@ def CollectiveMethods : DeclareOpInterfaceMethods<CollectiveOpInterface>;
 
 class Dataflow_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Dataflow_InferredOp<mnemonic, !listconcat([
-        CollectiveMethods, Kernel<["emitKernel", "allowsEpilogue"]>,
-        CostOf<["getFlops", "getBytesMoved", "getWorkspaceBytes", "getCostClass"]>], traits)> {
+        CollectiveMethods, Kernel<["allowsEpilogue"]>, Promise<"CostOpInterface">], traits)> {
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::sluice::dataflow::CollectiveKind $cppClass::getCollectiveKind() {
       return ::sluice::dataflow::CollectiveKind::}] # mnemonic # [{;
     }
-    void $cppClass::emitKernel(::sluice::dataflow::KernelEmitter &kernel) {
-      ::sluice::dataflow::detail::emitCollectiveKernel(*this, kernel);
-    }
     bool $cppClass::allowsEpilogue() { return false; }
-    int64_t $cppClass::getFlops() { return 0; }
-    int64_t $cppClass::getBytesMoved() {
-      return ::sluice::dataflow::detail::totalBytes((*this)->getOperandTypes()) +
-             ::sluice::dataflow::detail::totalBytes((*this)->getResultTypes()) + getWorkspaceBytes();
-    }
-    int64_t $cppClass::getWorkspaceBytes() { return ::sluice::dataflow::detail::collectiveWorkspace(*this); }
-    ::llvm::StringRef $cppClass::getCostClass() { return "collective"; }
   }];
 }
 
@@ -76,7 +66,7 @@ def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
     "$input `split` $split `join` $join `over` $group attr-dict `:` type($input) `->` type($result)";
 }
 
-def ShardOp : Dataflow_CollectiveOp<"shard", [DeclareOpInterfaceMethods<EvaluateOpInterface, ["evaluateOnRank"]>]> {
+def ShardOp : Dataflow_CollectiveOp<"shard", [EvaluateMethods]> {
   let summary = "This rank's part, along a dimension, of a tensor that the whole group has";
   let description = "Nothing is sent. Of a constant it is evaluated when parameters are written, for each rank.";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);

@@ -4,10 +4,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/Dataflow.h"
-#include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/Shapes.h"
-#include "sluice/Runtime/abi.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -48,7 +46,7 @@ struct EvaluateFold : DialectFoldInterface {
 
   LogicalResult fold(Operation *op, ArrayRef<Attribute> operands,
                      SmallVectorImpl<OpFoldResult> &results) const override {
-    auto evaluator = dyn_cast<EvaluateOpInterface>(op);
+    auto evaluator = modelOf<EvaluateOpInterface>(op);
     if (!evaluator || op->getNumResults() == 0)
       return failure();
     for (Type type : op->getResultTypes())
@@ -86,6 +84,29 @@ private:
   mutable std::atomic<int64_t> spent = 0;
 };
 
+template <typename... Ops>
+struct Operators {
+  /// Declares what the operators' traits promise of interfaces.
+  template <typename... Interfaces>
+  static void promise(Dialect &dialect) {
+    (promiseOf<Interfaces>(dialect), ...);
+  }
+
+private:
+  template <typename Interface>
+  static void promiseOf(Dialect &dialect) {
+    auto declare = [&]<typename OpTy>() {
+      if constexpr (OpTy::template hasTrait<Promises<Interface>::template Impl>())
+        dialect.declarePromisedInterface<Interface, OpTy>();
+    };
+    (declare.template operator()<Ops>(), ...);
+  }
+};
+using AllOperators = Operators<
+#define GET_OP_LIST
+#include "dialects/Dataflow/IR/DataflowOps.cpp.inc"
+    >;
+
 } // namespace
 
 void DataflowDialect::initialize() {
@@ -100,9 +121,10 @@ void DataflowDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Dataflow/IR/DataflowOps.cpp.inc"
-
-#include <algorithm>
       >();
+  AllOperators::promise<CostOpInterface, EmitElementOpInterface, EmitKernelOpInterface, EmitScalarOpInterface,
+                        EvaluateOpInterface, GradientOpInterface, LibraryCallOpInterface, TilingRulesOpInterface>(
+      *this);
   addInterfaces<EvaluateFold>();
 }
 
@@ -267,9 +289,7 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 namespace sluice::dataflow {
 
-int64_t elementBytes(Type type) {
-  return isString(type) ? int64_t(sizeof(sluice_string)) : (type.getIntOrFloatBitWidth() + 7) / 8;
-}
+int64_t elementBytes(Type type) { return isString(type) ? kStringBytes : (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 Count elementCount(Type type) { return product(cast<RankedTensorType>(type).getShape()); }
 
@@ -283,7 +303,7 @@ Type computeType(Type type) {
   if (type.isF16() || type.isBF16() || isSmallFloat(type))
     return Float32Type::get(type.getContext());
   if (isString(type))
-    return IntegerType::get(type.getContext(), 8 * sizeof(sluice_string));
+    return IntegerType::get(type.getContext(), 8 * kStringBytes);
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
   return type;
@@ -304,6 +324,10 @@ std::string nodeName(Location loc) {
 bool isUnsignedElement(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
 
 namespace detail {
+void reportMissingModel(Operation *op, StringRef interface) {
+  llvm::report_fatal_error("operator '" + Twine(op->getName().getStringRef()) + "' has no model of " + interface +
+                           ", register the dialect by registerDataflow()");
+}
 Count totalElements(TypeRange types) {
   Count total;
   for (Type type : types)
@@ -441,6 +465,8 @@ FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shap
   return result;
 }
 
+static bool canEvaluate(Operation *op) { return op->hasTrait<Promises<EvaluateOpInterface>::Impl>(); }
+
 bool isConstantExpression(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> open{value};
@@ -450,7 +476,7 @@ bool isConstantExpression(Value value) {
       return false;
     if (isa<ConstantOp>(op) || !seen.insert(op).second)
       continue;
-    if (!isa<EvaluateOpInterface>(op))
+    if (!canEvaluate(op))
       return false;
     llvm::append_range(open, op->getOperands());
   }
@@ -468,9 +494,9 @@ bool ConstantExpressions::contains(Value value) {
   if (auto it = known.find(value); it != known.end())
     return it->second;
   Operation *op = value.getDefiningOp();
-  bool constant = op && (isa<ConstantOp>(op) ||
-                         (isa<EvaluateOpInterface>(op) &&
-                          llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand); })));
+  bool constant =
+      op && (isa<ConstantOp>(op) ||
+             (canEvaluate(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand); })));
   known[value] = constant;
   return constant;
 }

@@ -6,7 +6,6 @@
 #define SLUICE_DATAFLOW_IR_DATAFLOW_H
 
 #include "dialects/Dataflow/IR/TensorView.h"
-#include "sluice/Runtime/services.h"
 #include "sluice/Tiling/TilingRule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -29,13 +28,15 @@
 
 namespace sluice::dataflow {
 class KernelEmitter;
+struct LibraryCall;
 class TensorBuilder;
 
-/// What a library may compute in the place of an operator's loops, from its two
-/// operands, into its one result.
-struct LibraryCall {
-  uint32_t function;    ///< sluice_library_function.
-  std::string settings; ///< As services.h says of it.
+/// The trait of operators of whose interface a library of its own has the model. The dialect declares the promises, and
+/// Models.h keeps them.
+template <typename Interface>
+struct Promises {
+  template <typename OpTy>
+  class Impl : public mlir::OpTrait::TraitBase<OpTy, Impl> {};
 };
 
 /// The devices that run an operator by one of its rules.
@@ -45,6 +46,7 @@ struct PartRule {
   mlir::Value number; ///< tensor<i64>: which of the parts, from 0.
 };
 namespace detail {
+[[noreturn]] void reportMissingModel(mlir::Operation *op, llvm::StringRef interface);
 llvm::LogicalResult verifyLibrary(mlir::Operation *op);
 llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> rules,
                                              mlir::ValueRange operands);
@@ -59,6 +61,16 @@ llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder 
 #include "dialects/Dataflow/IR/DataflowOps.h.inc"
 
 namespace sluice::dataflow {
+
+/// What a library says of an operator; null where the operator promises nothing. Ends a program that has not registered
+/// the library.
+template <typename Interface>
+Interface modelOf(mlir::Operation *op) {
+  auto model = mlir::dyn_cast<Interface>(op);
+  if (!model && op->hasTrait<Promises<Interface>::template Impl>())
+    detail::reportMissingModel(op, llvm::getTypeName<Interface>());
+  return model;
+}
 
 /// The model node's name behind a location; empty where it has none.
 std::string nodeName(mlir::Location loc);
@@ -97,9 +109,6 @@ llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, i
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
 /// True for collectives that exchange something, which runs beside computing.
 bool communicates(mlir::Operation *op);
-/// Bytes that one of `numRanks` ranks sends to others when a collective runs. An
-/// error on the operator, and failure, where its group has ranks that are not there.
-llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);
 
 /// What a value is a view of: a reshape's operand has the same memory.
 mlir::Value viewedValue(mlir::Value value);

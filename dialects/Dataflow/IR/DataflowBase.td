@@ -207,6 +207,8 @@ def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Of the mesh of the ranks.
+    static constexpr size_t kMostAxes = 8;
     /// How many ranks take part.
     int64_t size() const;
     /// The position of `rank` in its group.

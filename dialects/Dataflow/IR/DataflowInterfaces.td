@@ -6,6 +6,10 @@
 // A pass never switches over operators: it asks these. Shape inference is
 // MLIR's own InferTypeOpInterface.
 //
+// What an operator is, it says itself. What is done with it (kernels, gradients,
+// tilings, libraries' calls, values on the host) external models say, each kind of
+// them in a library of its own, beside this folder.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_INTERFACES
 #define SLUICE_DATAFLOW_INTERFACES
@@ -47,8 +51,7 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
     InterfaceMethod<"The same on one rank of several; most operators do not depend on it.",
       "::llvm::LogicalResult", "evaluateOnRank",
       (ins "int64_t":$rank, "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
-           "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results), "",
-      [{ return $_op.evaluate(operands, results); }]>,
+           "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
   ];
 }
 
@@ -58,6 +61,11 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
     One result; element i of it is a function of element i of each operand, with
     numpy broadcasting. Fuses into producers, consumers and epilogues.
   }];
+}
+
+def EmitScalarOpInterface : OpInterface<"EmitScalarOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "The kernel of an element-wise operator.";
   let methods = [
     InterfaceMethod<[{
         Emits the function on values of compute type (f16 and bf16 as f32,
@@ -75,6 +83,11 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
     operands (movement, gathers, small windows). Such operators fuse into the
     loops of their consumer.
   }];
+}
+
+def EmitElementOpInterface : OpInterface<"EmitElementOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "The kernel of an elemental operator.";
   let methods = [
     InterfaceMethod<[{
         Emits element `indices` of the result; reads operands through
@@ -91,14 +104,21 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     scatters. Element-wise consumers fuse behind it as an epilogue.
   }];
   let methods = [
-    InterfaceMethod<[{
-        Emits the whole kernel: reads operands through `kernel`, hands every
-        element of every result to `kernel.store` exactly once.}],
-      "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
     InterfaceMethod<"Element-wise consumers of result 0 may run inside `store`.",
       "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
     InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
       "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
+  ];
+}
+
+def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "The kernel of an operator with loops of its own.";
+  let methods = [
+    InterfaceMethod<[{
+        Emits the whole kernel: reads operands through `kernel`, hands every
+        element of every result to `kernel.store` exactly once.}],
+      "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
   ];
 }
 
@@ -110,21 +130,19 @@ def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
   }];
   let verify = [{ return ::sluice::dataflow::detail::verifyLibrary($_op); }];
   let methods = [
-    InterfaceMethod<"What a library would be asked for; none where it has no form for these operands.",
-      "::std::optional<::sluice::dataflow::LibraryCall>", "getLibraryForm",
-      (ins "::sluice::dataflow::MatmulPrecision":$precision)>,
     InterfaceMethod<"Bytes of scratch that a library gets; none where it is not asked.",
       "::std::optional<uint64_t>", "getLibrary", (ins)>,
     InterfaceMethod<"Sets them.", "void", "setLibrary", (ins "::std::optional<uint64_t>":$bytes)>,
   ];
 }
 
-def StringFunctionOpInterface : OpInterface<"StringFunctionOpInterface"> {
+def LibraryCallOpInterface : OpInterface<"LibraryCallOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "Its kernel is one call of the runtime's functions on text (abi.h).";
+  let description = "What libraries compute of an operator.";
   let methods = [
-    InterfaceMethod<"Which of them.", "::sluice::dataflow::StringFunction", "getStringFunction", (ins)>,
-    InterfaceMethod<"What abi.h says that the function wants to know.", "::std::string", "getSettings", (ins)>,
+    InterfaceMethod<"Sets what a library would be asked for; fails where it has no form for these operands.",
+      "::llvm::LogicalResult", "describeLibraryCall",
+      (ins "::sluice::dataflow::MatmulPrecision":$precision, "::sluice::dataflow::LibraryCall &":$call)>,
   ];
 }
 
@@ -136,7 +154,6 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"Which of the runtime's.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
-    InterfaceMethod<"What abi.h says that the runtime wants to know.", "sluice_collective", "getCollective", (ins)>,
     InterfaceMethod<"Who takes part.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
       [{ return $_op.getGroup(); }]>,
   ];

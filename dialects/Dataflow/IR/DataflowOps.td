@@ -17,14 +17,20 @@ class Dataflow_Op<string mnemonic, list<Trait> traits = []>
 
 def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, methods>;
-def EvaluateMethods : DeclareOpInterfaceMethods<EvaluateOpInterface>;
-def ElementwiseMethods : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
-def StringFunctionMethods : DeclareOpInterfaceMethods<StringFunctionOpInterface>;
-def ElementalMethods : DeclareOpInterfaceMethods<ElementalOpInterface>;
-class Kernel<list<string> methods = []> : DeclareOpInterfaceMethods<KernelOpInterface, methods>;
-def Library : DeclareOpInterfaceMethods<LibraryOpInterface>;
-def GradientMethods : DeclareOpInterfaceMethods<GradientOpInterface>;
-class Tiling<list<string> methods = []> : DeclareOpInterfaceMethods<TilingRulesOpInterface, methods>;
+
+// The operator has an external model of the interface, in a library of its own:
+// the dialect declares the promise, Models.h registers what keeps it.
+class Promise<string interface> : ParamNativeOpTrait<"Promises", interface> {
+  let cppNamespace = "::sluice::dataflow";
+}
+defvar EvaluateMethods = Promise<"EvaluateOpInterface">;
+def ElementwiseMethods : TraitList<[ElementwiseOpInterface, Promise<"EmitScalarOpInterface">]>;
+def ElementalMethods : TraitList<[ElementalOpInterface, Promise<"EmitElementOpInterface">]>;
+class Kernel<list<string> methods = []>
+    : TraitList<[DeclareOpInterfaceMethods<KernelOpInterface, methods>, Promise<"EmitKernelOpInterface">]>;
+def Library : TraitList<[DeclareOpInterfaceMethods<LibraryOpInterface>, Promise<"LibraryCallOpInterface">]>;
+defvar GradientMethods = Promise<"GradientOpInterface">;
+defvar Tiling = Promise<"TilingRulesOpInterface">;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
 // Inference while parsing sees no attribute of attr-dict, nor a default: where
@@ -182,7 +188,7 @@ def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
 //===----------------------------------------------------------------------===//
 
 def MatmulOp : Dataflow_InferredOp<"matmul", [
-    Tiling<>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
@@ -202,7 +208,7 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
 }
 
 def ConvOp : Dataflow_InferredOp<"conv", [
-    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
     input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]
@@ -239,7 +245,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [
 }
 
 def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
-    Tiling<["buildPart"]>, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
   let description = [{
     pads = [low...]: what is cut before the result begins; the result type gives
@@ -258,7 +264,7 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
 }
 
 def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
-    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, Library,
+    Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, Library,
     CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "A convolution's gradient by its weight; also a transposed convolution's";
   let description = [{
@@ -302,7 +308,7 @@ def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [ElementalMethods, 
 //===----------------------------------------------------------------------===//
 
 def PoolOp : Dataflow_Op<"pool", [
-    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
+    Tiling, GradientMethods, Kernel<["allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Max, average or Lp pooling over windows";
   let description = [{
     pads_low only: windows that reach past the high end are clipped there, and
@@ -325,7 +331,7 @@ def PoolOp : Dataflow_Op<"pool", [
   let hasVerifier = 1;
 }
 
-def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "A pooling's gradient by its input";
   let description = [{
     gradient is by the pooling's result, the result has its input's shape;
@@ -348,7 +354,7 @@ def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling<>, ElementalMethods, C
   let hasVerifier = 1;
 }
 
-def ResizeOp : Dataflow_Op<"resize", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def ResizeOp : Dataflow_Op<"resize", [Tiling, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Resampling: nearest, (multi-)linear or cubic";
   let description = [{
     scales[i] = output / input extent as the model gives it, per dimension (1 where
@@ -374,7 +380,7 @@ def ResizeOp : Dataflow_Op<"resize", [Tiling<>, ElementalMethods, CostOf<["getFl
 //===----------------------------------------------------------------------===//
 
 def ReduceOp : Dataflow_InferredOp<"reduce", [
-    Tiling<["buildPart"]>, GradientMethods, Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+    Tiling, GradientMethods, Kernel<["allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Reduction over axes";
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
@@ -383,7 +389,7 @@ def ReduceOp : Dataflow_InferredOp<"reduce", [
   let hasVerifier = 1;
 }
 
-def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling<>, Kernel<["emitKernel", "allowsPrologue"]>, Cost]> {
+def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling, Kernel<["allowsPrologue"]>, Cost]> {
   let summary = "Index of the largest (or smallest) element along an axis";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "true">:$largest,
                        DefaultValuedAttr<BoolAttr, "true">:$keep_dims,
@@ -393,7 +399,7 @@ def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling<>, Kernel<["emitKern
   let hasVerifier = 1;
 }
 
-def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling<>, GradientMethods, Kernel<>, Cost]> {
+def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling, GradientMethods, Kernel<>, Cost]> {
   let summary = "Running sum (or product) along an axis";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse,
@@ -403,7 +409,7 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling<>, GradientMethods, Kernel<
   let hasVerifier = 1;
 }
 
-def TopkOp : Dataflow_InferredOp<"topk", [Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+def TopkOp : Dataflow_InferredOp<"topk", [Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
   let description = "Of equal elements the one of lower index comes first. NaN is above every number.";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
@@ -414,7 +420,7 @@ def TopkOp : Dataflow_InferredOp<"topk", [Tiling<>, GradientMethods, Kernel<>, C
 }
 
 def SoftmaxOp : Dataflow_InferredOp<"softmax", [
-    Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
+    Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Softmax (or its logarithm) along one axis";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -423,7 +429,7 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
 }
 
 def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
-    Tiling<>, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
+    Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";
   let description = "scale and bias broadcast to the input.";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
@@ -434,7 +440,7 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
 }
 
 def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
-    Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+    Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "Normalises each channel of each image over its spatial dimensions; scale and bias are [C]";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
@@ -443,7 +449,7 @@ def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
   let hasVerifier = 1;
 }
 
-def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling<>, GradientMethods, CostOf<["getFlops"]>]> {
+def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling, GradientMethods, CostOf<["getFlops"]>]> {
   let summary = "Inference batch normalisation; scale, bias, mean, variance are [C], C is dimension 1";
   let description = "simplify rewrites it as a multiply and an add, which fold into a convolution before it.";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
@@ -453,7 +459,7 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling<>, GradientMethods, 
   let hasVerifier = 1;
 }
 
-def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling<>, GradientMethods, CostOf<["getFlops"]>]> {
+def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling, GradientMethods, CostOf<["getFlops"]>]> {
   let summary = "Batch normalisation by the batch's own statistics, which it returns";
   let description = [{
     mean and variance (of the batch, not of the population) are [C]; C is
@@ -466,7 +472,7 @@ def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling<>, Gradie
   let hasVerifier = 1;
 }
 
-def LrnOp : Dataflow_InferredOp<"lrn", [Tiling<>, GradientMethods, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def LrnOp : Dataflow_InferredOp<"lrn", [Tiling, GradientMethods, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Local response normalisation across channels";
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);
@@ -479,7 +485,7 @@ def LrnOp : Dataflow_InferredOp<"lrn", [Tiling<>, GradientMethods, ElementalMeth
 // Movement
 //===----------------------------------------------------------------------===//
 
-def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Result dimension i is the input's dimension permutation[i]";
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -489,7 +495,7 @@ def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling<>, GradientMethods, E
   let hasFolder = 1;
 }
 
-def ReshapeOp : Dataflow_Op<"reshape", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
+def ReshapeOp : Dataflow_Op<"reshape", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
   let summary = "The same data under another shape; no data moves";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -498,7 +504,7 @@ def ReshapeOp : Dataflow_Op<"reshape", [Tiling<>, GradientMethods, ElementalMeth
   let hasFolder = 1;
 }
 
-def ExpandOp : Dataflow_Op<"expand", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def ExpandOp : Dataflow_Op<"expand", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Numpy broadcast to the result's shape";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -507,7 +513,7 @@ def ExpandOp : Dataflow_Op<"expand", [Tiling<>, GradientMethods, ElementalMethod
   let hasFolder = 1;
 }
 
-def TileOp : Dataflow_Op<"tile", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Repeats the input; each result extent is a multiple of the input's";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -515,7 +521,7 @@ def TileOp : Dataflow_Op<"tile", [Tiling<>, GradientMethods, ElementalMethods, E
   let hasVerifier = 1;
 }
 
-def SliceOp : Dataflow_Op<"slice", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Result element i is input element starts + i * steps; steps may be negative";
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -525,7 +531,7 @@ def SliceOp : Dataflow_Op<"slice", [Tiling<>, GradientMethods, ElementalMethods,
 }
 
 def ConcatOp : Dataflow_InferredOp<"concat", [
-    Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+    Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Joins tensors along an axis";
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -533,7 +539,7 @@ def ConcatOp : Dataflow_InferredOp<"concat", [
   let hasVerifier = 1;
 }
 
-def PadOp : Dataflow_Op<"pad", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
+def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
   let summary = "Adds (or, negative, removes) elements at each dimension's low end; the result type gives the high end";
   let arguments = (ins Dataflow_PadModeAttr:$mode, Dataflow_Tensor:$input, Dataflow_Tensor:$value,
                        DenseI64ArrayAttr:$low);
@@ -542,7 +548,7 @@ def PadOp : Dataflow_Op<"pad", [Tiling<>, GradientMethods, ElementalMethods, Eva
   let hasVerifier = 1;
 }
 
-def GatherOp : Dataflow_InferredOp<"gather", [Tiling<["buildPart"]>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data along an axis, chosen by indices (negative ones count from the end)";
   let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
@@ -551,7 +557,7 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling<["buildPart"]>, GradientMet
   let hasVerifier = 1;
 }
 
-def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling<>, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Element-wise gather along an axis; the result has indices' shape";
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -559,7 +565,7 @@ def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling<>, Gradien
   let hasVerifier = 1;
 }
 
-def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling<>, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
+def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data addressed by index tuples along indices' last dimension";
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
@@ -568,7 +574,7 @@ def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling<>, GradientMethods, El
   let hasVerifier = 1;
 }
 
-def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, with elements along an axis replaced by (or combined with) updates";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates, I64Attr:$axis);
@@ -577,7 +583,7 @@ def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling<>, Gradi
   let hasVerifier = 1;
 }
 
-def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling<>, GradientMethods, Kernel<["emitKernel", "allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, with slices addressed by index tuples replaced by (or combined with) updates";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates);
@@ -586,7 +592,7 @@ def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling<>, GradientMethods, 
   let hasVerifier = 1;
 }
 
-def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "values[1] where the new axis' position equals the index, values[0] elsewhere";
   let arguments = (ins Dataflow_Tensor:$indices, Dataflow_Tensor:$values, I64Attr:$depth, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
@@ -601,7 +607,7 @@ def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, C
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["emitKernel", "allowsPrologue"]>, EvaluateMethods, Cost]> {
+def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, EvaluateMethods, Cost]> {
   let summary = "Where the input is not zero: one column of indices an element, in row-major order";
   let description = "The first `count` columns count, the others are 0.";
   let arguments = (ins Dataflow_Tensor:$input);

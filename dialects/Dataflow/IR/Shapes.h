@@ -18,6 +18,7 @@ namespace sluice::dataflow {
 using sluice::Count;
 
 inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
+inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
 
 inline Count product(llvm::ArrayRef<int64_t> extents) {

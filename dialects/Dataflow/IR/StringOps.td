@@ -11,22 +11,12 @@
 #ifndef SLUICE_DATAFLOW_STRINGOPS
 #define SLUICE_DATAFLOW_STRINGOPS
 
-// Numbered as abi.h's sluice_string_function.
-def Dataflow_StringFunction : Dataflow_Enum<"StringFunction", [
-  Case<"constant", 0>, Case<"equal", 1>, Case<"concat", 2>, Case<"find", 3>, Case<"normalize", 4>, Case<"split", 5>]>;
-
 def Dataflow_StringCase : Dataflow_Enum<"StringCase", [Case<"unchanged", 0>, Case<"lower", 1>, Case<"upper", 2>]>;
 def Dataflow_StringCaseAttr : Dataflow_EnumAttr<Dataflow_StringCase, "string_case">;
 
 class Dataflow_StringOp<string mnemonic, list<Trait> traits = []>
-    : Dataflow_Op<mnemonic, !listconcat([StringFunctionMethods, Kernel<["emitKernel", "allowsEpilogue"]>, Cost],
-                                        traits)> {
-  let extraClassDefinition = [{
-    void $cppClass::emitKernel(::sluice::dataflow::KernelEmitter &kernel) {
-      ::sluice::dataflow::detail::emitStringKernel(getOperation(), kernel);
-    }
-    bool $cppClass::allowsEpilogue() { return false; }
-  }];
+    : Dataflow_Op<mnemonic, !listconcat([Kernel<["allowsEpilogue"]>, Cost], traits)> {
+  let extraClassDefinition = "bool $cppClass::allowsEpilogue() { return false; }";
 }
 
 def StringConstantOp : Dataflow_StringOp<"string_constant"> {

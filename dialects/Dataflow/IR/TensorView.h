@@ -16,7 +16,6 @@ class Operation;
 
 namespace sluice::dataflow {
 using sluice::Count;
-class KernelEmitter;
 
 /// Dense row-major data, not owned. i1 and types of 4 and 2 bits take a byte an
 /// element, signed integers extended to it.
@@ -28,6 +27,9 @@ struct MutableTensorView {
   mlir::RankedTensorType type;
   char *data = nullptr;
 };
+
+/// Bytes of an element of text, and its alignment: the runtime's sluice_string.
+inline constexpr int64_t kStringBytes = 16;
 
 /// Bytes an element takes in memory: at least one.
 int64_t elementBytes(mlir::Type elementType);
@@ -52,9 +54,6 @@ bool usesStrings(mlir::Operation *op);
 namespace detail {
 Count totalElements(mlir::TypeRange types);
 Count totalBytes(mlir::TypeRange types);
-void emitStringKernel(mlir::Operation *op, KernelEmitter &kernel);
-void emitCollectiveKernel(mlir::Operation *op, KernelEmitter &kernel);
-int64_t collectiveWorkspace(mlir::Operation *op);
 } // namespace detail
 
 } // namespace sluice::dataflow

@@ -9,7 +9,7 @@ def Dataflow_SamplePadding : Dataflow_Enum<"SamplePadding", [
   Case<"zeros", 0>, Case<"border", 1>, Case<"reflection", 2>]>;
 def Dataflow_SamplePaddingAttr : Dataflow_EnumAttr<Dataflow_SamplePadding, "sample_padding">;
 
-def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "The input at given positions between its elements";
   let description = [{
     input [N, C, spatial...], positions [N, out..., k] for k spatial dimensions,
@@ -25,7 +25,7 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling<>, ElementalMethod
   let hasVerifier = 1;
 }
 
-def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling<>, ElementalMethods, CostOf<["getFlops"]>]> {
+def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Regions of images, pooled to one size (Mask R-CNN)";
   let description = [{
     input [N, C, H, W], rois [R, 4] = x1, y1, x2, y2 times 1 / spatial_scale,
@@ -40,6 +40,10 @@ def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling<>, ElementalMethods, C
   let results = (outs Dataflow_FloatTensor:$result);
   let assemblyFormat = "$input `,` $rois `,` $images attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What an attribute or a tensor says is not to be trusted: a bin has no more samples along a dimension.
+    static constexpr int64_t kMostSamples = 4096;
+  }];
 }
 
 def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops"]>]> {

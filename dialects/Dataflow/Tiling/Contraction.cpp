@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Tiling/Rules.h"
+#include "dialects/Dataflow/Tiling/Models.h"
 
 #include <numeric>
 
@@ -16,17 +16,17 @@ static constexpr int64_t kWhole = RuleList::kWhole;
 /// Names the rule of spatial dimension d.
 static std::string spatial(size_t d) { return "spatial " + std::to_string(d); }
 
-std::vector<TilingRule> MatmulOp::getTilingRules() {
-  if (getPackedN()) // Laid out for a device already.
+static std::vector<TilingRule> rulesOfMatmul(MatmulOp op) {
+  if (op.getPackedN()) // Laid out for a device already.
     return {};
-  RuleList rules(*this);
-  int64_t lhs = typeOf(getLhs()).getRank(), rhs = typeOf(getRhs()).getRank(), rank = getType().getRank();
-  ArrayRef<int64_t> shape = getType().getShape();
+  RuleList rules(op);
+  int64_t lhs = typeOf(op.getLhs()).getRank(), rhs = typeOf(op.getRhs()).getRank(), rank = op.getType().getRank();
+  ArrayRef<int64_t> shape = op.getType().getShape();
   for (int64_t dim = 0; dim < rank - 2; ++dim)
-    rules.split("batch " + std::to_string(dim), {alignedDim(getLhs(), shape, dim), alignedDim(getRhs(), shape, dim)},
-                {dim});
-  int64_t m = getTransposeLhs() ? lhs - 1 : lhs - 2, k = getTransposeLhs() ? lhs - 2 : lhs - 1;
-  bool transposed = getTransposeRhs();
+    rules.split("batch " + std::to_string(dim),
+                {alignedDim(op.getLhs(), shape, dim), alignedDim(op.getRhs(), shape, dim)}, {dim});
+  int64_t m = op.getTransposeLhs() ? lhs - 1 : lhs - 2, k = op.getTransposeLhs() ? lhs - 2 : lhs - 1;
+  bool transposed = op.getTransposeRhs();
   rules.split("rows", {m, kWhole}, {rank - 2});
   rules.split("columns", {kWhole, transposed ? rhs - 2 : rhs - 1}, {rank - 1});
   rules.partial("contraction", {k, transposed ? rhs - 1 : rhs - 2}, PartialKind::Sum);
@@ -54,37 +54,38 @@ static SmallVector<int64_t> padsOnPart(ArrayRef<int64_t> pads, ArrayRef<PartRule
   return result;
 }
 
-std::vector<TilingRule> ConvOp::getTilingRules() {
-  if (getPackedChannels()) // Laid out for a device already.
+static std::vector<TilingRule> rulesOfConv(ConvOp op) {
+  if (op.getPackedChannels()) // Laid out for a device already.
     return {};
-  RuleList rules(*this);
-  bool last = getLayout() == Layout::channels_last;
-  ArrayRef<int64_t> in = shapeOf(getInput()), out = getType().getShape();
+  RuleList rules(op);
+  bool last = op.getLayout() == Layout::channels_last;
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = op.getType().getShape();
   int64_t channel = last ? static_cast<int64_t>(in.size()) - 1 : 1, first = last ? 1 : 2;
-  SmallVector<int64_t> kernel = getKernelShape();
+  SmallVector<int64_t> kernel = op.getKernelShape();
   rules.split("batch", {0, kWhole}, {0});
-  addChannels(rules, getGroups(), {channel, 0}, channel, [&] {
+  addChannels(rules, op.getGroups(), {channel, 0}, channel, [&] {
     rules.split("output channels", {kWhole, 0}, {channel});
-    rules.partial("input channels", {channel, getWeightChannelDim()}, PartialKind::Sum);
+    rules.partial("input channels", {channel, op.getWeightChannelDim()}, PartialKind::Sum);
   });
   for (size_t d = 0; d < kernel.size(); ++d) {
     int64_t at = first + static_cast<int64_t>(d);
-    SlidingWindow window{in[at], out[at], kernel[d], getStrides()[d], getPads()[d], getDilations()[d]};
+    SlidingWindow window{in[at], out[at], kernel[d], op.getStrides()[d], op.getPads()[d], op.getDilations()[d]};
     if (window.aligns())
       addHalo(rules.split(spatial(d), {at, kWhole}, {at}), in[at], window.halo(Halo::Fill::Zero));
   }
   return rules.take();
 }
 
-SmallVector<Value> ConvOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
-  bool last = getLayout() == Layout::channels_last;
-  SmallVector<int64_t> pads = padsOnPart(getPads(), rules, last ? 1 : 2, getStrides().size());
-  ArrayRef<int64_t> in = shapeOf(getInput()), part = shapeOf(operands[0]);
+static SmallVector<Value> buildConvPart(ConvOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                        ValueRange operands) {
+  bool last = op.getLayout() == Layout::channels_last;
+  SmallVector<int64_t> pads = padsOnPart(op.getPads(), rules, last ? 1 : 2, op.getStrides().size());
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), part = shapeOf(operands[0]);
   size_t channel = last ? in.size() - 1 : 1;
-  int64_t groups = getGroups();
+  int64_t groups = op.getGroups();
   if (groups > 1)
     groups = groups * part[channel] / in[channel];
-  return buildPartWith(*this, build, rules, operands, {build.list("pads", pads), build.integer("groups", groups)});
+  return buildPartWith(op, build, rules, operands, {build.list("pads", pads), build.integer("groups", groups)});
 }
 
 /// Where a transposed convolution's input and result split alike: what a part of the result needs of
@@ -99,54 +100,61 @@ static std::optional<Halo> transposedHalo(ConvTransposeOp op, size_t d) {
   return Halo{(back.reach() - 1 - back.padLow) / back.stride, (back.padLow + back.stride - 1) / back.stride};
 }
 
-std::vector<TilingRule> ConvTransposeOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfConvTranspose(ConvTransposeOp op) {
+  RuleList rules(op);
   rules.split("batch", {0, kWhole}, {0});
-  addChannels(rules, getGroups(), {1, 0}, 1, [&] {
+  addChannels(rules, op.getGroups(), {1, 0}, 1, [&] {
     rules.split("output channels", {kWhole, 1}, {1});
     rules.partial("input channels", {1, 0}, PartialKind::Sum);
   });
-  for (size_t d = 0; d < getStrides().size(); ++d)
-    if (std::optional<Halo> halo = transposedHalo(*this, d)) {
+  for (size_t d = 0; d < op.getStrides().size(); ++d)
+    if (std::optional<Halo> halo = transposedHalo(op, d)) {
       int64_t at = 2 + static_cast<int64_t>(d);
-      addHalo(rules.split(spatial(d), {at, kWhole}, {at}), shapeOf(getInput())[at], *halo);
+      addHalo(rules.split(spatial(d), {at, kWhole}, {at}), shapeOf(op.getInput())[at], *halo);
     }
   return rules.take();
 }
 
-SmallVector<Value> ConvTransposeOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
-  SmallVector<int64_t> pads(getPadsLow());
+static SmallVector<Value> buildConvTransposePart(ConvTransposeOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                                 ValueRange operands) {
+  SmallVector<int64_t> pads(op.getPadsLow());
   for (size_t d = 0; d < pads.size(); ++d)
     if (isSplit(rules, 0, 2 + static_cast<int64_t>(d)))
-      pads[d] += transposedHalo(*this, d)->low * getStrides()[d];
-  int64_t groups = getGroups();
+      pads[d] += transposedHalo(op, d)->low * op.getStrides()[d];
+  int64_t groups = op.getGroups();
   if (groups > 1)
-    groups = groups * shapeOf(operands[0])[1] / shapeOf(getInput())[1];
-  return buildPartWith(*this, build, rules, operands, {build.list("pads_low", pads), build.integer("groups", groups)});
+    groups = groups * shapeOf(operands[0])[1] / shapeOf(op.getInput())[1];
+  return buildPartWith(op, build, rules, operands, {build.list("pads_low", pads), build.integer("groups", groups)});
 }
 
-std::vector<TilingRule> ConvWeightGradientOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfConvWeightGradient(ConvWeightGradientOp op) {
+  RuleList rules(op);
   rules.partial("batch", {0, 0}, PartialKind::Sum);
-  addChannels(rules, getGroups(), {1, 1}, 0, [&] {
+  addChannels(rules, op.getGroups(), {1, 1}, 0, [&] {
     rules.split("output channels", {kWhole, 1}, {0});
     rules.split("input channels", {1, kWhole}, {1});
   });
-  ArrayRef<int64_t> in = shapeOf(getInput()), out = shapeOf(getGradient()), kernel = getType().getShape();
-  for (size_t d = 0; d < getStrides().size(); ++d) {
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getGradient()), kernel = op.getType().getShape();
+  for (size_t d = 0; d < op.getStrides().size(); ++d) {
     int64_t at = 2 + static_cast<int64_t>(d);
-    SlidingWindow window{in[at], out[at], kernel[at], getStrides()[d], getPadsLow()[d], getDilations()[d]};
+    SlidingWindow window{in[at], out[at], kernel[at], op.getStrides()[d], op.getPadsLow()[d], op.getDilations()[d]};
     if (window.aligns())
       addHalo(rules.partial(spatial(d), {at, at}, PartialKind::Sum), in[at], window.halo(Halo::Fill::Zero));
   }
   return rules.take();
 }
 
-SmallVector<Value> ConvWeightGradientOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules,
-                                                   ValueRange operands) {
-  SmallVector<int64_t> pads = padsOnPart(getPadsLow(), rules, 2, getStrides().size());
-  int64_t groups = getGroups();
+static SmallVector<Value> buildConvWeightGradientPart(ConvWeightGradientOp op, TensorBuilder &build,
+                                                      ArrayRef<PartRule> rules, ValueRange operands) {
+  SmallVector<int64_t> pads = padsOnPart(op.getPadsLow(), rules, 2, op.getStrides().size());
+  int64_t groups = op.getGroups();
   if (groups > 1)
-    groups = groups * shapeOf(operands[0])[1] / shapeOf(getInput())[1];
-  return buildPartWith(*this, build, rules, operands, {build.list("pads_low", pads), build.integer("groups", groups)});
+    groups = groups * shapeOf(operands[0])[1] / shapeOf(op.getInput())[1];
+  return buildPartWith(op, build, rules, operands, {build.list("pads_low", pads), build.integer("groups", groups)});
+}
+
+void sluice::dataflow::attachContractionRules(MLIRContext *context) {
+  attach<TilingModel<rulesOfMatmul>, TilingModel<rulesOfConv, buildConvPart>,
+         TilingModel<rulesOfConvTranspose, buildConvTransposePart>,
+         TilingModel<rulesOfConvWeightGradient, buildConvWeightGradientPart>>(context);
 }

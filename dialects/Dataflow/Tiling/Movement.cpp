@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Tiling/Rules.h"
+#include "dialects/Dataflow/Tiling/Models.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -13,18 +13,18 @@ static constexpr int64_t kWhole = RuleList::kWhole;
 
 static std::string dimName(int64_t dim) { return "dim " + std::to_string(dim); }
 
-std::vector<TilingRule> TransposeOp::getTilingRules() {
-  RuleList rules(*this);
-  for (auto [to, from] : llvm::enumerate(getPermutation()))
+static std::vector<TilingRule> rulesOfTranspose(TransposeOp op) {
+  RuleList rules(op);
+  for (auto [to, from] : llvm::enumerate(op.getPermutation()))
     rules.split(dimName(from), {from}, {static_cast<int64_t>(to)});
   return rules.take();
 }
 
 /// Dimensions fall into groups of equal products; the outermost of each group, split, is a
 /// contiguous part of it on both sides.
-std::vector<TilingRule> ReshapeOp::getTilingRules() {
-  RuleList rules(*this);
-  ArrayRef<int64_t> from = shapeOf(getInput()), to = getType().getShape();
+static std::vector<TilingRule> rulesOfReshape(ReshapeOp op) {
+  RuleList rules(op);
+  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = op.getType().getShape();
   if (product(to) == 0)
     return {};
   int64_t in = 0, out = 0, inRank = from.size(), outRank = to.size();
@@ -45,17 +45,17 @@ std::vector<TilingRule> ReshapeOp::getTilingRules() {
   return rules.take();
 }
 
-std::vector<TilingRule> ExpandOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfExpand(ExpandOp op) {
+  RuleList rules(op);
   rules.aligned([](int64_t) { return true; });
   return rules.take();
 }
 
-std::vector<TilingRule> TileOp::getTilingRules() {
-  RuleList rules(*this);
-  for (auto [i, extent] : llvm::enumerate(shapeOf(getInput()))) {
+static std::vector<TilingRule> rulesOfTile(TileOp op) {
+  RuleList rules(op);
+  for (auto [i, extent] : llvm::enumerate(shapeOf(op.getInput()))) {
     auto dim = static_cast<int64_t>(i);
-    int64_t wanted = getType().getDimSize(i);
+    int64_t wanted = op.getType().getDimSize(i);
     if (extent == wanted)
       rules.split(dimName(dim), {dim}, {dim});
     else if (TilingRule *rule = rules.split(dimName(dim), {kWhole}, {dim}))
@@ -64,24 +64,25 @@ std::vector<TilingRule> TileOp::getTilingRules() {
   return rules.take();
 }
 
-std::vector<TilingRule> SliceOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfSlice(SliceOp op) {
+  RuleList rules(op);
   rules.aligned([&](int64_t dim) {
-    return getStarts()[dim] == 0 && getSteps()[dim] == 1 && shapeOf(getInput())[dim] == getType().getDimSize(dim);
+    return op.getStarts()[dim] == 0 && op.getSteps()[dim] == 1 &&
+           shapeOf(op.getInput())[dim] == op.getType().getDimSize(dim);
   });
   return rules.take();
 }
 
-std::vector<TilingRule> ConcatOp::getTilingRules() {
-  RuleList rules(*this);
-  rules.aligned([&](int64_t dim) { return dim != static_cast<int64_t>(getAxis()); });
+static std::vector<TilingRule> rulesOfConcat(ConcatOp op) {
+  RuleList rules(op);
+  rules.aligned([&](int64_t dim) { return dim != static_cast<int64_t>(op.getAxis()); });
   return rules.take();
 }
 
-std::vector<TilingRule> PadOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfPad(PadOp op) {
+  RuleList rules(op);
   rules.aligned(
-      [&](int64_t dim) { return getLow()[dim] == 0 && shapeOf(getInput())[dim] == getType().getDimSize(dim); },
+      [&](int64_t dim) { return op.getLow()[dim] == 0 && shapeOf(op.getInput())[dim] == op.getType().getDimSize(dim); },
       [](unsigned operand) { return operand == 0; });
   return rules.take();
 }
@@ -89,26 +90,27 @@ std::vector<TilingRule> PadOp::getTilingRules() {
 /// Sums over parts of such elements are theirs.
 static bool canSum(Type element) { return !element.isInteger(1) && !isString(element); }
 
-std::vector<TilingRule> GatherOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis(), rank = typeOf(getData()).getRank(), indexRank = typeOf(getIndices()).getRank();
+static std::vector<TilingRule> rulesOfGather(GatherOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis(), rank = typeOf(op.getData()).getRank(), indexRank = typeOf(op.getIndices()).getRank();
   for (int64_t dim = 0; dim < rank; ++dim)
     if (dim != axis)
       rules.split("data " + std::to_string(dim), {dim, kWhole}, {dim < axis ? dim : dim + indexRank - 1});
   for (int64_t dim = 0; dim < indexRank; ++dim)
     rules.split("indices " + std::to_string(dim), {kWhole, dim}, {axis + dim});
-  if (canSum(getType().getElementType()))
+  if (canSum(op.getType().getElementType()))
     if (TilingRule *rule = rules.partial("gathered", {axis, kWhole}, PartialKind::Sum))
       rule->dividesWork = false;
   return rules.take();
 }
 
 /// Where the gathered dimension is split, a part knows some of the elements; for the others it says 0.
-SmallVector<Value> GatherOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
+static SmallVector<Value> buildGatherPart(GatherOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                          ValueRange operands) {
   const auto *split = llvm::find_if(rules, [](const PartRule &r) { return r.parts > 1 && r.rule->name == "gathered"; });
   if (split == rules.end())
-    return detail::buildSamePart(*this, build, rules, operands);
-  int64_t axis = getAxis(), extent = shapeOf(getData())[axis], own = extent / split->parts;
+    return buildPartWith(op, build, rules, operands, {});
+  int64_t axis = op.getAxis(), extent = shapeOf(op.getData())[axis], own = extent / split->parts;
   Value indices = operands[1];
   Type element = typeOf(indices).getElementType();
   auto number = [&](int64_t value) { return build.splat(element, static_cast<double>(value)); };
@@ -125,36 +127,36 @@ SmallVector<Value> GatherOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> 
   local = build.select(isOwn, local, number(0));
   if (!local)
     return {};
-  SmallVector<Value> gathered = detail::buildSamePart(*this, build, rules, {operands[0], local});
+  SmallVector<Value> gathered = buildPartWith(op, build, rules, {operands[0], local}, {});
   if (gathered.empty())
     return {};
   Dims broadcast(shapeOf(local));
-  broadcast.append(typeOf(getData()).getRank() - axis - 1, 1);
-  const Value zero = build.splat(getType().getElementType(), 0);
+  broadcast.append(typeOf(op.getData()).getRank() - axis - 1, 1);
+  const Value zero = build.splat(op.getType().getElementType(), 0);
   Value result = build.select(build.reshape(isOwn, broadcast), gathered[0], zero);
   return result ? SmallVector<Value>{result} : SmallVector<Value>();
 }
 
-std::vector<TilingRule> GatherElementsOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis();
-  for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
+static std::vector<TilingRule> rulesOfGatherElements(GatherElementsOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis();
+  for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {
     if (dim == axis)
       rules.split(dimName(dim), {kWhole, dim}, {dim});
-    else if (shapeOf(getData())[dim] == getType().getDimSize(dim))
+    else if (shapeOf(op.getData())[dim] == op.getType().getDimSize(dim))
       rules.split(dimName(dim), {dim, dim}, {dim});
   }
   return rules.take();
 }
 
-std::vector<TilingRule> GatherNdOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t batch = getBatchDims(), rows = typeOf(getIndices()).getRank() - 1;
+static std::vector<TilingRule> rulesOfGatherNd(GatherNdOp op) {
+  RuleList rules(op);
+  int64_t batch = op.getBatchDims(), rows = typeOf(op.getIndices()).getRank() - 1;
   for (int64_t dim = 0; dim < rows; ++dim)
     rules.split("indices " + std::to_string(dim), {dim < batch ? dim : kWhole, dim}, {dim});
   // Result dimensions behind the indices' are those of data behind the tuples.
-  int64_t first = batch + shapeOf(getIndices()).back();
-  for (int64_t dim = first; dim < typeOf(getData()).getRank(); ++dim)
+  int64_t first = batch + shapeOf(op.getIndices()).back();
+  for (int64_t dim = first; dim < typeOf(op.getData()).getRank(); ++dim)
     rules.split("data " + std::to_string(dim), {dim, kWhole}, {rows + dim - first});
   return rules.take();
 }
@@ -166,34 +168,41 @@ static bool isZero(Value value) {
   return getSplat(value) == 0.0;
 }
 
-std::vector<TilingRule> ScatterElementsOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis();
-  bool adds = getKind() == ScatterKind::add && isZero(getData()) && canSum(getType().getElementType());
-  for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
+static std::vector<TilingRule> rulesOfScatterElements(ScatterElementsOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis();
+  bool adds = op.getKind() == ScatterKind::add && isZero(op.getData()) && canSum(op.getType().getElementType());
+  for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {
     if (dim == axis && adds)
       rules.partial(dimName(dim), {kWhole, dim, dim}, PartialKind::Sum);
-    else if (dim != axis && shapeOf(getIndices())[dim] == getType().getDimSize(dim))
+    else if (dim != axis && shapeOf(op.getIndices())[dim] == op.getType().getDimSize(dim))
       rules.split(dimName(dim), {dim, dim, dim}, {dim});
   }
   return rules.take();
 }
 
-std::vector<TilingRule> ScatterNdOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t rows = typeOf(getIndices()).getRank() - 1, tuple = shapeOf(getIndices()).back();
-  for (int64_t dim = tuple; dim < getType().getRank(); ++dim)
+static std::vector<TilingRule> rulesOfScatterNd(ScatterNdOp op) {
+  RuleList rules(op);
+  int64_t rows = typeOf(op.getIndices()).getRank() - 1, tuple = shapeOf(op.getIndices()).back();
+  for (int64_t dim = tuple; dim < op.getType().getRank(); ++dim)
     rules.split("data " + std::to_string(dim), {dim, kWhole, rows + dim - tuple}, {dim});
-  if (getKind() == ScatterKind::add && isZero(getData()) && canSum(getType().getElementType()))
+  if (op.getKind() == ScatterKind::add && isZero(op.getData()) && canSum(op.getType().getElementType()))
     for (int64_t dim = 0; dim < rows; ++dim)
       rules.partial("updates " + std::to_string(dim), {kWhole, dim, dim}, PartialKind::Sum);
   return rules.take();
 }
 
-std::vector<TilingRule> OneHotOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis();
-  for (int64_t dim = 0; dim < typeOf(getIndices()).getRank(); ++dim)
+static std::vector<TilingRule> rulesOfOneHot(OneHotOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis();
+  for (int64_t dim = 0; dim < typeOf(op.getIndices()).getRank(); ++dim)
     rules.split(dimName(dim), {dim, kWhole}, {dim < axis ? dim : dim + 1});
   return rules.take();
+}
+
+void sluice::dataflow::attachMovementRules(MLIRContext *context) {
+  attach<TilingModel<rulesOfTranspose>, TilingModel<rulesOfReshape>, TilingModel<rulesOfExpand>,
+         TilingModel<rulesOfTile>, TilingModel<rulesOfSlice>, TilingModel<rulesOfConcat>, TilingModel<rulesOfPad>,
+         TilingModel<rulesOfGather, buildGatherPart>, TilingModel<rulesOfGatherElements>, TilingModel<rulesOfGatherNd>,
+         TilingModel<rulesOfScatterElements>, TilingModel<rulesOfScatterNd>, TilingModel<rulesOfOneHot>>(context);
 }

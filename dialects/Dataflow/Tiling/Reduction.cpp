@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Tiling/Rules.h"
+#include "dialects/Dataflow/Tiling/Models.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -30,39 +30,40 @@ static std::optional<PartialKind> joinParts(ReduceKind kind, Type element) {
   }
 }
 
-std::vector<TilingRule> ReduceOp::getTilingRules() {
-  RuleList rules(*this);
-  std::optional<PartialKind> joined = joinParts(getKind(), getType().getElementType());
+static std::vector<TilingRule> rulesOfReduce(ReduceOp op) {
+  RuleList rules(op);
+  std::optional<PartialKind> joined = joinParts(op.getKind(), op.getType().getElementType());
   int64_t place = 0;
-  for (int64_t dim = 0; dim < typeOf(getInput()).getRank(); ++dim) {
+  for (int64_t dim = 0; dim < typeOf(op.getInput()).getRank(); ++dim) {
     std::string name = "dim " + std::to_string(dim);
-    bool isReduced = llvm::is_contained(getAxes(), dim);
+    bool isReduced = llvm::is_contained(op.getAxes(), dim);
     if (!isReduced)
       rules.split(name, {dim}, {place});
     else if (joined)
       rules.partial(name, {dim}, *joined);
-    place += !isReduced || getKeepDims();
+    place += !isReduced || op.getKeepDims();
   }
   return rules.take();
 }
 
-SmallVector<Value> ReduceOp::buildPart(TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
-  SmallVector<Value> results = detail::buildSamePart(*this, build, rules, operands);
+static SmallVector<Value> buildReducePart(ReduceOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                          ValueRange operands) {
+  SmallVector<Value> results = buildPartWith(op, build, rules, operands, {});
   int64_t parts = 1;
   for (const PartRule &rule : rules)
     if (rule.rule->results[0].isPartial())
       parts *= rule.parts;
-  if (getKind() == ReduceKind::mean && parts > 1 && !results.empty())
-    results[0] = build.mul(results[0], build.splat(getType().getElementType(), 1.0 / static_cast<double>(parts)));
+  if (op.getKind() == ReduceKind::mean && parts > 1 && !results.empty())
+    results[0] = build.mul(results[0], build.splat(op.getType().getElementType(), 1.0 / static_cast<double>(parts)));
   return results;
 }
 
-std::vector<TilingRule> ArgReduceOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis();
-  for (int64_t dim = 0; dim < typeOf(getInput()).getRank(); ++dim)
+static std::vector<TilingRule> rulesOfArgReduce(ArgReduceOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis();
+  for (int64_t dim = 0; dim < typeOf(op.getInput()).getRank(); ++dim)
     if (dim != axis)
-      rules.split("dim " + std::to_string(dim), {dim}, {dim - (dim > axis && !getKeepDims() ? 1 : 0)});
+      rules.split("dim " + std::to_string(dim), {dim}, {dim - (dim > axis && !op.getKeepDims() ? 1 : 0)});
   return rules.take();
 }
 
@@ -73,14 +74,14 @@ static std::vector<TilingRule> allBut(Operation *op, int64_t axis) {
   return rules.take();
 }
 
-std::vector<TilingRule> CumsumOp::getTilingRules() { return allBut(*this, getAxis()); }
-std::vector<TilingRule> TopkOp::getTilingRules() { return allBut(*this, getAxis()); }
-std::vector<TilingRule> SoftmaxOp::getTilingRules() { return allBut(*this, getAxis()); }
-std::vector<TilingRule> LrnOp::getTilingRules() { return allBut(*this, getChannelAxis()); }
+static std::vector<TilingRule> rulesOfCumsum(CumsumOp op) { return allBut(op, op.getAxis()); }
+static std::vector<TilingRule> rulesOfTopk(TopkOp op) { return allBut(op, op.getAxis()); }
+static std::vector<TilingRule> rulesOfSoftmax(SoftmaxOp op) { return allBut(op, op.getAxis()); }
+static std::vector<TilingRule> rulesOfLrn(LrnOp op) { return allBut(op, op.getChannelAxis()); }
 
-std::vector<TilingRule> LayerNormOp::getTilingRules() {
-  RuleList rules(*this);
-  int64_t axis = getAxis();
+static std::vector<TilingRule> rulesOfLayerNorm(LayerNormOp op) {
+  RuleList rules(op);
+  int64_t axis = op.getAxis();
   rules.aligned([&](int64_t dim) { return dim < axis; });
   return rules.take();
 }
@@ -92,24 +93,30 @@ static void addChannelRule(RuleList &rules, Operation *op) {
   rules.split("channels", operands, results);
 }
 
-std::vector<TilingRule> InstanceNormOp::getTilingRules() {
-  RuleList rules(*this);
+static std::vector<TilingRule> rulesOfInstanceNorm(InstanceNormOp op) {
+  RuleList rules(op);
   rules.split("batch", {0}, {0});
-  addChannelRule(rules, *this);
+  addChannelRule(rules, op);
   return rules.take();
 }
 
-std::vector<TilingRule> BatchNormOp::getTilingRules() {
-  RuleList rules(*this);
-  addChannelRule(rules, *this);
-  for (int64_t dim = 0; dim < getType().getRank(); ++dim)
+static std::vector<TilingRule> rulesOfBatchNorm(BatchNormOp op) {
+  RuleList rules(op);
+  addChannelRule(rules, op);
+  for (int64_t dim = 0; dim < op.getType().getRank(); ++dim)
     if (dim != 1)
       rules.split("dim " + std::to_string(dim), {dim}, {dim});
   return rules.take();
 }
 
-std::vector<TilingRule> BatchNormTrainOp::getTilingRules() {
-  RuleList rules(*this);
-  addChannelRule(rules, *this);
+static std::vector<TilingRule> rulesOfBatchNormTrain(BatchNormTrainOp op) {
+  RuleList rules(op);
+  addChannelRule(rules, op);
   return rules.take();
+}
+
+void sluice::dataflow::attachReductionRules(MLIRContext *context) {
+  attach<TilingModel<rulesOfReduce, buildReducePart>, TilingModel<rulesOfArgReduce>, TilingModel<rulesOfCumsum>,
+         TilingModel<rulesOfTopk>, TilingModel<rulesOfSoftmax>, TilingModel<rulesOfLrn>, TilingModel<rulesOfLayerNorm>,
+         TilingModel<rulesOfInstanceNorm>, TilingModel<rulesOfBatchNorm>, TilingModel<rulesOfBatchNormTrain>>(context);
 }

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Tiling/Rules.h"
+#include "dialects/Dataflow/Tiling/Models.h"
 
 #include <numeric>
 
@@ -115,7 +116,7 @@ SmallVector<Value> detail::buildSamePart(Operation *op, TensorBuilder &build, Ar
 
 std::vector<TilingRule> tilingRules(Operation *op) {
   std::vector<TilingRule> rules;
-  if (auto tiling = dyn_cast<TilingRulesOpInterface>(op)) {
+  if (auto tiling = modelOf<TilingRulesOpInterface>(op)) {
     rules = tiling.getTilingRules();
   } else if (isa<ElementwiseOpInterface>(op)) {
     RuleList list(op);
@@ -137,7 +138,7 @@ std::vector<TilingRule> tilingRules(Operation *op) {
 }
 
 SmallVector<Value> buildPart(Operation *op, TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
-  auto tiling = dyn_cast<TilingRulesOpInterface>(op);
+  auto tiling = modelOf<TilingRulesOpInterface>(op);
   return tiling ? tiling.buildPart(build, rules, operands) : detail::buildSamePart(op, build, rules, operands);
 }
 
@@ -147,6 +148,15 @@ Type combinedType(Type element) {
   if (isa<FloatType>(element))
     return Float32Type::get(element.getContext());
   return IntegerType::get(element.getContext(), 64);
+}
+
+void registerTilingModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, DataflowDialect *) {
+    attachContractionRules(context);
+    attachMovementRules(context);
+    attachReductionRules(context);
+    attachWindowRules(context);
+  });
 }
 
 } // namespace sluice::dataflow

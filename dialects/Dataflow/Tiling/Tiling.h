@@ -8,7 +8,14 @@
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
 namespace sluice::dataflow {
+
+/// Registers the models of TilingRulesOpInterface.
+void registerTilingModels(mlir::DialectRegistry &registry);
 
 /// The operator's rules, for static types: first the one that replicates, then
 /// those of its TilingRulesOpInterface, or, of an element-wise operator, one a

@@ -7,6 +7,8 @@
 #include "GraphImporter.h"
 #include "LiveNodes.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+
+#include "dialects/Dataflow/Evaluate/Evaluate.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
@@ -493,6 +495,11 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
 
 Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFile &model,
                                             const ImportOptions &options) {
+  // Nodes fold while they are imported.
+  DialectRegistry registry;
+  registry.insert<DataflowDialect>();
+  dataflow::registerEvaluateModels(registry);
+  context.appendDialectRegistry(registry);
   context.getOrLoadDialect<DataflowDialect>();
   context.getOrLoadDialect<func::FuncDialect>();
   return onnximport::GraphImporter(context, model).run(options);

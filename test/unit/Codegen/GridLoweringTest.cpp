@@ -6,6 +6,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/Models.h"
 #include "sluice/Codegen/KernelLowering.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,7 +34,7 @@ struct Parsed {
   static DialectRegistry registry() {
     DialectRegistry registry;
     registerCodegenDialects(registry);
-    registry.insert<dataflow::DataflowDialect>();
+    dataflow::registerDataflow(registry);
     return registry;
   }
 

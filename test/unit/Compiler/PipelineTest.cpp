@@ -7,6 +7,7 @@
 #include "sluice/Compiler/Options.h"
 
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/Models.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -20,7 +21,8 @@
 using namespace sluice;
 
 static mlir::OwningOpRef<mlir::ModuleOp> parse(mlir::MLIRContext &context, const char *text) {
-  context.loadDialect<dataflow::DataflowDialect, mlir::func::FuncDialect>();
+  dataflow::loadDataflow(context);
+  context.loadDialect<mlir::func::FuncDialect>();
   return mlir::parseSourceString<mlir::ModuleOp>(text, &context);
 }
 

@@ -5,6 +5,7 @@
 #include "ElementwiseTests.h"
 #include "Reference.h"
 
+#include "dialects/Dataflow/Models.h"
 #include "passes/Passes.h"
 #include "sluice/Support/Rng.h"
 
@@ -31,7 +32,8 @@ struct GradientCase {
 
 MLIRContext &sharedContext() {
   static MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<DataflowDialect, func::FuncDialect>();
+  loadDataflow(context);
+  context.loadDialect<func::FuncDialect>();
   return context;
 }
 

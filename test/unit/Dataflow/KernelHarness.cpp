@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Packing.h"
+#include "dialects/Dataflow/Models.h"
 #include "lib/Runtime/GridFibers.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
@@ -326,7 +327,7 @@ Tensor rounded(const Tensor &tensor, MatmulPrecision precision) {
 static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases, const Made &made) {
   DialectRegistry registry;
   registerCodegenDialects(registry);
-  registry.insert<DataflowDialect>();
+  registerDataflow(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
 

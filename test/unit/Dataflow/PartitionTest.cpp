@@ -12,6 +12,7 @@
 #include "Reference.h"
 
 #include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/Models.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "passes/Passes.h"
 #include "sluice/Support/Rng.h"
@@ -174,7 +175,8 @@ struct Loaded {
   OwningOpRef<ModuleOp> module;
 
   explicit Loaded(const std::string &text) {
-    context.loadDialect<DataflowDialect, func::FuncDialect>();
+    loadDataflow(context);
+    context.loadDialect<func::FuncDialect>();
     module = parseSourceString<ModuleOp>(text, &context);
     REQUIRE(module);
   }

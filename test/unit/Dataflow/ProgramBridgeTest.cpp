@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/Bridge/ProgramBridge.h"
+#include "dialects/Dataflow/Models.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -18,7 +19,8 @@ struct Parsed {
   OwningOpRef<ModuleOp> module;
 
   explicit Parsed(const std::string &text) {
-    context.loadDialect<DataflowDialect, func::FuncDialect>();
+    loadDataflow(context);
+    context.loadDialect<func::FuncDialect>();
     module = parseSourceString<ModuleOp>(text, &context);
     REQUIRE(module);
   }

@@ -10,6 +10,8 @@
 #include "ElementwiseTests.h"
 #include "Reference.h"
 
+#include "dialects/Dataflow/Models.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -109,7 +111,8 @@ TEST_CASE("powers to constant exponents are C's", "[special]") {
 
 TEST_CASE("simplification keeps the special values of powers", "[special]") {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<DataflowDialect, func::FuncDialect>();
+  loadDataflow(context);
+  context.loadDialect<func::FuncDialect>();
   for (const std::string &element : kElements)
     for (double exponent : kExponents) {
       std::vector<double> x = bases(element);

@@ -5,6 +5,7 @@
 #include "KernelHarness.h"
 #include "Reference.h"
 
+#include "dialects/Dataflow/Models.h"
 #include "dialects/Dataflow/Tiling/Tiling.h"
 #include "sluice/Support/Rng.h"
 
@@ -152,7 +153,8 @@ private:
 
 MLIRContext &sharedContext() {
   static MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<DataflowDialect, func::FuncDialect>();
+  loadDataflow(context);
+  context.loadDialect<func::FuncDialect>();
   return context;
 }
 

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "lib/Runtime/Collective.h"
-#include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/HostElements.h"
 #include "dialects/Dataflow/IR/Shapes.h"
@@ -18,8 +16,8 @@ using namespace sluice::dataflow;
 
 LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> counts,
                                 ArrayRef<int64_t> strides) {
-  if (counts.empty() || counts.size() > SLUICE_COLLECTIVE_AXES || counts.size() != strides.size())
-    return emitError() << "a group has 1 to " << SLUICE_COLLECTIVE_AXES << " axes";
+  if (counts.empty() || counts.size() > kMostAxes || counts.size() != strides.size())
+    return emitError() << "a group has 1 to " << kMostAxes << " axes";
   SmallVector<std::pair<int64_t, int64_t>> axes;
   for (auto [count, stride] : llvm::zip(counts, strides)) {
     if (count < 2 || stride < 1 || count > INT32_MAX || stride > INT32_MAX)
@@ -71,28 +69,6 @@ FailureOr<RankedTensorType> partType(RankedTensorType whole, int64_t dim, int64_
 bool communicates(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return collective && collective.getCollectiveKind() != CollectiveKind::shard;
-}
-
-FailureOr<int64_t> bytesSent(Operation *collective, int64_t rank, int64_t numRanks) {
-  auto op = cast<CollectiveOpInterface>(collective);
-  const sluice_collective what = op.getCollective();
-  auto group = runtime::groupOf(what, static_cast<uint32_t>(rank), static_cast<uint32_t>(numRanks));
-  if (!group)
-    return op.emitError(group.error());
-  return runtime::bytesSent(static_cast<uint32_t>(op.getCollectiveKind()), what, *group);
-}
-
-int64_t detail::collectiveWorkspace(Operation *collective) {
-  auto op = cast<CollectiveOpInterface>(collective);
-  return runtime::collectiveWorkspace(static_cast<uint32_t>(op.getCollectiveKind()), op.getCollective(),
-                                      static_cast<size_t>(op.getRankGroup().size()));
-}
-
-void detail::emitCollectiveKernel(Operation *collective, KernelEmitter &kernel) {
-  auto op = cast<CollectiveOpInterface>(collective);
-  const sluice_collective what = op.getCollective();
-  kernel.callRuntime(KernelEmitter::Service::Ranks, static_cast<uint32_t>(op.getCollectiveKind()),
-                     {reinterpret_cast<const char *>(&what), sizeof what});
 }
 
 } // namespace sluice::dataflow
@@ -179,106 +155,3 @@ LogicalResult AllGatherOp::verify() { return verifySize(*this, getGroup()); }
 LogicalResult AllToAllOp::verify() { return verifySize(*this, getGroup()); }
 LogicalResult ShardOp::verify() { return verifySize(*this, getGroup()); }
 LogicalResult HaloOp::verify() { return verifySize(*this, getGroup()); }
-
-//===----------------------------------------------------------------------===//
-// What the runtime is told
-//===----------------------------------------------------------------------===//
-
-static sluice_collective describe(CollectiveOpInterface op) {
-  sluice_collective what{};
-  what.bytes = tensorBytes(op->getOperand(0).getType());
-  GroupAttr group = op.getRankGroup();
-  what.num_axes = static_cast<int64_t>(group.getCounts().size());
-  for (auto [axis, count, stride] : llvm::zip(what.axes, group.getCounts(), group.getStrides()))
-    axis = {count, stride};
-  return what;
-}
-
-/// Of the types that the verifier lets through, by ONNX's numbers.
-static void combines(sluice_collective &what, CombineKind reduction, Type element) {
-  what.reduction = static_cast<int64_t>(reduction);
-  what.element_type = element.isF32() ? 1 : element.isF64() ? 11 : element.isInteger(32) ? 6 : 7;
-}
-
-/// Bytes before and from a dimension on, of a part.
-static std::pair<int64_t, int64_t> around(RankedTensorType part, int64_t dim) {
-  ArrayRef<int64_t> shape = part.getShape();
-  return {product(shape.take_front(dim)), product(shape.drop_front(dim)) * elementBytes(part.getElementType())};
-}
-static void splits(sluice_collective &what, RankedTensorType part, int64_t dim) {
-  std::tie(what.split_outer, what.split_inner) = around(part, dim);
-}
-static void joins(sluice_collective &what, RankedTensorType part, int64_t dim) {
-  std::tie(what.join_outer, what.join_inner) = around(part, dim);
-}
-
-sluice_collective AllReduceOp::getCollective() {
-  sluice_collective what = describe(*this);
-  combines(what, getReduction(), getType().getElementType());
-  return what;
-}
-sluice_collective ReduceScatterOp::getCollective() {
-  sluice_collective what = describe(*this);
-  combines(what, getReduction(), getType().getElementType());
-  splits(what, getType(), getDim());
-  return what;
-}
-sluice_collective AllGatherOp::getCollective() {
-  sluice_collective what = describe(*this);
-  joins(what, typeOf(getInput()), getDim());
-  return what;
-}
-sluice_collective AllToAllOp::getCollective() {
-  sluice_collective what = describe(*this);
-  RankedTensorType chunk = *partType(typeOf(getInput()), getSplit(), getGroup().size());
-  splits(what, chunk, getSplit());
-  joins(what, chunk, getJoin());
-  return what;
-}
-sluice_collective ShardOp::getCollective() {
-  sluice_collective what = describe(*this);
-  splits(what, getType(), getDim());
-  return what;
-}
-/// -infinity's or the least value's bits, in the element's first bytes.
-static int64_t lowestBits(Type element) {
-  auto type = dyn_cast<FloatType>(element);
-  if (!type) {
-    const unsigned width = element.getIntOrFloatBitWidth();
-    APInt least = isUnsignedElement(element) ? APInt::getZero(width) : APInt::getSignedMinValue(width);
-    return least.sextOrTrunc(64).getSExtValue();
-  }
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  const bool hasInfinity = APFloat::semanticsHasInf(semantics);
-  APFloat least = hasInfinity ? APFloat::getInf(semantics, /*Negative=*/true)
-                              : APFloat::getLargest(semantics, /*Negative=*/APFloat::semanticsHasSignedRepr(semantics));
-  return static_cast<int64_t>(least.bitcastToAPInt().getZExtValue());
-}
-
-sluice_collective HaloOp::getCollective() {
-  sluice_collective what = describe(*this);
-  RankedTensorType type = typeOf(getInput());
-  what.extent = type.getDimSize(getDim()), what.low = getLow(), what.high = getHigh();
-  ArrayRef<int64_t> shape = type.getShape();
-  what.split_outer = product(shape.take_front(getDim()));
-  what.split_inner = product(shape.drop_front(getDim() + 1)) * elementBytes(type.getElementType());
-  if (getLowest()) {
-    what.fill = lowestBits(type.getElementType());
-    what.fill_bytes = elementBytes(type.getElementType());
-  }
-  return what;
-}
-
-//===----------------------------------------------------------------------===//
-// Parts of constants
-//===----------------------------------------------------------------------===//
-
-LogicalResult ShardOp::evaluate(ArrayRef<TensorView>, ArrayRef<MutableTensorView>) {
-  return failure(); // Each rank has another value.
-}
-
-LogicalResult ShardOp::evaluateOnRank(int64_t rank, ArrayRef<TensorView> operands,
-                                      ArrayRef<MutableTensorView> results) {
-  copyPart(operands[0], getDim(), getGroup().positionOf(rank), results[0]);
-  return success();
-}

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -23,67 +22,14 @@ bool usesStrings(Operation *op) {
       });
 }
 
-void detail::emitStringKernel(Operation *op, KernelEmitter &kernel) {
-  auto function = cast<StringFunctionOpInterface>(op);
-  kernel.callRuntime(KernelEmitter::Service::Strings, static_cast<uint32_t>(function.getStringFunction()),
-                     function.getSettings());
-}
-
 } // namespace sluice::dataflow
 
-namespace {
-/// As abi.h has it.
-class Settings {
-public:
-  Settings &number(int64_t value) {
-    bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
-    return *this;
-  }
-  Settings &text(StringRef value) {
-    number(static_cast<int64_t>(value.size()));
-    bytes += value;
-    return *this;
-  }
-  Settings &list(ArrayAttr values) {
-    number(static_cast<int64_t>(values.size()));
-    for (StringAttr value : values.getAsRange<StringAttr>())
-      text(value.getValue());
-    return *this;
-  }
-  std::string take() { return std::move(bytes); }
-
-private:
-  std::string bytes;
-};
-} // namespace
-
-static Settings forElements(Value tensor) { return Settings().number(elementCount(tensor.getType())); }
-
-StringFunction StringConstantOp::getStringFunction() { return StringFunction::constant; }
-std::string StringConstantOp::getSettings() { return Settings().list(getValues()).take(); }
 LogicalResult StringConstantOp::verify() {
   if (elementCount(getType()) != static_cast<int64_t>(getValues().size()))
     return emitOpError("has ") << getValues().size() << " texts for " << getType();
   return success();
 }
 
-StringFunction StringEqualOp::getStringFunction() { return StringFunction::equal; }
-std::string StringEqualOp::getSettings() { return forElements(getLhs()).take(); }
-
-StringFunction StringConcatOp::getStringFunction() { return StringFunction::concat; }
-std::string StringConcatOp::getSettings() { return forElements(getLhs()).take(); }
-
-StringFunction StringFindOp::getStringFunction() { return StringFunction::find; }
-std::string StringFindOp::getSettings() { return forElements(getInput()).list(getKeys()).take(); }
-
-StringFunction StringNormalizeOp::getStringFunction() { return StringFunction::normalize; }
-std::string StringNormalizeOp::getSettings() {
-  return forElements(getInput())
-      .number(static_cast<int64_t>(getChange()))
-      .number(getCaseSensitive())
-      .list(getStopWords())
-      .take();
-}
 LogicalResult StringNormalizeOp::verify() {
   if (typeOf(getInput()).getRank() != 1)
     return emitOpError("takes a list, got ") << getInput().getType();
@@ -94,10 +40,6 @@ LogicalResult StringNormalizeOp::verify() {
   return success();
 }
 
-StringFunction StringSplitOp::getStringFunction() { return StringFunction::split; }
-std::string StringSplitOp::getSettings() {
-  return forElements(getInput()).number(shapeOf(getParts()).back()).text(getDelimiter()).take();
-}
 LogicalResult StringSplitOp::verify() {
   ArrayRef<int64_t> parts = shapeOf(getParts());
   if (parts.empty() || parts.drop_back() != shapeOf(getInput()) || shapeOf(getCounts()) != shapeOf(getInput()) ||

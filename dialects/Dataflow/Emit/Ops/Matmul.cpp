@@ -1,0 +1,210 @@
+//===- Matmul.cpp - Kernels of matmul -------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Elementwise/Scalars.h"
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "dialects/Dataflow/Emit/GridProduct.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Emit/Ops/Models.h"
+#include "dialects/Dataflow/Emit/Packing.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+/// Index of one batch entry of an operand whose batch dimensions broadcast.
+static Value batchOffset(KernelEmitter &kernel, ValueRange batchIndices, ArrayRef<int64_t> batch, int64_t matrix) {
+  Value offset = kernel.index(0);
+  int64_t stride = matrix;
+  for (size_t i = batch.size(); i-- > 0;) {
+    size_t at = batchIndices.size() - batch.size() + i;
+    if (batch[i] != 1)
+      offset = kernel.add(offset, kernel.mul(batchIndices[at], stride));
+    stride *= batch[i];
+  }
+  return offset;
+}
+
+/// One sum a result element: integers, which the register-tiled emitter has no
+/// form for.
+static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
+  Type element = op.getType().getElementType();
+  SmallVector<int64_t> result = shape.batch;
+  result.append({shape.m, shape.n});
+  int64_t extent = product(result);
+  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+    kernel.loop(begin, end, 1, [&](Value linear) {
+      SmallVector<Value> at = kernel.delinearize(linear, result);
+      ValueRange batch = ValueRange(at).drop_back(2);
+      Value zero = emitConstant(kernel.builder(), kernel.loc(), computeType(element), 0);
+      Value sum = kernel.reduce(kernel.index(0), kernel.index(shape.k), 1, zero, [&](Value k, ValueRange acc) {
+        auto read = [&](Value tensor, Value row, Value column) {
+          ArrayRef<int64_t> own = shapeOf(tensor);
+          SmallVector<Value> indices;
+          for (size_t i = 0; i + 2 < own.size(); ++i)
+            indices.push_back(own[i] == 1 ? kernel.index(0) : batch[batch.size() + 2 - own.size() + i]);
+          indices.append({row, column});
+          return kernel.element(tensor, indices);
+        };
+        Value m = at[at.size() - 2], n = at.back();
+        Value x = op.getTransposeLhs() ? read(op.getLhs(), k, m) : read(op.getLhs(), m, k);
+        Value y = op.getTransposeRhs() ? read(op.getRhs(), n, k) : read(op.getRhs(), k, n);
+        OpBuilder &b = kernel.builder();
+        Value term = emitBinary(b, kernel.loc(), BinaryKind::mul, x, y, false);
+        return SmallVector<Value>{emitBinary(b, kernel.loc(), BinaryKind::add, acc[0], term, false)};
+      })[0];
+      kernel.store(sum, at);
+    });
+  });
+}
+
+emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
+  MatmulShape shape = shapeOfMatmul(op);
+  emit::MatmulSpec spec;
+  spec.m = isFlatMatmul(op) ? (shape.m * product(shape.batch)).value() : shape.m;
+  spec.n = shape.n;
+  spec.k = shape.k;
+  spec.lda = shapeOf(op.getLhs()).back();
+  spec.ldb = shapeOf(op.getRhs()).back();
+  spec.transposeA = op.getTransposeLhs();
+  spec.transposeB = op.getTransposeRhs();
+  spec.packedB = op.getPackedN().has_value();
+  spec.elementBits = op.getType().getElementType().isF64() ? 64 : 32;
+  return spec;
+}
+
+/// As tiles of a grid, any type and layout.
+static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
+  bool isFlat = isFlatMatmul(op), isPacked = op.getPackedN().has_value();
+  SmallVector<int64_t> rows(shape.batch);
+  rows.push_back(shape.m);
+  GridProduct tiles;
+  tiles.batches = isFlat ? int64_t(1) : product(shape.batch).value();
+  tiles.m = isFlat ? product(rows).value() : shape.m;
+  tiles.n = shape.n;
+  tiles.k = shape.k;
+  tiles.type = computeType(op.getType().getElementType());
+  Type element = op.getType().getElementType();
+  tiles.lhs.tensor = op.getLhs();
+  tiles.rhs.tensor = op.getRhs();
+  tiles.lhs.alongK = !op.getTransposeLhs();
+  tiles.rhs.alongK = op.getTransposeRhs();
+  tiles.lhs.run = longestRun(element, shapeOf(op.getLhs()).back());
+  tiles.rhs.run = longestRun(element, shapeOf(op.getRhs()).back());
+  // Indices of a matrix of an operand, whose batch dimensions broadcast.
+  auto indices = [&](Value operand, Value batch, int64_t matrixRank) {
+    ArrayRef<int64_t> own = shapeOf(operand).drop_back(matrixRank);
+    SmallVector<Value> all = kernel.delinearize(batch, shape.batch), at;
+    for (size_t i = 0; i < own.size(); ++i)
+      at.push_back(own[i] == 1 ? kernel.index(0) : all[all.size() - own.size() + i]);
+    return at;
+  };
+  auto locateLhs = [&](Value batch, Value m, Value k) {
+    SmallVector<Value> at;
+    if (isFlat) {
+      at = kernel.delinearize(m, rows);
+      at.push_back(k);
+    } else {
+      at = indices(op.getLhs(), batch, 2);
+      at.append(op.getTransposeLhs() ? std::initializer_list<Value>{k, m} : std::initializer_list<Value>{m, k});
+    }
+    return ProductOperand::Place{at, Value()};
+  };
+  auto locateRhs = [&](Value batch, Value n, Value k) {
+    SmallVector<Value> at = indices(op.getRhs(), isFlat ? kernel.index(0) : batch, isPacked ? 3 : 2);
+    if (isPacked) {
+      SmallVector<Value> panel = kernel.delinearize(n, {tiles.n, shapeOf(op.getRhs()).back()});
+      at.append({panel[0], k, panel[1]});
+    } else {
+      at.append(op.getTransposeRhs() ? std::initializer_list<Value>{n, k} : std::initializer_list<Value>{k, n});
+    }
+    return ProductOperand::Place{at, Value()};
+  };
+  auto sink = [&](Value batch, Value m, Value n, Value sum) {
+    SmallVector<Value> at;
+    if (isFlat) {
+      at = kernel.delinearize(m, rows);
+    } else {
+      at = kernel.delinearize(batch, shape.batch);
+      at.push_back(m);
+    }
+    at.push_back(n);
+    kernel.store(sum, at);
+  };
+  tiles.lhs.locate = locateLhs;
+  tiles.rhs.locate = locateRhs;
+  tiles.sink = sink;
+  emitGridProduct(kernel, tiles);
+}
+
+static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
+  auto lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs());
+  MatmulShape shape = shapeOfMatmul(op);
+  Type element = op.getType().getElementType();
+  if (elementCount(op.getType()) == 0)
+    return;
+  if (kernel.inGrids() && shape.k > 0) {
+    emitGridMatmul(op, kernel, shape);
+    return;
+  }
+  if (!isa<FloatType>(element) || shape.k == 0) {
+    emitPlainMatmul(op, kernel, shape);
+    return;
+  }
+  emit::MatmulSpec spec = describeMatmul(op);
+  spec.sinkStyle = kernel.sinkStyle();
+  bool isFlat = isFlatMatmul(op);
+  int64_t batches = isFlat ? int64_t(1) : product(shape.batch).value();
+  ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
+  ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(spec.packedB ? 3 : 2);
+  int64_t lhsMatrix = product(lhs.getShape().take_back(2));
+  int64_t rhsMatrix = product(rhs.getShape().take_back(spec.packedB ? 3 : 2));
+  int64_t perBatch = emit::parallelExtent(spec, kernel.target());
+  kernel.parallel(batches * perBatch, grainFor(op.getFlops(), batches * perBatch), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    auto emitOne = [&](ValueRange batchIndices, Value lo, Value hi) {
+      Value a = kernel.address(kernel.pointer(op.getLhs()), element,
+                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : lhsBatch, lhsMatrix));
+      Value c = kernel.address(kernel.pointer(op.getRhs()), element,
+                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : rhsBatch, rhsMatrix));
+      emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
+                       [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                         OpBuilder::InsertionGuard guard(b);
+                         b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+                         SmallVector<Value> at(batchIndices);
+                         if (isFlat) {
+                           SmallVector<int64_t> rows = shape.batch;
+                           rows.push_back(shape.m);
+                           at = kernel.delinearize(indices[0], rows);
+                           at.push_back(indices[1]);
+                         } else {
+                           at.append(indices.begin(), indices.end());
+                         }
+                         kernel.storeLanes(value, at, lanes);
+                         inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                       });
+    };
+    if (batches == 1) {
+      SmallVector<Value> zeros(isFlat ? 0 : shape.batch.size(), kernel.index(0));
+      emitOne(zeros, begin, end);
+      return;
+    }
+    Value per = kernel.index(perBatch);
+    Value first = arith::DivUIOp::create(b, loc, begin, per);
+    Value last = arith::CeilDivUIOp::create(b, loc, end, per);
+    kernel.loop(first, last, 1, [&](Value batch) {
+      Value base = kernel.mul(batch, perBatch);
+      Value lo = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, begin, base), kernel.index(0));
+      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, base), per);
+      emitOne(kernel.delinearize(batch, shape.batch), lo, hi);
+    });
+  });
+}
+
+void sluice::dataflow::attachMatmulKernels(MLIRContext *context) { attach<KernelModel<emitMatmulKernel>>(context); }

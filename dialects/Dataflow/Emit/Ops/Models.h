@@ -1,0 +1,62 @@
+//===- Models.h - Models of kernels -----------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_OPS_MODELS_H
+#define SLUICE_DATAFLOW_EMIT_OPS_MODELS_H
+
+#include "dialects/Dataflow/IR/Models.h"
+
+namespace sluice::dataflow {
+
+/// The model of a function that emits an operator's loops.
+template <auto emit>
+struct KernelModel;
+template <typename OpTy, void (*emit)(OpTy, KernelEmitter &)>
+struct KernelModel<emit> : EmitKernelOpInterface::ExternalModel<KernelModel<emit>, OpTy> {
+  void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
+};
+
+/// Of a function that emits one element.
+template <auto emit>
+struct ElementModel;
+template <typename OpTy, mlir::Value (*emit)(OpTy, KernelEmitter &, mlir::ValueRange)>
+struct ElementModel<emit> : EmitElementOpInterface::ExternalModel<ElementModel<emit>, OpTy> {
+  mlir::Value emitElement(mlir::Operation *op, KernelEmitter &kernel, mlir::ValueRange indices) const {
+    return emit(mlir::cast<OpTy>(op), kernel, indices);
+  }
+};
+
+/// Of a function that maps scalars or vectors.
+template <auto emit>
+struct ScalarModel;
+template <typename OpTy, mlir::Value (*emit)(OpTy, mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>
+struct ScalarModel<emit> : EmitScalarOpInterface::ExternalModel<ScalarModel<emit>, OpTy> {
+  mlir::Value emitScalar(mlir::Operation *op, mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::ValueRange operands) const {
+    return emit(mlir::cast<OpTy>(op), builder, loc, operands);
+  }
+};
+
+// One function a file of this folder.
+void attachBitsKernels(mlir::MLIRContext *context);
+void attachCollectiveKernels(mlir::MLIRContext *context);
+void attachConstantKernels(mlir::MLIRContext *context);
+void attachConvKernels(mlir::MLIRContext *context);
+void attachElementwiseKernels(mlir::MLIRContext *context);
+void attachGatherKernels(mlir::MLIRContext *context);
+void attachMatmulKernels(mlir::MLIRContext *context);
+void attachMovementKernels(mlir::MLIRContext *context);
+void attachNormalizationKernels(mlir::MLIRContext *context);
+void attachPackingKernels(mlir::MLIRContext *context);
+void attachReductionKernels(mlir::MLIRContext *context);
+void attachScanKernels(mlir::MLIRContext *context);
+void attachSelectionKernels(mlir::MLIRContext *context);
+void attachStringsKernels(mlir::MLIRContext *context);
+void attachTrainingKernels(mlir::MLIRContext *context);
+void attachVisionKernels(mlir::MLIRContext *context);
+void attachWindowKernels(mlir::MLIRContext *context);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_OPS_MODELS_H

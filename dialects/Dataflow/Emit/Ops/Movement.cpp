@@ -1,0 +1,168 @@
+//===- Movement.cpp - Kernels of transpose, reshape, expand, tile, slice, concat, pad ===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Emit/Ops/Models.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+//===----------------------------------------------------------------------===//
+// transpose
+//===----------------------------------------------------------------------===//
+
+static Value emitTransposeElement(TransposeOp op, KernelEmitter &kernel, ValueRange indices) {
+  SmallVector<Value> from(indices.size());
+  for (auto [i, dimension] : llvm::enumerate(op.getPermutation()))
+    from[dimension] = indices[i];
+  return kernel.element(op.getInput(), from);
+}
+
+//===----------------------------------------------------------------------===//
+// reshape
+//===----------------------------------------------------------------------===//
+
+static Value emitReshapeElement(ReshapeOp op, KernelEmitter &kernel, ValueRange indices) {
+  Value linear = kernel.linearize(indices, shapeOf(op.getResult()));
+  return kernel.element(op.getInput(), kernel.delinearize(linear, shapeOf(op.getInput())));
+}
+
+//===----------------------------------------------------------------------===//
+// expand, tile
+//===----------------------------------------------------------------------===//
+
+static Value emitExpandElement(ExpandOp op, KernelEmitter &kernel, ValueRange indices) {
+  return kernel.broadcastElements(op.getInput(), indices, 1);
+}
+
+static Value emitTileElement(TileOp op, KernelEmitter &kernel, ValueRange indices) {
+  SmallVector<Value> from;
+  for (auto [i, extent] : llvm::enumerate(shapeOf(op.getInput())))
+    from.push_back(
+        extent == shapeOf(op.getResult())[i]
+            ? Value(indices[i])
+            : Value(arith::RemUIOp::create(kernel.builder(), kernel.loc(), indices[i], kernel.index(extent))));
+  return kernel.element(op.getInput(), from);
+}
+
+//===----------------------------------------------------------------------===//
+// slice
+//===----------------------------------------------------------------------===//
+
+static Value emitSliceElement(SliceOp op, KernelEmitter &kernel, ValueRange indices) {
+  SmallVector<Value> from;
+  for (auto [i, index] : llvm::enumerate(indices))
+    from.push_back(kernel.add(kernel.mul(index, op.getSteps()[i]), kernel.index(op.getStarts()[i])));
+  return kernel.element(op.getInput(), from);
+}
+
+//===----------------------------------------------------------------------===//
+// concat
+//===----------------------------------------------------------------------===//
+
+/// Each operand is a run of `extent * inner` elements in every outer row.
+static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), outer = 1, inner = 1;
+  for (int64_t i = 0; i < axis; ++i)
+    outer *= shape[i];
+  for (size_t i = axis + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  int64_t offset = 0;
+  for (Value input : op.getInputs()) {
+    int64_t run = shapeOf(input)[axis] * inner, start = offset * inner;
+    offset += shapeOf(input)[axis];
+    if (run == 0 || outer == 0)
+      continue;
+    Type element = typeOf(input).getElementType();
+    // Rows are long for channels-last images, short and many otherwise: both are
+    // a loop over elements, chunked by bytes.
+    int64_t grain = grainOf(16384, run);
+    kernel.parallelNest(outer, run, grain, [&](Value row, Value first, Value last) {
+      Value source = kernel.pointer(input), target = kernel.resultPointer(0);
+      int64_t lanes = kernel.target().lanesF32;
+      Value from = kernel.mul(row, run);
+      Value to = kernel.add(kernel.mul(row, shape[axis] * inner), kernel.index(start));
+      auto copy = [&](Value i, int64_t count) {
+        Value value = kernel.load(source, element, kernel.add(from, i), count);
+        kernel.store(target, element, kernel.add(to, i), value);
+      };
+      Value rest = first;
+      if (lanes > 1) {
+        rest = kernel.index(run / lanes * lanes);
+        kernel.loop(first, rest, lanes, [&](Value i) { copy(i, lanes); });
+      }
+      kernel.loop(rest, last, 1, [&](Value i) { copy(i, 1); });
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// pad
+//===----------------------------------------------------------------------===//
+
+static Value emitPadElement(PadOp op, KernelEmitter &kernel, ValueRange indices) {
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
+  SmallVector<Value> source;
+  Value inside;
+  auto clamp = [&](Value i, int64_t extent) -> Value {
+    Value low = arith::MaxSIOp::create(b, loc, i, kernel.index(0));
+    return arith::MinSIOp::create(b, loc, low, kernel.index(extent - 1));
+  };
+  for (auto [d, index] : llvm::enumerate(indices)) {
+    int64_t extent = from[d], low = op.getLow()[d], high = to[d] - extent - low;
+    Value i = kernel.add(index, kernel.index(-low));
+    if (low <= 0 && high <= 0) {
+      source.push_back(i);
+      continue;
+    }
+    switch (op.getMode()) {
+    case PadMode::constant: {
+      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extent));
+      inside = inside ? arith::AndIOp::create(b, loc, inside, below).getResult() : below;
+      source.push_back(extent == 0 ? kernel.index(0) : clamp(i, extent));
+      break;
+    }
+    case PadMode::edge:
+      source.push_back(clamp(i, extent));
+      break;
+    case PadMode::reflect: {
+      // |i| below the start, 2(extent - 1) - i past the end.
+      Value negated = arith::SubIOp::create(b, loc, kernel.index(0), i);
+      Value folded = arith::MaxSIOp::create(b, loc, i, negated);
+      Value mirrored = arith::SubIOp::create(b, loc, kernel.index(2 * (extent - 1)), folded);
+      source.push_back(arith::MinSIOp::create(b, loc, folded, mirrored));
+      break;
+    }
+    case PadMode::wrap: {
+      // low is congruent to a non-negative number of whole turns.
+      int64_t turns = (std::max<int64_t>(low, 0) + extent - 1) / extent * extent;
+      source.push_back(arith::RemUIOp::create(b, loc, kernel.add(i, kernel.index(turns)), kernel.index(extent)));
+      break;
+    }
+    }
+  }
+  SmallVector<Value> zero(typeOf(op.getValue()).getRank(), kernel.index(0));
+  if (elementCount(op.getInput().getType()) == 0)
+    return kernel.element(op.getValue(), zero);
+  if (!inside)
+    return kernel.element(op.getInput(), source);
+  // The clamped read is always in bounds, so it needs no branch.
+  Value read = kernel.element(op.getInput(), source);
+  return arith::SelectOp::create(b, loc, inside, read, kernel.element(op.getValue(), zero));
+}
+
+void sluice::dataflow::attachMovementKernels(MLIRContext *context) {
+  attach<ElementModel<emitTransposeElement>, ElementModel<emitReshapeElement>, ElementModel<emitExpandElement>,
+         ElementModel<emitTileElement>, ElementModel<emitSliceElement>, KernelModel<emitConcatKernel>,
+         ElementModel<emitPadElement>>(context);
+}

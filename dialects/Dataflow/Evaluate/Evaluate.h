@@ -1,0 +1,19 @@
+//===- Evaluate.h - Operators on host data ----------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EVALUATE_EVALUATE_H
+#define SLUICE_DATAFLOW_EVALUATE_EVALUATE_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace sluice::dataflow {
+
+/// Registers the models of EvaluateOpInterface.
+void registerEvaluateModels(mlir::DialectRegistry &registry);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EVALUATE_EVALUATE_H

@@ -1,0 +1,68 @@
+//===- Packing.cpp - Values of packing ------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Evaluate/Models.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+/// Calls fn with a type of the element's width: packing moves bytes. It needs no
+/// alignment, which data in a model's file has not.
+template <typename Fn>
+static void withWidth(int64_t bytes, Fn fn) {
+  switch (bytes) {
+  case 1:
+    return fn(std::array<char, 1>());
+  case 2:
+    return fn(std::array<char, 2>());
+  case 4:
+    return fn(std::array<char, 4>());
+  default:
+    return fn(std::array<char, 8>());
+  }
+}
+
+static LogicalResult evaluatePackConvWeight(PackConvWeightOp op, ArrayRef<TensorView> operands,
+                                            ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  int64_t groups = op.getGroups(), block = op.getBlock(), taps = shape[2] * shape[3], perGroup = shape[0] / groups;
+  withWidth(elementBytes(operands[0].type.getElementType()), [&](auto sample) {
+    using T = decltype(sample);
+    auto *in = reinterpret_cast<const T *>(operands[0].data);
+    auto *out = reinterpret_cast<T *>(results[0].data);
+    if (op.getDepthwise())
+      emit::packDepthwiseWeights(shape[0], taps, block, in, out);
+    else
+      emit::packConvBlocks(groups, perGroup, shape[1], taps, block, in, out);
+  });
+  return success();
+}
+
+static LogicalResult evaluatePackMatmulRhs(PackMatmulRhsOp op, ArrayRef<TensorView> operands,
+                                           ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  int64_t rows = shape[shape.size() - 2], columns = shape.back(), stride = columns;
+  if (op.getTransposed())
+    std::swap(rows, columns);
+  int64_t matrices = product(shape.drop_back(2)), block = op.getBlock();
+  int64_t packed = (columns + block - 1) / block * rows * block;
+  withWidth(elementBytes(operands[0].type.getElementType()), [&](auto sample) {
+    using T = decltype(sample);
+    for (int64_t i = 0; i < matrices; ++i)
+      emit::packPanels(rows, columns, stride, static_cast<bool>(op.getTransposed()), block,
+                       reinterpret_cast<const T *>(operands[0].data) + i * rows * columns,
+                       reinterpret_cast<T *>(results[0].data) + i * packed);
+  });
+  return success();
+}
+
+void sluice::dataflow::attachPackingValues(MLIRContext *context) {
+  attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>>(context);
+}

@@ -1,0 +1,24 @@
+//===- MatmulShape.h - The extents of a matrix product ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_MATMULSHAPE_H
+#define SLUICE_DATAFLOW_IR_MATMULSHAPE_H
+
+#include "dialects/Dataflow/IR/Dataflow.h"
+
+namespace sluice::dataflow {
+
+/// M, N, K and the batch shape of a matmul.
+struct MatmulShape {
+  llvm::SmallVector<int64_t> batch;
+  int64_t m, n, k;
+};
+MatmulShape shapeOfMatmul(MatmulOp op);
+
+/// Whether the whole batch is one taller product, because all of it shares one right-hand side.
+bool isFlatMatmul(MatmulOp op);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_MATMULSHAPE_H

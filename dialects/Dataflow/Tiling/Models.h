@@ -1,0 +1,39 @@
+//===- Models.h - Models of tiling rules ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_TILING_MODELS_H
+#define SLUICE_DATAFLOW_TILING_MODELS_H
+
+#include "dialects/Dataflow/IR/Models.h"
+#include "dialects/Dataflow/Tiling/Rules.h"
+
+namespace sluice::dataflow {
+
+/// The model of a function that says an operator's rules, and of one that builds a part where that is not the operator
+/// itself on other shapes.
+template <auto rules, auto part = nullptr>
+struct TilingModel;
+template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy)>
+struct TilingModel<rules, nullptr> : TilingRulesOpInterface::ExternalModel<TilingModel<rules, nullptr>, OpTy> {
+  std::vector<TilingRule> getTilingRules(mlir::Operation *op) const { return rules(mlir::cast<OpTy>(op)); }
+};
+template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy),
+          llvm::SmallVector<mlir::Value> (*part)(OpTy, TensorBuilder &, llvm::ArrayRef<PartRule>, mlir::ValueRange)>
+struct TilingModel<rules, part> : TilingRulesOpInterface::ExternalModel<TilingModel<rules, part>, OpTy> {
+  std::vector<TilingRule> getTilingRules(mlir::Operation *op) const { return rules(mlir::cast<OpTy>(op)); }
+  llvm::SmallVector<mlir::Value> buildPart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> used,
+                                           mlir::ValueRange operands) const {
+    return part(mlir::cast<OpTy>(op), build, used, operands);
+  }
+};
+
+// One function a file of this folder.
+void attachContractionRules(mlir::MLIRContext *context);
+void attachMovementRules(mlir::MLIRContext *context);
+void attachReductionRules(mlir::MLIRContext *context);
+void attachWindowRules(mlir::MLIRContext *context);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_TILING_MODELS_H
