@@ -27,8 +27,6 @@ using namespace sluice::dataflow;
 #include "dialects/Dataflow/IR/DataflowAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Dataflow/IR/DataflowTypes.cpp.inc"
-#define GET_OP_CLASSES
-#include "dialects/Dataflow/IR/DataflowOps.cpp.inc"
 
 namespace {
 
@@ -104,7 +102,7 @@ private:
 };
 using AllOperators = Operators<
 #define GET_OP_LIST
-#include "dialects/Dataflow/IR/DataflowOps.cpp.inc"
+#include "dialects/Dataflow/IR/DataflowOpList.cpp.inc"
     >;
 
 } // namespace
@@ -118,10 +116,7 @@ void DataflowDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "dialects/Dataflow/IR/DataflowTypes.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/Dataflow/IR/DataflowOps.cpp.inc"
-      >();
+  registerDataflowDialectOperations(this);
   AllOperators::promise<CostOpInterface, EmitElementOpInterface, EmitKernelOpInterface, EmitScalarOpInterface,
                         EvaluateOpInterface, GradientOpInterface, LibraryCallOpInterface, TilingRulesOpInterface>(
       *this);
