@@ -18,7 +18,11 @@ PURE = ["Support", "TensorIO", "Graph", "Machine", "Optimize", "Cost", "Plan", "
         "Swap", "Search"]
 SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
 _PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
-_DIALECTS = {"dialects/Dataflow", "dialects/Exec"}
+# The dialect, what is done with its operators, each a library, and what registers them all.
+_IR = "dialects/Dataflow/IR"
+_MODELS = {f"dialects/Dataflow/{part}" for part in ("Elementwise", "Emit", "Evaluate", "Gradient", "Library", "Tiling")}
+_DATAFLOW = _MODELS | {_IR, "dialects/Dataflow"}
+_DIALECTS = _DATAFLOW | {"dialects/Exec"}
 _PASSES = _DIALECTS | {"passes", "passes/Bridge", "Runtime"} | set(PURE)
 
 # Who may include whom, beside itself. Solvers never include each other.
@@ -38,13 +42,20 @@ ALLOWED = {
     "Search": _PLANNER | set(SOLVERS),
     # A deployed model links the runtime and libc: it depends on nothing.
     "Runtime": set(),
+    _IR: {"Support", "Tiling"},
+    "dialects/Dataflow/Elementwise": {_IR},
     # What collectives send and need is the runtime's to say.
-    "dialects/Dataflow": {"Support", "Tiling", "Runtime"},
-    "dialects/Exec": {"Support", "dialects/Dataflow"},
-    "Onnx": {"Support", "TensorIO", "dialects/Dataflow"},
+    "dialects/Dataflow/Emit": {_IR, "dialects/Dataflow/Elementwise", "dialects/Dataflow/Library", "Runtime"},
+    "dialects/Dataflow/Evaluate": {_IR, "dialects/Dataflow/Elementwise", "dialects/Dataflow/Emit"},
+    "dialects/Dataflow/Gradient": {_IR, "dialects/Dataflow/Elementwise"},
+    "dialects/Dataflow/Library": {_IR, "Runtime"},
+    "dialects/Dataflow/Tiling": {_IR},
+    "dialects/Dataflow": _MODELS | {_IR},
+    "dialects/Exec": {"Support", _IR},
+    "Onnx": {"Support", "TensorIO", _IR},
     # The importer and the exporter share what lies in lib/Onnx, and know nothing of each other.
-    "Onnx/Import": {"Support", "TensorIO", "dialects/Dataflow", "Onnx"},
-    "Onnx/Export": {"Support", "TensorIO", "dialects/Dataflow", "Onnx"},
+    "Onnx/Import": {"Support", "TensorIO", _IR, "dialects/Dataflow/Evaluate", "Onnx"},
+    "Onnx/Export": {"Support", "TensorIO", _IR, "dialects/Dataflow/Evaluate", "Onnx"},
     "passes/Bridge": _DIALECTS | {"Support", "Graph", "Machine", "Cost", "Plan", "Tiling"},
     "passes": _PASSES,
     "Codegen": _PASSES,
@@ -53,7 +64,7 @@ ALLOWED = {
 }
 # Rooms each foreign header belongs in.
 _ONNX = {"Onnx", "Onnx/Import", "Onnx/Export"}
-MLIR_ROOMS = {"dialects/Dataflow", "dialects/Exec", "passes", "passes/Bridge", "Codegen", "Compiler", "tools"} | _ONNX
+MLIR_ROOMS = _DIALECTS | {"passes", "passes/Bridge", "Codegen", "Compiler", "tools"} | _ONNX
 ONNX_ROOMS = {"tools"} | _ONNX
 FOREIGN = [
     (re.compile(r"^(mlir|mlir-c|llvm|llvm-c|lld|clang)/"), "MLIR or LLVM", MLIR_ROOMS),
@@ -89,6 +100,9 @@ CTEST_RULES = [
     (re.compile(r"\b(?:PASS|FAIL|SKIP)_REGULAR_EXPRESSION\b"), "a text decides, use test/check_exit or SKIP_RETURN_CODE"),
     (re.compile(r"--repeat\b"), "tests are tried again, make them robust"),
 ]
+# The dialect is thin: whoever wants its operators' kernels, gradients or values links those too.
+THIN_LIBRARY = "dialects/Dataflow/IR/CMakeLists.txt"
+THIN_RULES = [(re.compile(r"^\s*LINKS\b"), "the dialect links a library of ours, move what needs it to a part beside IR")]
 
 
 def room_of(path):
@@ -100,7 +114,7 @@ def room_of(path):
         inner = "/".join(parts[1:3])
         return inner if inner in ALLOWED else parts[1]
     if parts[0] == "dialects" and len(parts) > 2:
-        return "/".join(parts[:2])
+        return "/".join(parts[:3] if parts[1] == "Dataflow" and len(parts) > 3 else parts[:2])
     if parts[0] == "passes":
         return "passes/Bridge" if parts[1] == "Bridge" else "passes"
     return "tools" if parts[0] == "tools" else None
@@ -145,6 +159,8 @@ def rules_of(path):
         return LIT_RULES
     if not path.startswith("test/") and name.endswith((".h", ".cpp")):
         return CPP_RULES
+    if path == THIN_LIBRARY:
+        return CTEST_RULES + THIN_RULES
     return CTEST_RULES if name in ("CMakeLists.txt", "check") or name.endswith(".cmake") else []
 
 

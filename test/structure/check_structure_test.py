@@ -79,8 +79,23 @@ class StructureTest(unittest.TestCase):
         self.assert_one_problem("'Runtime'", "'Support'")
 
     def test_tablegen_includes(self):
-        self.write("dialects/Dataflow/Ops.td", 'include "dialects/Exec/ExecBase.td"\n')
+        self.write("dialects/Dataflow/IR/Ops.td", 'include "dialects/Exec/ExecBase.td"\n')
         self.assert_one_problem("Ops.td:1", "'dialects/Exec'")
+
+    def test_the_dialect_is_thin(self):
+        self.write("dialects/Dataflow/Emit/Kernel.cpp", '#include "dialects/Dataflow/IR/Dataflow.h"\n#include "sluice/Runtime/abi.h"\n')
+        self.write("dialects/Dataflow/Models.cpp", '#include "dialects/Dataflow/Emit/Emit.h"\n')
+        self.write("dialects/Dataflow/IR/CMakeLists.txt", "sluice_add_mlir_library(DataflowIR SOURCES Dataflow.cpp)\n")
+        self.assertEqual(self.problems(), [])
+        for header, room in (("sluice/Runtime/services.h", "'Runtime'"), ("lib/Runtime/Collective.h", "'Runtime'"),
+                             ("dialects/Dataflow/Emit/KernelEmitter.h", "'dialects/Dataflow/Emit'"),
+                             ("dialects/Dataflow/Models.h", "'dialects/Dataflow'")):
+            with self.subTest(header=header):
+                self.write("dialects/Dataflow/IR/Dataflow.cpp", f'#include "{header}"\n')
+                self.assert_one_problem("Dataflow.cpp:1", room, "'dialects/Dataflow/IR'")
+        self.write("dialects/Dataflow/IR/Dataflow.cpp", "")
+        self.write("dialects/Dataflow/IR/CMakeLists.txt", "sluice_add_mlir_library(DataflowIR\n  LINKS SluiceRuntime)\n")
+        self.assert_one_problem("IR/CMakeLists.txt:2", "links")
 
     def test_unknown_room(self):
         self.write("lib/Attic/Attic.cpp", "")
