@@ -12,6 +12,8 @@
 #include "sluice/Onnx/Import.h"
 #include "sluice/TensorIO/ElementType.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 
 namespace sluice {

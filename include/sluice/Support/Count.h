@@ -63,6 +63,8 @@ public:
   friend constexpr Count operator-(Count a) { return Count() - a; }
 
   // With an integer beside a Count, built-in arithmetic would be as good a match: these are better ones.
+  // An operator in parentheses is none.
+  // NOLINTBEGIN(bugprone-macro-parentheses)
 #define SLUICE_COUNT_OPERATOR(op)                                                                                      \
   template <std::integral T>                                                                                           \
   friend constexpr Count operator op(Count a, T b) {                                                                   \
@@ -75,6 +77,7 @@ public:
   constexpr Count &operator op##=(Count other) { return *this = *this op other; }                                      \
   /* A plain total takes a Count without wrapping around. */                                                           \
   friend constexpr int64_t &operator op##=(int64_t &total, Count other) { return total = Count(total) op other; }
+  // NOLINTEND(bugprone-macro-parentheses)
   SLUICE_COUNT_OPERATOR(+)
   SLUICE_COUNT_OPERATOR(-)
   SLUICE_COUNT_OPERATOR(*)

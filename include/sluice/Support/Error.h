@@ -66,6 +66,8 @@ tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
 #define SLUICE_ERROR_JOIN_(a, b) a##b
 #define SLUICE_ERROR_JOIN(a, b) SLUICE_ERROR_JOIN_(a, b)
 
+// A declaration in parentheses would declare nothing.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 /// `SLUICE_ASSIGN_OR_RETURN(Graph graph, readGraph(path));` declares `graph` as the expression's value. If the
 /// expression fails, the enclosing function returns its error. A type with a comma is written `auto`.
 #define SLUICE_ASSIGN_OR_RETURN(declaration, ...)                                                                      \
@@ -73,6 +75,7 @@ tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
   if (!SLUICE_ERROR_JOIN(expected, __LINE__))                                                                          \
     return ::sluice::propagate(SLUICE_ERROR_JOIN(expected, __LINE__));                                                 \
   declaration = std::move(*SLUICE_ERROR_JOIN(expected, __LINE__))
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// Returns the error of a Status from the enclosing function.
 #define SLUICE_RETURN_IF_ERROR(...)                                                                                    \

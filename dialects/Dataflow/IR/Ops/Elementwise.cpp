@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 

@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
