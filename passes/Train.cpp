@@ -5,8 +5,8 @@
 
 #include "passes/Passes.h"
 
-#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/Elementwise/Algebra.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "passes/Gradients.h"
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Emit/Collective.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
-#include "dialects/Dataflow/Emit/Collective.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Exec/ProgramName.h"
 #include "passes/Bridge/GraphBridge.h"
