@@ -5,7 +5,7 @@
 
 #include "AdaptiveRun.h"
 
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/Support/Units.h"
 

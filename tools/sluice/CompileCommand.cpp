@@ -5,7 +5,7 @@
 
 #include "Commands.h"
 #include "MeasuredMappings.h"
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"

@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Options.h"
 #include "RunInputs.h"
+#include "SharedOptions.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Search/PlanFile.h"
 

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Units.h"

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KeptRun.h"
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Support/Json.h"
 #include "sluice/TensorIO/Npy.h"
 

@@ -6,7 +6,7 @@
 #include "Card.h"
 #include "Commands.h"
 #include "LinkProbe.h"
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Support/Units.h"
 

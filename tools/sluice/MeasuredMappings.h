@@ -5,8 +5,8 @@
 #ifndef SLUICE_TOOLS_SLUICE_MEASUREDMAPPINGS_H
 #define SLUICE_TOOLS_SLUICE_MEASUREDMAPPINGS_H
 
-#include "Options.h"
 #include "RunInputs.h"
+#include "SharedOptions.h"
 
 namespace sluice::driver {
 

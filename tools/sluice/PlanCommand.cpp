@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Options.h"
+#include "SharedOptions.h"
 #include "sluice/Compiler/Partitioning.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"

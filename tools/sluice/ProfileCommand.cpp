@@ -5,9 +5,9 @@
 
 #include "Commands.h"
 #include "LinkProbe.h"
-#include "Options.h"
 #include "RunInputs.h"
 #include "RunSession.h"
+#include "SharedOptions.h"
 #include "sluice/Codegen/Artifact.h"
 #include "sluice/Codegen/Target.h"
 #include "sluice/Cost/LearnedCostModel.h"

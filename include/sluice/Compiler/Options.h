@@ -5,7 +5,7 @@
 #ifndef SLUICE_COMPILER_OPTIONS_H
 #define SLUICE_COMPILER_OPTIONS_H
 
-#include "sluice/Compiler/Training.h"
+#include "sluice/Compiler/TrainingOptions.h"
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Search/LeastMemory.h"
 #include "sluice/Search/PlanFile.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
-#include "Training.h"
+#include "TrainingStates.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;

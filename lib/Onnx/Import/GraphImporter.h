@@ -8,7 +8,7 @@
 #include "Extents.h"
 #include "Lists.h"
 #include "NodeContext.h"
-#include "Training.h"
+#include "TrainingStates.h"
 #include "lib/Onnx/ModelInternals.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/Support/Text.h"

@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "sluice/Compiler/Training.h"
+#include "sluice/Compiler/TrainingOptions.h"
 
 #include <catch2/catch.hpp>
 

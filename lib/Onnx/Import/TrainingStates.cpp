@@ -1,8 +1,8 @@
-//===- Training.cpp - Reading a model that is to be trained ---------------===//
+//===- TrainingStates.cpp - States of a model that is trained -------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Training.h"
+#include "TrainingStates.h"
 
 #include "sluice/Support/Rng.h"
 

@@ -1,9 +1,8 @@
-//===- Import.cpp - From a file to the dataflow dialect -------------------===//
+//===- ImportPhase.cpp - From a file to the dataflow dialect --------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Onnx/Import.h"
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
@@ -12,6 +11,7 @@
 #include "passes/Gradients.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Onnx/Import.h"
 
 using namespace mlir;
 

@@ -1,4 +1,4 @@
-//===- Plan.cpp - From a graph with costs to a plan -----------------------===//
+//===- PlanPhase.cpp - From a graph with costs to a plan ------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

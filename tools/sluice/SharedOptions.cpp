@@ -1,9 +1,9 @@
-//===- Options.cpp - What the subcommands share ---------------------------===//
+//===- SharedOptions.cpp - What the subcommands share ---------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Options.h"
+#include "SharedOptions.h"
 #include "Commands.h"
 #include "RunInputs.h"
 #include "sluice/Placement/Placement.h"

@@ -1,9 +1,9 @@
-//===- Training.h - Reading a model that is to be trained -------*- C++ -*-===//
+//===- TrainingStates.h - States of a model that is trained ------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_LIB_ONNX_IMPORT_TRAINING_H
-#define SLUICE_LIB_ONNX_IMPORT_TRAINING_H
+#ifndef SLUICE_LIB_ONNX_IMPORT_TRAININGSTATES_H
+#define SLUICE_LIB_ONNX_IMPORT_TRAININGSTATES_H
 
 #include "dialects/Dataflow/IR/NamePattern.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
@@ -41,4 +41,4 @@ private:
 
 } // namespace sluice::onnximport
 
-#endif // SLUICE_LIB_ONNX_IMPORT_TRAINING_H
+#endif // SLUICE_LIB_ONNX_IMPORT_TRAININGSTATES_H

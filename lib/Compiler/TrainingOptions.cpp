@@ -1,9 +1,9 @@
-//===- Training.cpp -------------------------------------------------------===//
+//===- TrainingOptions.cpp - How a model is trained ------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Compiler/Training.h"
+#include "sluice/Compiler/TrainingOptions.h"
 
 #include "sluice/Support/Units.h"
 

@@ -1,9 +1,9 @@
-//===- Training.h - How a model is trained ----------------------*- C++ -*-===//
+//===- TrainingOptions.h - How a model is trained ---------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_COMPILER_TRAINING_H
-#define SLUICE_COMPILER_TRAINING_H
+#ifndef SLUICE_COMPILER_TRAININGOPTIONS_H
+#define SLUICE_COMPILER_TRAININGOPTIONS_H
 
 #include "sluice/Support/Error.h"
 
@@ -45,4 +45,4 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
 
 } // namespace sluice
 
-#endif // SLUICE_COMPILER_TRAINING_H
+#endif // SLUICE_COMPILER_TRAININGOPTIONS_H

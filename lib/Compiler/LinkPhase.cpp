@@ -1,4 +1,4 @@
-//===- Link.cpp - From LLVM's dialect to an artifact ----------------------===//
+//===- LinkPhase.cpp - From LLVM's dialect to an artifact -----------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Simplify.cpp - Simplification and training -------------------------===//
+//===- SimplifyPhase.cpp - Simplification and training --------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

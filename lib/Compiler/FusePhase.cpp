@@ -1,4 +1,4 @@
-//===- Fuse.cpp - Groups, their graph and their costs ---------------------===//
+//===- FusePhase.cpp - Groups, their graph and their costs ----------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,9 +1,9 @@
-//===- Options.h - What the subcommands share -------------------*- C++ -*-===//
+//===- SharedOptions.h - What the subcommands share -------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_TOOLS_SLUICE_OPTIONS_H
-#define SLUICE_TOOLS_SLUICE_OPTIONS_H
+#ifndef SLUICE_TOOLS_SLUICE_SHAREDOPTIONS_H
+#define SLUICE_TOOLS_SLUICE_SHAREDOPTIONS_H
 
 #include "sluice/Compiler/Compilation.h"
 #include "tools/common/Driver.h"
@@ -70,4 +70,4 @@ std::string formatCapacity(int64_t bytes);
 
 } // namespace sluice::driver
 
-#endif // SLUICE_TOOLS_SLUICE_OPTIONS_H
+#endif // SLUICE_TOOLS_SLUICE_SHAREDOPTIONS_H
