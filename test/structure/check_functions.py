@@ -17,7 +17,7 @@ import re
 import sys
 from typing import NamedTuple
 
-from check_structure import list_files
+from check_structure import list_files, report
 
 FOLDERS = ["include", "lib", "dialects", "passes", "tools"]
 SOURCES = (".h", ".hpp", ".c", ".cpp")
@@ -302,10 +302,7 @@ def main():
         problems += [f"{name}: is excused but within the limits, remove the excuse" for name in sorted(unused)]
     if count == 0:
         problems.append(f"no sources under '{arguments.root}' in {', '.join(arguments.folders)}")
-    for problem in problems:
-        print(f"error: {problem}")
-    print(f"{count} files, {len(problems)} violations")
-    return 1 if problems else 0
+    return report(problems, count)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import sys
 from typing import NamedTuple
 
 from check_functions import NO_FUNCTION, Scanner, is_name
-from check_structure import list_files
+from check_structure import list_files, report
 
 FOLDERS = ["lib/Onnx/", "passes/", "dialects/Dataflow/"]
 # Kernels, and what comes after planning.
@@ -236,10 +236,7 @@ def main():
     problems = list(Checker(sources).problems())
     if not sources:
         problems.append(f"no sources in {', '.join(FOLDERS)}")
-    for problem in problems:
-        print(f"error: {problem}")
-    print(f"{len(sources)} files, {len(problems)} violations")
-    return 1 if problems else 0
+    return report(problems, len(sources))
 
 
 if __name__ == "__main__":

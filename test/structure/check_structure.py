@@ -211,16 +211,18 @@ def check_tree(root):
     return [problem for path in files for problem in check_file(root, path, known)], len(files)
 
 
+def report(problems, count):
+    """Prints one line a violation and their number among `count` files; returns the exit status."""
+    for problem in problems:
+        print(f"error: {problem}")
+    print(f"{count} files, {len(problems)} violations")
+    return 1 if problems else 0
+
+
 def main(argv):
     root = argv[1] if len(argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     problems, count = check_tree(root)
-    for problem in problems:
-        print(f"error: {problem}")
-    if count == 0:
-        print(f"error: no files under '{root}'")
-        return 1
-    print(f"{count} files, {len(problems)} violations")
-    return 1 if problems else 0
+    return report(problems if count else [f"no files under '{root}'"], count)
 
 
 if __name__ == "__main__":

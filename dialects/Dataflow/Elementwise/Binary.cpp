@@ -344,8 +344,8 @@ const BinaryFunction &functionOf(BinaryKind kind) { return *kFunctions[static_ca
 
 Value emitBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
-    return functionOf(kind).emit(Floats{b, loc, x.getType()}, x, y);
-  return functionOf(kind).emitInteger(Integers{b, loc, x.getType(), isUnsigned}, x, y);
+    return functionOf(kind).emit(Floats{{b, loc, x.getType()}}, x, y);
+  return functionOf(kind).emitInteger(Integers{{b, loc, x.getType()}, isUnsigned}, x, y);
 }
 
 } // namespace sluice::dataflow

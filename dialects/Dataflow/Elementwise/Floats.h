@@ -20,17 +20,14 @@ inline mlir::Type withElement(mlir::Type type, mlir::Type element) {
   return element;
 }
 
-/// Arithmetic on scalars, or vectors, of one float type.
-struct Floats {
+/// Builds instructions on scalars, or vectors, of one type.
+struct Instructions {
   using Value = mlir::Value;
-  using Predicate = mlir::arith::CmpFPredicate;
 
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Type type;
-  double alpha = 0, beta = 0; ///< The parameters of a kind of `unary`.
 
-  Value c(double value) const { return emitConstant(b, loc, type, value); }
   template <typename OpTy>
   Value make(Value x) const {
     return OpTy::create(b, loc, x);
@@ -39,6 +36,18 @@ struct Floats {
   Value make(Value x, Value y) const {
     return OpTy::create(b, loc, x, y);
   }
+  Value select(Value condition, Value x, Value y) const {
+    return mlir::arith::SelectOp::create(b, loc, condition, x, y);
+  }
+};
+
+/// Arithmetic on scalars, or vectors, of one float type.
+struct Floats : Instructions {
+  using Predicate = mlir::arith::CmpFPredicate;
+
+  double alpha = 0, beta = 0; ///< The parameters of a kind of `unary`.
+
+  Value c(double value) const { return emitConstant(b, loc, type, value); }
   Value add(Value x, Value y) const { return make<mlir::arith::AddFOp>(x, y); }
   Value sub(Value x, Value y) const { return make<mlir::arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) const { return make<mlir::arith::MulFOp>(x, y); }
@@ -54,9 +63,6 @@ struct Floats {
   }
   Value lt(Value x, Value y) const { return compare(Predicate::OLT, x, y); }
   Value gt(Value x, Value y) const { return compare(Predicate::OGT, x, y); }
-  Value select(Value condition, Value x, Value y) const {
-    return mlir::arith::SelectOp::create(b, loc, condition, x, y);
-  }
   /// One instruction on x86; NaN passes through.
   Value relu(Value x) const { return select(lt(x, c(0)), c(0), x); }
   Value clamp(Value x, double low, double high) const {
@@ -69,30 +75,15 @@ struct Floats {
 };
 
 /// Arithmetic on scalars, or vectors, of one integer type.
-struct Integers {
-  using Value = mlir::Value;
+struct Integers : Instructions {
   using Predicate = mlir::arith::CmpIPredicate;
 
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  mlir::Type type;
   bool isUnsigned;
 
   Value c(int64_t value) const { return emitIntConstant(b, loc, type, value); }
   unsigned width() const { return mlir::getElementTypeOrSelf(type).getIntOrFloatBitWidth(); }
-  template <typename OpTy>
-  Value make(Value x) const {
-    return OpTy::create(b, loc, x);
-  }
-  template <typename OpTy>
-  Value make(Value x, Value y) const {
-    return OpTy::create(b, loc, x, y);
-  }
   Value compare(Predicate predicate, Value x, Value y) const {
     return mlir::arith::CmpIOp::create(b, loc, predicate, x, y);
-  }
-  Value select(Value condition, Value x, Value y) const {
-    return mlir::arith::SelectOp::create(b, loc, condition, x, y);
   }
 };
 

@@ -365,8 +365,8 @@ const UnaryFunction &functionOf(UnaryKind kind) { return *kFunctions[static_cast
 
 Value emitUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x, bool isUnsigned, double alpha, double beta) {
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
-    return functionOf(kind).emit(Floats{b, loc, x.getType(), alpha, beta}, x);
-  return functionOf(kind).emitInteger(Integers{b, loc, x.getType(), isUnsigned}, x);
+    return functionOf(kind).emit(Floats{{b, loc, x.getType()}, alpha, beta}, x);
+  return functionOf(kind).emitInteger(Integers{{b, loc, x.getType()}, isUnsigned}, x);
 }
 
 } // namespace sluice::dataflow

@@ -65,10 +65,9 @@ private:
   static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, llvm::StringRef name);
   Status bindOutputs(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
   Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason);
-  /// The attribute for an initializer; null where the dialect has no such type.
-  mlir::ElementsAttr initializerAttribute(const void *proto, const TensorData &data, const std::string &name);
-  /// Notes what an initializer lacks.
-  void reportInitializer(const std::string &name, const Expected<TensorData> &data);
+  /// The attribute of an initializer's data. Null where the dialect cannot represent it, which is then listed as
+  /// unsupported.
+  Expected<mlir::ElementsAttr> readInitializer(const std::string &name, Expected<TensorData> data);
   /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
   Expected<mlir::Value> lookup(const std::string &name);
   Status finish(mlir::func::FuncOp function);

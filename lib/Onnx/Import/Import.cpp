@@ -92,15 +92,9 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   }
   ElementsAttr &value = budget.constants[&initializer];
   if (!value) {
-    Expected<TensorData> data = model.tensor(initializer);
-    if (!data && data.error().code != ErrorCode::Unsupported)
-      return propagate(data);
-    if (data)
-      value = constantAttribute(builder.getContext(), *data, name);
-    if (!value) {
-      reportInitializer(name, data);
+    SLUICE_ASSIGN_OR_RETURN(value, readInitializer(name, model.tensor(initializer)));
+    if (!value)
       return scope->values[name] = Value();
-    }
   }
   OpBuilder::InsertionGuard guard(builder);
   if (lastConstant)
@@ -116,10 +110,15 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   return scope->values[name] = lastConstant->getResult(0);
 }
 
-void GraphImporter::reportInitializer(const std::string &name, const Expected<TensorData> &data) {
-  unsupported.push_back(concat(
-      "initializer '", excerpt(name),
-      "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
+Expected<ElementsAttr> GraphImporter::readInitializer(const std::string &name, Expected<TensorData> data) {
+  if (!data && data.error().code != ErrorCode::Unsupported)
+    return propagate(data);
+  ElementsAttr value = data ? constantAttribute(builder.getContext(), *data, name) : ElementsAttr();
+  if (!value)
+    unsupported.push_back(concat(
+        "initializer '", excerpt(name),
+        "': ", data ? concat("its elements are of type ", onnxtype::name(data->elementType)) : data.error().message));
+  return value;
 }
 
 Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
@@ -136,15 +135,9 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
         return makeError(ErrorCode::Unsupported, "sparse tensor '", excerpt(name), "' takes ", formatBytes(bytes),
                          " when dense, more than is left of the ", formatBytes(ImportBudget::kMostBytes),
                          " that importing a model may make, in model '", model.path(), "', give it as external data");
-      Expected<TensorData> data = denseData(model, sparse);
-      if (!data && data.error().code != ErrorCode::Unsupported)
-        return propagate(data);
-      if (data)
-        value = constantAttribute(builder.getContext(), *data, name);
-      if (!value) {
-        reportInitializer(name, data);
+      SLUICE_ASSIGN_OR_RETURN(value, readInitializer(name, denseData(model, sparse)));
+      if (!value)
         continue;
-      }
     }
     scopes.back().values[name] = ConstantOp::create(builder, NameLoc::get(builder.getStringAttr(name)), value);
   }
