@@ -146,7 +146,7 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
   for (uint32_t i = 0; i < count; ++i)
     latency = std::max(latency, endOf(i));
   if (!(std::abs(latency - solution.latency) <= 1e-9 * std::max(1.0, latency)))
-    return fail("latency is said to be ", solution.latency, ", it is ", latency);
+    return fail("the solution states a latency of ", solution.latency, ", its latency is ", latency);
   return {};
 }
 

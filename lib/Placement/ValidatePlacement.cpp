@@ -84,15 +84,15 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
                     machine.device(solution.placement[ops[i].index()]).name, "'");
   }
   if (solution.makespanNs < end)
-    return fail("makespan is said to be ", solution.makespanNs, " ns, the last operator or output ends at ", end,
-                " at the earliest");
+    return fail("the solution states a makespan of ", solution.makespanNs, " ns, the last operator or output ends at ",
+                end, " ns at the earliest");
 
   if (!problem.capacityBytes.empty()) {
     const std::vector<int64_t> bytes = placementBytes(problem, solution.placement);
     for (size_t m = 0; m < bytes.size(); ++m)
       if (bytes[m] > problem.capacityBytes[m])
-        return fail("placement takes ", bytes[m], " bytes of memory '", machine.memories[m].name, "', it may take ",
-                    problem.capacityBytes[m]);
+        return fail("the placement uses ", bytes[m], " bytes of memory '", machine.memories[m].name,
+                    "', its capacity is ", problem.capacityBytes[m], " bytes");
   }
   const Plan plan = planOfPlacement(problem, solution.placement, solution.order);
   const Timeline timeline = simulate(graph, machine, *problem.costs, plan);
@@ -102,10 +102,11 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
     const Interval claimed = solution.intervals[plan.commands[i].op.index()], is = timeline.commands[i];
     if (claimed.startNs != is.startNs || claimed.endNs != is.endNs)
       return fail("operator '", graph.op(plan.commands[i].op).name, "' runs in [", is.startNs, ", ", is.endNs,
-                  ") when simulated, said to run in [", claimed.startNs, ", ", claimed.endNs, ")");
+                  ") when simulated, the solution states [", claimed.startNs, ", ", claimed.endNs, ")");
   }
   if (solution.makespanNs != timeline.makespanNs)
-    return fail("makespan is said to be ", solution.makespanNs, " ns, simulated it is ", timeline.makespanNs);
+    return fail("the solution states a makespan of ", solution.makespanNs, " ns, the simulated makespan is ",
+                timeline.makespanNs, " ns");
   return {};
 }
 

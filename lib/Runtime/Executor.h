@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The model's init and step call in here for every command. A command's slots
-// are checked against the arenas and turned into addresses at once; then it goes
-// to its stream. A model with one CPU and nothing beside computing needs no queues:
-// issue order respects every wait, so its commands run where they are issued. A step
-// of one GPU alone is recorded when it runs again, and then runs as one.
+// The model's init and step call the executor for every command. The executor checks
+// the command's slots against the arenas, turns them into addresses, and queues the
+// command on its stream. A model with one CPU and compute streams alone needs no queues:
+// issue order respects every wait, so its commands run on the calling thread. The
+// second step of a model on a single GPU is recorded, and later steps replay the
+// recording as one launch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_H
@@ -33,8 +34,8 @@ struct sluice_context {
 
 namespace sluice::runtime {
 
-/// Memory for one step's commands: taken piece by piece, given back at once,
-/// and kept for the next step.
+/// A bump allocator for one step's commands: pieces are allocated one by one and released
+/// together. The blocks are kept for the next step.
 class StepAllocator {
 public:
   template <typename T>
@@ -66,17 +67,17 @@ public:
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
 
-  /// After a failure the outputs and states hold no promise, and the next step
-  /// may run.
+  /// After a failure the contents of outputs and states are undefined, and the next
+  /// step may run.
   Status step(const void *const *inputs, void *const *outputs);
-  /// Where state number `index`, in range, is between steps.
+  /// The address of state number `index`, which must be in range, between steps.
   char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   Status slowDevice(uint32_t index, double factor);
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const std::vector<sluice_device_time> &deviceTrace() const { return deviceTimes; }
-  /// What did not go as fast as it might, and why: lines. Between steps.
+  /// Lines that explain what ran slower than possible, and why. To be called between steps.
   std::string notes() const;
   const sluice_model *model() const { return tables.source; }
 
@@ -93,7 +94,7 @@ private:
   Result<char *> pinnedParameters(const sluice_slot &slot, char *address);
   void collectTrace();
   void keepTime(const Command &command);
-  /// What all ranks' models must have in common.
+  /// A digest of the properties that the models of all ranks must share.
   std::string digest() const;
 
   /// The arguments of sluice_api's functions, in their order.
@@ -129,15 +130,15 @@ private:
   char *const parameters;
   std::unique_ptr<Arena> state;
   Ranks ranks;
-  std::vector<std::unique_ptr<Device>> devices; ///< Before the arenas: they are the devices'.
+  std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory.
   std::vector<std::unique_ptr<Link>> links;
   bool runsInline = false;
-  bool isApart = false; ///< A step of several ranks has failed: they may be elsewhere in it.
+  bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.
   sluice_context context;
   sluice_api api;
 
-  // This step's.
+  // State of the current step.
   StepState stepState;
   StepAllocator allocator;
   const void *const *inputs = nullptr;
@@ -148,28 +149,28 @@ private:
   std::vector<void *> inlineArgs;
   int64_t startNs = 0;
   std::vector<sluice_command_time> times;
-  std::vector<sluice_device_time> deviceTimes; ///< Of the same commands.
+  std::vector<sluice_device_time> deviceTimes; ///< Times on devices of the same commands.
 
-  // Of steps that run as one; after the devices.
+  // Recorded steps. Declared after the devices, which the recording uses.
   std::unique_ptr<Recording> recording;
-  bool isRecorded = false;  ///< It is complete.
-  bool isRecording = false; ///< Commands are kept to be recorded, instead of run.
+  bool isRecorded = false;  ///< Whether the recording is complete.
+  bool isRecording = false; ///< Whether commands are kept for the recording instead of run.
   struct KeptCommand {
     Command command;
     const uint32_t *waits;
     uint32_t numWaits;
   };
-  std::vector<KeptCommand> toRecord; ///< Until they are recorded: in memory of the allocator.
+  std::vector<KeptCommand> toRecord; ///< Commands to be recorded, in memory of the allocator.
   std::vector<char *> pinnedInputs, pinnedOutputs;
   std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
-  int64_t pinnedBytes = 0;                                   ///< Of the host's memory, all together.
-  int64_t numSteps = 0;                                      ///< That went well.
+  int64_t pinnedBytes = 0;                                   ///< All pinned host memory.
+  int64_t numSteps = 0;                                      ///< Successful steps.
   std::string recordingError;
 
   int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;
   std::vector<int64_t> peaks; ///< Per memory.
 
-  /// Null until first used. Last: their threads use everything above.
+  /// Null until first used. Declared last, because their threads use everything above.
   std::vector<std::unique_ptr<Stream>> streams;
 };
 

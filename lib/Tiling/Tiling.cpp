@@ -86,7 +86,7 @@ Status validateTiling(const TilingProblem &problem, const TilingSolution &soluti
                          matrix.costs[size_t(solution.choice[edge.from]) * matrix.columns + solution.choice[edge.to]]);
   }
   if (cost != solution.cost)
-    return fail("cost is said to be ", solution.cost, ", it is ", cost);
+    return fail("the solution states a cost of ", solution.cost, ", its cost is ", cost);
   if (solution.bound > solution.cost)
     return fail("bound ", solution.bound, " is above the cost ", solution.cost);
   if (!problem.usageLimit)

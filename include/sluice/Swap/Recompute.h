@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Instead of being kept or copied out and back, a tensor may be dropped and made
-// again. Planners need not know: the graph gets a second operator with results of
-// its own, which late readers read (as XLA's and PyTorch's rematerialization do);
-// the plan made for it is then one of the first graph, in which some operators
-// are launched twice.
+// Rematerialization: a tensor may be dropped and computed again, instead of being
+// kept or swapped. The swap planners do not know of it. The graph gets a second copy
+// of an operator, with results of its own, and late readers read those (as XLA's and
+// PyTorch's rematerialization do). The plan for this graph is then translated into a
+// plan for the original graph, in which some operators are launched twice.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_RECOMPUTE_H
@@ -22,57 +22,59 @@
 namespace sluice {
 
 struct Recomputation {
-  /// Ascending: these run a second time. All are repeatable.
+  /// The operators that run a second time, ascending. All are repeatable.
   std::vector<OperatorId> again;
-  /// Per operator: it reads second results where there are such. None of `again`
-  /// is late.
+  /// Per operator: whether it reads the second results of the operators in `again`
+  /// instead of their first. No operator of `again` is late.
   std::vector<bool> late;
 
   bool operator==(const Recomputation &) const = default;
 };
 
-/// What a valid plan runs again, and which operators read what it made then.
-/// Operators that a plan runs more than twice count once.
+/// The recomputation in a valid plan: the operators that it launches again, and the
+/// operators that read the second results. An operator that the plan launches more
+/// than twice is listed once.
 Recomputation recomputationOf(const Graph &graph, const Plan &plan);
 
 struct RecomputeParams {
-  /// Operators run again in stretches of the order, each of which makes about so
-  /// many bytes that late readers need; what passes from one to the next is kept.
+  /// The order is divided into stretches that each produce about this many bytes
+  /// that late readers need. Tensors that pass from one stretch to the next are kept.
   int64_t stretchBytes = 0;
-  /// Nanoseconds of computing that a byte neither kept nor copied is worth.
+  /// Nanoseconds of recomputation that are accepted for each byte that is then
+  /// neither kept nor copied.
   double nsPerByte = 0;
 };
 
-/// Chooses what to run again so that operators after the moment with most live
-/// bytes in `memory` need fewer tensors from before it. Least sum of the time of
-/// running again and nsPerByte of what is kept all the same: a minimum cut, as in
-/// Zheng and Dathathri's partitioner (PyTorch, functorch's
+/// Chooses the operators to run again, so that operators after the peak of live bytes
+/// in `memory` need fewer tensors from before the peak. Minimizes the time of the second
+/// runs plus nsPerByte for each byte that is still kept. The minimum is a minimum cut, as
+/// in Zheng and Dathathri's partitioner (PyTorch, functorch's
 /// min_cut_rematerialization_partition), within stretches as Chen, Xu, Zhang and
-/// Guestrin (arXiv 1604.06174) divide the network. Needs a checked problem.
+/// Guestrin (arXiv 1604.06174) divide the network. Requires a problem that passes check().
 Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params);
 
-/// A graph in which the operators of a recomputation are there twice. The first
-/// graph's operators and tensors keep their ids.
+/// A graph that has each operator of a recomputation twice. The original graph's
+/// operators and tensors keep their ids.
 class RecomputedGraph {
 public:
-  /// `graph` passes Graph::check(). What no late operator needs, directly or for
-  /// another second run, does not run again.
+  /// `graph` passes Graph::check(). An operator that no late operator needs, neither
+  /// directly nor for another second run, does not run again.
   RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation);
 
-  /// Ascending, of the first graph.
+  /// The operators that run again, as ids of the original graph, ascending.
   const std::vector<OperatorId> &again() const { return firstOperator; }
   const Graph &graph() const { return twice; }
   const CostTable &costs() const { return table; }
-  /// A topological order of the first graph, with every second run right before
-  /// the first operator that needs it.
+  /// Extends a topological order of the original graph: every second run comes right
+  /// before the first operator that needs it.
   std::vector<OperatorId> order(std::span<const OperatorId> first) const;
-  /// Second runs are where the first are.
+  /// Extends a placement of the original graph: second runs use the device of the first.
   std::vector<DeviceId> placement(std::span<const DeviceId> first) const;
-  /// A plan for graph() as one of the first graph.
+  /// Translates a plan for graph() into a plan for the original graph.
   Plan planOfFirst(Plan plan) const;
 
 private:
-  size_t numOperators, numTensors;       ///< Of the first graph.
+  size_t numOperators, numTensors;       ///< Of the original graph.
   std::vector<OperatorId> firstOperator; ///< Per second run.
   std::vector<TensorId> firstTensor;     ///< Per second result.
   Graph twice;

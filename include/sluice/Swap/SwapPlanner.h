@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Every planner walks the order once a pass, makes each operator's tensors
-// resident, and leaves the timing to the plan's waits: a copy starts as soon as
-// its data and its address range are free, however far ahead of its operator.
-// Steady state: a pass starts with the parameters in place that the pass before
-// ended with, and puts back what it had to take away; the best pass wins.
+// In each pass a planner walks the order once and makes each operator's tensors
+// resident. The plan's waits decide the timing: a copy starts as soon as its data is
+// written and its address range is free, however far ahead of its operator that is.
+// Steady state: a pass starts with the parameters that were resident when the previous
+// pass ended, and restores those that it evicted. The planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -25,40 +25,42 @@
 namespace sluice {
 
 enum class EvictionPolicy : uint8_t {
-  CostAware,         ///< Weighs copies to come against waiting now.
-  Belady,            ///< Furthest next use first.
-  EarliestAvailable, ///< Whose range is free soonest, copying out included.
+  CostAware,         ///< Weighs the copies that an eviction causes later against the wait now.
+  Belady,            ///< Evicts the tensor with the furthest next use.
+  EarliestAvailable, ///< Evicts the tensor whose range is free soonest, its copy out included.
   LeastRecentlyUsed,
 };
 
 struct SwapParams {
   EvictionPolicy eviction = EvictionPolicy::CostAware;
-  /// CostAware: nanoseconds of copying that one of waiting for a range weighs.
+  /// CostAware: the weight of a nanosecond spent waiting for a range, relative to a
+  /// nanosecond of copying.
   double stallWeight = 1.0;
-  /// CostAware: nanoseconds of copying that one of an idle swap-in link weighs.
+  /// CostAware: the weight of a nanosecond of an idle swap-in link, relative to a
+  /// nanosecond of copying.
   double idleWeight = 1.0;
-  /// CostAware: a copy that lies d operators ahead weighs d to minus this.
+  /// CostAware: a copy that is d operators ahead has the weight d^-distanceExponent.
   double distanceExponent = 0.5;
-  /// Outputs take the place of operands that die, where operators allow it. Less
-  /// is evicted, but from addresses chosen for another tensor. Where an operator's
-  /// working set does not fit otherwise, they do in any case.
+  /// Outputs use the addresses of operands that die, where operators work in place. This
+  /// evicts less, but at addresses that were chosen for another tensor. An operator
+  /// whose working set does not fit otherwise works in place in any case.
   bool inPlace = false;
-  /// What a pass evicts the next one copies out when it is written, which keeps
-  /// the swap-out stream busy while memory still fills.
+  /// A tensor that one pass evicts is copied out in the next pass as soon as it is
+  /// written, so that the swap-out stream works while memory still fills.
   bool saveEarly = true;
-  /// Passes towards a steady state, at least 1; one means that every step
-  /// starts with no parameter in place.
+  /// Passes towards a steady state, at least 1. With one pass, every step starts
+  /// without resident parameters.
   int passes = 3;
-  /// Where activations fit beside some parameters, a plan is also tried that
-  /// keeps those for good and streams the others through room for so many of
-  /// the largest; the better one wins. Zero: not tried.
+  /// Where the activations and some parameters fit together, the planner also tries a
+  /// plan that keeps these parameters resident and streams the others through a buffer
+  /// for this many of the largest; the better plan wins. Zero disables the attempt.
   int streamDepth = 4;
 };
 
-/// Addresses chosen freely. Succeeds whenever every accelerator memory has at
-/// least its minimumBytes and the host's arena has room for what is swapped
-/// out. At livenessPeakBytes and above, no step copies a parameter.
-/// Infeasible names the operator, the bytes it needs and the memory.
+/// Plans with arbitrary offsets in the arenas. Succeeds whenever every accelerator
+/// memory has at least its minimumBytes and the host's arena has room for the tensors
+/// swapped out. At livenessPeakBytes and above, no step copies a parameter. An
+/// Infeasible error names the operator, the bytes that it needs and the memory.
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.
@@ -66,60 +68,61 @@ struct ObjectClass {
   int64_t bytes = 0;
   int64_t count = 0;
 };
-/// Per memory, classes with ascending bytes; a tensor takes an object of the
-/// first class that holds it. The host's entry is not read.
+/// The classes per memory, by ascending bytes. A tensor occupies an object of the
+/// first class that is large enough. The host's entry is not read.
 using PoolLayout = std::vector<std::vector<ObjectClass>>;
 
 struct PoolParams {
-  /// Evict only what was last used so long before, where there is a choice
-  /// (the paper's THRESH).
+  /// Where there is a choice, evict only tensors whose last use is at least this long
+  /// ago (the paper's THRESH).
   int64_t thresholdNs = 0;
-  /// Count a parameter's next use in the next step; else it is infinite.
+  /// After a parameter's last use in a step, its next use is the first of the next step;
+  /// otherwise its next use is infinitely far.
   bool cyclicNextUse = false;
   int passes = 2; ///< As in SwapParams; the paper's double pass.
-  /// Outputs are copied out when evicted or when the step ends (in the paper's
-  /// figure 1 all activations so); else as soon as they are written.
+  /// Outputs are copied out when they are evicted or when the step ends (as the paper's
+  /// figure 1 does with all activations); otherwise as soon as they are written.
   bool lazyOutputs = false;
-  /// Instead of Belady within a class: the weights of SwapParams' CostAware, so
-  /// that what is needed soon may leave where that keeps the streams busy.
+  /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
+  /// tensor that is needed soon may be evicted where that keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
-  /// Per memory, ascending: a tensor's aligned bytes and those of its class's
-  /// objects, where that is not the first class that holds it (SwapAdvisor's CLS
-  /// without its restriction). May be empty.
+  /// Overrides of the class by size, per memory and ascending: a tensor's aligned bytes
+  /// and the object bytes of its class, where this is not the first class that is large
+  /// enough (SwapAdvisor's CLS without its restriction). May be empty.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 
-/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a free
-/// object of the class, else Belady within it, ties by earliest availability; a
-/// copy out waits for the last user. Infeasible where an operator needs more
-/// objects of a class than there are, naming both.
+/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a tensor uses a free
+/// object of its class, or evicts one by Belady's rule; ties are broken by earliest
+/// availability. A copy out waits for the last reader. Infeasible where an operator needs
+/// more objects of a class than there are; the error names the operator and the class.
 Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params = {});
 
-/// Aligned sizes of the tensors and workspaces used in a memory, ascending,
-/// each once: SwapAdvisor's TS.
+/// The distinct aligned sizes of the tensors and workspaces used in a memory, ascending:
+/// SwapAdvisor's TS.
 std::vector<int64_t> tensorSizes(const SwapProblem &problem, MemoryId memory);
-/// Per class of ascending object sizes: the most objects one operator needs at
-/// once. A pool with fewer is infeasible.
-/// `classOfSize` as one memory's of PoolParams.
+/// For each class, by ascending object sizes: the most objects that one operator needs at
+/// once. A pool with fewer objects is infeasible. `classOfSize` is one memory's entry of
+/// PoolParams::classOfSize.
 std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
                                     const std::vector<int64_t> &objectBytes,
                                     std::span<const std::pair<int64_t, int64_t>> classOfSize = {});
 
-/// Baseline (same paper, section 6): on-demand swapping, least recently used
-/// first, over a best-fit allocator. The first step starts with no parameter in
-/// place and is not the one returned; the decisions of the next are prefetched.
-/// Infeasible also by fragmentation, and says so.
+/// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
+/// tensor, over a best-fit allocator. The first step starts without resident parameters;
+/// the plan returned is the second step, with its copies prefetched. Fragmentation may
+/// make it infeasible, and the error says so.
 Expected<Plan> planOdSwap(const SwapProblem &problem);
 
-/// Baseline (vDNN, TFLMS): parameters and states never leave while a step still
-/// needs them, activations swap, Belady's choice first. Infeasible where what
-/// stays leaves no room for some operator, saying by how much.
+/// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
+/// stay resident while the step still needs them. Infeasible where these leave too little
+/// room for an operator; the error states how many bytes are missing.
 Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
-/// Unlimited memory: the capacities are ignored, nothing is ever evicted, every
-/// parameter is in place when a step starts. Arenas are packed close to
-/// livenessPeakBytes where that delays nothing.
+/// The plan for unlimited memory: capacities are ignored, nothing is evicted, and every
+/// parameter is resident when a step starts. Arenas are packed close to
+/// livenessPeakBytes where that delays no command.
 Expected<Plan> planIdeal(const SwapProblem &problem);
 
 } // namespace sluice

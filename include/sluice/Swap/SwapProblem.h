@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where operators run and in which order is given; where every tensor is at
-// every moment is sought. The host's memory is the hub: parameters, inputs,
-// outputs and states have homes there, and what leaves an accelerator's arena
-// while still needed goes to the host's arena.
+// A swap problem gives the device of each operator and the order; a swap planner
+// decides where every tensor is at every moment. The host's memory is the hub:
+// parameters, inputs, outputs and states have homes there. A tensor that is evicted
+// from an accelerator's arena while a later operator needs it goes to the host's arena.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_SWAPPROBLEM_H
@@ -26,30 +26,31 @@ struct SwapProblem {
   const CostTable &costs;          ///< Of this graph on this machine.
   std::vector<DeviceId> placement; ///< Per operator.
   std::vector<OperatorId> order;   ///< One topological order over all devices.
-  /// Arena bytes per memory; use Memory::capacityBytes for "all there is".
+  /// Limit of the arena's bytes, per memory; Memory::capacityBytes sets no further limit.
   std::vector<int64_t> capacityBytes;
 };
 
-/// Checks the input: sizes and ids, the order topological, every operator on a
-/// computing device, capacities not negative, no output or updated state
-/// without an operator that writes it, and sizes that sum below 2^62 bytes.
+/// Fails unless sizes and ids fit together, the order is topological, every operator
+/// is on a computing device, no capacity is negative, an operator writes each output
+/// and each updated state, and the sizes sum to less than 2^62 bytes.
 Status check(const SwapProblem &problem);
 
 struct MinimumBytes {
   int64_t bytes = 0;
-  OperatorId op; ///< Needs that much; invalid where no operator uses the memory.
+  OperatorId op; ///< The operator that needs these bytes; invalid where no operator uses the memory.
 };
-/// Per memory, in aligned bytes. An accelerator's is the largest working set of
-/// an operator placed on it, its outputs in the places of operands that die where
-/// it works in place: with at least that, planSwapOffsets succeeds. What
-/// is in the host's arena has nowhere to go, so the host's is its liveness peak
-/// without the copies that swapping adds. Needs a checked problem.
+/// The least arena per memory, in aligned bytes. For an accelerator this is the largest
+/// working set of an operator placed on it, where outputs of operators that work in
+/// place use the addresses of operands that die: planSwapOffsets succeeds with this
+/// much or more. Tensors cannot be evicted from the host's arena, so for the host it is
+/// the liveness peak without the copies that swapping adds. Requires a problem that
+/// passes check().
 std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
 
-/// Per memory: the most aligned bytes live at one operator of the order, with
-/// unlimited memory and every parameter resident where it is used; homes take
-/// no arena. No plan that copies nothing back and forth needs less. Needs a
-/// checked problem.
+/// The liveness peak per memory: the most aligned bytes that are live at one operator of
+/// the order, with unlimited memory and every parameter resident where it is used. Homes
+/// use no arena. A plan without swapping needs at least this much. Requires a problem
+/// that passes check().
 std::vector<int64_t> livenessPeakBytes(const SwapProblem &problem);
 
 } // namespace sluice

@@ -5,8 +5,8 @@
 //
 // Data, model and hybrid parallelism as one search (Wang, Huang and Li: "Unifying
 // Data, Model and Hybrid Parallelism in Deep Learning via Tensor Tiling", 2018;
-// SoyBean below): a tiling of every tensor and a rule for every operator, so that
-// conversions between them cost least.
+// SoyBean below): a partition gives every tensor a tiling and every operator a rule,
+// and minimizes the cost of the conversions between them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_PARTITION_H
@@ -23,7 +23,7 @@
 
 namespace sluice {
 
-/// Equal devices in a mesh.
+/// A mesh of identical devices, and what each of them computes per second.
 struct PartitionMachine {
   Mesh mesh;
   double flopsPerSec = 1e12;
@@ -32,121 +32,125 @@ struct PartitionMachine {
   int64_t capacityBytes = std::numeric_limits<int64_t>::max(); ///< Of one device.
 };
 
-/// The first `devices` of a machine's computing devices as a mesh, an axis a prime
-/// factor, each with its slowest link, used in both directions at once; or, of a machine
-/// with one, so many shares of it. Fails where there are not so many, or they differ.
+/// The first `devices` computing devices of a machine as a mesh with one axis for each
+/// prime factor of `devices`. The rate of an axis is that of its slowest link, used in both
+/// directions at once. A machine with a single computing device is divided into `devices`
+/// equal shares. Fails where the machine has fewer devices, or they differ.
 Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
 
-/// What a conversion costs.
+/// The measure of a conversion's cost.
 enum class PartitionCost : uint8_t {
   Paper,  ///< paperBytes
   Ghost,  ///< ghostBytes
-  Volume, ///< Bytes sent, of the collectives.
-  Time,   ///< Nanoseconds of the collectives, and of operators by roofline.
+  Volume, ///< Bytes that the collectives send.
+  Time,   ///< Nanoseconds: collectives by the links' rates, operators by the roofline model.
 };
 
-/// A tensor brought from how it is held to how operators want it, or from how one
-/// makes it to how it is held. Operators that want the same share it.
+/// The conversion of a tensor from the tiling that it is held in to the tiling that
+/// operators read, or from the tiling that its producer writes to the one that it is held
+/// in. Operators that read the same tiling share the conversion.
 struct PlannedConversion {
   TensorId tensor;
-  OperatorId op;         ///< The producer, or the first operator that wants it.
-  bool isResult = false; ///< Of the producer.
+  OperatorId op;         ///< The producer, or the first operator that reads the converted tensor.
+  bool isResult = false; ///< Whether `op` is the producer.
   std::vector<AxisTiling> from, to;
   std::vector<CollectiveStep> steps; ///< Halos at the end.
 };
 
-/// What a tiling amounts to.
+/// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// delta_k + 2 c_{k-1}: the first axis' ghost bytes, and those of what its parts do, as often as there are parts.
+  /// SoyBean's delta_k + 2 c_{k-1}: the first axis' ghost bytes plus the ghost bytes within one of its parts, times
+  /// the number of parts.
   int64_t recursiveGhostBytes = 0;
-  int64_t bytes = 0;                          ///< Sent, by all devices.
+  int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
-  int64_t computeNs = 0, communicationNs = 0; ///< One device's, each alone.
-  /// With collectives beside the operators that do not wait for them.
+  int64_t computeNs = 0, communicationNs = 0; ///< Of one device, without overlap.
+  /// Simulated, where collectives overlap with the operators that do not wait for them.
   int64_t makespanNs = 0;
-  int64_t peakBytes = 0; ///< On one device, at its worst moment.
+  int64_t peakBytes = 0; ///< Peak memory of one device.
   std::vector<PlannedConversion> conversions;
 };
-/// Of a valid tiling. Saturating.
+/// Measures a valid tiling; arithmetic saturates.
 PartitionReport measurePartition(const TensorProgram &program, const PartitionMachine &machine, const Tiling &tiling);
 
 struct PartitionParams {
   std::string solver = "best"; ///< One of partitionSolverNames().
   PartitionCost cost = PartitionCost::Time;
-  /// Of one device; tensors held and converted. By default the machine's.
+  /// Memory limit of one device for tensors held and converted; PartitionMachine::capacityBytes where it is absent.
   std::optional<int64_t> memoryBytes;
-  /// Extra bytes on one device that `spartan` may spend on tensors held whole.
+  /// Extra bytes of one device that `spartan` may use for replicated tensors.
   int64_t duplicationBytes = 0;
-  /// Of `best`'s searches.
+  /// Budget of the searches of `best`.
   Budget budget = {};
   uint64_t seed = 1;
   int threads = 1;
 };
 
-/// Another solver's answer, beside which one stands.
+/// The result of another solver, for comparison.
 struct PartitionBaseline {
   std::string solver;
   int64_t chargedCost = 0;
-  PartitionReport report;             ///< Without its conversions.
-  std::vector<std::string> gathering; ///< As a solution's.
+  PartitionReport report;             ///< `conversions` is empty.
+  std::vector<std::string> gathering; ///< See PartitionSolution.
 };
 
 struct PartitionSolution {
   Tiling tiling;
   PartitionReport report;
-  /// The sum over operators of their conversions, each paying for its own.
+  /// The sum of the conversions' costs over operators, where operators do not share conversions.
   int64_t chargedCost = 0;
-  /// Of the rules looked at (a byte cost leaves those out that never send less), and where the
-  /// memory allows it, no tiling has a lower chargedCost.
+  /// Whether no tiling within the memory limit has a lower chargedCost, among the rules that the solver considers (with
+  /// a cost in bytes it omits rules that never send fewer bytes than another).
   bool proven = false;
   std::string solver;
-  /// Of `data-parallel` and `model-parallel`: the operators that read a share of the batch, or a part of a weight, but
-  /// have no rule to run on it, and get it whole.
+  /// For `data-parallel` and `model-parallel`: the operators that would read a share of the batch, or a part of a
+  /// weight, but have no rule for it; they read the whole tensor.
   std::vector<std::string> gathering;
-  std::vector<PartitionBaseline> baselines; ///< Of `best`: each of the others.
+  std::vector<PartitionBaseline> baselines; ///< For `best`: the results of the other solvers.
 };
 
-/// Names solvePartition knows, the default first.
-///  best            every tiling of all axes at once where elimination takes that;
-///                  else, from each of the others' answers and from axes solved one
-///                  by one (of programs of more than 6,000 operators, from the best
-///                  of these), one axis after the other given the rest, until nothing
-///                  gets better. Never worse than the others.
-///  soybean         SoyBean's k cuts, each by dynamic programming over levels of the
-///                  graph, or, where levels are too wide for that, by solveTiling;
-///                  recursive ghost bytes, whatever cost is asked for
-///  spartan         Spartan's greedy (Huang's thesis, 3.4): one split over all
-///                  devices, groups of most neighbours first
-///  data-parallel   weights and optimizer states whole on every device; what carries the
-///                  batch (TilingPropagation from the first dimension of the inputs) split along
-///                  it, and operators that touch it on their share; gradients summed over
-///                  devices, whole or as reduce-scatter, update of parts and all-gather,
-///                  which sends the same. Only what does not carry the batch is free
-///  model-parallel  weights of rank 2 and more split, whichever way is cheapest, and operators
-///                  that read one work on their part of it; the batch whole
+/// The names of solvers, the default first.
+///  best            Solves all axes at once by elimination where that is feasible. Otherwise
+///                  it starts from each other solver's result and from the axes solved one by
+///                  one (for programs of more than 6,000 operators, from the best of these),
+///                  and solves one axis at a time with the others fixed, until no axis
+///                  improves. The result is never worse than another solver's.
+///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
+///                  the graph, or by solveTiling where levels are too wide. It minimizes
+///                  recursive ghost bytes, whichever PartitionCost is set.
+///  spartan         Spartan's greedy algorithm (Huang's thesis, 3.4): one split over all
+///                  devices; groups with the most neighbours are decided first.
+///  data-parallel   Weights and optimizer states are replicated. Tensors that carry the batch
+///                  (TilingPropagation from the first dimension of the inputs) are split along
+///                  it, and their operators run on a share of it. Gradients are summed over
+///                  devices by an all-reduce, or by reduce-scatter, update of parts and
+///                  all-gather, which sends as many bytes. Other tensors are free.
+///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension, and
+///                  operators that read one run on their part of it. The batch is replicated.
 std::vector<std::string> partitionSolverNames();
 
-/// Fails on an invalid program or mesh, an unknown solver, or where no tiling is found
-/// that keeps within the memory (only `best` looks for one). The result passes
+/// Fails on an invalid program or mesh, on an unknown solver, and where the solver finds no
+/// tiling within the memory limit (only `best` searches for one). The result passes
 /// validatePartition.
 Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
                                            const PartitionParams &params = {});
 
-/// Independent of the solvers: the tiling is valid, every conversion of the report begins with
-/// what there is and ends as wanted, step by step and halos included, its bytes are those of
-/// its steps and add up; the report's peak, which is not computed again, is within the memory.
+/// Checks a solution independently of the solvers: the tiling is valid; every conversion's
+/// steps, halos included, lead from the tiling that exists to the one that is read; bytes of
+/// steps add up to those of conversions and of the report; the reported peak, which is not
+/// recomputed, is within the memory limit.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
 
 /// { schema, program, solver, mesh: [{name, size}], tensors: [{name, shape, tiling}],
 /// operators: [{name, rules}], conversions: [{tensor, operator, from, to, steps:
-/// [{collective, axes, bytes}]}], summary }; a tiling is an entry an axis: "whole",
-/// "split 0", "partial sum".
+/// [{collective, axes, bytes}]}], summary }. A tiling has an entry for each axis: "whole",
+/// "split 0" or "partial sum".
 Json partitionToJson(const TensorProgram &program, const PartitionMachine &machine, const PartitionSolution &solution);
-/// The summary alone: makespan, times, bytes by collective and count, memory; of the baselines too.
+/// The summary of the solution and of its baselines: makespan, times, bytes by collective, counts and memory.
 Json partitionSummaryToJson(const PartitionMachine &machine, const PartitionSolution &solution);
-/// "split 0"
+/// The text of one axis' tiling, such as "split 0".
 std::string tilingName(AxisTiling tiling);
 
 } // namespace sluice

@@ -161,7 +161,7 @@ TEST_CASE("a GPU that is lost fails every step, and closing is clean", "[cuda]")
   CHECK(fakeCudaHeld() == 0);
 }
 
-TEST_CASE("code for another GPU is said to be", "[cuda]") {
+TEST_CASE("code for another GPU is reported", "[cuda]") {
   CudaModel model;
   images[0].architecture = 89;
   SessionPtr session = model.open();
@@ -180,7 +180,7 @@ TEST_CASE("code for another GPU is said to be", "[cuda]") {
   CHECK(errorOf(session.get()) == "");
 }
 
-TEST_CASE("a kernel that its code has not is said to be missing", "[cuda]") {
+TEST_CASE("a kernel that its module does not have is reported as missing", "[cuda]") {
   CudaModel model;
   SessionPtr session = model.open();
   REQUIRE(session);

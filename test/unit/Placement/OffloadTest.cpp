@@ -169,7 +169,7 @@ TEST_CASE("the offload validator sees each broken rule", "[offload]") {
   std::string expected;
   SECTION("latency") {
     bad.latency *= 0.99;
-    expected = "latency is said";
+    expected = "the solution states a latency";
   }
   SECTION("an accelerator too many") {
     bad.part[0] = 2;

@@ -319,7 +319,7 @@ TEST_CASE("the validator names what is wrong", "[tiling]") {
   };
   CHECK(broken([](TilingSolution &bad) { bad.choice.pop_back(); }) == "4 choices for 5 nodes");
   CHECK(broken([](TilingSolution &bad) { bad.choice[1] = 2; }) == "node 'node1' has strategy 2, there are 2");
-  CHECK(broken([](TilingSolution &bad) { --bad.cost; }).starts_with("cost is said to be"));
+  CHECK(broken([](TilingSolution &bad) { --bad.cost; }).starts_with("the solution states a cost of"));
   CHECK(broken([](TilingSolution &bad) { bad.bound = bad.cost + 1; }).starts_with("bound"));
   CHECK(broken([&](TilingSolution &bad) {
           bad.choice[2] = 1;
