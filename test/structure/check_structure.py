@@ -95,6 +95,8 @@ CPP_RULES = [
     (re.compile(r'"(?:dataflow|exec)\.\w'),
      "an attribute's name, declare it in discardableAttrs of the dialect and use DIALECT::NAMEAttrHelper"),
 ]
+# Headers that sources include by one of ours.
+WRAPPED_HEADERS = {"CLI/CLI.hpp": "tools/common/CommandLine.h", "CLI/App.hpp": "tools/common/CommandLine.h"}
 # A test's outcome is its exit status: never a text that it prints, and never a later try's.
 CTEST_RULES = [
     (re.compile(r"\b(?:PASS|FAIL|SKIP)_REGULAR_EXPRESSION\b"), "a text decides, use test/check_exit or SKIP_RETURN_CODE"),
@@ -146,6 +148,8 @@ def check_includes(path, text, files):
         for pattern, what, rooms in FOREIGN:
             if pattern.match(name) and room not in rooms:
                 yield f"{path}:{line}: room '{room}' includes '{name}', but must not know {what}"
+        if name in WRAPPED_HEADERS and path != WRAPPED_HEADERS[name]:
+            yield f"{path}:{line}: includes '{name}', include '{WRAPPED_HEADERS[name]}' instead"
         target = target_of(name, match.group(1) == '"', path, files)
         other = room_of(target) if target else None
         if other is not None and other != room and other not in ALLOWED[room]:

@@ -58,6 +58,11 @@ class StructureTest(unittest.TestCase):
         self.write("lib/Onnx/Export/NodeWriter.h", '#include "lib/Onnx/Import/NodeContext.h"\n')
         self.assert_one_problem("NodeWriter.h:1", "'Onnx/Import'")
 
+    def test_headers_that_have_a_wrapper(self):
+        self.write("tools/common/CommandLine.h", "#include <CLI/CLI.hpp>\n")
+        self.write("tools/sluice/Main.cpp", "#include <CLI/CLI.hpp>\n")
+        self.assert_one_problem("tools/sluice/Main.cpp:1", "CommandLine.h")
+
     def test_names_of_attributes_have_one_source(self):
         line = 'auto name = function->getAttr("dataflow.name");\n'
         self.write("test/unit/Dataflow/NamesTest.cpp", line)

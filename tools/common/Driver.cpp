@@ -10,8 +10,24 @@
 #include <csignal>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+
+// What CommandLine.h leaves out.
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace CLI {
+const detail::ExistingFileValidator ExistingFile;
+const detail::ExistingDirectoryValidator ExistingDirectory;
+const detail::ExistingPathValidator ExistingPath;
+const detail::NonexistentPathValidator NonexistentPath;
+const detail::IPV4Validator ValidIPV4;
+const TypeValidator<double> Number("NUMBER");
+const Range NonNegativeNumber(std::numeric_limits<double>::max(), "NONNEGATIVE");
+const Range PositiveNumber(std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), "POSITIVE");
+} // namespace CLI
 
 namespace sluice::driver {
 

@@ -7,8 +7,8 @@
 
 #include "sluice/Support/Error.h"
 #include "sluice/Support/Json.h"
+#include "tools/common/CommandLine.h"
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
 #include <string>

@@ -8,7 +8,6 @@
 #include "sluice/Support/Units.h"
 #include "tools/common/Driver.h"
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <iomanip>
 #include <iostream>

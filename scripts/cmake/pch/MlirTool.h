@@ -1,4 +1,4 @@
 // Precompiled for command lines over the compiler.
 #include "Dataflow.h"
 
-#include <CLI/CLI.hpp>
+#include "../../../tools/common/CommandLine.h"

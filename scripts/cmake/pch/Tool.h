@@ -1,4 +1,4 @@
 // Precompiled for command lines.
 #include "Room.h"
 
-#include <CLI/CLI.hpp>
+#include "../../../tools/common/CommandLine.h"
