@@ -21,8 +21,9 @@ target_compile_options(SluiceMLIROptions INTERFACE -Wno-comment -Wno-unused-but-
 target_link_libraries(SluiceMLIROptions INTERFACE MLIR LLVM)
 
 # Compile time of the compiler itself counts; its inner loops are in the rooms
-# and in generated code, which have their own levels.
-target_compile_options(SluiceMLIROptions INTERFACE $<$<CONFIG:Release>:-O1>)
+# and in generated code, which have their own levels. Tests have the level of their folder.
+target_compile_options(SluiceMLIROptions INTERFACE
+  $<$<AND:$<CONFIG:Release>,$<NOT:$<BOOL:$<TARGET_PROPERTY:SLUICE_IS_TEST>>>>:-O1>)
 
 set(pch ${PROJECT_SOURCE_DIR}/scripts/cmake/pch)
 set(headers SluiceMLIROptions nlohmann_json::nlohmann_json tl::expected)
@@ -30,7 +31,9 @@ sluice_define_pch(Mlir HEADERS ${pch}/Mlir.h LINKS ${headers})
 sluice_define_pch(Dataflow HEADERS ${pch}/Dataflow.h LINKS ${headers} DEPENDS SluiceDataflowIncGen)
 sluice_define_pch(MlirTool HEADERS ${pch}/MlirTool.h LINKS ${headers} CLI11::CLI11 DEPENDS SluiceDataflowIncGen)
 if(SLUICE_ENABLE_TESTS)
-  sluice_define_pch(MlirTest HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2 DEPENDS SluiceDataflowIncGen)
+  sluice_define_pch(MlirTest HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2 DEPENDS SluiceDataflowIncGen
+    OPTIONS $<$<CONFIG:Release>:-O0>)
+  set_target_properties(SluiceMlirTestPch PROPERTIES SLUICE_IS_TEST ON)
 endif()
 
 # sluice_add_mlir_library(Name SOURCES ... [LINKS target ...] [DEPENDS tablegen-target ...] [PCH kind])

@@ -59,7 +59,7 @@ function(sluice_add_unit_test room)
   target_link_libraries(${target} PRIVATE SluiceOptions ${ARG_LINKS} SluiceUnitMain)
   sluice_use_pch(${target} ${ARG_PCH})
   target_compile_definitions(${target} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
+  set_target_properties(${target} PROPERTIES SLUICE_IS_TEST ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   catch_discover_tests(${target} TEST_PREFIX "${room}: "
     PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()
