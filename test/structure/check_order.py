@@ -34,7 +34,7 @@ from check_structure import list_files, report
 
 FOLDERS = ["lib/Onnx/", "passes/", "dialects/Dataflow/"]
 # Kernels, and what comes after planning.
-KERNEL_FOLDERS = ["dialects/Dataflow/Emit/", "passes/Bridge/", "passes/ExecToLLVM/"]
+KERNEL_FOLDERS = ["dialects/Dataflow/Emit/", "passes/Bridge/", "passes/ExecToLLVM/", "passes/LowerKernels/"]
 SOURCES = (".h", ".cpp")
 BUILDER_TYPES = {
     "Algebra", "TensorBuilder", "NodeContext", "Builder", "OpBuilder", "IRRewriter", "PatternRewriter", "RewriterBase"
