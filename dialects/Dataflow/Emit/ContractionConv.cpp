@@ -359,6 +359,14 @@ void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &tar
 
 void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
                 WorkItems items, SinkFn sink) {
+  auto turned = [&](OpBuilder &inner, Location at, Value value, ValueRange indices, int64_t lanes) {
+    sink(inner, at, value, {indices[0], indices[2], indices[1], indices[3]}, lanes);
+  };
+  if (spec.isTurned) {
+    ConvSpec row = spec;
+    row.isTurned = false;
+    return emitConv2d(b, loc, row, target, operands, items, turned);
+  }
   Ir ir(b, loc, b.getF32Type());
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (isPointwise(spec))

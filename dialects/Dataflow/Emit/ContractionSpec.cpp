@@ -65,6 +65,20 @@ int64_t packedMatmulBSize(const MatmulSpec &spec, const VectorTarget &target) {
   return ceilDiv(spec.n, panel) * spec.k * panel;
 }
 
+ConvSpec turnColumn(const ConvSpec &spec) {
+  if (spec.inW != 1 || spec.outW != 1 || spec.kernelW != 1 || spec.padLeft != 0 || spec.inH == 1)
+    return spec;
+  ConvSpec turned = spec;
+  std::swap(turned.inH, turned.inW);
+  std::swap(turned.outH, turned.outW);
+  std::swap(turned.kernelH, turned.kernelW);
+  std::swap(turned.strideH, turned.strideW);
+  std::swap(turned.padTop, turned.padLeft);
+  std::swap(turned.dilationH, turned.dilationW);
+  turned.isTurned = true;
+  return turned;
+}
+
 bool isDepthwise(const ConvSpec &spec) {
   return spec.groups > 1 && spec.groups == spec.inC && spec.groups == spec.outC;
 }

@@ -80,10 +80,15 @@ struct ConvSpec {
   int64_t dilationH = 1, dilationW = 1;
   int64_t groups = 1;
   SinkStyle sinkStyle = SinkStyle::Inline;
+  bool isTurned = false; ///< Height and width are exchanged: see turnColumn.
 
   int64_t groupInC() const { return inC / groups; }
   int64_t groupOutC() const { return outC / groups; }
 };
+
+/// An image of width 1 lies in memory as one of height 1 does, and so do its weights. Register tiles extend along the
+/// width: a column of pixels becomes a row, and sinks are still told the image's own indices. Other images stay.
+ConvSpec turnColumn(const ConvSpec &spec);
 
 /// One input and one output channel a group: has its own emitter and weight layout.
 bool isDepthwise(const ConvSpec &spec);

@@ -119,29 +119,30 @@ std::string describe(const ConvSpec &s) {
 
 void checkConv(const ConvSpec &spec, const VectorTarget &target) {
   Rng rng(7);
+  const ConvSpec emitted = turnColumn(spec);
   size_t inputs = spec.batch * spec.inH * spec.inW * spec.inC;
   size_t filters = spec.outC * spec.groupInC() * spec.kernelH * spec.kernelW;
   size_t outputs = spec.batch * spec.outH * spec.outW * spec.outC;
-  Guarded<float> input(inputs), weights(filters), packed(packedConvWeightsSize(spec, target)), output(outputs);
+  Guarded<float> input(inputs), weights(filters), packed(packedConvWeightsSize(emitted, target)), output(outputs);
   fill(input, inputs, rng);
   fill(weights, filters, rng);
-  packConvWeights(spec, target, weights.data(), packed.data());
+  packConvWeights(emitted, target, weights.data(), packed.data());
   std::vector<float> expected(outputs);
   referenceConv2d(spec, input.data(), weights.data(), expected.data());
 
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
     Source x{p[0], b.getF32Type()}, w{p[1], b.getF32Type()};
-    emitConv2d(b, loc, spec, target, {x, w}, {begin, end},
+    emitConv2d(b, loc, emitted, target, {x, w}, {begin, end},
                [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
                  storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
                });
   });
   REQUIRE(kernel);
   double tolerance = 2e-6 * static_cast<double>(filters / spec.outC) + 1e-6;
-  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(spec, target));
+  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(emitted, target));
   compare(output, expected, tolerance);
   std::fill_n(output.data(), outputs, 0.0f);
-  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), parallelExtent(spec, target));
+  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), parallelExtent(emitted, target));
   compare(output, expected, tolerance);
 }
 

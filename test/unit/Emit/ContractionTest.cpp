@@ -139,6 +139,28 @@ TEST_CASE("convolution equals the reference", "[emit]") {
   check(convOf(2, 3, 37, 11, 1, 5));
 }
 
+TEST_CASE("a column of pixels is convolved as a row", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
+  CAPTURE(target.lanesF32);
+  auto check = [&](ConvSpec spec) {
+    spec.batch = 2;
+    spec.inW = spec.outW = spec.kernelW = 1;
+    spec.padLeft = 0;
+    CAPTURE(describe(spec));
+    CHECK(turnColumn(spec).outW == spec.outH);
+    checkConv(spec, target);
+  };
+  check(convOf(24, 40, 65, 5, 1, 0));
+  check(convOf(3, 17, 50, 7, 2, 3, 2));
+  check(convOf(16, 16, 33, 3, 1, 1, 1, 16)); // depthwise
+  check(convOf(16, 32, 21, 3, 1, 1, 1, 4));
+  // Padding beside the column leaves it an image.
+  ConvSpec image = convOf(4, 8, 9, 3, 1, 1);
+  image.inW = 1;
+  image.outW = 1;
+  CHECK(!turnColumn(image).isTurned);
+}
+
 TEST_CASE("small groups share vectors", "[emit]") {
   for (auto [channels, target] : {std::pair{4, avx512}, {8, avx512}, {2, avx512}, {4, avx2}, {2, sse2}}) {
     ConvSpec spec = convOf(32, 32, 17, 3, 1, 1, 1, 32 / channels);

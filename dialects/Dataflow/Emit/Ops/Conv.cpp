@@ -41,7 +41,7 @@ emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
   spec.dilationH = op.getDilations()[0];
   spec.dilationW = op.getDilations()[1];
   spec.groups = op.getGroups();
-  return spec;
+  return emit::turnColumn(spec);
 }
 
 /// Any rank, layout and element type: one sum a result element.
