@@ -412,7 +412,7 @@ TEST_CASE("capacities are kept, or the excess is named", "[placement]") {
   problem.capacityBytes.assign(4, 0);
   Status status = validatePlacement(problem, solution);
   REQUIRE_FALSE(status);
-  CHECK_THAT(status.error().message, Catch::Contains("it may take 0"));
+  CHECK_THAT(status.error().message, Catch::Contains("its capacity is 0 bytes"));
 }
 
 TEST_CASE("a state is updated after all have read it", "[placement]") {
