@@ -29,7 +29,7 @@ def Bools : Elements<"Bool">;
 
 /// The ONNX operator of a kind and the opset that introduces it. `alpha` and `beta` name the node's attributes that hold
 /// the kind's parameters; the defaults are those of ONNX. `isVariadic`: the node takes any number of operands.
-/// `ownImport`: the operator has a converter of its own in lib/Onnx/ConvertElementwise.cpp.
+/// `ownImport`: the operator has a converter of its own in lib/Onnx/Import/ConvertElementwise.cpp.
 class Onnx<string type, int opset, string alpha = "", string alphaDefault = "0", string beta = "",
            string betaDefault = "0", bit isVariadic = 0, bit ownImport = 0> {
   string operator = type;
@@ -45,7 +45,7 @@ class Onnx<string type, int opset, string alpha = "", string alphaDefault = "0",
 /// How the tests use a kind of `unary`: with `alpha` and `beta`, f(at) = gives, a number from another source than the
 /// evaluation, which is the reference of all other tests. Kernels compute elements in `range` and special values (NaN,
 /// infinities, zeros, large numbers); the gradient is compared with central differences in `slopeRange`, away from kinks
-/// and poles, for a positive and a negative alpha. `isPeriodic`: kernels may lose large arguments in range reduction.
+/// and poles, for alpha = 0.3 and -0.4. `isPeriodic`: kernels may lose large arguments in range reduction.
 class UnaryTest<string at, string gives, string alpha = "0", string beta = "0", list<string> range = ["-1", "1"],
                 list<string> slopeRange = range, bit alphaIsPositive = 0, bit isPeriodic = 0> {
   string x = at;
