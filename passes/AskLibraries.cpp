@@ -117,7 +117,7 @@ private:
           chooseLibraries(function, true, {}, {});
       PassManager passes(&getContext());
       OpPassManager &functions = passes.nest<func::FuncOp>();
-      functions.addPass(createAssignLayoutPass({lanes, registers, dynamic}));
+      functions.addPass(createAssignLayoutPass({lanes, registers, dynamic, dot}));
       functions.addPass(createFusePass());
       if (failed(passes.run(*trial)))
         return makeError(ErrorCode::Internal, "the program cannot be fused for its profile");

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "passes/AssignLayout.h"
 #include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
 #include "passes/Passes.h"
@@ -249,6 +250,10 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (registers < 1 || registers > kMost)
       return emitError(UnknownLoc::get(context))
              << "registers = " << registers.getValue() << " of dataflow-assign-layout is not from 1 to " << kMost;
+    if (dot != "none" && !symbolizeIntegerDot(dot))
+      return emitError(UnknownLoc::get(context))
+             << "dot = " << dot.getValue()
+             << " of dataflow-assign-layout is none of none, plain, pairs, quads and tiles";
     return success();
   }
 
@@ -262,6 +267,8 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     patterns.add<ConvToImage, SinkTranspose>(context);
     patterns.add<PackConv>(context, target, dynamic);
     patterns.add<PackMatmul>(context, target);
+    if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot))
+      populateIntegerLayoutPatterns(patterns, target, *form);
     if (dynamic)
       patterns.add<ConvTransposeToConv>(context);
     TransposeOp::getCanonicalizationPatterns(patterns, context);

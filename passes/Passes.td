@@ -31,6 +31,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     transpositions this needs travel down through operators that commute with
     them (PermutableOpInterface) until they cancel. Constant right-hand sides of
     matrix products are packed in panels. Packing is a constant expression.
+    Products of bytes are packed with their columns' sums, for the instructions
+    that `dot` names.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
     alike, their weights packed in each step, and transposed convolutions become
     convolutions of an input with zeros between its elements.
@@ -40,6 +42,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
+    Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
+           "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
   ];
 }
 
@@ -60,6 +64,8 @@ def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
+    Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
+           "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
   ];
 }
 

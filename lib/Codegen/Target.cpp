@@ -11,6 +11,10 @@
 #include "llvm/TargetParser/Host.h"
 #include <algorithm>
 #include <array>
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace sluice {
 
@@ -27,6 +31,17 @@ constexpr std::array kUsefulFeatures = {
     "movbe",      "avx512f", "avx512bw",   "avx512cd",    "avx512dq",   "avx512vl",     "avx512vnni",
     "avx512bf16", "avxvnni", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq",
     "avx512fp16"};
+
+/// Linux lets a process use tile registers (AMX) only after it has asked: Documentation/arch/x86/xstate.rst. The
+/// Runtime asks again where a model is run.
+bool mayUseTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
 
 Expected<TargetSpec> resolveCpu(std::string_view name) {
   TargetSpec spec;
@@ -54,6 +69,9 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   for (const char *feature : kUsefulFeatures)
     if (has(feature))
       spec.features += (spec.features.empty() ? "+" : ",+") + std::string(feature);
+  const bool hasTiles = has("amx-tile") && has("amx-int8") && mayUseTiles();
+  if (hasTiles)
+    spec.features += ",+amx-tile,+amx-int8";
   spec.cpu = "x86-64";
   spec.tune = llvm::sys::getHostCPUName().str();
   spec.required = spec.features.empty() ? spec.cpu : spec.features;
@@ -62,7 +80,8 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   spec.numVectorRegisters = wide ? 32 : 16;
   spec.hasFma = has("fma");
   spec.hasF16Conversion = has("f16c");
-  spec.hasVnni = has("avx512vnni") || has("avxvnni");
+  if (has(wide ? "avx512vnni" : "avxvnni"))
+    spec.byteProducts = wide && hasTiles ? "tiles" : "quads";
   return spec;
 }
 

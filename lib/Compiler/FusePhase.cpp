@@ -25,12 +25,13 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto isGpu = [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; };
   const TargetSpec &target = program.origin->target;
+  const bool isGpus = llvm::all_of(devices, isGpu);
   // Packing in each step, which is an advantage on a CPU, costs time on a GPU.
   const Pipeline::Options layout = {{"lanes", optionText(target.vectorLanes(32))},
                                     {"registers", optionText(target.numVectorRegisters)},
-                                    {"dynamic", optionText(llvm::none_of(devices, isGpu))}};
+                                    {"dynamic", optionText(llvm::none_of(devices, isGpu))},
+                                    {"dot", isGpus ? "none" : target.byteProducts}};
   Pipeline passes;
-  const bool isGpus = llvm::all_of(devices, isGpu);
   if (options.gpuLibraries == GpuLibraries::On && !isGpus)
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
                      "' computes on what is no GPU too, give one whose GPUs alone compute or leave out option "
@@ -48,6 +49,7 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
         asking.device = device;
         asking.lanes = lanes;
         asking.registers = registers;
+        asking.dot = "none";
         return createAskLibrariesPass(asking, profile.get());
       };
     }

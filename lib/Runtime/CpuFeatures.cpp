@@ -8,6 +8,10 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace sluice::runtime {
 
@@ -149,7 +153,15 @@ bool systemSaves(SavedState state) {
   unsigned low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   unsigned wanted = state == Avx ? 0x6u : state == Avx512 ? 0xE6u : 0x60000u;
-  return (low & wanted) == wanted;
+  if ((low & wanted) != wanted)
+    return false;
+#if defined(__linux__)
+  // Tile registers are saved for processes that have asked (Documentation/arch/x86/xstate.rst): once for all threads.
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  if (state == Amx)
+    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#endif
+  return true;
 }
 
 bool present(const Feature &feature) {

@@ -16,6 +16,8 @@ void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
     attachConvKernels(context);
     attachElementwiseKernels(context);
     attachGatherKernels(context);
+    attachIntegerConvKernels(context);
+    attachIntegerMatmulKernels(context);
     attachMatmulKernels(context);
     attachMovementKernels(context);
     attachNormalizationKernels(context);

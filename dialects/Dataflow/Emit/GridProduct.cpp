@@ -290,7 +290,7 @@ int64_t longestRun(Type elementType, int64_t extent) {
 static MatmulPrecision precisionOf(KernelEmitter &kernel, const GridProduct &product) {
   constexpr int64_t kLeast = kFragmentRows;
   MatmulPrecision wanted = kernel.matmulPrecision();
-  if (wanted == MatmulPrecision::F32 || std::min({product.m, product.n, product.k}) < kLeast)
+  if (wanted == MatmulPrecision::F32 || product.lhs.read || std::min({product.m, product.n, product.k}) < kLeast)
     return MatmulPrecision::F32;
   Type element = cast<RankedTensorType>(product.lhs.tensor.getType()).getElementType();
   return element.isF16()    ? MatmulPrecision::F16

@@ -24,6 +24,8 @@ struct ProductOperand {
   };
   /// (batch, m or n, k), in range: the element's indices, in range always.
   llvm::function_ref<Place(mlir::Value batch, mlir::Value along, mlir::Value k)> locate;
+  /// Where set, the element itself, of the product's type, in the place of a tensor's.
+  llvm::function_ref<mlir::Value(mlir::Value batch, mlir::Value along, mlir::Value k)> read;
 };
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for each batch.

@@ -36,9 +36,9 @@ static Type elementTypeOf(const ProductOperand &operand) {
 
 bool OperandTiles::canCopy(KernelEmitter &kernel, const GridProduct &product, const ProductOperand &operand,
                            TileForm form) {
-  Type element = elementTypeOf(operand);
-  if (!form.copies || !kernel.isArgument(operand.tensor))
+  if (!form.copies || operand.read || !kernel.isArgument(operand.tensor))
     return false;
+  Type element = elementTypeOf(operand);
   switch (form.precision) {
   case MatmulPrecision::F32:
     return element == product.type && element.getIntOrFloatBitWidth() >= 32;
@@ -56,7 +56,8 @@ OperandTiles::OperandTiles(KernelEmitter &kernel, const GridProduct &product, co
                            const TileSpan &span, TileForm form, Value shared, Value batch)
     : kernel(kernel), product(product), operand(operand), bound(span.bound), extent(span.extent),
       precision(form.precision), isCopied(canCopy(kernel, product, operand, form)), shared(shared), batch(batch),
-      first(span.first), perWord(elementsOfWord(precision)), run(kernel.isArgument(operand.tensor) ? operand.run : 1) {
+      first(span.first), perWord(elementsOfWord(precision)),
+      run(!operand.read && kernel.isArgument(operand.tensor) ? operand.run : 1) {
   OpBuilder &b = kernel.builder();
   constexpr int64_t kMostBytes = 16;
   wordType = precision == MatmulPrecision::F32 ? product.type : b.getI32Type();
@@ -99,6 +100,10 @@ OperandTiles::Read OperandTiles::locate(Value along, Value k, int64_t count) con
   if (bound % extent != 0)
     along = clamp(along, bound, !operand.alongK);
   k = clamp(k, product.k, operand.alongK);
+  read.along = along;
+  read.k = k;
+  if (operand.read)
+    return read;
   read.place = operand.locate(batch, along, k);
   if (read.place.inside)
     join(read.place.inside);
@@ -110,7 +115,9 @@ Value OperandTiles::read(Value along, Value k, int64_t count) const {
   Location loc = kernel.loc();
   Read where = locate(along, k, count);
   Value value;
-  if (count == 1) {
+  if (operand.read) {
+    value = operand.read(batch, where.along, where.k);
+  } else if (count == 1) {
     value = kernel.element(operand.tensor, where.place.at);
   } else {
     Type element = elementTypeOf(operand);

@@ -77,7 +77,8 @@ private:
   int64_t numUnits() const { return extent * kTileDepth / unit / kTileThreads; }
   struct Read {
     ProductOperand::Place place;
-    mlir::Value inside; ///< Null: always.
+    mlir::Value inside;   ///< Null: always.
+    mlir::Value along, k; ///< In range.
   };
   /// `count` elements from there on, which are in range together.
   Read locate(mlir::Value along, mlir::Value k, int64_t count) const;

@@ -4,7 +4,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Emit/IntegerProductPacking.h"
 #include "dialects/Dataflow/Evaluate/Models.h"
+#include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include <array>
@@ -63,6 +65,26 @@ static LogicalResult evaluatePackMatmulRhs(PackMatmulRhsOp op, ArrayRef<TensorVi
   return success();
 }
 
+static LogicalResult evaluatePackIntegerRhs(PackIntegerRhsOp op, ArrayRef<TensorView> operands,
+                                            ArrayRef<MutableTensorView> results) {
+  emit::IntegerPanels panels = describePanels(op.getPanels());
+  const int64_t matrices = product(operands[0].type.getShape().drop_back(2));
+  const bool perColumn = op.getZeroPoint() && elementCount(operands[1].type) != 1;
+  auto zeroPoint = [&](int64_t column) {
+    int32_t zero = 0;
+    if (op.getZeroPoint())
+      std::memcpy(&zero, operands[1].data + (perColumn ? 4 * column : 0), 4);
+    return zero;
+  };
+  for (int64_t i = 0; i < matrices; ++i)
+    emit::packIntegerPanels(panels, operands[0].type.getElementType().isUnsignedInteger(),
+                            reinterpret_cast<const unsigned char *>(operands[0].data) +
+                                i * panels.segments * panels.length * panels.n,
+                            zeroPoint, results[0].data + i * panels.bytes());
+  return success();
+}
+
 void sluice::dataflow::attachPackingValues(MLIRContext *context) {
-  attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>>(context);
+  attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>,
+         EvaluateModel<evaluatePackIntegerRhs>>(context);
 }

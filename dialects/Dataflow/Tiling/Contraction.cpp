@@ -153,8 +153,59 @@ static SmallVector<Value> buildConvWeightGradientPart(ConvWeightGradientOp op, T
   return buildPartWith(op, build, rules, operands, {build.list("pads_low", pads), build.integer("groups", groups)});
 }
 
+static std::vector<TilingRule> rulesOfIntegerMatmul(IntegerMatmulOp op) {
+  if (op.getPanels()) // Laid out for a device already.
+    return {};
+  RuleList rules(op);
+  const int64_t lhs = typeOf(op.getLhs()).getRank(), rhs = typeOf(op.getRhs()).getRank(), rank = op.getType().getRank();
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  auto operands = [&](int64_t a, int64_t b, int64_t lhsZero, int64_t rhsZero) {
+    SmallVector<int64_t> dims{a, b};
+    if (op.getLhsZeroPoint())
+      dims.push_back(lhsZero);
+    if (op.getRhsZeroPoint())
+      dims.push_back(rhsZero);
+    return dims;
+  };
+  auto lhsZeroAlong = [&](int64_t dim) {
+    return op.getLhsZeroPoint() ? alignedDim(op.getLhsZeroPoint(), shape, dim) : kWhole;
+  };
+  for (int64_t dim = 0; dim < rank - 2; ++dim)
+    rules.split(
+        "batch " + std::to_string(dim),
+        operands(alignedDim(op.getLhs(), shape, dim), alignedDim(op.getRhs(), shape, dim), lhsZeroAlong(dim), kWhole),
+        {dim});
+  rules.split("rows", operands(lhs - 2, kWhole, lhsZeroAlong(rank - 2), kWhole), {rank - 2});
+  const bool perColumn = op.getRhsZeroPoint() && elementCount(op.getRhsZeroPoint().getType()) != 1;
+  rules.split("columns", operands(kWhole, rhs - 1, kWhole, perColumn ? 0 : kWhole), {rank - 1});
+  rules.partial("contraction", operands(lhs - 1, rhs - 2, kWhole, kWhole), PartialKind::Sum);
+  return rules.take();
+}
+
+static std::vector<TilingRule> rulesOfIntegerConv(IntegerConvOp op) {
+  if (op.getPanels()) // Laid out for a device already.
+    return {};
+  RuleList rules(op);
+  auto operands = [&](int64_t input, int64_t weight, int64_t weightZero) {
+    SmallVector<int64_t> dims{input, weight};
+    if (op.getInputZeroPoint())
+      dims.push_back(kWhole);
+    if (op.getWeightZeroPoint())
+      dims.push_back(weightZero);
+    return dims;
+  };
+  rules.split("batch", operands(0, kWhole, kWhole), {0});
+  const bool perFilter = op.getWeightZeroPoint() && elementCount(op.getWeightZeroPoint().getType()) != 1;
+  if (op.getGroups() == 1) {
+    rules.split("output channels", operands(kWhole, 0, perFilter ? 0 : kWhole), {op.getChannelDim()});
+    rules.partial("input channels", operands(op.getChannelDim(), 1, kWhole), PartialKind::Sum);
+  }
+  return rules.take();
+}
+
 void sluice::dataflow::attachContractionRules(MLIRContext *context) {
   attach<TilingModel<rulesOfMatmul>, TilingModel<rulesOfConv, buildConvPart>,
          TilingModel<rulesOfConvTranspose, buildConvTransposePart>,
-         TilingModel<rulesOfConvWeightGradient, buildConvWeightGradientPart>>(context);
+         TilingModel<rulesOfConvWeightGradient, buildConvWeightGradientPart>, TilingModel<rulesOfIntegerMatmul>,
+         TilingModel<rulesOfIntegerConv>>(context);
 }

@@ -29,7 +29,9 @@ struct TargetSpec {
   int64_t numVectorRegisters = 16;
   bool hasFma = false;
   bool hasF16Conversion = false; ///< f16 <-> f32 in one instruction.
-  bool hasVnni = false;          ///< 8-bit dot products into 32 bits.
+  /// The instructions that multiply bytes, as dataflow-assign-layout names them: "pairs" of products of 16 bits,
+  /// "quads" of bytes (VNNI), or "tiles" of them (AMX).
+  std::string byteProducts = "pairs";
 
   /// GPUs to generate code for too (80: sm_80), ascending.
   std::vector<unsigned> architectures;

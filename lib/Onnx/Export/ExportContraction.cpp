@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace sluice::dataflow;
+using sluice::onnxtensor::elementTypeOf;
 using sluice::onnxtensor::rankOf;
 using sluice::onnxtensor::shapeOf;
 
@@ -58,6 +59,45 @@ LogicalResult conv(ConvOp op, NodeWriter &writer) {
   return success();
 }
 
+/// A zero point, which ONNX has in the bytes' own type.
+std::string byteZeroPoint(Value zero, Value bytes, NodeWriter &writer) {
+  if (!zero)
+    return "";
+  Type element = elementTypeOf(bytes);
+  return writer.step("Cast", {writer.name(zero)}).set("to", int64_t(elementTypeToOnnx(element))).output();
+}
+
+/// x, w and their zero points, less trailing ones that are missing.
+std::vector<std::string> byteOperands(Value x, Value w, Value xZero, Value wZero, NodeWriter &writer) {
+  const std::string first = byteZeroPoint(xZero, x, writer), second = byteZeroPoint(wZero, w, writer);
+  std::vector<std::string> operands{writer.name(x), writer.name(w), first, second};
+  while (operands.back().empty())
+    operands.pop_back();
+  return operands;
+}
+
+LogicalResult integerMatmul(IntegerMatmulOp op, NodeWriter &writer) {
+  if (op.getPanels())
+    return writer.refuse(kLaidOut);
+  writer.node("MatMulInteger",
+              byteOperands(op.getLhs(), op.getRhs(), op.getLhsZeroPoint(), op.getRhsZeroPoint(), writer));
+  return success();
+}
+
+LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
+  if (op.getPanels() || op.getLayout() != Layout::channels_first)
+    return writer.refuse(kLaidOut);
+  writer
+      .node("ConvInteger",
+            byteOperands(op.getInput(), op.getWeight(), op.getInputZeroPoint(), op.getWeightZeroPoint(), writer))
+      .set("kernel_shape", op.getKernelShape())
+      .set("strides", op.getStrides())
+      .set("pads", op.getPads())
+      .set("dilations", op.getDilations())
+      .set("group", static_cast<int64_t>(op.getGroups()));
+  return success();
+}
+
 LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
   ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
   ArrayRef<int64_t> kernel = shapeOf(op.getWeight()).drop_front(2);
@@ -83,6 +123,8 @@ LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
 constexpr ExportEntry kExports[] = {
     exports<MatmulOp, matmul>(),
     exports<ConvOp, conv>(),
+    exports<IntegerMatmulOp, integerMatmul>(),
+    exports<IntegerConvOp, integerConv>(),
     exports<ConvTransposeOp, convTranspose>(),
 };
 

@@ -88,8 +88,7 @@ void forEachIndex(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::A
 // Contractions
 //===----------------------------------------------------------------------===//
 
-/// What a value is outside the groups it was handed into.
-static Value sourceOf(Value value) {
+Value sourceOf(Value value) {
   while (auto argument = dyn_cast<BlockArgument>(value)) {
     auto group = dyn_cast<FusedOp>(argument.getOwner()->getParentOp());
     if (!group)
@@ -337,7 +336,7 @@ void interpret(Operation *op, Environment &values) {
   if (auto oneHot = dyn_cast<OneHotOp>(op))
     return interpretOneHot(oneHot, values);
   if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretVision(op, values) &&
-      !interpretTraining(op, values))
+      !interpretTraining(op, values) && !interpretIntegers(op, values))
     FAIL("no reference for " << op->getName().getStringRef().str());
 }
 

@@ -65,6 +65,10 @@ bool interpretWindows(mlir::Operation *op, Environment &values);
 bool interpretRows(mlir::Operation *op, Environment &values);
 bool interpretVision(mlir::Operation *op, Environment &values);
 bool interpretTraining(mlir::Operation *op, Environment &values);
+bool interpretIntegers(mlir::Operation *op, Environment &values);
+
+/// What a value is outside the groups it was handed into.
+mlir::Value sourceOf(mlir::Value value);
 
 } // namespace sluice::test
 

@@ -277,6 +277,34 @@ void checkMatmuls() {
   checkRules(one({tensorOf({4, 6}, "i32"), tensorOf({6, 8}, "i32")}, "matmul", "", "", plain, {{-5, 5}}));
 }
 
+void checkProductsOfBytes() {
+  auto product = [](const std::string &arguments, const std::string &operands, const std::string &types,
+                    const std::string &rules) {
+    std::vector<Fill> bytes(4, Fill{-20, 20});
+    checkRules({{arguments, "%y = dataflow.integer_matmul " + operands + " : " + types, bytes}, rules});
+  };
+  product("%a: tensor<4x6xi8>, %b: tensor<6x8xi8>", "%a, %b", "(tensor<4x6xi8>, tensor<6x8xi8>) -> tensor<4x8xi32>",
+          "rows; columns; contraction");
+  product("%a: tensor<2x4x6xi8>, %b: tensor<6x8xi8>, %z: tensor<4x1xi32>, %w: tensor<8xi32>", "%a less %z, %b less %w",
+          "(tensor<2x4x6xi8>, tensor<6x8xi8>, tensor<4x1xi32>, tensor<8xi32>) -> tensor<2x4x8xi32>",
+          "batch 0; rows; columns; contraction");
+  product("%a: tensor<2x4x6xi8>, %b: tensor<2x6x8xi8>, %w: tensor<i32>", "%a, %b less %w",
+          "(tensor<2x4x6xi8>, tensor<2x6x8xi8>, tensor<i32>) -> tensor<2x4x8xi32>",
+          "batch 0; rows; columns; contraction");
+  auto conv = [](const std::string &groups, int64_t inputs, const std::string &rules) {
+    const std::string weight = tensorOf({6, inputs, 3, 3}, "i8");
+    checkRules({{"%x: tensor<2x4x6x8xi8>, %w: " + weight + ", %z: tensor<i32>, %v: tensor<6xi32>",
+                 "%y = dataflow.integer_conv %x less %z, %w less %v strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] "
+                 "{groups = " +
+                     groups + " : i64} : (tensor<2x4x6x8xi8>, " + weight +
+                     ", tensor<i32>, tensor<6xi32>) -> tensor<2x6x6x8xi32>",
+                 std::vector<Fill>(4, Fill{-20, 20})},
+                rules});
+  };
+  conv("1", 4, "batch; output channels; input channels");
+  conv("2", 2, "batch");
+}
+
 void checkConvolutions() {
   const std::string plain = "batch; output channels; input channels";
   const std::string spatial = "; spatial 0; spatial 1";
@@ -492,6 +520,7 @@ TEST_CASE("what is laid out for a device has no parts", "[dataflow][tiling]") {
 TEST_CASE("operators on parts equal the whole, all that have rules", "[dataflow][tiling]") {
   checkElementwise();
   checkMatmuls();
+  checkProductsOfBytes();
   checkConvolutions();
   checkConvolutionGradients();
   checkPooling();

@@ -76,6 +76,7 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
   const std::set<llvm::StringRef> kWithout = {"fused",
                                               "yield",
                                               "pack_conv_weight",
+                                              "pack_integer_rhs",
                                               "pack_matmul_rhs",
                                               "state",
                                               "dropout_mask",

@@ -45,6 +45,8 @@ void attachConstantKernels(mlir::MLIRContext *context);
 void attachConvKernels(mlir::MLIRContext *context);
 void attachElementwiseKernels(mlir::MLIRContext *context);
 void attachGatherKernels(mlir::MLIRContext *context);
+void attachIntegerConvKernels(mlir::MLIRContext *context);
+void attachIntegerMatmulKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
 void attachMovementKernels(mlir::MLIRContext *context);
 void attachNormalizationKernels(mlir::MLIRContext *context);

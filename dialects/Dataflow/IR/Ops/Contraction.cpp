@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 #include "dialects/Dataflow/IR/Shapes.h"
-
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -123,39 +122,16 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   const bool weightLast = adaptor.getWeightLayout() == Layout::channels_last;
   ArrayRef<int64_t> kernel = isPacked ? *adaptor.getKernel() : weight.getShape().slice(weightLast ? 1 : 2, spatial);
   ArrayRef<int64_t> strides = adaptor.getStrides(), pads = adaptor.getPads(), dilations = adaptor.getDilations();
-  if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
-      static_cast<int64_t>(pads.size()) != 2 * spatial)
-    return emitOptionalError(loc, "strides, pads or dilations do not match ", spatial, " spatial dimensions");
-  for (ArrayRef<int64_t> list : {kernel, strides, pads, dilations})
-    if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
-      return emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");
-  bool last = adaptor.getLayout() == Layout::channels_last;
-  int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
-  int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
-  if (groups < 1 || channels % groups || outChannels % groups ||
-      (!isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups))
+  const bool last = adaptor.getLayout() == Layout::channels_last;
+  const int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
+  const int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
+  auto shape = convShape(loc, input.getShape(), {kernel, strides, pads, dilations, groups, outChannels, last});
+  if (failed(shape))
+    return failure();
+  if (!isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups)
     return emitOptionalError(loc, "conv of ", channels, " to ", outChannels, " channels in ", groups,
                              " groups does not match its weight");
-  SmallVector<int64_t> shape{input.getDimSize(0)};
-  if (!last)
-    shape.push_back(outChannels);
-  for (int64_t i = 0; i < spatial; ++i) {
-    int64_t extent = input.getDimSize(i + (last ? 1 : 2));
-    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1)
-      return emitOptionalError(loc, "conv strides, dilations and kernel extents are at least 1");
-    // Below 2^62, so that with an extent of the same size nothing overflows.
-    int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
-    if (extent > (int64_t(1) << 60))
-      return emitOptionalError(loc, "conv input of ", extent, " elements in spatial dimension ", i);
-    int64_t room = extent + pads[i] + pads[spatial + i] - reach;
-    if (room < 0)
-      return emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,
-                               ", the padded input has ", room + reach);
-    shape.push_back(room / strides[i] + 1);
-  }
-  if (last)
-    shape.push_back(outChannels);
-  results.push_back(RankedTensorType::get(shape, input.getElementType()));
+  results.push_back(RankedTensorType::get(*shape, input.getElementType()));
   return success();
 }
 

@@ -1,0 +1,45 @@
+//===- IntegerBytes.h - What kernels of bytes share -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_INTEGERBYTES_H
+#define SLUICE_DATAFLOW_EMIT_INTEGERBYTES_H
+
+#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/IR/IntegerShapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+namespace sluice::dataflow {
+
+/// Work items whose multiplications and additions of bytes hide what a dispatch costs: some four times as many as of
+/// f32 in the same time, 16 times by tile registers.
+inline int64_t grainForBytes(Count totalFlops, int64_t extent, emit::IntegerDot dot = emit::IntegerDot::Quads) {
+  return grainFor(totalFlops / (dot == emit::IntegerDot::Tiles ? 16 : 4), extent);
+}
+
+/// A byte of element type `type`, a scalar or vector, as i32.
+mlir::Value emitWideByte(KernelEmitter &kernel, mlir::Value byte, mlir::Type type);
+/// The byte, signed or not, plus 128 where `type` is signed: unsigned. Less 128 where it is unsigned, likewise.
+mlir::Value emitFlippedByte(KernelEmitter &kernel, mlir::Value byte);
+void emitUnalignedStore(KernelEmitter &kernel, mlir::Value value, mlir::Value pointer);
+
+/// Element (k, n) of packed matrix number `matrix`, less its zero point, as i32.
+mlir::Value emitPackedElement(KernelEmitter &kernel, mlir::Value packed, const emit::IntegerPanels &panels,
+                              mlir::Value matrix, mlir::Value k, mlir::Value n);
+
+/// Whether the host's vectors are those that the panels were made for.
+bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels);
+
+/// Copies `count` elements along the last dimension of `tensor`, of bytes, from `from` on to `to`, as A of a product:
+/// unsigned, in emit::lhsBytes(dot) bytes each. What is left up to `padded` elements becomes 0.
+void emitStageBytes(KernelEmitter &kernel, mlir::Value tensor, mlir::ValueRange from, int64_t count, int64_t padded,
+                    emit::IntegerDot dot, mlir::Value to);
+
+/// Calls `kernel.storeLanes` from an emitter's sink.
+void storeFromSink(KernelEmitter &kernel, mlir::OpBuilder &inner, mlir::Value value, int64_t lanes,
+                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> indices);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_INTEGERBYTES_H

@@ -1,0 +1,316 @@
+//===- IntegerProduct.cpp - Emits products of bytes -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/IntegerProductIr.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace sluice::emit {
+using namespace detail;
+
+static Value callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type result, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands)->getResult(0);
+}
+
+Value emitIntegerDot(OpBuilder &b, Location loc, IntegerDot dot, Value sums, Value lhs, Value rhs) {
+  auto type = cast<VectorType>(sums.getType());
+  const int64_t lanes = type.getNumElements();
+  if (dot == IntegerDot::Quads)
+    return callIntrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes), type, {sums, lhs, rhs});
+  Value wide;
+  if (dot == IntegerDot::Pairs) {
+    rhs = arith::ExtSIOp::create(b, loc, lhs.getType(), rhs);
+    StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                     : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                  : "llvm.x86.sse2.pmadd.wd";
+    wide = callIntrinsic(b, loc, name, type, {lhs, rhs});
+  } else {
+    lhs = arith::ExtUIOp::create(b, loc, type, lhs);
+    rhs = arith::ExtSIOp::create(b, loc, type, rhs);
+    wide = arith::MulIOp::create(b, loc, lhs, rhs);
+  }
+  return arith::AddIOp::create(b, loc, sums, wide);
+}
+
+void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking,
+                        const IntegerOperands &operands, WorkItems items, function_ref<void(const IntegerRun &)> body) {
+  const IntegerPanels &panels = spec.panels;
+  Type byte = ir.b.getI8Type(), lhsType = lhsBytes(panels.dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type();
+  ir.loop(items.begin, items.end, 1, [&](Value item) {
+    IntegerRun at;
+    at.panelIndex = ir.rem(item, panels.numPanels());
+    Value block = ir.div(item, panels.numPanels());
+    at.panelPointer = ir.at(operands.rhs, ir.mul(at.panelIndex, panels.panelBytes()), byte);
+    at.rowBegin = ir.mul(ir.rem(block, blocking.rowBlocks), blocking.rowBlock);
+    at.rowEnd = ir.min(ir.add(at.rowBegin, blocking.rowBlock), ir.constant(spec.rows));
+    if (spec.runs == 1) {
+      at.run = ir.constant(0);
+      at.runPointer = operands.lhs;
+      return body(at);
+    }
+    Value first = ir.mul(ir.div(block, blocking.rowBlocks), blocking.runBlock);
+    Value last = ir.min(ir.add(first, blocking.runBlock), ir.constant(spec.runs));
+    ir.loop(first, last, 1, [&](Value run) {
+      at.run = run;
+      Value outer = ir.mul(ir.div(run, spec.runsTogether), spec.outerStride);
+      Value inner = ir.mul(ir.rem(run, spec.runsTogether), spec.runStride);
+      at.runPointer = ir.at(operands.lhs, ir.add(outer, inner), lhsType);
+      body(at);
+    });
+  });
+}
+
+Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, Value lhs, Value panel, ValueRange sums,
+                                function_ref<Accumulators(Value, Value, ValueRange)> segment) {
+  Type byte = ir.b.getI8Type();
+  const int64_t segmentBytes = spec.panels.weightBytes() / spec.panels.segments;
+  auto loopOver = [&](int64_t taps, Value from, int64_t stride, Value weights, int64_t bytes, ValueRange values,
+                      function_ref<Accumulators(Value, Value, ValueRange)> body) {
+    if (taps == 1)
+      return body(from, weights, values);
+    return ir.loop(ir.constant(0), ir.constant(taps), 1, values, [&](Value tap, ValueRange carried) {
+      return body(ir.at(from, ir.mul(tap, stride), lhsType), ir.at(weights, ir.mul(tap, bytes), byte), carried);
+    });
+  };
+  return loopOver(spec.tapsH, lhs, spec.strideH, panel, spec.tapsW * segmentBytes, sums,
+                  [&](Value rowFrom, Value rowWeights, ValueRange values) {
+                    return loopOver(spec.tapsW, rowFrom, spec.strideW, rowWeights, segmentBytes, values, segment);
+                  });
+}
+
+namespace {
+
+class IntegerEmitter {
+public:
+  IntegerEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
+                 SinkFn sink)
+      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), blocking(chooseBlocking(spec, target)),
+        tile(blocking.tile), depth(depthOf(panels.dot)), byte(ir.b.getI8Type()),
+        lhsType(lhsBytes(panels.dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
+        lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && (panels.numPanels() == 1 || lastPanel == panels.panel)) {}
+
+  void emit(Value begin, Value end);
+
+private:
+  void emitRun();
+  void emitTile(int64_t rows, Value row);
+  /// The sums of a tile before any product.
+  Accumulators start(int64_t rows, int64_t chains);
+  Accumulators emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums);
+  /// One step of every row; `valid` elements of k count for the rows' sums.
+  void emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid, MutableArrayRef<Value> sums);
+  void emitSink(ArrayRef<Value> values, int64_t rows, Value row);
+  Value loadVector(Value pointer, int64_t elements, Type type) {
+    return LLVM::LoadOp::create(ir.b, ir.loc, VectorType::get(elements, type), pointer, /*alignment=*/1);
+  }
+  /// Vector `v` of the columns' sums (0) or zero points (1).
+  Value loadColumns(int64_t which, int64_t v) {
+    int64_t at = panels.weightBytes() + 4 * (which * panels.panel + v * tile.lanes);
+    return loadVector(ir.at(panelPointer, at, byte), tile.lanes, ir.elementType);
+  }
+  /// Accumulators of a row: its outputs, then the sums of A that they see: the same, but where each sees its own.
+  int64_t perRow() const { return tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0); }
+
+  Ir &ir;
+  const IntegerSpec &spec;
+  const IntegerPanels &panels;
+  const IntegerOperands &operands;
+  SinkFn sink;
+  IntegerBlocking blocking;
+  RegisterTile tile;
+  int64_t depth;
+  Type byte, lhsType;
+  int64_t lastPanel; ///< Valid columns of the last panel.
+  bool inlineSink;
+
+  Value scratch; ///< [tile.rows][panel], unless the sink is inline.
+  // Of the work item and run being emitted.
+  Value panelIndex, panelPointer, rowBegin, rowEnd, run, runPointer;
+};
+
+void IntegerEmitter::emit(Value begin, Value end) {
+  if (!inlineSink)
+    scratch = ir.scratch(tile.rows * panels.panel);
+  forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
+    panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
+    run = at.run, runPointer = at.runPointer;
+    emitRun();
+  });
+}
+
+void IntegerEmitter::emitRun() {
+  int64_t rest = spec.rows % tile.rows;
+  if (spec.rows == tile.rows)
+    return emitTile(tile.rows, rowBegin);
+  Value wholeEnd = rest ? ir.min(rowEnd, ir.constant(spec.rows - rest)) : rowEnd;
+  ir.loop(rowBegin, wholeEnd, tile.rows, [&](Value row) { emitTile(tile.rows, row); });
+  if (!rest)
+    return;
+  auto emitRest = [&] { emitTile(rest, wholeEnd); };
+  if (blocking.rowBlocks == 1)
+    emitRest();
+  else
+    ir.ifElse(ir.isEqual(rowEnd, ir.constant(spec.rows)), emitRest);
+}
+
+Accumulators IntegerEmitter::start(int64_t rows, int64_t chains) {
+  Accumulators sums(rows * perRow() * chains, ir.zero(tile.lanes));
+  if (!operands.lhsZero || operands.isZeroPerRow)
+    return sums;
+  Value zero = operands.lhsZero(ir.b, ir.loc, run, Value());
+  Value negative = ir.broadcast(arith::SubIOp::create(ir.b, ir.loc, ir.zero(1), zero), tile.lanes);
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    Value first = arith::MulIOp::create(ir.b, ir.loc, negative, loadColumns(0, v));
+    for (int64_t r = 0; r < rows; ++r)
+      sums[r * perRow() + v] = first;
+  }
+  return sums;
+}
+
+void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid, MutableArrayRef<Value> sums) {
+  const int64_t width = tile.lanes * depth;
+  SmallVector<Value, 4> weights;
+  for (int64_t v = 0; v < tile.vectors; ++v)
+    weights.push_back(loadVector(ir.at(rhs, v * width, byte), width, byte));
+  Value ones;
+  if (panels.hasZeroPoints) {
+    SmallVector<int8_t> pattern;
+    for (int64_t i = 0; i < width; ++i)
+      pattern.push_back(i % depth < valid ? 1 : 0);
+    ones = arith::ConstantOp::create(ir.b, ir.loc,
+                                     DenseElementsAttr::get(VectorType::get(width, byte), ArrayRef<int8_t>(pattern)));
+  }
+  auto add = [&](Value &sum, Value factor, Value weight) {
+    sum = emitIntegerDot(ir.b, ir.loc, panels.dot, sum, factor, weight);
+  };
+  if (spec.isDepthwise) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < tile.vectors; ++v) {
+        Value own = loadVector(ir.at(lhs, r * spec.rowStride + v * tile.lanes, lhsType), width, lhsType);
+        add(sums[r * perRow() + v], own, weights[v]);
+        if (ones)
+          add(sums[r * perRow() + tile.vectors + v], own, ones);
+      }
+    return;
+  }
+  // The elements of a step are one number, which goes to all lanes.
+  Type whole = ir.b.getIntegerType(static_cast<unsigned>(8 * lhsBytes(panels.dot) * depth));
+  for (int64_t r = 0; r < rows; ++r) {
+    Value scalar = LLVM::LoadOp::create(ir.b, ir.loc, whole, ir.at(lhs, r * spec.rowStride, lhsType), /*alignment=*/1);
+    Value wide = vector::BroadcastOp::create(ir.b, ir.loc, VectorType::get(tile.lanes, whole), scalar);
+    if (depth > 1)
+      wide = vector::BitCastOp::create(ir.b, ir.loc, VectorType::get(width, lhsType), wide);
+    for (int64_t v = 0; v < perRow(); ++v)
+      add(sums[r * perRow() + v], wide, v < tile.vectors ? weights[v] : ones);
+  }
+}
+
+Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums) {
+  const int64_t count = rows * perRow(), stepBytes = panels.panel * depth;
+  // Behind a segment's last element A holds what it may: B is zero there, and a row's sum leaves it out.
+  const int64_t tail = panels.hasZeroPoints ? panels.length % depth : 0;
+  const int64_t steps = tail ? panels.steps() - 1 : panels.steps();
+  auto emitSegment = [&](Value from, Value weights, ValueRange values) {
+    Accumulators next(values);
+    auto step = [&](Value i, int64_t u) {
+      Value at = ir.at(from, ir.mul(i, depth), lhsType), w = ir.at(weights, ir.mul(i, stepBytes), byte);
+      Value ahead = ir.at(w, u * stepBytes, byte);
+      if (steps > prefetchSteps)
+        ir.prefetch(ahead, prefetchSteps * stepBytes, stepBytes, byte);
+      emitStep(ir.at(at, u * depth, lhsType), ahead, rows, depth,
+               MutableArrayRef<Value>(next).slice(u % chains * count, count));
+    };
+    int64_t unroll = std::max(chains, reductionUnroll(count, steps)), whole = steps / unroll * unroll;
+    if (whole > unroll)
+      next = ir.loop(ir.constant(0), ir.constant(whole), unroll, next, [&](Value i, ValueRange carried) {
+        next = Accumulators(carried);
+        for (int64_t u = 0; u < unroll; ++u)
+          step(i, u);
+        return next;
+      });
+    else
+      whole = 0;
+    for (int64_t i = whole; i < steps; ++i)
+      step(ir.constant(i), 0);
+    if (tail)
+      emitStep(ir.at(from, steps * depth, lhsType), ir.at(weights, steps * stepBytes, byte), rows, tail,
+               MutableArrayRef<Value>(next).take_front(count));
+    return next;
+  };
+  return forEachTap(ir, spec, lhsType, lhs, panelPointer, sums, emitSegment);
+}
+
+void IntegerEmitter::emitTile(int64_t rows, Value row) {
+  const int64_t count = rows * perRow();
+  // A product waits some five cycles for the last one's sum, and two begin in each.
+  const int64_t chains = panels.steps() < 16 || count > 8 ? 1 : count > 4 ? 2 : 4;
+  Value lhs = ir.at(runPointer, ir.mul(row, spec.rowStride), lhsType);
+  if (spec.isDepthwise)
+    lhs = ir.at(lhs, ir.mul(panelIndex, panels.panel), lhsType);
+  Accumulators sums = emitTaps(lhs, rows, chains, start(rows, chains));
+  for (int64_t chain = 1; chain < chains; ++chain)
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = arith::AddIOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]);
+  SmallVector<Value, 32> values;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Value value = sums[r * perRow() + v];
+      auto subtract = [&](Value factor, Value columns) {
+        value = arith::SubIOp::create(ir.b, ir.loc, value, arith::MulIOp::create(ir.b, ir.loc, factor, columns));
+      };
+      if (panels.hasZeroPoints)
+        subtract(sums[r * perRow() + tile.vectors + (spec.isDepthwise ? v : 0)], loadColumns(1, v));
+      if (operands.isZeroPerRow)
+        subtract(ir.broadcast(operands.lhsZero(ir.b, ir.loc, run, ir.add(row, r)), tile.lanes), loadColumns(0, v));
+      values.push_back(value);
+    }
+  emitSink(values, rows, row);
+}
+
+void IntegerEmitter::emitSink(ArrayRef<Value> values, int64_t rows, Value row) {
+  Value column = ir.mul(panelIndex, panels.panel);
+  if (inlineSink) {
+    for (int64_t r = 0; r < rows; ++r)
+      sinkRow(
+          ir, panels.numPanels() == 1 ? lastPanel : panels.panel, tile.lanes,
+          [&](int64_t offset, int64_t lanes) {
+            return sliceRow(ir, values.slice(r * tile.vectors, tile.vectors), tile.lanes, offset, lanes);
+          },
+          {run, ir.add(row, r)}, column, sink);
+    return;
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    ir.store(value, ir.at(scratch, static_cast<int64_t>(i) * tile.lanes));
+  auto emitRows = [&](int64_t valid) {
+    ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value r) {
+      Value sums = ir.at(scratch, ir.mul(r, panels.panel));
+      sinkRow(
+          ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
+          {run, ir.add(row, r)}, column, sink);
+    });
+  };
+  if (panels.numPanels() == 1 || lastPanel == panels.panel)
+    emitRows(lastPanel);
+  else
+    ir.ifElse(
+        ir.isEqual(panelIndex, ir.constant(panels.numPanels() - 1)), [&] { emitRows(lastPanel); },
+        [&] { emitRows(panels.panel); });
+}
+
+} // namespace
+
+void emitIntegerProduct(OpBuilder &b, Location loc, const IntegerSpec &spec, const VectorTarget &target,
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink) {
+  Ir ir(b, loc, b.getI32Type());
+  items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
+  if (spec.panels.dot == IntegerDot::Tiles)
+    return emitIntegerTiles(ir, spec, target, operands, items, sink);
+  IntegerEmitter(ir, spec, target, operands, sink).emit(items.begin, items.end);
+}
+
+} // namespace sluice::emit

@@ -1,0 +1,44 @@
+//===- IntegerProduct.h - Kernels for products of bytes ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Emits sum over k of (A - za) * (B - zb) in 32 bits, modulo 2^32, as
+// register-tiled loops:
+//
+//   A.B - za * sum(B - zb) - zb * sum(A)
+//
+// The second term starts the sums where one za serves all rows, sum(A) is one
+// more column of the tile where some zb is not 0.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H
+#define SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H
+
+#include "dialects/Dataflow/Emit/Contraction.h"
+#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+
+namespace sluice::emit {
+
+struct IntegerOperands {
+  /// Unsigned bytes, or with IntegerDot::Pairs numbers of 16 bits. Elements behind a tap's last, up to a multiple of
+  /// the dot's depth, are read and do not matter.
+  mlir::Value lhs;
+  /// Signed bytes as IntegerPanels says.
+  mlir::Value rhs;
+  /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
+  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
+  bool isZeroPerRow = false;
+};
+
+/// For the work items [begin, end). Sink indices: (run, row, n); values are i32.
+void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpec &spec, const VectorTarget &target,
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink);
+
+/// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
+mlir::Value emitIntegerDot(mlir::OpBuilder &b, mlir::Location loc, IntegerDot dot, mlir::Value sums, mlir::Value lhs,
+                           mlir::Value rhs);
+
+} // namespace sluice::emit
+
+#endif // SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H

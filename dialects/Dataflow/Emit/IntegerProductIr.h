@@ -1,0 +1,36 @@
+//===- IntegerProductIr.h - Loops of the integer product emitters ---------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Private to the Integer*.cpp files.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCTIR_H
+#define SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCTIR_H
+
+#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "dialects/Dataflow/Emit/IntegerProduct.h"
+
+namespace sluice::emit::detail {
+
+/// What a work item computes of one run.
+struct IntegerRun {
+  Value panelIndex, panelPointer;
+  Value run, runPointer; ///< Its number, and its row 0 in A.
+  Value rowBegin, rowEnd;
+};
+void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking, const IntegerOperands &operands,
+                WorkItems items, llvm::function_ref<void(const IntegerRun &)> body);
+
+/// The sums after all taps: `segment(lhs, weights, sums)` adds one, whose elements of A and of the panel begin there.
+Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, Value lhs, Value panel, ValueRange sums,
+                        llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> segment);
+
+/// The same as emitIntegerProduct, for IntegerDot::Tiles.
+void emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
+                      WorkItems items, SinkFn sink);
+
+} // namespace sluice::emit::detail
+
+#endif // SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCTIR_H

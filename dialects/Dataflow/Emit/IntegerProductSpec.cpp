@@ -1,0 +1,78 @@
+//===- IntegerProductSpec.cpp - Shapes of integer products ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+#include <algorithm>
+
+namespace sluice::emit {
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool supportsDot(IntegerDot dot, int64_t lanes) {
+  if (dot == IntegerDot::Tiles)
+    return lanes == kTileColumns;
+  return dot == IntegerDot::Plain || lanes == 4 || lanes == 8 || lanes == 16;
+}
+
+int64_t integerPanel(int64_t n, const VectorTarget &target) {
+  return n > target.lanesF32 ? 2 * target.lanesF32 : target.lanesF32;
+}
+
+IntegerDot chooseDot(IntegerDot wanted, int64_t rows, int64_t length, bool hasZeroPoints) {
+  constexpr int64_t leastRows = kTileRows / 2, leastLength = kTileBytes / 2;
+  return wanted != IntegerDot::Tiles || (rows >= leastRows && length >= leastLength && !hasZeroPoints)
+             ? wanted
+             : IntegerDot::Quads;
+}
+
+/// Sums are two by two tiles. The rows of A wait in the first-level cache while B streams past them, where B stays in
+/// the second-level one; else a panel of B waits for more rows.
+static IntegerBlocking chooseTileBlocking(const IntegerSpec &spec, const VectorTarget &target) {
+  const IntegerPanels &panels = spec.panels;
+  IntegerBlocking blocking;
+  blocking.tile = {spec.rows >= 2 * kTileRows ? 2 * kTileRows : std::min(spec.rows, kTileRows),
+                   panels.panel / target.lanesF32, target.lanesF32};
+  const int64_t rows = blocking.tile.rows;
+  const bool fits = panels.bytes() <= target.l2Bytes;
+  blocking.rowBlock = fits ? rows : std::min(ceilDiv(spec.rows, rows), int64_t(4)) * rows;
+  blocking.rowBlocks = ceilDiv(spec.rows, blocking.rowBlock);
+  constexpr int64_t rowsWanted = 32, rowsOfLarge = 128;
+  blocking.runBlock =
+      blocking.rowBlocks > 1 ? 1 : std::clamp<int64_t>((fits ? rowsWanted : rowsOfLarge) / spec.rows, 1, spec.runs);
+  blocking.runBlocks = ceilDiv(spec.runs, blocking.runBlock);
+  return blocking;
+}
+
+IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &target) {
+  const IntegerPanels &panels = spec.panels;
+  if (panels.dot == IntegerDot::Tiles)
+    return chooseTileBlocking(spec, target);
+  IntegerBlocking blocking;
+  RegisterTile &tile = blocking.tile;
+  tile.lanes = target.lanesF32;
+  tile.vectors = panels.panel / tile.lanes;
+  // Besides the accumulators: the weights of one step, a broadcast, and the products where they are no accumulators.
+  // Where columns have zero points, every row keeps its sum too.
+  int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads ? 1 : 2);
+  int64_t columns = tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0);
+  int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / columns, 1, 14);
+  tile.rows = ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));
+  // Some 100 rows hide what reading a panel costs, fewer where there would be too few work items.
+  constexpr int64_t minRows = 64, maxBlock = 192, itemsWanted = 16;
+  int64_t rows = std::clamp(spec.runs * spec.rows * panels.numPanels() / itemsWanted, minRows, maxBlock);
+  blocking.rowBlocks = ceilDiv(spec.rows, rows);
+  blocking.rowBlock = ceilDiv(ceilDiv(spec.rows, blocking.rowBlocks), tile.rows) * tile.rows;
+  blocking.rowBlocks = ceilDiv(spec.rows, blocking.rowBlock);
+  blocking.runBlock = blocking.rowBlocks > 1 ? 1 : std::clamp<int64_t>(rows / spec.rows, 1, spec.runs);
+  blocking.runBlocks = ceilDiv(spec.runs, blocking.runBlock);
+  return blocking;
+}
+
+int64_t parallelExtent(const IntegerSpec &spec, const VectorTarget &target) {
+  IntegerBlocking blocking = chooseBlocking(spec, target);
+  return blocking.runBlocks * blocking.rowBlocks * spec.panels.numPanels();
+}
+
+} // namespace sluice::emit

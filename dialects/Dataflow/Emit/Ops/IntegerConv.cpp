@@ -1,0 +1,321 @@
+//===- IntegerConv.cpp - Kernels of convolutions of bytes -----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With panels, a convolution is a product whose rows are windows: each row of
+// taps is a run of neighbouring bytes of the image. Images that need padding,
+// or are not unsigned bytes in memory, are first copied, padded with the zero
+// point, so that every window is inside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Elementwise/Scalars.h"
+#include "dialects/Dataflow/Emit/GridProduct.h"
+#include "dialects/Dataflow/Emit/IntegerBytes.h"
+#include "dialects/Dataflow/Emit/IntegerProduct.h"
+#include "dialects/Dataflow/Emit/Ops/Models.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace {
+/// What a kernel does on a CPU.
+struct Plan {
+  emit::IntegerSpec spec;
+  int64_t groups; ///< Products of their own.
+  int64_t inputs; ///< Elements of A between groups.
+  IntegerConvImage image;
+};
+} // namespace
+
+static Plan planOf(IntegerConvOp op) {
+  Plan plan;
+  plan.image = imageOf(op);
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  ArrayRef<int64_t> strides = op.getStrides(), dilations = op.getDilations();
+  SmallVector<int64_t> kernel = op.getKernelShape();
+  emit::IntegerSpec &spec = plan.spec;
+  spec.panels = describePanels(*op.getPanels());
+  spec.isDepthwise = op.isDepthwise();
+  const int64_t channels = in[3];
+  plan.groups = spec.isDepthwise ? int64_t(1) : static_cast<int64_t>(op.getGroups());
+  plan.inputs = channels / plan.groups;
+  const int64_t row = plan.image.width * channels;
+  const bool isPointwise = kernel[0] == 1 && kernel[1] == 1 && strides[0] == 1 && strides[1] == 1 &&
+                           plan.image.height == out[1] && plan.image.width == out[2];
+  spec.rowStride = strides[1] * channels;
+  if (isPointwise) {
+    spec.rows = product({out[0], out[1], out[2]});
+  } else {
+    spec.rows = out[2];
+    spec.runs = product({out[0], out[1]});
+    spec.runsTogether = out[1];
+    spec.outerStride = plan.image.height * row;
+    spec.runStride = strides[0] * row;
+  }
+  spec.tapsH = kernel[0];
+  spec.tapsW = spec.panels.segments / kernel[0];
+  spec.strideH = dilations[0] * row;
+  spec.strideW = dilations[1] * channels;
+  return plan;
+}
+
+/// The input's zero point as the kernel's unsigned bytes have it; null where it is 0.
+static Value inputZero(IntegerConvOp op, KernelEmitter &kernel) {
+  OpBuilder &b = kernel.builder();
+  const bool isUnsigned = typeOf(op.getInput()).getElementType().isUnsignedInteger();
+  Value zero = op.getInputZeroPoint();
+  if (!zero && isUnsigned)
+    return {};
+  Value shift = emitIntConstant(b, kernel.loc(), b.getI32Type(), isUnsigned ? 0 : 128);
+  if (!zero)
+    return shift;
+  SmallVector<Value> first(typeOf(zero).getRank(), kernel.index(0));
+  return arith::AddIOp::create(b, kernel.loc(), kernel.element(zero, first), shift);
+}
+
+/// Copies the image, padded with its zero point.
+static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan) {
+  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  const int64_t channels = in[3], rows = in[0] * plan.image.height, top = op.getPads()[0], left = op.getPads()[1];
+  const emit::IntegerDot dot = plan.spec.panels.dot;
+  const int64_t bytes = emit::lhsBytes(dot);
+  // Columns [before, until) of the padded image are of the image.
+  const int64_t before = std::clamp<int64_t>(left, 0, plan.image.width);
+  const int64_t until = std::clamp<int64_t>(left + in[2], before, plan.image.width);
+  kernel.parallel(
+      rows, grainForBytes(product({32, rows, plan.image.width, channels}), rows), [&](Value begin, Value end) {
+        OpBuilder &b = kernel.builder();
+        Location loc = kernel.loc();
+        Type type = bytes == 2 ? b.getI16Type() : b.getI8Type();
+        const int64_t lanes = 2 * kernel.target().lanesF32;
+        Value zero = inputZero(op, kernel);
+        zero = zero ? arith::TruncIOp::create(b, loc, type, zero).getResult() : emitIntConstant(b, loc, type, 0);
+        Value zeros = vector::BroadcastOp::create(b, loc, VectorType::get(lanes, type), zero);
+        kernel.loop(begin, end, 1, [&](Value item) {
+          SmallVector<Value> at = kernel.delinearize(item, {in[0], plan.image.height});
+          Value to = kernel.address(kernel.workspace(), type, kernel.mul(item, plan.image.width * channels));
+          auto fill = [&](int64_t from, int64_t count) {
+            const int64_t whole = from + count / lanes * lanes;
+            kernel.loop(from, whole, lanes,
+                        [&](Value i) { emitUnalignedStore(kernel, zeros, kernel.address(to, type, i)); });
+            kernel.loop(whole, from + count, 1,
+                        [&](Value i) { emitUnalignedStore(kernel, zero, kernel.address(to, type, i)); });
+          };
+          Value row = arith::SubIOp::create(b, loc, at[1], kernel.index(top));
+          auto copy = [&] {
+            fill(0, before * channels);
+            auto copyFrom = [&](Value column, Value target, int64_t count) {
+              emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, count, count, dot, target);
+            };
+            Value first = kernel.address(to, type, kernel.index(before * channels));
+            // What lies in memory lies there in a row.
+            if (kernel.isArgument(op.getInput()))
+              copyFrom(kernel.index(before - left), first, (until - before) * channels);
+            else
+              kernel.loop(0, until - before, 1, [&](Value i) {
+                copyFrom(kernel.add(i, kernel.index(before - left)),
+                         kernel.address(first, type, kernel.mul(i, channels)), channels);
+              });
+            fill(until * channels, (plan.image.width - until) * channels);
+          };
+          // Unsigned: above the image is far below it.
+          Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, kernel.index(in[1]));
+          kernel.ifThen(inside, copy);
+          Value outside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, row, kernel.index(in[1]));
+          kernel.ifThen(outside, [&] { fill(0, plan.image.width * channels); });
+        });
+      });
+}
+
+static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
+  plan.spec.sinkStyle = kernel.sinkStyle();
+  const emit::IntegerDot dot = plan.spec.panels.dot;
+  const int64_t perGroup = emit::parallelExtent(plan.spec, kernel.target()), extent = plan.groups * perGroup;
+  const bool isFlat = plan.spec.runs == 1;
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  kernel.parallel(extent, grainForBytes(op.getFlops(), extent, dot), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    auto emitOne = [&](Value group, Value lo, Value hi) {
+      Type type = emit::lhsBytes(dot) == 2 ? b.getI16Type() : b.getI8Type();
+      emit::IntegerOperands operands;
+      operands.lhs = kernel.address(plan.image.stages ? kernel.workspace() : kernel.pointer(op.getInput()), type,
+                                    kernel.mul(group, plan.inputs));
+      operands.rhs =
+          kernel.address(kernel.pointer(op.getWeight()), b.getI8Type(), kernel.mul(group, plan.spec.panels.bytes()));
+      if (Value zero = inputZero(op, kernel))
+        operands.lhsZero = [zero](OpBuilder &, Location, Value, Value) { return zero; };
+      emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
+                               [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                                 storeFromSink(kernel, inner, value, lanes, [&] {
+                                   SmallVector<Value> at = isFlat ? kernel.delinearize(indices[1], out.drop_back())
+                                                                  : kernel.delinearize(indices[0], {out[0], out[1]});
+                                   if (!isFlat)
+                                     at.push_back(indices[1]);
+                                   at.push_back(kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]));
+                                   return at;
+                                 });
+                               });
+    };
+    if (plan.groups == 1)
+      return emitOne(kernel.index(0), begin, end);
+    Value per = kernel.index(perGroup);
+    Value first = arith::DivUIOp::create(b, loc, begin, per), last = arith::CeilDivUIOp::create(b, loc, end, per);
+    kernel.loop(first, last, 1, [&](Value group) {
+      Value base = kernel.mul(group, perGroup);
+      Value lo = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, begin, base), kernel.index(0));
+      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, base), per);
+      emitOne(group, lo, hi);
+    });
+  });
+}
+
+namespace {
+/// Elements less their zero points, as i32, of any rank and layout.
+struct Elements {
+  IntegerConvOp op;
+  KernelEmitter &kernel;
+  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  bool last = op.getLayout() == Layout::channels_last;
+  size_t spatial = in.size() - 2, spatialAt = last ? 1 : 2;
+  int64_t groups = static_cast<int64_t>(op.getGroups());
+  int64_t inputs = in[op.getChannelDim()] / groups, outputs = op.getOutputChannels() / groups;
+  SmallVector<int64_t> window = op.getKernelShape();
+
+  SmallVector<Value> at(Value image, Value channel, ValueRange position) {
+    SmallVector<Value> at{image};
+    llvm::append_range(at, position);
+    at.insert(last ? at.end() : at.begin() + 1, channel);
+    return at;
+  }
+  /// 0 in the padding.
+  Value input(Value image, Value group, Value channel, ValueRange position, ValueRange tap) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    Value inside;
+    SmallVector<Value> from;
+    for (size_t d = 0; d < spatial; ++d) {
+      Value i = kernel.add(kernel.mul(position[d], op.getStrides()[d]),
+                           kernel.add(kernel.mul(tap[d], op.getDilations()[d]), kernel.index(-op.getPads()[d])));
+      Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(this->in[spatialAt + d]));
+      from.push_back(arith::SelectOp::create(b, loc, in, i, kernel.index(0)));
+      inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
+    }
+    Value byte = kernel.element(op.getInput(), at(image, kernel.add(kernel.mul(group, inputs), channel), from));
+    Value value = emitWideByte(kernel, byte, typeOf(op.getInput()).getElementType());
+    if (Value zero = op.getInputZeroPoint()) {
+      SmallVector<Value> first(typeOf(zero).getRank(), kernel.index(0));
+      value = arith::SubIOp::create(b, loc, value, kernel.element(zero, first));
+    }
+    return arith::SelectOp::create(b, loc, inside, value, emitIntConstant(b, loc, b.getI32Type(), 0));
+  }
+  Value weight(Value group, Value output, Value channel, ValueRange tap) {
+    OpBuilder &b = kernel.builder();
+    if (op.getPanels()) {
+      Value k = kernel.linearize(tap, window);
+      emit::IntegerPanels panels = describePanels(*op.getPanels());
+      if (op.isDepthwise())
+        return emitPackedElement(kernel, op.getWeight(), panels, kernel.index(0), k, group);
+      k = kernel.add(kernel.mul(k, inputs), channel);
+      return emitPackedElement(kernel, op.getWeight(), panels, group, k, output);
+    }
+    Value filter = kernel.add(kernel.mul(group, outputs), output);
+    SmallVector<Value> at{filter, channel};
+    llvm::append_range(at, tap);
+    Value value = emitWideByte(kernel, kernel.element(op.getWeight(), at), typeOf(op.getWeight()).getElementType());
+    Value zero = op.getWeightZeroPoint();
+    if (!zero)
+      return value;
+    SmallVector<Value> of(typeOf(zero).getRank(), kernel.index(0));
+    if (elementCount(zero.getType()) != 1)
+      of.back() = filter;
+    return arith::SubIOp::create(b, kernel.loc(), value, kernel.element(zero, of));
+  }
+};
+} // namespace
+
+/// One sum a result element: for any target, rank and layout.
+static void emitPlain(IntegerConvOp op, KernelEmitter &kernel) {
+  Elements elements{op, kernel};
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  const int64_t extent = product(out);
+  SmallVector<int64_t> sum(elements.window);
+  sum.push_back(elements.inputs);
+  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    kernel.loop(begin, end, 1, [&](Value linear) {
+      SmallVector<Value> at = kernel.delinearize(linear, out);
+      SmallVector<Value> channel = kernel.delinearize(at[op.getChannelDim()], {elements.groups, elements.outputs});
+      ValueRange position = ValueRange(at).drop_front(elements.spatialAt).take_front(elements.spatial);
+      Value zero = emitIntConstant(b, loc, b.getI32Type(), 0);
+      Value total = kernel.reduce(kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
+        SmallVector<Value> term = kernel.delinearize(k, sum);
+        ValueRange tap = ValueRange(term).drop_back();
+        Value x = elements.input(at[0], channel[0], term.back(), position, tap);
+        Value w = elements.weight(channel[0], channel[1], term.back(), tap);
+        return SmallVector<Value>{
+            arith::AddIOp::create(b, loc, sums[0], arith::MulIOp::create(b, loc, x, w).getResult())};
+      })[0];
+      kernel.store(total, at);
+    });
+  });
+}
+
+/// A product of all pixels' windows and the filters, for each group.
+static void emitGrid(IntegerConvOp op, KernelEmitter &kernel) {
+  Elements elements{op, kernel};
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  SmallVector<int64_t> pixels{out[0]}, sum(elements.window);
+  llvm::append_range(pixels, out.drop_front(elements.spatialAt).take_front(elements.spatial));
+  sum.push_back(elements.inputs);
+  GridProduct tiles;
+  tiles.batches = elements.groups;
+  tiles.m = product(pixels);
+  tiles.n = elements.outputs;
+  tiles.k = product(sum);
+  tiles.type = kernel.builder().getI32Type();
+  tiles.lhs.alongK = elements.last;
+  auto readInput = [&](Value group, Value m, Value k) {
+    SmallVector<Value> pixel = kernel.delinearize(m, pixels), term = kernel.delinearize(k, sum);
+    return elements.input(pixel[0], group, term.back(), ValueRange(pixel).drop_front(), ValueRange(term).drop_back());
+  };
+  auto readWeight = [&](Value group, Value n, Value k) {
+    SmallVector<Value> term = kernel.delinearize(k, sum);
+    return elements.weight(group, n, term.back(), ValueRange(term).drop_back());
+  };
+  auto sink = [&](Value group, Value m, Value n, Value value) {
+    SmallVector<Value> pixel = kernel.delinearize(m, pixels);
+    Value filter = kernel.add(kernel.mul(group, elements.outputs), n);
+    kernel.store(value, elements.at(pixel[0], filter, ValueRange(pixel).drop_front()));
+  };
+  tiles.lhs.read = readInput;
+  tiles.rhs.read = readWeight;
+  tiles.sink = sink;
+  emitGridProduct(kernel, tiles);
+}
+
+static void emitIntegerConvKernel(IntegerConvOp op, KernelEmitter &kernel) {
+  if (elementCount(op.getType()) == 0)
+    return;
+  const bool isEmpty = product(op.getKernelShape()) * shapeOf(op.getInput())[op.getChannelDim()] == 0;
+  if (kernel.inGrids() && !isEmpty && !hasFewFilters(static_cast<int64_t>(op.getGroups()), op.getOutputChannels()))
+    return emitGrid(op, kernel);
+  if (kernel.inGrids() || !op.getPanels() || !canRunPanels(kernel, describePanels(*op.getPanels())))
+    return emitPlain(op, kernel);
+  Plan plan = planOf(op);
+  if (plan.image.stages)
+    emitStage(op, kernel, plan);
+  emitProduct(op, kernel, plan);
+}
+
+void sluice::dataflow::attachIntegerConvKernels(MLIRContext *context) {
+  attach<KernelModel<emitIntegerConvKernel>>(context);
+}

@@ -1,0 +1,63 @@
+//===- ConvShape.h - The result of a convolution ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_CONVSHAPE_H
+#define SLUICE_DATAFLOW_IR_CONVSHAPE_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <optional>
+
+namespace sluice::dataflow {
+
+/// A convolution's window and channels, one entry a spatial dimension; pads = [low..., high...].
+struct ConvWindow {
+  llvm::ArrayRef<int64_t> kernel, strides, pads, dilations;
+  int64_t groups, outChannels;
+  bool last; ///< Channels of the image and of the result come last.
+};
+
+/// The result's shape for an input of `input`'s; fails, with the reason, where they do not fit. The weight's channels
+/// are the caller's to check.
+inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir::Location> loc,
+                                                             llvm::ArrayRef<int64_t> input, const ConvWindow &window) {
+  const auto spatial = static_cast<int64_t>(input.size()) - 2;
+  llvm::ArrayRef<int64_t> kernel = window.kernel, strides = window.strides, pads = window.pads,
+                          dilations = window.dilations;
+  if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
+      static_cast<int64_t>(pads.size()) != 2 * spatial)
+    return mlir::emitOptionalError(loc, "strides, pads or dilations do not match ", spatial, " spatial dimensions");
+  for (llvm::ArrayRef<int64_t> list : {kernel, strides, pads, dilations})
+    if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
+      return mlir::emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");
+  const int64_t channels = input[window.last ? spatial + 1 : 1];
+  if (window.groups < 1 || channels % window.groups || window.outChannels % window.groups)
+    return mlir::emitOptionalError(loc, "conv of ", channels, " to ", window.outChannels, " channels in ",
+                                   window.groups, " groups does not match its weight");
+  llvm::SmallVector<int64_t> shape{input[0]};
+  if (!window.last)
+    shape.push_back(window.outChannels);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t extent = input[i + (window.last ? 1 : 2)];
+    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1)
+      return mlir::emitOptionalError(loc, "conv strides, dilations and kernel extents are at least 1");
+    // Below 2^62, so that with an extent of the same size nothing overflows.
+    int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+    if (extent > (int64_t(1) << 60))
+      return mlir::emitOptionalError(loc, "conv input of ", extent, " elements in spatial dimension ", i);
+    int64_t room = extent + pads[i] + pads[spatial + i] - reach;
+    if (room < 0)
+      return mlir::emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,
+                                     ", the padded input has ", room + reach);
+    shape.push_back(room / strides[i] + 1);
+  }
+  if (window.last)
+    shape.push_back(window.outChannels);
+  return shape;
+}
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_CONVSHAPE_H

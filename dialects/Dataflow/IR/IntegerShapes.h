@@ -1,0 +1,42 @@
+//===- IntegerShapes.h - What products of bytes need in memory --*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_INTEGERSHAPES_H
+#define SLUICE_DATAFLOW_IR_INTEGERSHAPES_H
+
+#include "dialects/Dataflow/IR/IntegerPanels.h"
+#include "dialects/Dataflow/IR/MatmulShape.h"
+
+namespace sluice::dataflow {
+
+/// Of one matrix.
+emit::IntegerPanels describePanels(IntegerPanelsAttr panels);
+
+/// Whether an operand of a kernel is computed in it: a member of its group makes it.
+bool isMadeInKernel(mlir::Operation *op, mlir::Value operand);
+
+MatmulShape shapeOfMatmul(IntegerMatmulOp op);
+
+/// Which operands a product with panels rewrites into its workspace before it multiplies, and where.
+struct IntegerMatmulBuffers {
+  int64_t lhsBatches, rhsBatches;
+  bool stagesLhs, packsRhs;
+  int64_t lhsRow;    ///< Elements between rows of A.
+  int64_t lhsMatrix; ///< Elements between matrices of A.
+  int64_t packedAt;  ///< Bytes of workspace before packed matrices,
+  int64_t bytes;     ///< and in all.
+};
+IntegerMatmulBuffers buffersOf(IntegerMatmulOp op);
+
+/// The image that a convolution with panels multiplies.
+struct IntegerConvImage {
+  bool stages;           ///< The image is copied into the workspace,
+  int64_t height, width; ///< padded to these extents.
+  int64_t bytes;         ///< Of the workspace.
+};
+IntegerConvImage imageOf(IntegerConvOp op);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_INTEGERSHAPES_H

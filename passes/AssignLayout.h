@@ -1,0 +1,21 @@
+//===- AssignLayout.h - Patterns of dataflow-assign-layout ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_ASSIGNLAYOUT_H
+#define SLUICE_PASSES_ASSIGNLAYOUT_H
+
+#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace sluice {
+
+/// Products of bytes take packed right-hand sides and channels_last images, for instructions of the form `dot`.
+void populateIntegerLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
+                                   dataflow::IntegerDot dot);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_ASSIGNLAYOUT_H

@@ -1,0 +1,24 @@
+// RUN: sluice-opt %s | sluice-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @products
+func.func @products(%a: tensor<2x4x8xui8>, %b: tensor<8x6xi8>, %za: tensor<i32>, %zb: tensor<6xi32>, %rows: tensor<4x1xi32>) {
+  // CHECK: dataflow.integer_matmul %{{.*}}, %{{.*}} : (tensor<2x4x8xui8>, tensor<8x6xi8>) -> tensor<2x4x6xi32>
+  %0 = dataflow.integer_matmul %a, %b : (tensor<2x4x8xui8>, tensor<8x6xi8>) -> tensor<2x4x6xi32>
+  // CHECK: dataflow.integer_matmul %{{.*}} less %{{.*}}, %{{.*}} less %{{.*}} : (tensor<2x4x8xui8>, tensor<8x6xi8>, tensor<i32>, tensor<6xi32>) -> tensor<2x4x6xi32>
+  %1 = dataflow.integer_matmul %a less %za, %b less %zb : (tensor<2x4x8xui8>, tensor<8x6xi8>, tensor<i32>, tensor<6xi32>) -> tensor<2x4x6xi32>
+  // CHECK: %[[P:.*]] = dataflow.pack_integer_rhs %{{.*}} less %{{.*}} panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = true> : (tensor<8x6xi8>, tensor<6xi32>) -> tensor<256xi8>
+  %2 = dataflow.pack_integer_rhs %b less %zb panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = true> : (tensor<8x6xi8>, tensor<6xi32>) -> tensor<256xi8>
+  // CHECK: dataflow.integer_matmul %{{.*}} less %{{.*}}, %[[P]] panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = true> : (tensor<2x4x8xui8>, tensor<256xi8>, tensor<4x1xi32>) -> tensor<2x4x6xi32>
+  %3 = dataflow.integer_matmul %a less %rows, %2 panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = true> : (tensor<2x4x8xui8>, tensor<256xi8>, tensor<4x1xi32>) -> tensor<2x4x6xi32>
+  return
+}
+
+// CHECK-LABEL: func.func @convolutions
+func.func @convolutions(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>, %last: tensor<1x9x9x4xui8>, %m: tensor<1x36x6xi8>, %zx: tensor<i32>, %zw: tensor<6xi32>) {
+  // CHECK: dataflow.integer_conv %{{.*}} less %{{.*}}, %{{.*}} less %{{.*}} strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<i32>, tensor<6xi32>) -> tensor<1x6x9x9xi32>
+  %0 = dataflow.integer_conv %x less %zx, %w less %zw strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<i32>, tensor<6xi32>) -> tensor<1x6x9x9xi32>
+  %1 = dataflow.pack_integer_rhs %m panels <dot = pairs, columns = 6, segments = 3, length = 12, panel = 8, zeroPoints = false> : (tensor<1x36x6xi8>) -> tensor<320xi8>
+  // CHECK: dataflow.integer_conv %{{.*}}, %{{.*}} strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = pairs, columns = 6, segments = 3, length = 12, panel = 8, zeroPoints = false> {filters = 6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x4xui8>, tensor<320xi8>) -> tensor<1x9x9x6xi32>
+  %2 = dataflow.integer_conv %last, %1 strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = pairs, columns = 6, segments = 3, length = 12, panel = 8, zeroPoints = false> {filters = 6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x4xui8>, tensor<320xi8>) -> tensor<1x9x9x6xi32>
+  return
+}
