@@ -6,12 +6,15 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
 
-Value numpyMatmul(NodeContext &node, Value lhs, Value rhs) {
+/// numpy.matmul by a `product` of matrices.
+static Value numpyProduct(NodeContext &node, Value lhs, Value rhs, function_ref<Value(Value, Value)> multiply) {
   if (!lhs || !rhs)
     return {};
   if (rankOf(lhs) == 0 || rankOf(rhs) == 0) {
@@ -24,7 +27,7 @@ Value numpyMatmul(NodeContext &node, Value lhs, Value rhs) {
     lhs = node.reshape(lhs, {1, shapeOf(lhs)[0]});
   if (column)
     rhs = node.reshape(rhs, {shapeOf(rhs)[0], 1});
-  Value product = node.matmul(lhs, rhs);
+  Value product = multiply(lhs, rhs);
   if (!product || (!row && !column))
     return product;
   Dims dims(shapeOf(product));
@@ -33,6 +36,93 @@ Value numpyMatmul(NodeContext &node, Value lhs, Value rhs) {
   if (row)
     dims.erase(column ? dims.end() - 1 : dims.end() - 2);
   return node.reshape(product, dims);
+}
+
+Value numpyMatmul(NodeContext &node, Value lhs, Value rhs) {
+  return numpyProduct(node, lhs, rhs, [&](Value a, Value b) { return node.matmul(a, b); });
+}
+
+bool isBytes(Value value) {
+  auto type = dyn_cast<IntegerType>(elementTypeOf(value));
+  return type && type.getWidth() == 8;
+}
+
+Value integerMatmul(NodeContext &node, ByteOperand lhs, ByteOperand rhs, Type otherwise) {
+  if (!lhs.bytes || !rhs.bytes)
+    return {};
+  Type type = node.mlir().getI32Type();
+  const int64_t lhsRank = rankOf(lhs.bytes), rhsRank = rankOf(rhs.bytes);
+  // [.., M, 1] and [N], or one for all.
+  auto count = [](Value zero) { return zero ? elementCount(zero.getType()).value() : int64_t(1); };
+  const int64_t columns = count(rhs.zeroPoint);
+  const bool isPerRow = count(lhs.zeroPoint) != 1;
+  bool fits = isBytes(lhs.bytes) && isBytes(rhs.bytes) && (!isPerRow || lhsRank > 1) &&
+              (columns == 1 || (rankOf(rhs.zeroPoint) > 0 && shapeOf(rhs.zeroPoint).back() == columns));
+  if (!fits) {
+    const Value a = centered(node, lhs.bytes, lhs.zeroPoint, otherwise, std::max<int64_t>(0, lhsRank - 2));
+    const Value b = centered(node, rhs.bytes, rhs.zeroPoint, otherwise, rhsRank - 1);
+    return numpyMatmul(node, a, b);
+  }
+  Value lhsZero, rhsZero;
+  if (lhs.zeroPoint)
+    lhsZero = node.cast(
+        isPerRow ? alongAxis(node, lhs.zeroPoint, lhsRank, lhsRank - 2) : node.reshape(lhs.zeroPoint, {}), type);
+  if (rhs.zeroPoint)
+    rhsZero = node.cast(node.reshape(rhs.zeroPoint, columns == 1 ? Dims() : Dims{columns}), type);
+  return numpyProduct(node, lhs.bytes, rhs.bytes, [&](Value a, Value b) {
+    SmallVector<Value> operands{a, b};
+    for (Value zero : {lhsZero, rhsZero})
+      if (zero)
+        operands.push_back(zero);
+    const int32_t sizes[] = {1, 1, lhsZero ? 1 : 0, rhsZero ? 1 : 0};
+    return node.create<IntegerMatmulOp>(
+        operands, {node.attribute("operandSegmentSizes", node.mlir().getDenseI32ArrayAttr(sizes))});
+  });
+}
+
+const Dequantized *dequantizedBytes(NodeContext &node, Value value, int64_t axis) {
+  if (!node.dequantized || !value || !elementTypeOf(value).isF32())
+    return nullptr;
+  auto found = node.dequantized->find(value);
+  if (found == node.dequantized->end() || !isBytes(found->second.bytes))
+    return nullptr;
+  const Dequantized &from = found->second;
+  auto fits = [&](Value parameter) {
+    return !parameter || elementCount(parameter.getType()) == 1 || (rankOf(parameter) == 1 && from.axis == axis);
+  };
+  return fits(from.scale) && fits(from.zeroPoint) ? &from : nullptr;
+}
+
+/// The elements of a small constant of f32; none of others.
+static std::vector<float> constantFloats(Value value) {
+  ElementsAttr constant = getConstant(value);
+  if (!constant || !elementTypeOf(value).isF32() || elementCount(value.getType()) > kFoldElements)
+    return {};
+  std::vector<float> values(elementCount(value.getType()));
+  if (failed(copyConstant(constant, reinterpret_cast<char *>(values.data()))))
+    return {};
+  return values;
+}
+
+Value addIntegerBias(NodeContext &node, Value sums, Value bias, Value scale, int64_t axis) {
+  if (!node.dequantized || !sums || !bias || !scale)
+    return {};
+  auto found = node.dequantized->find(bias);
+  if (found == node.dequantized->end() || !elementTypeOf(found->second.bytes).isInteger(32) || rankOf(bias) != 1)
+    return {};
+  const Dequantized &from = found->second;
+  if (from.zeroPoint && getSplat(from.zeroPoint) != 0.0)
+    return {};
+  std::vector<float> own = constantFloats(from.scale), wanted = constantFloats(scale);
+  if (own.empty() || wanted.empty() || (own.size() != 1 && wanted.size() != 1 && own.size() != wanted.size()))
+    return {};
+  constexpr float kRounding = 1e-6F;
+  for (size_t i = 0; i < std::max(own.size(), wanted.size()); ++i) {
+    const float a = own[own.size() == 1 ? 0 : i], b = wanted[wanted.size() == 1 ? 0 : i];
+    if (!(std::abs(a - b) <= kRounding * std::abs(b)))
+      return {};
+  }
+  return node.add(sums, alongAxis(node, from.bytes, rankOf(sums), axis));
 }
 
 Value centered(NodeContext &node, Value x, Value zeroPoint, Type type, int64_t axis) {
@@ -60,10 +150,35 @@ Value alongAxis(NodeContext &node, Value parameter, int64_t rank, int64_t axis) 
 
 namespace {
 
+/// The product of two matrices, the second one perhaps transposed: of the bytes they were dequantized from, where they
+/// were. Scales of columns come behind it, of rows not at all. A `bias` that it has added becomes null.
+Value quantizedMatmul(NodeContext &node, Value lhs, Value rhs, bool transposeRhs = false, Value *bias = nullptr) {
+  constexpr int64_t kNoAxis = -1;
+  const int64_t rank = rankOf(rhs);
+  const Dequantized *a = dequantizedBytes(node, lhs, kNoAxis);
+  const Dequantized *b = dequantizedBytes(node, rhs, transposeRhs ? rank - 2 : rank - 1);
+  if (!a || !b || rank < 2)
+    return {};
+  Value bytes = b->bytes;
+  if (transposeRhs)
+    bytes = node.transpose(bytes, {1, 0});
+  Type wide = elementTypeOf(lhs);
+  Value sums = integerMatmul(node, {a->bytes, a->zeroPoint}, {bytes, b->zeroPoint}, wide);
+  const Value lhsScale = alongAxis(node, a->scale, rankOf(lhs), -1), rhsScale = alongAxis(node, b->scale, 1, 0);
+  Value scale = node.mul(lhsScale, rhsScale);
+  if (bias)
+    if (Value biased = addIntegerBias(node, sums, *bias, scale, rankOf(sums) - 1)) {
+      sums = biased;
+      *bias = {};
+    }
+  return node.mul(node.cast(sums, wide), scale);
+}
+
 LogicalResult matmul(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  return node.result(numpyMatmul(node, node.input(0), node.input(1)));
+  Value product = quantizedMatmul(node, node.input(0), node.input(1));
+  return node.result(product ? product : numpyMatmul(node, node.input(0), node.input(1)));
 }
 
 LogicalResult gemm(NodeContext &node) {
@@ -71,15 +186,19 @@ LogicalResult gemm(NodeContext &node) {
     return failure();
   if (rankOf(node.input(0)) != 2 || rankOf(node.input(1)) != 2)
     return node.invalid("an operand is no matrix");
-  Value product =
-      node.matmul(node.input(0), node.input(1), node.integerOr("transA", 0) != 0, node.integerOr("transB", 0) != 0);
+  const bool transposeA = node.integerOr("transA", 0) != 0, transposeB = node.integerOr("transB", 0) != 0;
   Type type = elementTypeOf(node.input(0));
   double alpha = node.numberOr("alpha", 1), beta = node.numberOr("beta", 1);
+  Value product, addend = node.input(2);
+  if (!transposeA)
+    product =
+        quantizedMatmul(node, node.input(0), node.input(1), transposeB, alpha == 1 && beta == 1 ? &addend : nullptr);
+  if (!product)
+    product = node.matmul(node.input(0), node.input(1), transposeA, transposeB);
   if (alpha != 1)
     product = node.mul(product, node.splat(type, alpha));
-  if (!node.has(2) || beta == 0)
+  if (!addend || beta == 0)
     return node.result(product);
-  Value addend = node.input(2);
   if (beta != 1)
     addend = node.mul(addend, node.splat(type, beta));
   Value sum = node.add(product, addend);
@@ -107,11 +226,8 @@ LogicalResult fusedMatmul(NodeContext &node) {
 LogicalResult matmulInteger(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  Type type = IntegerType::get(node.context(), 32);
-  int64_t lhsRank = rankOf(node.input(0)), rhsRank = rankOf(node.input(1));
-  Value lhs = centered(node, node.input(0), node.input(2), type, std::max<int64_t>(0, lhsRank - 2));
-  Value rhs = centered(node, node.input(1), node.input(3), type, rhsRank - 1);
-  return node.result(numpyMatmul(node, lhs, rhs));
+  return node.result(
+      integerMatmul(node, {node.input(0), node.input(2)}, {node.input(1), node.input(3)}, node.mlir().getI32Type()));
 }
 
 /// An operand of einsum and a letter for each of its dimensions.

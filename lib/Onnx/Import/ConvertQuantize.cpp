@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Quantized operators become arithmetic on f32: integers of 8 bits, their
-// products and sums of up to some 500 of those are exact there.
+// Products of bytes are integer_matmul and integer_conv, with what follows as
+// element-wise operators, which fuse behind them. The rest becomes arithmetic on
+// f32, where integers of 8 bits and their products are exact.
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"
@@ -75,6 +76,56 @@ Value quantize(NodeContext &node, Value x, Quantization by, Type type, int64_t a
   return node.cast(value, type, /*saturate=*/true);
 }
 
+/// A convolution of integers less their zero points: bytes in i32; others, and where a zero point is not one for all of
+/// x or one a filter, in f32, exact up to 2^24.
+Value convolutionOfBytes(NodeContext &node, ByteOperand x, ByteOperand weight) {
+  auto count = [](Value zero) { return zero ? elementCount(zero.getType()).value() : int64_t(1); };
+  if (isBytes(x.bytes) && isBytes(weight.bytes) && count(x.zeroPoint) == 1 &&
+      (count(weight.zeroPoint) == 1 || rankOf(weight.zeroPoint) == 1))
+    return integerConvolution(node, x.bytes, x.zeroPoint, weight.bytes, weight.zeroPoint);
+  Type wide = Float32Type::get(node.context());
+  const Value centeredX = centered(node, x.bytes, x.zeroPoint, wide, -1);
+  const Value centeredWeight = centered(node, weight.bytes, weight.zeroPoint, wide, 0);
+  return convolution(node, centeredX, centeredWeight);
+}
+
+/// Sums of products of integers times `scale`, rounded to integers of `type`: what the standard's functions compute.
+Value requantize(NodeContext &node, Value sums, Value scale, Value zeroPoint, Type type, bool isRectified = false) {
+  Value scaled = node.mul(node.cast(sums, Float32Type::get(node.context())), scale);
+  if (isRectified)
+    scaled = node.unary(UnaryKind::relu, scaled);
+  return quantize(node, scaled, {node.splat(Float32Type::get(node.context()), 1), zeroPoint}, type, -1);
+}
+
+/// Sums of products of bytes in i32, times `scale`; then perhaps a relu.
+struct ScaledSums {
+  Value sums, scale;
+  bool isRectified = false;
+};
+/// What a value of f32 is made of; null sums where it is not made so.
+ScaledSums scaledSums(Value value) {
+  ScaledSums result;
+  if (auto relu = value.getDefiningOp<UnaryOp>(); relu && relu.getKind() == UnaryKind::relu) {
+    result.isRectified = true;
+    value = relu.getInput();
+  }
+  auto product = value.getDefiningOp<BinaryOp>();
+  if (!product || product.getKind() != BinaryKind::mul || !elementTypeOf(value).isF32())
+    return {};
+  auto cast = product.getLhs().getDefiningOp<CastOp>();
+  if (!cast || !elementTypeOf(cast.getInput()).isInteger(32) || shapeOf(cast.getInput()) != shapeOf(value))
+    return {};
+  // Less the bias.
+  Value sums = cast.getInput();
+  if (auto biased = sums.getDefiningOp<BinaryOp>(); biased && biased.getKind() == BinaryKind::add)
+    sums = biased.getLhs();
+  if (!sums.getDefiningOp<IntegerConvOp>() && !sums.getDefiningOp<IntegerMatmulOp>())
+    return {};
+  result.sums = cast.getInput();
+  result.scale = product.getRhs();
+  return result;
+}
+
 /// The axis and block size of Quantize- and DequantizeLinear.
 struct Granularity {
   int64_t axis = -1, block = 0;
@@ -110,6 +161,8 @@ LogicalResult dequantizeLinear(NodeContext &node) {
       return node.unsupported("its output_dtype is " + Twine(type));
     y = node.cast(y, wanted);
   }
+  if (y && node.dequantized && grain->block == 0 && elementTypeOf(y) == elementTypeOf(node.input(1)))
+    node.dequantized->insert({y, {node.input(0), node.input(2), node.input(1), grain->axis}});
   return node.result(y);
 }
 
@@ -131,6 +184,13 @@ LogicalResult quantizeLinear(NodeContext &node) {
     Value scale = node.cast(perElement(node, node.input(1), shapeOf(node.input(0)), grain->axis, grain->block), wide);
     Value scaled = node.div(node.cast(node.input(0), wide), scale);
     return node.result(node.cast(scaled, type, /*saturate=*/node.integerOr("saturate", 1) != 0));
+  }
+  // One factor takes a product of bytes to bytes, as in the quantized operators: ONNX Runtime joins such groups alike.
+  if (ScaledSums from = scaledSums(node.input(0));
+      from.sums && elementCount(node.input(1).getType()) == 1 && elementTypeOf(node.input(1)).isF32()) {
+    Value scale = node.div(from.scale, node.reshape(node.input(1), {}));
+    Value zeroPoint = node.has(2) ? node.reshape(node.input(2), {}) : Value();
+    return node.result(requantize(node, from.sums, scale, zeroPoint, type, from.isRectified));
   }
   return node.result(quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
 }
@@ -160,44 +220,38 @@ LogicalResult qLinearConv(NodeContext &node) {
   if (failed(node.require(8)))
     return failure();
   Type wide = Float32Type::get(node.context());
-  Value x = centered(node, node.input(0), node.input(2), wide, -1);
-  Value weight = centered(node, node.input(3), node.input(5), wide, 0);
-  Value sum = convolution(node, x, weight);
+  Value sum = convolutionOfBytes(node, {node.input(0), node.input(2)}, {node.input(3), node.input(5)});
   if (node.has(8))
-    sum = addChannelBias(node, sum, node.cast(node.input(8), wide));
+    sum = addChannelBias(node, sum, node.cast(node.input(8), sum ? elementTypeOf(sum) : wide));
   if (!sum)
     return node.result({});
-  const Value weightScale = alongAxis(node, node.input(4), rankOf(sum), 1);
-  const Value scale = node.mul(alongAxis(node, node.input(1), rankOf(sum), -1), weightScale);
-  Value y = node.mul(sum, scale);
-  return node.result(quantize(node, y, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
+  const Value weightScale = node.cast(alongAxis(node, node.input(4), rankOf(sum), 1), wide);
+  const Value inputScale = node.cast(alongAxis(node, node.input(1), rankOf(sum), -1), wide);
+  const Value outputScale = node.cast(alongAxis(node, node.input(6), rankOf(sum), -1), wide);
+  Value scale = node.div(node.mul(inputScale, weightScale), outputScale);
+  return node.result(requantize(node, sum, scale, node.input(7), elementTypeOf(node.input(7))));
 }
 
 LogicalResult convInteger(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  Type wide = Float32Type::get(node.context());
-  Value x = centered(node, node.input(0), node.input(2), wide, -1);
-  Value weight = centered(node, node.input(1), node.input(3), wide, 0);
-  return node.result(node.cast(convolution(node, x, weight), node.mlir().getI32Type()));
+  Value sum = convolutionOfBytes(node, {node.input(0), node.input(2)}, {node.input(1), node.input(3)});
+  return node.result(node.cast(sum, node.mlir().getI32Type()));
 }
 
 LogicalResult qLinearMatmul(NodeContext &node) {
   if (failed(node.require(8)))
     return failure();
   Type wide = Float32Type::get(node.context());
-  int64_t lhsRank = rankOf(node.input(0)), rhsRank = rankOf(node.input(3));
-  int64_t row = std::max<int64_t>(0, lhsRank - 2), column = rhsRank - 1;
-  Value lhs = centered(node, node.input(0), node.input(2), wide, row);
-  Value rhs = centered(node, node.input(3), node.input(5), wide, column);
-  Value product = numpyMatmul(node, lhs, rhs);
+  Value product = integerMatmul(node, {node.input(0), node.input(2)}, {node.input(3), node.input(5)}, wide);
   if (!product)
     return node.result({});
   int64_t rank = rankOf(product);
   const Value rhsScale = node.cast(alongAxis(node, node.input(4), rank, rank - 1), wide);
   const Value lhsScale = node.cast(alongAxis(node, node.input(1), rank, rank - 2), wide);
-  Value scaled = node.mul(node.mul(product, lhsScale), rhsScale);
-  return node.result(quantize(node, scaled, {node.input(6), node.input(7)}, elementTypeOf(node.input(7)), -1));
+  const Value outputScale = node.cast(alongAxis(node, node.input(6), rank, -1), wide);
+  Value scale = node.div(node.mul(lhsScale, rhsScale), outputScale);
+  return node.result(requantize(node, product, scale, node.input(7), elementTypeOf(node.input(7))));
 }
 
 /// ONNX Runtime's quantized sums and products: a, its scale and zero point, b, likewise, the result's scale and zero

@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Linear.h"
 #include "Windows.h"
 
 using namespace mlir;
@@ -82,33 +83,75 @@ Value addChannelBias(NodeContext &node, Value x, Value bias) {
   return node.add(x, node.reshape(bias, dims));
 }
 
+/// The attributes of a convolution node; fails where x and the weight do not fit it.
+static FailureOr<SmallVector<NamedAttribute>> convolutionAttributes(NodeContext &node, Value x, Value weight) {
+  if (rankOf(x) < 3 || rankOf(weight) != rankOf(x))
+    return node.invalid("its input has " + Twine(rankOf(x)) + " dimensions and its weight " + Twine(rankOf(weight)));
+  ArrayRef<int64_t> kernel = shapeOf(weight).drop_front(2);
+  if (auto given = node.integersAt("kernel_shape"); given && ArrayRef<int64_t>(*given) != kernel)
+    return node.invalid("its kernel_shape is not its weight's");
+  FailureOr<Windows> windows = windowsOf(node, shapeOf(x).drop_front(2), kernel);
+  if (failed(windows))
+    return failure();
+  Dims pads(windows->padsLow);
+  pads.append(windows->padsHigh);
+  return SmallVector<NamedAttribute>{node.list("strides", windows->strides), node.list("pads", pads),
+                                     node.list("dilations", windows->dilations),
+                                     node.integer("groups", node.integerOr("group", 1))};
+}
+
 Value convolution(NodeContext &node, Value x, Value weight) {
   if (!x || !weight)
     return {};
-  if (rankOf(x) < 3 || rankOf(weight) != rankOf(x)) {
-    (void)node.invalid("its input has " + Twine(rankOf(x)) + " dimensions and its weight " + Twine(rankOf(weight)));
+  auto attributes = convolutionAttributes(node, x, weight);
+  return failed(attributes) ? Value() : node.create<ConvOp>({x, weight}, *attributes);
+}
+
+Value integerConvolution(NodeContext &node, Value x, Value xZero, Value weight, Value weightZero) {
+  if (!x || !weight)
     return {};
-  }
-  ArrayRef<int64_t> kernel = shapeOf(weight).drop_front(2);
-  if (auto given = node.integersAt("kernel_shape"); given && ArrayRef<int64_t>(*given) != kernel) {
-    (void)node.invalid("its kernel_shape is not its weight's");
+  auto attributes = convolutionAttributes(node, x, weight);
+  if (failed(attributes))
     return {};
-  }
-  FailureOr<Windows> windows = windowsOf(node, shapeOf(x).drop_front(2), kernel);
-  if (failed(windows))
-    return {};
-  Dims pads(windows->padsLow);
-  pads.append(windows->padsHigh);
-  return node.create<ConvOp>({x, weight}, {node.list("strides", windows->strides), node.list("pads", pads),
-                                           node.list("dilations", windows->dilations),
-                                           node.integer("groups", node.integerOr("group", 1))});
+  Type type = node.mlir().getI32Type();
+  SmallVector<Value> operands{x, weight};
+  auto add = [&](Value zero) {
+    if (zero)
+      operands.push_back(node.cast(elementCount(zero.getType()) == 1 ? node.reshape(zero, {}) : zero, type));
+    return zero ? 1 : 0;
+  };
+  const int32_t hasX = add(xZero), hasWeight = add(weightZero);
+  const int32_t sizes[] = {1, 1, hasX, hasWeight};
+  attributes->push_back(node.attribute("operandSegmentSizes", node.mlir().getDenseI32ArrayAttr(sizes)));
+  return node.create<IntegerConvOp>(operands, *attributes);
 }
 
 namespace {
 
+/// The convolution of the bytes that its operands were dequantized from, with its bias; null where they were not.
+Value quantizedConvolution(NodeContext &node) {
+  constexpr int64_t kNoAxis = -1;
+  const Dequantized *x = dequantizedBytes(node, node.input(0), kNoAxis), *w = dequantizedBytes(node, node.input(1), 0);
+  if (!x || !w)
+    return {};
+  Value sums = integerConvolution(node, x->bytes, x->zeroPoint, w->bytes, w->zeroPoint);
+  if (!sums)
+    return {};
+  const Value inputScale = alongAxis(node, x->scale, rankOf(sums), -1);
+  const Value weightScale = alongAxis(node, w->scale, rankOf(sums), 1);
+  Value scale = node.mul(inputScale, weightScale), bias = node.input(2);
+  if (Value biased = addIntegerBias(node, sums, bias, scale, 1)) {
+    sums = biased;
+    bias = {};
+  }
+  return addChannelBias(node, node.mul(node.cast(sums, elementTypeOf(node.input(0))), scale), bias);
+}
+
 LogicalResult conv(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
+  if (Value y = quantizedConvolution(node))
+    return node.result(y);
   return node.result(addChannelBias(node, convolution(node, node.input(0), node.input(1)), node.input(2)));
 }
 

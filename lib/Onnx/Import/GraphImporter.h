@@ -120,6 +120,7 @@ private:
   int conditions = 0;
   std::optional<Training> training;
   Extents extents;
+  DequantizedValues dequantized;
   GradientBuilder buildGradient;
 };
 

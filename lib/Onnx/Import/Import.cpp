@@ -322,6 +322,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
     return malformed(node, "an operand is a sequence, or an optional without a value");
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
+  converted.dequantized = training ? nullptr : &dequantized;
   converted.budget = &budget;
   converted.mayNotRun = conditions > 0;
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {

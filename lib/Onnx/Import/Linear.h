@@ -12,6 +12,25 @@ namespace sluice::onnximport {
 /// numpy.matmul: vectors on either side, batch dimensions broadcast.
 mlir::Value numpyMatmul(NodeContext &node, mlir::Value lhs, mlir::Value rhs);
 
+/// Bytes with their zero points, null or of the bytes' type: one, or one a row (lhs) or column (rhs).
+struct ByteOperand {
+  mlir::Value bytes, zeroPoint;
+};
+/// numpy.matmul of numbers less their zero points: of bytes in i32; of others, or where zero points are of a form that
+/// the operator lacks, in `otherwise`.
+mlir::Value integerMatmul(NodeContext &node, ByteOperand lhs, ByteOperand rhs, mlir::Type otherwise);
+
+/// Tensors of bytes, signed or not.
+bool isBytes(mlir::Value value);
+
+/// What a value of f32 was dequantized from: bytes, whose scales and zero points are one for all or one for each
+/// position of `axis`. Null where it was not, or otherwise.
+const Dequantized *dequantizedBytes(NodeContext &node, mlir::Value value, int64_t axis);
+
+/// Adds a bias of f32 along `axis` to sums that `scale` multiplies, in i32, where it was dequantized by that same
+/// scale. Null otherwise.
+mlir::Value addIntegerBias(NodeContext &node, mlir::Value sums, mlir::Value bias, mlir::Value scale, int64_t axis);
+
 /// A quantization parameter as it broadcasts against a tensor of `rank`: one value for all, or one for each position
 /// of `axis`.
 mlir::Value alongAxis(NodeContext &node, mlir::Value parameter, int64_t rank, int64_t axis);

@@ -66,6 +66,15 @@ struct ImportBudget {
   }
 };
 
+/// What a DequantizeLinear was made of: (bytes - zeroPoint) * scale, the zero point null or of the bytes' type, both of
+/// one element or one for each position of `axis`.
+struct Dequantized {
+  mlir::Value bytes, zeroPoint, scale;
+  int64_t axis = -1;
+};
+/// Of all values of the model: importing erases none that a node has made.
+using DequantizedValues = llvm::DenseMap<mlir::Value, Dequantized>;
+
 class NodeContext : public Builder {
 public:
   NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model, const ::onnx::NodeProto &proto,
@@ -82,6 +91,8 @@ public:
   bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
+  /// Null where the model is trained: integers have no gradients.
+  DequantizedValues *dequantized = nullptr;
 
   size_t inputCount() const { return inputs.size(); }
   /// Present and not the empty name.

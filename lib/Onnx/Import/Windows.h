@@ -28,6 +28,11 @@ mlir::Value addChannelBias(NodeContext &node, mlir::Value x, mlir::Value bias);
 /// conv with the node's attributes, without its bias.
 mlir::Value convolution(NodeContext &node, mlir::Value x, mlir::Value weight);
 
+/// The same of bytes less their zero points (null: 0), in i32. The input has one zero point, the weight one, or one a
+/// filter.
+mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value xZero, mlir::Value weight,
+                               mlir::Value weightZero);
+
 } // namespace sluice::onnximport
 
 #endif // SLUICE_LIB_ONNX_IMPORT_WINDOWS_H
