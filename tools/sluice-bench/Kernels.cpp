@@ -8,8 +8,10 @@
 #include "Timing.h"
 #include "dialects/Dataflow/Emit/Contraction.h"
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Emit/IntegerProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "sluice/Codegen/Target.h"
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -47,6 +49,28 @@ struct OurRun {
   double compileMs = 0;
 };
 
+/// Sums times a scale, rounded to unsigned bytes.
+Value requantized(OpBuilder &b, Location loc, Value sums, int64_t lanes) {
+  auto typeOf = [&](Type element) { return lanes == 1 ? element : Type(VectorType::get(lanes, element)); };
+  auto constant = [&](float value) -> Value {
+    TypedAttr attribute = b.getF32FloatAttr(value);
+    if (auto type = dyn_cast<VectorType>(typeOf(b.getF32Type())))
+      attribute = DenseElementsAttr::get(type, Attribute(attribute));
+    return arith::ConstantOp::create(b, loc, attribute);
+  };
+  Value scaled = arith::SIToFPOp::create(b, loc, typeOf(b.getF32Type()), sums);
+  scaled = arith::MulFOp::create(b, loc, scaled, constant(1e-3F));
+  scaled = LLVM::CallIntrinsicOp::create(
+               b, loc, scaled.getType(),
+               b.getStringAttr(lanes == 1 ? "llvm.roundeven.f32" : "llvm.roundeven.v" + std::to_string(lanes) + "f32"),
+               ValueRange{scaled})
+               ->getResult(0);
+  scaled = arith::MaxNumFOp::create(b, loc, scaled, constant(-128), arith::FastMathFlags::nnan);
+  scaled = arith::MinNumFOp::create(b, loc, scaled, constant(127), arith::FastMathFlags::nnan);
+  Value whole = arith::FPToSIOp::create(b, loc, typeOf(b.getI32Type()), scaled);
+  return arith::TruncIOp::create(b, loc, typeOf(b.getI8Type()), whole);
+}
+
 /// Stores at the row-major position of `shape`.
 void storeAt(OpBuilder &b, Location loc, Value output, llvm::ArrayRef<int64_t> shape, Value value, ValueRange indices) {
   Value position = indices[0];
@@ -57,7 +81,7 @@ void storeAt(OpBuilder &b, Location loc, Value output, llvm::ArrayRef<int64_t> s
   position = arith::IndexCastOp::create(b, loc, b.getI64Type(), position);
   Value pointer = LLVM::GEPOp::create(b, loc, output.getType(), getElementTypeOrSelf(value), output,
                                       llvm::ArrayRef<LLVM::GEPArg>{position});
-  LLVM::StoreOp::create(b, loc, value, pointer, 4);
+  LLVM::StoreOp::create(b, loc, value, pointer, getElementTypeOrSelf(value).isInteger(8) ? 1 : 4);
 }
 
 OurRun prepare(std::shared_ptr<Kernel> kernel, Buffer a, Buffer b, Buffer c, int64_t extent,
@@ -95,6 +119,29 @@ OurRun ours(const ConvSpec &spec, const VectorTarget &target, const std::string 
   return prepare(std::move(kernel), makeBuffer(spec.batch * spec.inH * spec.inW * spec.inC),
                  makeBuffer(packedConvWeightsSize(spec, target)),
                  makeBuffer(spec.batch * spec.outH * spec.outW * spec.outC), parallelExtent(spec, target), objectPath);
+}
+
+OurRun ours(const IntegerCase &test, const VectorTarget &target, const std::string &objectPath) {
+  const IntegerSpec spec = test.describe(target);
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        IntegerOperands operands;
+        operands.lhs = p[0];
+        operands.rhs = p[1];
+        operands.lhsZero = [](OpBuilder &b, Location loc, Value, Value) -> Value {
+          return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(113));
+        };
+        emitIntegerProduct(b, loc, spec, target, operands, {begin, end},
+                           [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t lanes) {
+                             if (test.isRequantized)
+                               value = requantized(b, loc, value, lanes);
+                             storeAt(b, loc, p[2], {test.m, test.n}, value, indices.drop_front());
+                           });
+      });
+  // Numbers of 32 bits stand for bytes: values do not matter.
+  auto bytes = [](int64_t count) { return makeBuffer(count / 4 + 32); };
+  return prepare(std::move(kernel), bytes(test.m * test.k * lhsBytes(test.dot)), bytes(spec.panels.bytes()),
+                 bytes(4 * test.m * test.n), parallelExtent(spec, target), objectPath);
 }
 
 #ifdef SLUICE_HAVE_ONEDNN
@@ -160,8 +207,24 @@ Run oneDnn(const ConvSpec &spec, const DnnContext &context) {
   return prepareOneDnn(dnnl::convolution_forward(description), description.src_desc(), description.weights_desc(),
                        description.dst_desc(), context);
 }
+
+/// Without zero points, as one product for all its operands' signs.
+Run oneDnn(const IntegerCase &test, const DnnContext &context) {
+  using Type = dnnl::memory::data_type;
+  using Tag = dnnl::memory::format_tag;
+  dnnl::matmul::primitive_desc description(
+      {dnnl::memory::desc({test.m, test.k}, Type::u8, Tag::ab),
+       dnnl::memory::desc({test.k, test.n}, Type::s8, Tag::any),
+       dnnl::memory::desc({test.m, test.n}, test.isRequantized ? Type::s8 : Type::s32, Tag::ab)},
+      context.engine);
+  return prepareOneDnn(dnnl::matmul(description), description.src_desc(), description.weights_desc(),
+                       description.dst_desc(), context);
+}
 #endif
 
+double flopsOf(const IntegerCase &test) {
+  return 2.0 * static_cast<double>(test.m) * static_cast<double>(test.n) * static_cast<double>(test.k);
+}
 double flopsOf(const MatmulSpec &spec) {
   return 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
 }
@@ -220,7 +283,40 @@ MatmulSpec activations(int64_t m, int64_t n, int64_t k, bool transposeB) {
   return spec;
 }
 
+/// Products of bytes of one shape, by each instruction.
+void addIntegerCases(std::vector<KernelCase> &cases, int64_t m, int64_t n, int64_t k) {
+  const std::string shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  for (auto [name, dot] : {std::pair("tiles", IntegerDot::Tiles), std::pair("quads", IntegerDot::Quads),
+                           std::pair("pairs", IntegerDot::Pairs)}) {
+    const std::string prefix = std::string("int8 ") + name + " ";
+    cases.push_back({prefix + shape, IntegerCase{m, n, k, dot}});
+    cases.push_back({prefix + shape + " to s8", IntegerCase{m, n, k, dot, false, true}});
+    if (dot != IntegerDot::Tiles)
+      cases.push_back({prefix + shape + " u8 u8", IntegerCase{m, n, k, dot, true}});
+  }
+}
+
 } // namespace
+
+IntegerSpec IntegerCase::describe(const VectorTarget &target) const {
+  IntegerSpec spec;
+  spec.panels = {dot, n, 1, k, integerPanel(n, target), hasZeroPoints};
+  spec.rows = m;
+  spec.rowStride = k;
+  return spec;
+}
+
+bool canRun(const KernelCase &test, const VectorTarget &target) {
+  const auto *product = std::get_if<IntegerCase>(&test.spec);
+  if (!product)
+    return true;
+  auto host = resolveTarget("native");
+  if (!host || !supportsDot(product->dot, target.lanesF32) ||
+      chooseDot(product->dot, product->m, product->k, false) != product->dot)
+    return false;
+  return product->dot == IntegerDot::Pairs || (product->dot == IntegerDot::Quads && host->byteProducts != "pairs") ||
+         (product->dot == IntegerDot::Tiles && host->byteProducts == "tiles");
+}
 
 bool haveOneDnn() {
 #ifdef SLUICE_HAVE_ONEDNN
@@ -231,7 +327,7 @@ bool haveOneDnn() {
 }
 
 std::vector<KernelCase> standardCases() {
-  return {
+  std::vector<KernelCase> cases = {
       {"matmul 512", product(512, 512, 512)},
       {"matmul 1024", product(1024, 1024, 1024)},
       {"matmul 128x768x3072", product(128, 768, 3072)},
@@ -269,6 +365,11 @@ std::vector<KernelCase> standardCases() {
       {"depthwise 576 @14", convolution(14, 576, 576, 3, 1, 576)},
       {"conv 1x1 96-24 @56", convolution(56, 96, 24, 1, 1)},
   };
+  addIntegerCases(cases, 1024, 1024, 1024);
+  addIntegerCases(cases, 64, 288, 1152);
+  addIntegerCases(cases, 1, 4096, 4096);
+  addIntegerCases(cases, 128, 1024, 4096);
+  return cases;
 }
 
 KernelTiming timeKernel(const KernelCase &test, const VectorTarget &target, int repeats,

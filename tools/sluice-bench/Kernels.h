@@ -11,15 +11,25 @@
 #define SLUICE_TOOLS_SLUICEBENCH_KERNELS_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace sluice::bench {
 
+/// A product of bytes, u8 by s8 or, with zero points of columns, u8 by u8; into bytes where it is requantized.
+struct IntegerCase {
+  int64_t m, n, k;
+  emit::IntegerDot dot;
+  bool hasZeroPoints = false, isRequantized = false;
+
+  emit::IntegerSpec describe(const emit::VectorTarget &target) const;
+};
+
 struct KernelCase {
   std::string name;
-  std::variant<emit::MatmulSpec, emit::ConvSpec> spec;
+  std::variant<emit::MatmulSpec, emit::ConvSpec, IntegerCase> spec;
 };
 
 struct KernelTiming {
@@ -30,8 +40,12 @@ struct KernelTiming {
   double compileMs = 0;
 };
 
-/// The convolutions and the classifier of ResNet-50, a few depthwise layers of MobileNet, and square products.
+/// The convolutions and the classifier of ResNet-50, a few depthwise layers of MobileNet, and square products, of bytes
+/// too: by every instruction.
 std::vector<KernelCase> standardCases();
+
+/// Whether this host has the instructions.
+bool canRun(const KernelCase &test, const emit::VectorTarget &target);
 
 /// Runs both `repeats` times, alternating. An empty name of `objectPath` writes no object file.
 KernelTiming timeKernel(const KernelCase &test, const emit::VectorTarget &target, int repeats,

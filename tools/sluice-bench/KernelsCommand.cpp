@@ -64,6 +64,7 @@ Json toJson(const KernelCase &test, const KernelTiming &timing) {
 Status runKernels(const Options &options) {
   std::vector<KernelCase> cases = standardCases();
   std::erase_if(cases, [&](const KernelCase &test) { return test.name.find(options.filter) == std::string::npos; });
+  std::erase_if(cases, [&](const KernelCase &test) { return !canRun(test, targetOf(options.vectors)); });
   if (cases.empty())
     return makeError(ErrorCode::NotFound, "no kernel's name contains '", options.filter,
                      "', run without --filter to see all");
