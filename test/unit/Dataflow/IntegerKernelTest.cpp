@@ -342,6 +342,9 @@ TEST_CASE("convolutions of bytes of any rank", "[dataflow][integer]") {
 
 TEST_CASE("packed convolutions of bytes by every instruction of this host", "[dataflow][integer]") {
   for (const Form &form : forms()) {
+    // Products are tested on all numbers of lanes.
+    if (form.lanes != hostLanes() && (form.dot != "pairs" || form.lanes != 4))
+      continue;
     INFO(form.dot << " on " << form.lanes << " lanes");
     std::vector<Case> cases;
     for (const Conv &conv : images())
