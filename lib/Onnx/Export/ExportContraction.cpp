@@ -59,18 +59,57 @@ LogicalResult conv(ConvOp op, NodeWriter &writer) {
   return success();
 }
 
-/// A zero point, which ONNX has in the bytes' own type.
-std::string byteZeroPoint(Value zero, Value bytes, NodeWriter &writer) {
+using BytesAndZeroPoint = std::pair<Value, Value>;
+
+/// What an integer product multiplies, each beside its zero point; empty for other operators.
+SmallVector<BytesAndZeroPoint> byteOperandsOf(Operation *op) {
+  if (auto matmul = dyn_cast<IntegerMatmulOp>(op))
+    return {{matmul.getLhs(), matmul.getLhsZeroPoint()}, {matmul.getRhs(), matmul.getRhsZeroPoint()}};
+  if (auto conv = dyn_cast<IntegerConvOp>(op))
+    return {{conv.getInput(), conv.getInputZeroPoint()}, {conv.getWeight(), conv.getWeightZeroPoint()}};
+  return {};
+}
+
+std::optional<SmallVector<int32_t>> constantIntegers(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  SmallVector<int32_t> values(static_cast<int64_t>(elementCount(value.getType())));
+  if (failed(copyConstant(constant.getValue(), reinterpret_cast<char *>(values.data()))))
+    return std::nullopt;
+  return values;
+}
+
+/// Whether ONNX's zero point, which has the type of the bytes, says the same as ours without a Cast.
+bool isByteZeroPoint(Value zero, Type element) {
+  if (auto cast = zero.getDefiningOp<CastOp>())
+    return elementTypeOf(cast.getInput()) == element;
+  std::optional<SmallVector<int32_t>> values = constantIntegers(zero);
+  const bool isSigned = !element.isUnsignedInteger();
+  return values && llvm::all_of(*values, [&](int32_t value) {
+           return isSigned ? llvm::isInt<8>(value) : llvm::isUInt<8>(value);
+         });
+}
+
+std::string byteZeroPoint(StringRef what, BytesAndZeroPoint operand, NodeWriter &writer) {
+  auto [bytes, zero] = operand;
   if (!zero)
     return "";
   Type element = elementTypeOf(bytes);
-  return writer.step("Cast", {writer.name(zero)}).set("to", int64_t(elementTypeToOnnx(element))).output();
+  if (!isByteZeroPoint(zero, element))
+    return writer.step("Cast", {writer.name(zero)}).set("to", int64_t(elementTypeToOnnx(element))).output();
+  if (auto cast = zero.getDefiningOp<CastOp>())
+    return writer.name(cast.getInput());
+  SmallVector<int32_t> values = *constantIntegers(zero);
+  return writer.bytes(what, element, shapeOf(zero), SmallVector<char>(values.begin(), values.end()));
 }
 
-/// x, w and their zero points, less trailing ones that are missing.
-std::vector<std::string> byteOperands(Value x, Value w, Value xZero, Value wZero, NodeWriter &writer) {
-  const std::string first = byteZeroPoint(xZero, x, writer), second = byteZeroPoint(wZero, w, writer);
-  std::vector<std::string> operands{writer.name(x), writer.name(w), first, second};
+/// The bytes and their zero points, less trailing ones that are missing.
+std::vector<std::string> byteOperands(NodeWriter &writer) {
+  SmallVector<BytesAndZeroPoint> of = byteOperandsOf(&writer.op);
+  std::vector<std::string> operands{writer.name(of[0].first), writer.name(of[1].first),
+                                    byteZeroPoint("zero_point", of[0], writer),
+                                    byteZeroPoint("weight_zero_point", of[1], writer)};
   while (operands.back().empty())
     operands.pop_back();
   return operands;
@@ -79,17 +118,14 @@ std::vector<std::string> byteOperands(Value x, Value w, Value xZero, Value wZero
 LogicalResult integerMatmul(IntegerMatmulOp op, NodeWriter &writer) {
   if (op.getPanels())
     return writer.refuse(kLaidOut);
-  writer.node("MatMulInteger",
-              byteOperands(op.getLhs(), op.getRhs(), op.getLhsZeroPoint(), op.getRhsZeroPoint(), writer));
+  writer.node("MatMulInteger", byteOperands(writer));
   return success();
 }
 
 LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
   if (op.getPanels() || op.getLayout() != Layout::channels_first)
     return writer.refuse(kLaidOut);
-  writer
-      .node("ConvInteger",
-            byteOperands(op.getInput(), op.getWeight(), op.getInputZeroPoint(), op.getWeightZeroPoint(), writer))
+  writer.node("ConvInteger", byteOperands(writer))
       .set("kernel_shape", op.getKernelShape())
       .set("strides", op.getStrides())
       .set("pads", op.getPads())
@@ -129,6 +165,18 @@ constexpr ExportEntry kExports[] = {
 };
 
 } // namespace
+
+bool isWrittenByUsers(Operation &op) {
+  if (!isa<ConstantOp, CastOp>(op) || !elementTypeOf(op.getResult(0)).isSignlessInteger(32) || op.use_empty())
+    return false;
+  Value value = op.getResult(0);
+  return llvm::all_of(op.getUsers(), [&](Operation *user) {
+    SmallVector<BytesAndZeroPoint> operands = byteOperandsOf(user);
+    return !operands.empty() && llvm::all_of(operands, [&](BytesAndZeroPoint operand) {
+      return operand.second != value || isByteZeroPoint(value, elementTypeOf(operand.first));
+    });
+  });
+}
 
 ArrayRef<ExportEntry> contractionExports() { return kExports; }
 

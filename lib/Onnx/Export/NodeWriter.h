@@ -66,6 +66,10 @@ public:
   /// One element of any type, rank 0.
   std::string scalar(llvm::StringRef what, mlir::Type elementType, double value);
 
+  /// A tensor of 8-bit integers.
+  std::string bytes(llvm::StringRef what, mlir::Type elementType, llvm::ArrayRef<int64_t> dims,
+                    llvm::ArrayRef<char> values);
+
   /// ONNX cannot say this operator; goes to the list of the one error.
   llvm::LogicalResult refuse(const llvm::Twine &why);
 
@@ -95,6 +99,10 @@ llvm::ArrayRef<ExportEntry> contractionExports();
 llvm::ArrayRef<ExportEntry> windowExports();
 llvm::ArrayRef<ExportEntry> rowExports();
 llvm::ArrayRef<ExportEntry> movementExports();
+
+/// Zero points of integer products are in 32 bits here and in the bytes' type in ONNX: one that products alone read
+/// is part of their nodes.
+bool isWrittenByUsers(mlir::Operation &op);
 
 /// Null where the operator has no form in ONNX.
 ExportConverter findExport(llvm::StringRef operation);

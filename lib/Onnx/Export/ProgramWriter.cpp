@@ -192,6 +192,12 @@ std::string NodeWriter::scalar(StringRef what, Type elementType, double value) {
   return name;
 }
 
+std::string NodeWriter::bytes(StringRef what, Type elementType, ArrayRef<int64_t> dims, ArrayRef<char> values) {
+  std::string name = uniqueName(concat(program.nodeBase(op), ".", what.str()), program.valueNames);
+  program.addInitializer(name, elementTypeToOnnx(elementType), dims).set_raw_data(values.data(), values.size());
+  return name;
+}
+
 LogicalResult NodeWriter::refuse(const Twine &why) {
   reason = why.str();
   return failure();
@@ -337,14 +343,15 @@ Status ProgramWriter::run() {
   declareInputs();
   nameOutputs(terminator);
   for (auto constant : block.getOps<ConstantOp>())
-    SLUICE_RETURN_IF_ERROR(addConstant(constant));
+    if (!isWrittenByUsers(*constant))
+      SLUICE_RETURN_IF_ERROR(addConstant(constant));
   for (Operation &op : block)
     for (Value operand : op.getOperands())
       needed = std::max(needed, opsetOf(operand.getType()));
   std::string refused;
   size_t count = 0;
   for (Operation &op : block.without_terminator()) {
-    if (isa<ConstantOp>(op))
+    if (isa<ConstantOp>(op) || isWrittenByUsers(op))
       continue;
     NodeWriter writer(*this, op);
     ExportConverter convert = findExport(op.getName().getStringRef());
