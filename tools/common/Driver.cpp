@@ -64,13 +64,35 @@ void clearProgress() {
     std::cerr << "\r\033[K" << std::flush;
 }
 
+template <typename Value>
+CLI::Option *addOption(CLI::App &command, const std::string &name, Value &value, const std::string &description) {
+  return command.add_option(name, value, description);
+}
+template CLI::Option *addOption(CLI::App &, const std::string &, std::string &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, int &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, int64_t &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, uint64_t &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, double &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::optional<double> &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::vector<std::string> &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::vector<int> &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::vector<int64_t> &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::vector<uint64_t> &, const std::string &);
+template CLI::Option *addOption(CLI::App &, const std::string &, std::vector<double> &, const std::string &);
+
+CLI::Option *addFlag(CLI::App &command, const std::string &name, bool &value, const std::string &description) {
+  return command.add_flag(name, value, description);
+}
+
+CLI::Validator oneOf(const std::vector<std::string> &names) { return CLI::IsMember(names); }
+
 CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &description) {
   return app.add_subcommand(name, description);
 }
 
 void addFormatOption(CLI::App &command, std::string &format) {
-  command.add_option("--format", format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
+  addOption(command, "--format", format, "text for people, json for programs")
+      ->check(oneOf({"text", "json"}))
       ->capture_default_str();
 }
 

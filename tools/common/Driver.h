@@ -34,6 +34,13 @@ void clearProgress();
 /// `app.add_subcommand`, compiled once: inline, it brings a third of CLI11 into every file that calls it.
 CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &description);
 
+/// `add_option` and `add_flag` of `command`, compiled once for each of the types that Driver.cpp names.
+template <typename Value>
+CLI::Option *addOption(CLI::App &command, const std::string &name, Value &value, const std::string &description);
+CLI::Option *addFlag(CLI::App &command, const std::string &name, bool &value, const std::string &description);
+/// Checks that each value is one of `names`.
+CLI::Validator oneOf(const std::vector<std::string> &names);
+
 /// --format of subcommands that print.
 void addFormatOption(CLI::App &command, std::string &format);
 

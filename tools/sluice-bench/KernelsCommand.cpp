@@ -105,14 +105,15 @@ Status runKernels(const Options &options) {
 void addKernelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "kernels", "Our matrix products and convolutions beside oneDNN's");
-  command->add_option("--filter", options->filter, "only kernels whose name contains this")->type_name("TEXT");
+  driver::addOption(*command, "--filter", options->filter, "only kernels whose name contains this")->type_name("TEXT");
   options->addTo(*command);
   options->vectors = hostVectors();
-  command->add_option("--vectors", options->vectors, "emit code for avx512, avx2 or sse2; at most what the host has")
-      ->check(CLI::IsMember({"avx512", "avx2", "sse2"}))
+  driver::addOption(*command, "--vectors", options->vectors,
+                    "emit code for avx512, avx2 or sse2; at most what the host has")
+      ->check(driver::oneOf({"avx512", "avx2", "sse2"}))
       ->capture_default_str()
       ->group("Code generation");
-  command->add_option("--dump-object", options->objectPath, "write the last kernel's object file")
+  driver::addOption(*command, "--dump-object", options->objectPath, "write the last kernel's object file")
       ->type_name("FILE")
       ->group("Code generation");
   command->callback([options, &action] { action = [options] { return runKernels(*options); }; });

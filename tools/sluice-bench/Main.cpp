@@ -9,12 +9,10 @@
 namespace sluice::bench {
 
 void CommonOptions::addTo(CLI::App &command) {
-  command.add_option("--repeat", repeats, "measurements of each case; the median counts")
+  driver::addOption(command, "--repeat", repeats, "measurements of each case; the median counts")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command.add_option("--format", format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  driver::addFormatOption(command, format);
 }
 
 } // namespace sluice::bench

@@ -318,23 +318,23 @@ Status runModels(const Options &options) {
 void addModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "models", "Models' steps beside those of other runtimes, in turns");
-  command->add_option("DIR", options->directories, "folders of model.onnx and test_data_set_*, at any depth")
+  driver::addOption(*command, "DIR", options->directories, "folders of model.onnx and test_data_set_*, at any depth")
       ->required();
-  command
-      ->add_option("--against", options->against, "other runtimes: onnxruntime, openvino; skipped where not installed")
+  driver::addOption(*command, "--against", options->against,
+                    "other runtimes: onnxruntime, openvino; skipped where not installed")
       ->delimiter(',')
-      ->check(CLI::IsMember({"onnxruntime", "openvino"}))
+      ->check(driver::oneOf({"onnxruntime", "openvino"}))
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "each number of threads is measured")
+  driver::addOption(*command, "--threads", options->threads, "each number of threads is measured")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--python", options->python, "the interpreter that has the other runtimes' packages")
+  driver::addOption(*command, "--python", options->python, "the interpreter that has the other runtimes' packages")
       ->type_name("PATH")
       ->capture_default_str();
-  command->add_option("--filter", options->filter, "only models whose name matches this regular expression")
+  driver::addOption(*command, "--filter", options->filter, "only models whose name matches this regular expression")
       ->type_name("REGEX");
   options->addTo(*command);
   command->callback([options, &action] { action = [options] { return runModels(*options); }; });

@@ -242,23 +242,21 @@ Status runTests(const Options &options) {
 void addOnnxTestsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "onnx-tests", "ONNX's backend tests: compiled, run and compared");
-  command->add_option("DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")->required();
-  command->add_option("--filter", options->filter, "only tests whose name matches this regular expression")
+  driver::addOption(*command, "DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")
+      ->required();
+  driver::addOption(*command, "--filter", options->filter, "only tests whose name matches this regular expression")
       ->type_name("REGEX");
-  command
-      ->add_option("--expected-failures", options->expectedFailures,
-                   "lines 'name: reason', '*' stands for anything; a test named there that passes is an error too")
+  driver::addOption(*command, "--expected-failures", options->expectedFailures,
+                    "lines 'name: reason', '*' stands for anything; a test named there that passes is an error too")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--threads", options->processes, "tests at a time, 0: one a core")
+  driver::addOption(*command, "--threads", options->processes, "tests at a time, 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--timeout", options->timeoutSec, "seconds a test may take")
+  driver::addOption(*command, "--timeout", options->timeoutSec, "seconds a test may take")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  command->add_option("--format", options->format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  driver::addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runTests(*options); }; });
 }
 

@@ -305,38 +305,37 @@ void addPartitionCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(
       app, "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
-  command
-      ->add_option("--suite", options->suite,
-                   "soybean: its models; megatron: transformers beside Megatron's tiling; spartan: its random programs")
-      ->check(CLI::IsMember({"soybean", "megatron", "spartan"}))
+  driver::addOption(
+      *command, "--suite", options->suite,
+      "soybean: its models; megatron: transformers beside Megatron's tiling; spartan: its random programs")
+      ->check(driver::oneOf({"soybean", "megatron", "spartan"}))
       ->capture_default_str();
   CLI::Option *models =
-      command->add_option("--models", options->models, "of scripts/models, instead of the suite's")->delimiter(',');
-  command->add_option("--batch", options->batches, "of --models")
+      driver::addOption(*command, "--models", options->models, "of scripts/models, instead of the suite's")
+          ->delimiter(',');
+  driver::addOption(*command, "--batch", options->batches, "of --models")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->needs(models);
-  command
-      ->add_option("--model-flag", options->flags, "an argument of the builder of --models, as --model-flag=--layers")
+  driver::addOption(*command, "--model-flag", options->flags,
+                    "an argument of the builder of --models, as --model-flag=--layers")
       ->allow_extra_args(false)
       ->needs(models);
-  command->add_option("--devices", options->devices, "how many; 2, 4, 8 and 16 where the suite does not say")
+  driver::addOption(*command, "--devices", options->devices, "how many; 2, 4, 8 and 16 where the suite does not say")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  command->add_option("--machine", options->machine, "whose devices; p2.16xlarge, or h200x8 for megatron");
-  command->add_option("--programs", options->programs, "how many of suite spartan")
+  driver::addOption(*command, "--machine", options->machine, "whose devices; p2.16xlarge, or h200x8 for megatron");
+  driver::addOption(*command, "--programs", options->programs, "how many of suite spartan")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of suite spartan's programs")->capture_default_str();
-  command->add_option("--optimizer", options->optimizer, "of the training step")->capture_default_str();
-  command->add_flag("--inference", options->inference, "the model alone, no training step");
-  command->add_option("--threads", options->threads, "0: one a core; never changes a result")
+  driver::addOption(*command, "--seed", options->seed, "of suite spartan's programs")->capture_default_str();
+  driver::addOption(*command, "--optimizer", options->optimizer, "of the training step")->capture_default_str();
+  driver::addFlag(*command, "--inference", options->inference, "the model alone, no training step");
+  driver::addOption(*command, "--threads", options->threads, "0: one a core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--scripts", options->scripts, "the builders' directory, unless beside the sources");
-  command->add_option("--format", options->format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  driver::addOption(*command, "--scripts", options->scripts, "the builders' directory, unless beside the sources");
+  driver::addFormatOption(*command, options->format);
   command->callback([command, options, &action] {
     const bool isSpartan = options->suite == "spartan";
     for (const char *name : {"--models", "--machine", "--optimizer", "--inference", "--scripts"})

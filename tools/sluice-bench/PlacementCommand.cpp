@@ -443,38 +443,37 @@ void addPlacementCommand(CLI::App &app, Action &action) {
   std::vector<std::string> suites;
   for (const auto &[name, run] : kSuites)
     suites.push_back(name);
-  command
-      ->add_option("SUITE", options->suite,
-                   "families: makespans over the lower bound; exact: against optima of up to 12 operators; members: is "
-                   "the portfolio ever worse than one; mnist: all mappings of a small model; instances: those "
-                   "published by Tarnawski et al.; predictors: fold errors of mappings' predicted times")
-      ->check(CLI::IsMember(suites))
+  driver::addOption(
+      *command, "SUITE", options->suite,
+      "families: makespans over the lower bound; exact: against optima of up to 12 operators; members: is "
+      "the portfolio ever worse than one; mnist: all mappings of a small model; instances: those "
+      "published by Tarnawski et al.; predictors: fold errors of mappings' predicted times")
+      ->check(driver::oneOf(suites))
       ->capture_default_str();
-  command->add_option("--operators", options->operators, "sizes of families and members")
+  driver::addOption(*command, "--operators", options->operators, "sizes of families and members")
       ->delimiter(',')
       ->check(CLI::Range(2, 100'000))
       ->type_name("N,...")
       ->capture_default_str();
-  command
-      ->add_option("--count", options->count,
-                   "graphs of each kind (10), or in all (1000); mappings of predictors (700)")
+  driver::addOption(*command, "--count", options->count,
+                    "graphs of each kind (10), or in all (1000); mappings of predictors (700)")
       ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--evals", options->evaluations, "of the searches; their own number unless set")
+  driver::addOption(*command, "--evals", options->evaluations, "of the searches; their own number unless set")
       ->check(CLI::PositiveNumber);
-  command->add_option("--proof", options->proof, "evaluations that an optimum's proof may take, of exact")
+  driver::addOption(*command, "--proof", options->proof, "evaluations that an optimum's proof may take, of exact")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--instances", options->instances, "directory of the published instances")->type_name("DIR");
-  command->add_option("--problem", options->problems, "planning problems, of predictors ('sluice plan --dump-problem')")
+  driver::addOption(*command, "--instances", options->instances, "directory of the published instances")
+      ->type_name("DIR");
+  driver::addOption(*command, "--problem", options->problems,
+                    "planning problems, of predictors ('sluice plan --dump-problem')")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--seed", options->seed, "of the graphs, and of annealing")->capture_default_str();
-  command->add_option("--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--seed", options->seed, "of the graphs, and of annealing")->capture_default_str();
+  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--format", options->format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  driver::addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runPlacement(*options); }; });
 }
 

@@ -293,48 +293,51 @@ void addServingCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(
       app, "serving", "Models that share a device: p99 latency against throughput, ResNet-152 unless set");
-  command->add_option("--models", options->models, "numbers of models that share the device")
+  driver::addOption(*command, "--models", options->models, "numbers of models that share the device")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000))
       ->type_name("N,...")
       ->capture_default_str();
-  CLI::Option *batch = command->add_option("--batch", options->batches, "clients a request, which come together")
-                           ->delimiter(',')
-                           ->check(CLI::Range(1, 100'000))
-                           ->type_name("N,...")
-                           ->capture_default_str();
-  command->add_option("--memory", options->memories, "sizes to share; the accelerator's unless set")
+  CLI::Option *batch =
+      driver::addOption(*command, "--batch", options->batches, "clients a request, which come together")
+          ->delimiter(',')
+          ->check(CLI::Range(1, 100'000))
+          ->type_name("N,...")
+          ->capture_default_str();
+  driver::addOption(*command, "--memory", options->memories, "sizes to share; the accelerator's unless set")
       ->delimiter(',')
       ->type_name("SIZE,...");
-  command->add_option("--rate", options->rates, "clients a second")
+  driver::addOption(*command, "--rate", options->rates, "clients a second")
       ->delimiter(',')
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("R,...")
       ->capture_default_str();
-  command->add_option("--requests", options->requests, "of each run, after a tenth as many that do not count")
+  driver::addOption(*command, "--requests", options->requests, "of each run, after a tenth as many that do not count")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  command->add_option("--seeds", options->seeds, "of the arrivals; the median run counts")
+  driver::addOption(*command, "--seeds", options->seeds, "of the arrivals; the median run counts")
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--evals", options->evaluations, "plans to make for each budget")
+  driver::addOption(*command, "--evals", options->evaluations, "plans to make for each budget")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   CLI::Option *problem =
-      command->add_option("--problem", options->problem, "a planning problem as JSON, as the model")->type_name("FILE");
-  command->add_flag("--unfused", options->unfused, "the network's own operators, a kernel each")->excludes(problem);
-  command->add_option("--machine", options->machine, "a preset or a machine file")
+      driver::addOption(*command, "--problem", options->problem, "a planning problem as JSON, as the model")
+          ->type_name("FILE");
+  driver::addFlag(*command, "--unfused", options->unfused, "the network's own operators, a kernel each")
+      ->excludes(problem);
+  driver::addOption(*command, "--machine", options->machine, "a preset or a machine file")
       ->excludes(problem)
       ->capture_default_str();
-  command->add_option("--scripts", options->scripts, "directory of the model builders")
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")
       ->excludes(problem)
       ->type_name("DIR");
-  command->add_option("--format", options->format, "text for people, json and csv for programs")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  driver::addOption(*command, "--format", options->format, "text for people, json and csv for programs")
+      ->check(driver::oneOf({"text", "json", "csv"}))
       ->capture_default_str();
   command->callback([options, problem, batch, &action] {
     // A problem's requests are what they are.

@@ -177,17 +177,17 @@ Status runSimulator(const Options &options) {
 void addSimulatorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "simulator", "Plans made and simulated per second against graph size");
-  command->add_option("--operators", options->sizes, "sizes of the random layered graphs")
+  driver::addOption(*command, "--operators", options->sizes, "sizes of the random layered graphs")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "of the evaluations side by side")
+  driver::addOption(*command, "--threads", options->threads, "of the evaluations side by side")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the graphs")->capture_default_str();
+  driver::addOption(*command, "--seed", options->seed, "of the graphs")->capture_default_str();
   options->addTo(*command);
   command->callback([options, &action] { action = [options] { return runSimulator(*options); }; });
 }

@@ -341,54 +341,53 @@ void addSwapCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
       driver::addCommand(app, "swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
-  CLI::Option *models = command->add_option("--models", options->models, "of the five; all unless set")
+  CLI::Option *models = driver::addOption(*command, "--models", options->models, "of the five; all unless set")
                             ->delimiter(',')
-                            ->check(CLI::IsMember(trainingModels()))
+                            ->check(driver::oneOf(trainingModels()))
                             ->type_name("NAME,...");
-  command->add_option("--batch", options->batches, "batch sizes; the paper's unless set")
+  driver::addOption(*command, "--batch", options->batches, "batch sizes; the paper's unless set")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))
       ->type_name("N,...");
-  CLI::Option *problems =
-      command->add_option("--problem", options->problems, "planning problems as JSON, instead of models or before them")
-          ->delimiter(',')
-          ->type_name("FILE,...");
-  command
-      ->add_option("--solvers", options->solvers,
-                   "the one measured, with its worst seed; then those it must not lose to")
+  CLI::Option *problems = driver::addOption(*command, "--problem", options->problems,
+                                            "planning problems as JSON, instead of models or before them")
+                              ->delimiter(',')
+                              ->type_name("FILE,...");
+  driver::addOption(*command, "--solvers", options->solvers,
+                    "the one measured, with its worst seed; then those it must not lose to")
       ->delimiter(',')
-      ->check(CLI::IsMember(searchSolverNames()))
+      ->check(driver::oneOf(searchSolverNames()))
       ->capture_default_str();
-  command->add_option("--seeds", options->seeds, "of the first solver; the others take the first")
+  driver::addOption(*command, "--seeds", options->seeds, "of the first solver; the others take the first")
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str();
   CLI::Option *time = addDuration(*command, "--time", options->timeNs, "of a plan's search; 60s, none with --evals");
   addDuration(*command, "--rival-time", options->rivalTimeNs, "of the other solvers; that of --time unless set");
-  command->add_option("--evals", options->evaluations, "plans to make: the same fractions on any machine")
+  driver::addOption(*command, "--evals", options->evaluations, "plans to make: the same fractions on any machine")
       ->check(CLI::PositiveNumber);
-  command->add_option("--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  CLI::Option *rate = command->add_option("--rate", options->rates, "compute rates, as multiples of the machine's")
-                          ->delimiter(',')
-                          ->check(CLI::PositiveNumber)
-                          ->capture_default_str();
+  CLI::Option *rate =
+      driver::addOption(*command, "--rate", options->rates, "compute rates, as multiples of the machine's")
+          ->delimiter(',')
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
   CLI::Option *table2 =
-      command->add_flag("--table2", options->table2, "ResNet-152's inference under small budgets instead")
+      driver::addFlag(*command, "--table2", options->table2, "ResNet-152's inference under small budgets instead")
           ->excludes(rate)
           ->excludes(models)
           ->excludes(problems);
-  command->add_flag("--unfused", options->unfused, "of the network's own operators")->needs(table2);
-  command
-      ->add_flag("--convergence", options->convergence,
-                 "what the genetic search of each solver has alive after every generation instead")
+  driver::addFlag(*command, "--unfused", options->unfused, "of the network's own operators")->needs(table2);
+  driver::addFlag(*command, "--convergence", options->convergence,
+                  "what the genetic search of each solver has alive after every generation instead")
       ->excludes(rate)
       ->excludes(table2);
-  command->add_option("--machine", options->machine, "a preset or a machine file")->capture_default_str();
-  command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
-  command->add_option("--format", options->format, "text for people, json and csv for programs")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  driver::addOption(*command, "--machine", options->machine, "a preset or a machine file")->capture_default_str();
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
+  driver::addOption(*command, "--format", options->format, "text for people, json and csv for programs")
+      ->check(driver::oneOf({"text", "json", "csv"}))
       ->capture_default_str();
   command->callback([options, time, &action] {
     options->timeGiven = time->count() > 0;

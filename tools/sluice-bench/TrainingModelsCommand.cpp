@@ -163,13 +163,11 @@ void addTrainingModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "training-models",
                                          "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
-  command->add_option("MODEL", options->models, "ONNX files; weights may be absent");
-  command->add_flag("--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
-  command->add_option("--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
-  command->add_option("--optimizer", options->optimizer, "as of 'sluice compile'")->capture_default_str();
-  command->add_option("--format", options->format, "text for people, json for programs")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  driver::addOption(*command, "MODEL", options->models, "ONNX files; weights may be absent");
+  driver::addFlag(*command, "--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
+  driver::addOption(*command, "--optimizer", options->optimizer, "as of 'sluice compile'")->capture_default_str();
+  driver::addFormatOption(*command, options->format);
   command->callback([options, &action] {
     if (!options->paper && options->models.empty())
       throw CLI::RequiredError("MODEL or --paper");

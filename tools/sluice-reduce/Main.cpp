@@ -65,15 +65,16 @@ Status run(const Options &options) {
 int main(int argc, char **argv) {
   CLI::App app("Shrinks an ONNX model while a command still finds it interesting.", "sluice-reduce");
   Options options;
-  app.add_option("MODEL", options.model, "an ONNX file")->required();
-  app.add_option("-o,--output", options.output, "the smallest model so far, its data inside; replaced as it shrinks")
+  driver::addOption(app, "MODEL", options.model, "an ONNX file")->required();
+  driver::addOption(app, "-o,--output", options.output,
+                    "the smallest model so far, its data inside; replaced as it shrinks")
       ->required()
       ->check([](const std::string &path) {
         return path.ends_with(".onnxtxt") ? "the model is written in binary, name it .onnx" : std::string();
       });
-  app.add_option("--test", options.params.command,
-                 "shell command that exits 0 when the model at {} is still interesting, as in: "
-                 "sluice compile {} -o out 2>&1 | grep -q 'not supported'")
+  driver::addOption(app, "--test", options.params.command,
+                    "shell command that exits 0 when the model at {} is still interesting, as in: "
+                    "sluice compile {} -o out 2>&1 | grep -q 'not supported'")
       ->required()
       ->check([](const std::string &command) {
         return command.find("{}") == std::string::npos ? "the command has no {} for the model's path" : std::string();
@@ -89,7 +90,7 @@ int main(int argc, char **argv) {
       ->type_name("TIME")
       ->default_str("60s")
       ->group("Limits");
-  app.add_option("--max-tests", options.params.maxTests, "run the command so often at most")
+  driver::addOption(app, "--max-tests", options.params.maxTests, "run the command so often at most")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group("Limits");

@@ -293,18 +293,21 @@ Status generate(const std::string &folder) {
 void addGenerateCommand(CLI::App &app, Action &action) {
   auto folder = std::make_shared<std::string>();
   CLI::App *command = driver::addCommand(app, "generate", "Compute the weights that a kept run was copied without");
-  command->add_option("FOLDER", *folder, "what `sluice run --keep` wrote")->required();
+  driver::addOption(*command, "FOLDER", *folder, "what `sluice run --keep` wrote")->required();
   command->callback([folder, &action] { action = [folder] { return generate(*folder); }; });
 }
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "run", "Run a kept run and compare it with its references");
-  command->add_option("FOLDER", options->folder, "what `sluice run --keep` wrote")->required();
-  command->add_option("--steps", options->steps, "to compare")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--repeat", options->repeat, "then time so many steps, and as many for each operator's time")
+  driver::addOption(*command, "FOLDER", options->folder, "what `sluice run --keep` wrote")->required();
+  driver::addOption(*command, "--steps", options->steps, "to compare")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  driver::addOption(*command, "--repeat", options->repeat,
+                    "then time so many steps, and as many for each operator's time")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--trace", options->trace, "write the last step's timeline")->type_name("FILE");
+  driver::addOption(*command, "--trace", options->trace, "write the last step's timeline")->type_name("FILE");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

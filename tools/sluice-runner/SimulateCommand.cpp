@@ -75,11 +75,11 @@ Status simulatePlans(const Options &options) {
 void addSimulateCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "simulate", "Simulate kept runs' plans with measured times");
-  command->add_option("FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
-  command->add_option("--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")
+  driver::addOption(*command, "FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
+  driver::addOption(*command, "--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")
       ->type_name("FILE")
       ->required();
-  command->add_option("--repeat", options->repeat, "measurements of each link")->check(CLI::PositiveNumber);
+  driver::addOption(*command, "--repeat", options->repeat, "measurements of each link")->check(CLI::PositiveNumber);
   command->callback([options, &action] { action = [options] { return simulatePlans(*options); }; });
 }
 

@@ -184,21 +184,23 @@ Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "memory", "Give buffers addresses: the least peak");
-  command->add_option("FILE", options->file, "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")
+  driver::addOption(*command, "FILE", options->file,
+                    "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")
       ->required();
   addBytesOption(*command, "--capacity", options->capacity, "stop at the first packing within this; fail without one");
-  command->add_option("--solver", options->solver, "search, or a baseline: best-fit, owl")
-      ->check(CLI::IsMember({"search", "best-fit", "owl"}))
+  driver::addOption(*command, "--solver", options->solver, "search, or a baseline: best-fit, owl")
+      ->check(driver::oneOf({"search", "best-fit", "owl"}))
       ->capture_default_str();
   addDurationOption(*command, "--time", options->timeNs,
                     "stop searching after so long; 8s unless set, 60s with a capacity, none with --evals");
-  command->add_option("--evals", options->evaluations, "evaluations of the search, packings of best-fit (64)")
+  driver::addOption(*command, "--evals", options->evaluations, "evaluations of the search, packings of best-fit (64)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "of search and best-fit")->capture_default_str();
-  command->add_option("--memory", options->memory, "which memory of a planning problem; else the first device's");
-  command->add_flag("--validate", options->validate,
-                    "check the packing once more; the file's own where it has a column 'offset'");
-  command->add_option("-o,--output", options->output, "write the buffers with their offsets as CSV");
+  driver::addOption(*command, "--seed", options->seed, "of search and best-fit")->capture_default_str();
+  driver::addOption(*command, "--memory", options->memory,
+                    "which memory of a planning problem; else the first device's");
+  driver::addFlag(*command, "--validate", options->validate,
+                  "check the packing once more; the file's own where it has a column 'offset'");
+  driver::addOption(*command, "-o,--output", options->output, "write the buffers with their offsets as CSV");
   addFormatOption(*command, options->format);
   command->callback(
       [options, &action, &interrupt] { action = [options, &interrupt] { return runMemory(*options, interrupt); }; });

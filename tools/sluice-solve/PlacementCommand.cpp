@@ -154,35 +154,34 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
   params.threads = 0;
   CLI::App *command = driver::addCommand(
       app, "placement", "Give operators devices: the least simulated makespan, copies waiting in line");
-  command
-      ->add_option(
-          "FILE", options->file,
-          "a planning problem as JSON, operators it places stay where they are; or an instance of subgraphs on "
-          "accelerators (maxFPGAs, nodes, edges): the least latency")
+  driver::addOption(
+      *command, "FILE", options->file,
+      "a planning problem as JSON, operators it places stay where they are; or an instance of subgraphs on "
+      "accelerators (maxFPGAs, nodes, edges): the least latency")
       ->required();
-  command
-      ->add_option("--solver", params.solver,
-                   joined(placementSolverNames()) + "; of subgraphs: " + joined(offloadSolverNames()))
-      ->check(CLI::IsMember([] {
+  driver::addOption(*command, "--solver", params.solver,
+                    joined(placementSolverNames()) + "; of subgraphs: " + joined(offloadSolverNames()))
+      ->check(driver::oneOf([] {
         std::vector<std::string> names = placementSolverNames();
         for (const std::string &name : offloadSolverNames())
           names.push_back(name);
         return names;
       }()))
       ->capture_default_str();
-  command->add_flag("--free", options->free, "place all operators anew");
-  command->add_flag("--limited", options->limited,
-                    "parameters stay: keep within the file's capacities, without swapping");
+  driver::addFlag(*command, "--free", options->free, "place all operators anew");
+  driver::addFlag(*command, "--limited", options->limited,
+                  "parameters stay: keep within the file's capacities, without swapping");
   addDurationOption(*command, "--time", params.timeNs,
                     "stop searching after so long; none unless set, of subgraphs 45s without --evals");
-  command->add_option("--evals", params.evaluations, "orders the searches may time; fewer for larger graphs unless set")
+  driver::addOption(*command, "--evals", params.evaluations,
+                    "orders the searches may time; fewer for larger graphs unless set")
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", params.seed, "of the searches")->capture_default_str();
-  command->add_option("--threads", params.threads, "0: as many as the machine has; the result is the same")
+  driver::addOption(*command, "--seed", params.seed, "of the searches")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has; the result is the same")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--validate", options->validate, "check the answer once more");
-  command->add_option("-o,--output", options->output, "write the problem with its placement");
+  driver::addFlag(*command, "--validate", options->validate, "check the answer once more");
+  driver::addOption(*command, "-o,--output", options->output, "write the problem with its placement");
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runPlacement(*options); }; });
 }

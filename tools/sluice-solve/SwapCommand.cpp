@@ -168,29 +168,28 @@ void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &inte
   params.interrupt = &interrupt;
   CLI::App *command =
       driver::addCommand(app, "swap", "Order, addresses and swaps of a step: the least simulated makespan");
-  command->add_option("FILE", options->file, "a planning problem as JSON")->required();
-  command->add_option("--solver", params.solver, joined(searchSolverNames()))
-      ->check(CLI::IsMember(searchSolverNames()))
+  driver::addOption(*command, "FILE", options->file, "a planning problem as JSON")->required();
+  driver::addOption(*command, "--solver", params.solver, joined(searchSolverNames()))
+      ->check(driver::oneOf(searchSolverNames()))
       ->capture_default_str();
-  command
-      ->add_option("--placement-solver", params.placementSolver,
-                   "for operators without a device: " + joined(placementSolverNames()))
-      ->check(CLI::IsMember(placementSolverNames()))
+  driver::addOption(*command, "--placement-solver", params.placementSolver,
+                    "for operators without a device: " + joined(placementSolverNames()))
+      ->check(driver::oneOf(placementSolverNames()))
       ->capture_default_str();
-  command->add_option("--memory", options->memory,
-                      "NAME=SIZE or NAME=P% (of the way from minimum to peak); or all alike");
+  driver::addOption(*command, "--memory", options->memory,
+                    "NAME=SIZE or NAME=P% (of the way from minimum to peak); or all alike");
   CLI::Option *time = addDurationOption(*command, "--time", params.timeNs, "clock limit (5s); 0s: none");
-  command->add_option("--evals", params.evaluations, "plans to make: the same result on any number of threads")
+  driver::addOption(*command, "--evals", params.evaluations, "plans to make: the same result on any number of threads")
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", params.seed, "of the random choices")->capture_default_str();
-  command->add_option("--threads", params.threads, "0: as many as the machine has")
+  driver::addOption(*command, "--seed", params.seed, "of the random choices")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("-o,--output", options->output, "write the plan as JSON");
-  command->add_option("--trace", options->trace, "write the timeline for Perfetto");
-  CLI::Option *plan = command->add_option("--plan", options->planFile, "a saved plan, for --validate");
+  driver::addOption(*command, "-o,--output", options->output, "write the plan as JSON");
+  driver::addOption(*command, "--trace", options->trace, "write the timeline for Perfetto");
+  CLI::Option *plan = driver::addOption(*command, "--plan", options->planFile, "a saved plan, for --validate");
   CLI::Option *validate =
-      command->add_flag("--validate", options->validate, "check and time --plan instead of solving");
+      driver::addFlag(*command, "--validate", options->validate, "check and time --plan instead of solving");
   plan->needs(validate);
   validate->needs(plan);
   addFormatOption(*command, options->format);

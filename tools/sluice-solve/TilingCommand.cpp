@@ -81,21 +81,21 @@ void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &in
   params.budget.interrupt = &interrupt;
   params.threads = 0;
   CLI::App *command = driver::addCommand(app, "tiling", "Give nodes strategies: the least cost within the memory");
-  command
-      ->add_option("FILE", options->file,
-                   "an instance of the ASPLOS 2025 contest on intra-operator parallelism as JSON, may be gzipped")
+  driver::addOption(*command, "FILE", options->file,
+                    "an instance of the ASPLOS 2025 contest on intra-operator parallelism as JSON, may be gzipped")
       ->required();
-  command->add_option("--solver", params.solver, joined(tilingSolverNames()))
-      ->check(CLI::IsMember(tilingSolverNames()))
+  driver::addOption(*command, "--solver", params.solver, joined(tilingSolverNames()))
+      ->check(driver::oneOf(tilingSolverNames()))
       ->capture_default_str();
   addDurationOption(*command, "--time", options->timeNs, "stop searching so long after the start; none unless set");
-  command->add_option("--evals", options->evaluations, "sub-problems to solve; fewer for larger ones unless set")
+  driver::addOption(*command, "--evals", options->evaluations,
+                    "sub-problems to solve; fewer for larger ones unless set")
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", params.seed, "of the search")->capture_default_str();
-  command->add_option("--threads", params.threads, "0: as many as the machine has; the result is the same")
+  driver::addOption(*command, "--seed", params.seed, "of the search")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has; the result is the same")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--validate", options->validate, "check the answer once more");
+  driver::addFlag(*command, "--validate", options->validate, "check the answer once more");
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runTiling(*options); }; });
 }

@@ -91,21 +91,19 @@ void addCompileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
       driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
-  command->add_option("MODEL", options->model, "an ONNX file")->required();
-  command->add_option(
-      "-o,--output", options->output,
-      "directory of the compiled model; file of the IR, with --compile-to: bytecode with all weights where it "
-      "ends in .mlirbc");
+  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  addOption(*command, "-o,--output", options->output,
+            "directory of the compiled model; file of the IR, with --compile-to: bytecode with all weights where it "
+            "ends in .mlirbc");
   std::string phases;
   for (const std::string &name : phaseNames())
     phases += (phases.empty() ? "" : ", ") + name;
-  command->add_option("--compile-to", options->compileTo, "stop after a phase and print its IR: " + phases)
-      ->check(CLI::IsMember(phaseNames()))
+  addOption(*command, "--compile-to", options->compileTo, "stop after a phase and print its IR: " + phases)
+      ->check(oneOf(phaseNames()))
       ->type_name("PHASE")
       ->capture_default_str();
-  command
-      ->add_flag("--print-pipeline", options->printPipeline,
-                 "print the passes that made the model's objects, for sluice-opt on the IR of --compile-to import")
+  addFlag(*command, "--print-pipeline", options->printPipeline,
+          "print the passes that made the model's objects, for sluice-opt on the IR of --compile-to import")
       ->excludes(command->get_option("--compile-to"));
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);

@@ -73,17 +73,17 @@ void addExportCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
       driver::addCommand(app, "export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
-  command->add_option("MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();
-  command->add_option("-o,--output", options->output, "the ONNX file")->required();
-  command->add_option("--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
+  addOption(*command, "MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();
+  addOption(*command, "-o,--output", options->output, "the ONNX file")->required();
+  addOption(*command, "--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
   addDimOption(*command, options->compile.dims);
   addFixOption(*command, options->fixed);
-  command->add_option("--target", options->compile.target, "of a model: what the plan was made for")
+  addOption(*command, "--target", options->compile.target, "of a model: what the plan was made for")
       ->capture_default_str();
-  command->add_option("--model", options->model, "of a compiled model: where the model with its weights is now");
+  addOption(*command, "--model", options->model, "of a compiled model: where the model with its weights is now");
   CLI::Option *beside =
-      command->add_flag("--external-data", options->beside, "weights into a file beside it (default: above 1 GiB)");
-  command->add_flag("--no-weights", options->noWeights, "leave weights out: to look at, not to run")->excludes(beside);
+      addFlag(*command, "--external-data", options->beside, "weights into a file beside it (default: above 1 GiB)");
+  addFlag(*command, "--no-weights", options->noWeights, "leave weights out: to look at, not to run")->excludes(beside);
   command->callback([options, &action] { action = [options] { return runExport(*options); }; });
 }
 

@@ -146,7 +146,7 @@ Status runInfo(const Options &options) {
 void addInfoCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "info", "Show a model's inputs, outputs, dimensions and operators");
-  command->add_option("MODEL", options->model, "an ONNX file")->required();
+  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runInfo(*options); }; });
 }

@@ -130,8 +130,8 @@ Status runMachine(const Options &options) {
 void addMachineCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "machine", "Show a machine, or list the presets");
-  CLI::Option *name = command->add_option("MACHINE", options->machine, "a preset or a machine file");
-  command->add_flag("--detect", options->detect, "measure this machine; with --format=json, a machine file")
+  CLI::Option *name = addOption(*command, "MACHINE", options->machine, "a preset or a machine file");
+  addFlag(*command, "--detect", options->detect, "measure this machine; with --format=json, a machine file")
       ->excludes(name);
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runMachine(*options); }; });

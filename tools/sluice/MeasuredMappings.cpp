@@ -19,9 +19,8 @@ namespace sluice::driver {
 static constexpr int kWarmUp = 2, kSteps = 11;
 
 CLI::Option *addMeasureOption(CLI::App &app, size_t &count) {
-  return app
-      .add_option("--measure-mappings", count,
-                  "with --solver place=htf-mpr: compile and run so many of its best mappings and follow the fastest")
+  return addOption(app, "--measure-mappings", count,
+                   "with --solver place=htf-mpr: compile and run so many of its best mappings and follow the fastest")
       ->check(CLI::Range(1, 25))
       ->excludes(app.get_option("--plan"))
       ->excludes(app.get_option("--device"))

@@ -277,8 +277,8 @@ Status runPlan(const Options &options) {
 void addPlanCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "plan", "Decide placement, order, addresses and swaps; generate no code");
-  command->add_option("MODEL", options->model, "an ONNX file")->required();
-  command->add_option("-o,--output", options->output, "write the plan, for --plan and 'report'");
+  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   CLI::Option *inference =
@@ -298,14 +298,13 @@ void addPlanCommand(CLI::App &app, Action &action) {
   // What a plan of one program is made from is not asked for here, nor followed.
   for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem", "--least-gain"})
     devices->excludes(command->get_option(name));
-  command
-      ->add_option("--partition-cost", options->partitionCost,
-                   "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")
-      ->check(CLI::IsMember({"time", "bytes", "ghost", "paper"}))
+  addOption(*command, "--partition-cost", options->partitionCost,
+            "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")
+      ->check(oneOf({"time", "bytes", "ghost", "paper"}))
       ->capture_default_str()
       ->needs(devices)
       ->group(kPartitioning);
-  command->add_option("--device-memory", options->deviceMemory, "of one device, instead of what the machine says")
+  addOption(*command, "--device-memory", options->deviceMemory, "of one device, instead of what the machine says")
       ->type_name("SIZE")
       ->needs(devices)
       ->group(kPartitioning);

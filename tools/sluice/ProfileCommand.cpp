@@ -326,13 +326,13 @@ void addProfileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
       driver::addCommand(app, "profile", "Measure a model's operators on every device, and the links, for --profile");
-  command->add_option("MODEL", options->model, "an ONNX file")->required();
-  command->add_option("-o,--output", options->output, "the measured times; what it has already is not measured again")
+  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  addOption(*command, "-o,--output", options->output, "the measured times; what it has already is not measured again")
       ->required();
-  command->add_option("--repeat", options->repeat, "steps to measure; the median counts")
+  addOption(*command, "--repeat", options->repeat, "steps to measure; the median counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--again", options->again, "measure all, whatever the output file has");
+  addFlag(*command, "--again", options->again, "measure all, whatever the output file has");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   command->callback([options, &action] { action = [options] { return runProfile(*options); }; });

@@ -42,9 +42,9 @@ Status runReport(const Options &options) {
 void addReportCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "report", "Show a plan as one HTML page");
-  command->add_option("PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
-  command->add_option("-o,--output", options->output, "the page")->required();
-  command->add_option("--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
+  addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
+  addOption(*command, "-o,--output", options->output, "the page")->required();
+  addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
   command->callback([options, &action] { action = [options] { return runReport(*options); }; });
 }
 

@@ -617,55 +617,48 @@ Status runRun(const Options &options) {
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(app, "run", "Run a compiled model, or compile one and run it");
-  command->add_option("MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
-  command
-      ->add_option("--input", options->inputs,
-                   "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0); with "
-                   "--steps a file may hold several batches")
+  addOption(*command, "MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
+  addOption(*command, "--input", options->inputs,
+            "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0); with "
+            "--steps a file may hold several batches")
       ->type_name("TENSOR")
       ->allow_extra_args(false);
-  command
-      ->add_option("--output-dir", options->outputDirectory,
-                   "write each output there as .npy, and states, as trained weights, below states/")
+  addOption(*command, "--output-dir", options->outputDirectory,
+            "write each output there as .npy, and states, as trained weights, below states/")
       ->type_name("DIR");
-  command->add_option("--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
+  addOption(*command, "--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
       ->type_name("DIR");
-  command
-      ->add_option("--tolerance", options->tolerance,
-                   "of floating-point outputs, greatest difference over greatest value")
+  addOption(*command, "--tolerance", options->tolerance,
+            "of floating-point outputs, greatest difference over greatest value")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--steps", options->steps, "steps to run, all compared; states live on between them")
+  addOption(*command, "--steps", options->steps, "steps to run, all compared; states live on between them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--repeat", options->repeat, "then time so many steps and print the median")
+  addOption(*command, "--repeat", options->repeat, "then time so many steps and print the median")
       ->check(CLI::NonNegativeNumber);
-  CLI::Option *spill =
-      command
-          ->add_option("--spill", options->spill,
-                       "keep what is swapped out, and states, in unnamed files there instead of in memory")
-          ->type_name("DIR");
+  CLI::Option *spill = addOption(*command, "--spill", options->spill,
+                                 "keep what is swapped out, and states, in unnamed files there instead of in memory")
+                           ->type_name("DIR");
   CLI::Option *adaptive =
-      command
-          ->add_flag("--adaptive", options->adaptive,
-                     "watch the steps' times and plan anew, between two steps, once a device's speed changes")
+      addFlag(*command, "--adaptive", options->adaptive,
+              "watch the steps' times and plan anew, between two steps, once a device's speed changes")
           ->excludes(spill);
-  command->add_option("--window", options->drift.window, "steps that --adaptive learns from and looks back on")
+  addOption(*command, "--window", options->drift.window, "steps that --adaptive learns from and looks back on")
       ->check(CLI::Range(4, 100'000))
       ->needs(adaptive)
       ->capture_default_str();
-  command->add_option("--beta", options->drift.beta, "standard deviations that the mean of a window may move by")
+  addOption(*command, "--beta", options->drift.beta, "standard deviations that the mean of a window may move by")
       ->check(CLI::PositiveNumber)
       ->needs(adaptive)
       ->capture_default_str();
-  command
-      ->add_option("--slow", options->slow, "make an emulated device so many times slower from that step on, to try it")
+  addOption(*command, "--slow", options->slow,
+            "make an emulated device so many times slower from that step on, to try it")
       ->type_name("NAME=X@STEP");
-  command->add_option("--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
+  addOption(*command, "--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
       ->type_name("FILE");
   CLI::Option *keep =
-      command
-          ->add_option("--keep", options->keep,
-                       "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
+      addOption(*command, "--keep", options->keep,
+                "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
           ->type_name("DIR");
   for (const char *name :
        {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace"})

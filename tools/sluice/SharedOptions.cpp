@@ -38,17 +38,17 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
 }
 
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts) {
-  return app.add_option("--fix", texts, "compile for this one value of an input, where shapes depend on it")
+  return addOption(app, "--fix", texts, "compile for this one value of an input, where shapes depend on it")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }
 
 void CompileOptions::addTo(CLI::App &app) {
   command = &app;
-  app.add_option("--machine", options.machine, "preset or machine file: " + joined(machinePresetNames()))
+  addOption(app, "--machine", options.machine, "preset or machine file: " + joined(machinePresetNames()))
       ->capture_default_str()
       ->group(kPlanning);
-  app.add_option("--device", options.device, "run every operator there, instead of placing them")
+  addOption(app, "--device", options.device, "run every operator there, instead of placing them")
       ->type_name("NAME")
       ->group(kPlanning);
   app.add_option_function<double>(
@@ -58,8 +58,8 @@ void CompileOptions::addTo(CLI::App &app) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 99.0))
       ->group(kPlanning);
-  app.add_option("--memory", options.memory,
-                 "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
+  addOption(app, "--memory", options.memory,
+            "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);
@@ -72,90 +72,88 @@ void CompileOptions::addTo(CLI::App &app) {
   searchTime = app.add_option_function<std::string>("--search-time", takeTime, "clock limit of the search (5s)")
                    ->type_name("TIME")
                    ->group(kPlanning);
-  app.add_option("--search-evals", options.searchEvaluations,
-                 "plans to make: the same result on any machine and number of threads")
+  addOption(app, "--search-evals", options.searchEvaluations,
+            "plans to make: the same result on any machine and number of threads")
       ->check(CLI::PositiveNumber)
       ->group(kPlanning);
-  app.add_option("--seed", options.seed, "of the search's random choices, and of dropout's")
+  addOption(app, "--seed", options.seed, "of the search's random choices, and of dropout's")
       ->capture_default_str()
       ->group(kPlanning);
-  app.add_option("--solver", solvers,
-                 "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()) +
-                     "; tile=" + joined(partitionSolverNames()))
+  addOption(app, "--solver", solvers,
+            "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()) +
+                "; tile=" + joined(partitionSolverNames()))
       ->group(kPlanning);
   CLI::Option *plan =
-      app.add_option("--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
-  app.add_flag("--resume", options.resume, "search on from --plan, for a plan at least as fast")
+      addOption(app, "--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
+  addFlag(app, "--resume", options.resume, "search on from --plan, for a plan at least as fast")
       ->needs(plan)
       ->group(kPlanning);
-  app.add_option("--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
-  app.add_option("--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
+  addOption(app, "--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
+  addOption(app, "--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
       ->type_name("FILE")
       ->group(kPlanning);
-  trainOption = app.add_option("--train", train,
-                               "make a training step: loss=softmax-cross-entropy, mse or output:NAME, then of=OUTPUT, "
-                               "axis=N (of the classes), accumulate=N (steps an update)")
+  trainOption = addOption(app, "--train", train,
+                          "make a training step: loss=softmax-cross-entropy, mse or output:NAME, then of=OUTPUT, "
+                          "axis=N (of the classes), accumulate=N (steps an update)")
                     ->type_name("loss=LOSS,...")
                     ->group(kTraining);
-  app.add_option(
-         "--optimizer", optimizer,
-         "sgd, momentum, adam or adamw, then lr=, momentum=, nesterov=, beta1=, beta2=, epsilon=, weight-decay=")
+  addOption(app, "--optimizer", optimizer,
+            "sgd, momentum, adam or adamw, then lr=, momentum=, nesterov=, beta1=, beta2=, epsilon=, weight-decay=")
       ->type_name("NAME,...")
       ->needs(trainOption)
       ->group(kTraining);
-  app.add_option("--trainable", trainable,
-                 "POSIX extended regular expression of the names of weights to train; all without it")
+  addOption(app, "--trainable", trainable,
+            "POSIX extended regular expression of the names of weights to train; all without it")
       ->needs(trainOption)
       ->group(kTraining);
-  CLI::Option *prune = app.add_option("--prune-partitions", options.prune.parts,
-                                      "make fully connected layers so many independent blocks; the weights between are "
-                                      "lost, and how much of them is printed")
+  CLI::Option *prune = addOption(app, "--prune-partitions", options.prune.parts,
+                                 "make fully connected layers so many independent blocks; the weights between are "
+                                 "lost, and how much of them is printed")
                            ->check(CLI::Range(2, 1024))
                            ->excludes(trainOption)
                            ->group(kPruning);
-  prune->needs(app.add_option("--layers", options.prune.layers,
-                              "POSIX extended regular expression of the names of the nodes to prune")
+  prune->needs(addOption(app, "--layers", options.prune.layers,
+                         "POSIX extended regular expression of the names of the nodes to prune")
                    ->type_name("PATTERN")
                    ->needs(prune)
                    ->group(kPruning));
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
-  app.add_option("--target", options.target,
-                 "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
+  addOption(app, "--target", options.target,
+            "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
-  app.add_option("--matmul-precision", matmulPrecision,
-                 "of f32 products and convolutions on GPUs, rounded for their tensor cores")
-      ->check(CLI::IsMember(matmulPrecisionNames()))
+  addOption(app, "--matmul-precision", matmulPrecision,
+            "of f32 products and convolutions on GPUs, rounded for their tensor cores")
+      ->check(oneOf(matmulPrecisionNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  app.add_option("--gpu-libraries", gpuLibraries,
-                 "ask cuBLAS and cuDNN for products and convolutions, where they are there: auto: where faster by "
-                 "--profile, or large")
-      ->check(CLI::IsMember(gpuLibrariesNames()))
+  addOption(app, "--gpu-libraries", gpuLibraries,
+            "ask cuBLAS and cuDNN for products and convolutions, where they are there: auto: where faster by "
+            "--profile, or large")
+      ->check(oneOf(gpuLibrariesNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  app.add_option("--threads", options.threads, "to use, 0: one a core; never changes a result")
+  addOption(app, "--threads", options.threads, "to use, 0: one a core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--dump-phases", options.dumpPhases, "write each phase's IR there")
+  addOption(app, "--dump-phases", options.dumpPhases, "write each phase's IR there")
       ->type_name("DIR")
       ->group(kGeneration);
 }
 
 CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
-  return app.add_option("--devices", options.devices, "split the model over so many of the machine's devices")
+  return addOption(app, "--devices", options.devices, "split the model over so many of the machine's devices")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
       ->group(kPlanning);
 }
 
 CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
-  return app
-      .add_flag(
-          "--split-operators", options.splitOperators,
-          "run operators that dominate as several, on several devices, where the simulated step gets faster; takes "
-          "up to three times the search's time")
+  return addFlag(
+             app, "--split-operators", options.splitOperators,
+             "run operators that dominate as several, on several devices, where the simulated step gets faster; takes "
+             "up to three times the search's time")
       ->excludes(app.get_option("--device"))
       ->excludes(app.get_option("--plan"))
       ->group(kPlanning);
