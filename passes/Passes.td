@@ -24,6 +24,17 @@ def SimplifyPass : Pass<"dataflow-simplify", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FuseAttentionPass : Pass<"dataflow-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make two products with a softmax between them one kernel";
+  let description = [{
+    softmax(query * key^T * scale + mask) * value becomes one `attention`, whose scores
+    are never written to memory, where nothing else reads them, elements are f32, the
+    scale is one constant, and a row's scores fit the kernel's scratch eight times.
+    For CPUs: a grid of `attention` computes each score as often as it is read.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
 def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
   let summary = "Channels-last images and packed constant weights, as the CPU kernels want them";
   let description = [{

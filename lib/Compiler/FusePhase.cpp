@@ -55,6 +55,8 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
     }
     passes.onModule("dataflow-ask-libraries", std::move(choice), std::move(make));
   }
+  if (llvm::none_of(devices, isGpu))
+    passes.onFunctions("dataflow-fuse-attention");
   passes.onFunctions("dataflow-assign-layout", layout).onFunctions("dataflow-fuse");
   return passes;
 }

@@ -296,7 +296,7 @@ Value emitCompare(OpBuilder &b, Location loc, ComparePredicate predicate, Value 
 static Value emitSaturatingToInt(OpBuilder &b, Location loc, Value x, unsigned width, bool isUnsigned) {
   Type type = x.getType();
   auto floatType = cast<FloatType>(getElementTypeOrSelf(type));
-  Floats f{b, loc, type};
+  Floats f{{b, loc, type}};
   Type target = withElement(type, b.getIntegerType(width));
   APInt lowest = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
   APInt highest = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);

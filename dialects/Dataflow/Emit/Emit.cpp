@@ -10,6 +10,7 @@ using namespace mlir;
 
 void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DataflowDialect *) {
+    attachAttentionKernels(context);
     attachBitsKernels(context);
     attachCollectiveKernels(context);
     attachConstantKernels(context);

@@ -196,6 +196,18 @@ private:
   }
 };
 
+/// Softmax of one row, or its logarithm: `read(i, count)` gives elements, `write(i, count, value)` takes results in
+/// order. Exponentials wait in `buffer`, an array of the row's length of type `compute`; null: they are computed twice.
+struct RowSoftmax {
+  RowReducer row;
+  mlir::Type compute;
+  bool isLogarithm = false;
+  mlir::Value buffer = {};
+
+  void emit(llvm::function_ref<mlir::Value(mlir::Value, int64_t)> read,
+            llvm::function_ref<void(mlir::Value, int64_t, mlir::Value)> write) const;
+};
+
 } // namespace sluice::dataflow
 
 #endif // SLUICE_DATAFLOW_EMIT_ROWS_H

@@ -428,6 +428,32 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
   let hasVerifier = 1;
 }
 
+def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
+  let summary = "softmax(query * key^T * scale + mask) * value, whose scores stay in a core's cache";
+  let description = [{
+    query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]), value
+    [..., N, E] -> [..., M, E]. Batch dimensions of key and value are the query's,
+    or 1. With `divides`, the product is divided by `scale`. The mask broadcasts
+    to [..., M, N].
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[F32]>:$key, RankedTensorOf<[F32]>:$value,
+                       Optional<RankedTensorOf<[F32]>>:$mask, UnitAttr:$transposed,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$scale, UnitAttr:$divides);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $query `,` $key (`transposed` $transposed^)? `,` $value (`mask` $mask^)? attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// M, N, D and E above.
+    int64_t getRows();
+    int64_t getKeys();
+    int64_t getDepth();
+    int64_t getColumns();
+  }];
+}
+
 def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
     Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";

@@ -180,6 +180,35 @@ static Tensor instanceNorm(InstanceNormOp op, Environment &values) {
   return out;
 }
 
+static Tensor attention(AttentionOp op, Environment &values) {
+  const Tensor &query = values.at(op.getQuery()), &key = values.at(op.getKey()), &value = values.at(op.getValue());
+  Tensor out(op.getType());
+  const double scale = op.getScale().convertToDouble();
+  forEachIndex(out.shape(), [&](llvm::ArrayRef<int64_t> at) {
+    Index row(at.drop_back());
+    auto read = [&](const Tensor &tensor, int64_t i, int64_t j) {
+      Index index(at.drop_back(2));
+      index.append({i, j});
+      return tensor.broadcastAt(index);
+    };
+    std::vector<double> scores;
+    for (int64_t k = 0; k < op.getKeys(); ++k) {
+      double sum = 0;
+      for (int64_t d = 0; d < op.getDepth(); ++d)
+        sum += read(query, row.back(), d) * (op.getTransposed() ? read(key, d, k) : read(key, k, d));
+      Index score(row);
+      score.push_back(k);
+      scores.push_back((op.getDivides() ? sum / scale : sum * scale) +
+                       (op.getMask() ? values.at(op.getMask()).broadcastAt(score) : 0));
+    }
+    double total = logSumExp(scores), sum = 0;
+    for (int64_t k = 0; k < op.getKeys(); ++k)
+      sum += std::exp(scores[k] - total) * read(value, k, at.back());
+    out.set(out.linearOf(at), sum);
+  });
+  return out;
+}
+
 bool interpretRows(Operation *op, Environment &values) {
   auto define = [&](Value value, Tensor tensor) {
     values.insert({value, std::move(tensor)});
@@ -189,6 +218,8 @@ bool interpretRows(Operation *op, Environment &values) {
     return define(known.getResult(), reduceLogSumExp(known, values.at(known.getInput())));
   if (auto known = dyn_cast<SoftmaxOp>(op))
     return define(known.getResult(), softmax(known, values.at(known.getInput())));
+  if (auto known = dyn_cast<AttentionOp>(op))
+    return define(known.getResult(), attention(known, values));
   if (auto known = dyn_cast<CumsumOp>(op))
     return define(known.getResult(), cumsum(known, values.at(known.getInput())));
   if (auto known = dyn_cast<ArgReduceOp>(op))

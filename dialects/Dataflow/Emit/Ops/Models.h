@@ -39,6 +39,7 @@ struct ScalarModel<emit> : EmitScalarOpInterface::ExternalModel<ScalarModel<emit
 };
 
 // One function a file of this folder.
+void attachAttentionKernels(mlir::MLIRContext *context);
 void attachBitsKernels(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachConstantKernels(mlir::MLIRContext *context);

@@ -43,6 +43,35 @@ static int64_t rowLanes(KernelEmitter &kernel, Value input, int64_t length) {
 // softmax
 //===----------------------------------------------------------------------===//
 
+void RowSoftmax::emit(function_ref<Value(Value, int64_t)> read, function_ref<void(Value, int64_t, Value)> write) const {
+  KernelEmitter &kernel = row.kernel;
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  Arith f{b, loc};
+  Value top = row.run(
+      compute, [&](Type type) { return emitExtreme(b, loc, type, false, /*lowest=*/true); }, read,
+      [&](Value x, Value y) -> Value { return arith::MaximumFOp::create(b, loc, x, y); });
+  auto shifted = [&](Value i, int64_t count) { return f.sub(read(i, count), top); };
+  Value total = row.run(
+      compute, [&](Type type) { return emitConstant(b, loc, type, 0); },
+      [&](Value i, int64_t count) {
+        Value e = math::ExpOp::create(b, loc, shifted(i, count));
+        if (buffer)
+          kernel.store(buffer, compute, i, e);
+        return e;
+      },
+      [&](Value x, Value y) { return f.add(x, y); });
+  Value scale =
+      isLogarithm ? math::LogOp::create(b, loc, total).getResult() : f.div(emitConstant(b, loc, compute, 1), total);
+  row.forEach([&](Value i, int64_t count) {
+    if (isLogarithm)
+      return write(i, count, f.sub(shifted(i, count), scale));
+    Value e =
+        buffer ? kernel.load(buffer, compute, i, count) : math::ExpOp::create(b, loc, shifted(i, count)).getResult();
+    write(i, count, f.mul(e, scale));
+  });
+}
+
 static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   int64_t axis = op.getAxis(), length = shape[axis];
@@ -56,43 +85,19 @@ static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
   constexpr int64_t kStackElements = 8192;
   bool keep = !op.getLog() && length <= kStackElements && !kernel.inGrids();
   kernel.parallelRows(product(kept), length, grainOf(8192, length), [&](Value begin, Value end) {
-    OpBuilder &b = kernel.builder();
-    Location loc = kernel.loc();
-    Arith f{b, loc};
-    Value buffer = keep ? kernel.stackBuffer(compute, length) : Value();
     RowReducer row{kernel, length, isLast ? rowLanes(kernel, op.getInput(), length) : 1};
+    const RowSoftmax softmax{row, compute, op.getLog(), keep ? kernel.stackBuffer(compute, length) : Value()};
     kernel.loop(begin, end, 1, [&](Value item) {
       SmallVector<Value> at = kernel.delinearize(item, kept);
-      auto read = [&](Value i, int64_t count) {
-        at[axis] = i;
-        return kernel.elements(op.getInput(), at, count);
-      };
-      Value top = row.run(
-          compute, [&](Type type) { return emitExtreme(b, loc, type, false, /*lowest=*/true); }, read,
-          [&](Value x, Value y) -> Value { return arith::MaximumFOp::create(b, loc, x, y); });
-      auto shifted = [&](Value i, int64_t count) { return f.sub(read(i, count), top); };
-      Value total = row.run(
-          compute, [&](Type type) { return emitConstant(b, loc, type, 0); },
+      softmax.emit(
           [&](Value i, int64_t count) {
-            Value e = math::ExpOp::create(b, loc, shifted(i, count));
-            if (keep)
-              kernel.store(buffer, compute, i, e);
-            return e;
+            at[axis] = i;
+            return kernel.elements(op.getInput(), at, count);
           },
-          [&](Value x, Value y) { return f.add(x, y); });
-      Value scale =
-          op.getLog() ? math::LogOp::create(b, loc, total).getResult() : f.div(emitConstant(b, loc, compute, 1), total);
-      row.forEach([&](Value i, int64_t count) {
-        Value value;
-        if (op.getLog())
-          value = f.sub(shifted(i, count), scale);
-        else
-          value = f.mul(keep ? kernel.load(buffer, compute, i, count)
-                             : Value(math::ExpOp::create(b, loc, shifted(i, count))),
-                        scale);
-        at[axis] = i;
-        kernel.storeLanes(value, at, count);
-      });
+          [&](Value i, int64_t count, Value value) {
+            at[axis] = i;
+            kernel.storeLanes(value, at, count);
+          });
     });
   });
 }

@@ -1,0 +1,18 @@
+//===- Attention.h - What kernels of attention keep -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_EMIT_ATTENTION_H
+#define SLUICE_DATAFLOW_EMIT_ATTENTION_H
+
+#include <cstdint>
+
+namespace sluice::dataflow {
+
+/// Scores that a work item of a CPU's kernel keeps on its stack, 256 KiB of f32, for whole rows. Longer rows take a
+/// slow form.
+inline constexpr int64_t kMostAttentionScores = 1 << 16;
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_EMIT_ATTENTION_H
