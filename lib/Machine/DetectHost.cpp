@@ -132,6 +132,15 @@ static double measureCopyBytesPerSec() {
   return best;
 }
 
+/// How many products of bytes are summed where a fused multiply-add of f32 has one, by kind.
+static std::map<std::string, double> byteProductEfficiency() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni"))
+    return {{"integer_conv", 4}, {"integer_matmul", 4}};
+#endif
+  return {};
+}
+
 Machine detectHost() {
   Machine machine;
   machine.name = "host";
@@ -144,6 +153,7 @@ Machine detectHost() {
   // A copy moves each byte twice. A few cores saturate a memory controller.
   cpu.memoryBytesPerSec = 2 * measureCopyBytesPerSec() * std::min(cpu.threads, 4);
   cpu.launchOverheadNs = 2'000;
+  cpu.efficiency = byteProductEfficiency();
   machine.devices.push_back(std::move(cpu));
   return machine;
 }
