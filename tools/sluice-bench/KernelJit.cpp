@@ -56,8 +56,9 @@ static llvm::Error optimize(llvm::Module *module, llvm::TargetMachine *machine) 
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager passes;
-  if (auto error = builder.parsePassPipeline(
-          passes, "function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),gvn,instcombine,dse)"))
+  if (auto error =
+          builder.parsePassPipeline(passes, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-"
+                                            "mssa(licm),gvn,instcombine<no-verify-fixpoint>,dse)"))
     return error;
   passes.run(*module, modules);
   return llvm::Error::success();

@@ -121,6 +121,22 @@ OurRun ours(const ConvSpec &spec, const VectorTarget &target, const std::string 
                  makeBuffer(spec.batch * spec.outH * spec.outW * spec.outC), parallelExtent(spec, target), objectPath);
 }
 
+OurRun ours(const WinogradCase &test, const VectorTarget &target, const std::string &objectPath) {
+  const WinogradSpec spec = describeWinograd(test.image, test.outputs, target);
+  const ConvSpec &image = spec.image;
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        emitWinograd(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
+                     [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                       storeAt(b, loc, p[2], {image.batch, image.outH, image.outW, image.outC}, value, indices);
+                     });
+      });
+  return prepare(std::move(kernel), makeBuffer(image.batch * image.inH * image.inW * image.inC),
+                 makeBuffer(packedWinogradWeightsSize(spec)),
+                 makeBuffer(image.batch * image.outH * image.outW * image.outC), parallelExtent(spec, target),
+                 objectPath);
+}
+
 OurRun ours(const IntegerCase &test, const VectorTarget &target, const std::string &objectPath) {
   const IntegerSpec spec = test.describe(target);
   std::shared_ptr<Kernel> kernel =
@@ -208,6 +224,8 @@ Run oneDnn(const ConvSpec &spec, const DnnContext &context) {
                        description.dst_desc(), context);
 }
 
+Run oneDnn(const WinogradCase &test, const DnnContext &context) { return oneDnn(test.image, context); }
+
 /// Without zero points, as one product for all its operands' signs.
 Run oneDnn(const IntegerCase &test, const DnnContext &context) {
   using Type = dnnl::memory::data_type;
@@ -243,6 +261,8 @@ double flopsOf(const ConvSpec &spec) {
          taps(spec.outH, spec.kernelH, spec.strideH, spec.dilationH, spec.padTop, spec.inH) *
          taps(spec.outW, spec.kernelW, spec.strideW, spec.dilationW, spec.padLeft, spec.inW);
 }
+
+double flopsOf(const WinogradCase &test) { return flopsOf(test.image); }
 
 double secondsOf(const Run &run, int calls) {
   double start = threadSeconds();
@@ -281,6 +301,14 @@ MatmulSpec activations(int64_t m, int64_t n, int64_t k, bool transposeB) {
   spec.transposeB = transposeB;
   spec.ldb = transposeB ? k : n;
   return spec;
+}
+
+/// By both sizes of tiles.
+void addWinogradCases(std::vector<KernelCase> &cases, int64_t size, int64_t inC, int64_t outC) {
+  for (int64_t outputs : {2, 4})
+    cases.push_back({"winograd" + std::to_string(outputs) + " 3x3 " + std::to_string(inC) + "-" + std::to_string(outC) +
+                         " @" + std::to_string(size),
+                     WinogradCase{convolution(size, inC, outC, 3, 1), outputs}});
 }
 
 /// Products of bytes of one shape, by each instruction.
@@ -365,6 +393,12 @@ std::vector<KernelCase> standardCases() {
       {"depthwise 576 @14", convolution(14, 576, 576, 3, 1, 576)},
       {"conv 1x1 96-24 @56", convolution(56, 96, 24, 1, 1)},
   };
+  for (auto [size, inC, outC] : {std::tuple{224, 64, 64}, {112, 128, 128}})
+    cases.push_back({"conv 3x3 " + std::to_string(inC) + "-" + std::to_string(outC) + " @" + std::to_string(size),
+                     convolution(size, inC, outC, 3, 1)});
+  for (auto [size, inC, outC] :
+       {std::tuple{224, 64, 64}, {112, 128, 128}, {56, 64, 64}, {28, 128, 128}, {14, 256, 256}, {7, 512, 512}})
+    addWinogradCases(cases, size, inC, outC);
   addIntegerCases(cases, 1024, 1024, 1024);
   addIntegerCases(cases, 64, 288, 1152);
   addIntegerCases(cases, 1, 4096, 4096);

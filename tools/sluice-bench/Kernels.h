@@ -12,6 +12,7 @@
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
 #include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,9 +28,15 @@ struct IntegerCase {
   emit::IntegerSpec describe(const emit::VectorTarget &target) const;
 };
 
+/// A convolution by F(outputs x outputs, 3 x 3); its operations are counted as those of the direct one.
+struct WinogradCase {
+  emit::ConvSpec image;
+  int64_t outputs;
+};
+
 struct KernelCase {
   std::string name;
-  std::variant<emit::MatmulSpec, emit::ConvSpec, IntegerCase> spec;
+  std::variant<emit::MatmulSpec, emit::ConvSpec, WinogradCase, IntegerCase> spec;
 };
 
 struct KernelTiming {
@@ -40,8 +47,8 @@ struct KernelTiming {
   double compileMs = 0;
 };
 
-/// The convolutions and the classifier of ResNet-50, a few depthwise layers of MobileNet, and square products, of bytes
-/// too: by every instruction.
+/// The convolutions and the classifier of ResNet-50, its 3x3 convolutions and some of VGG by Winograd's algorithm too,
+/// a few depthwise layers of MobileNet, and square products, of bytes too: by every instruction.
 std::vector<KernelCase> standardCases();
 
 /// Whether this host has the instructions.

@@ -16,6 +16,7 @@
 #define SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTION_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <functional>
@@ -59,6 +60,11 @@ void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, 
 /// convolution of stride 1 as a matrix product over all pixels.
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
                 const Operands &operands, WorkItems items, SinkFn sink);
+
+/// The same by transformed tiles, with weights packed by `packWinogradWeights`. Scratch: up to 512 KiB of stack, within
+/// half of L2 (kWinogradScratchBytes).
+void emitWinograd(mlir::OpBuilder &b, mlir::Location loc, const WinogradSpec &spec, const VectorTarget &target,
+                  const Operands &operands, WorkItems items, SinkFn sink);
 
 } // namespace sluice::emit
 

@@ -35,8 +35,6 @@ public:
 
 private:
   void emitRow();
-  /// Calls `body(first channel, lanes)` for all channels, remainders in powers of two.
-  void forChannels(llvm::function_ref<void(Value channel, int64_t width)> body);
   void emitTile(const ColumnRun &run, Value column, Value channel, int64_t width);
   void emitColumns(int64_t begin, int64_t end);
   Accumulators emitKernelRow(const ColumnRun &run, Value source, Value taps, int64_t width, Accumulators values);
@@ -81,21 +79,10 @@ void DepthwiseEmitter::emitRow() {
   for (const ColumnRun &run : plan.runs) {
     int64_t end = run.first + run.count * run.columns;
     ir.loop(ir.constant(run.first), ir.constant(end), run.columns, [&](Value column) {
-      forChannels([&](Value channel, int64_t width) { emitTile(run, column, channel, width); });
+      ir.forLanes(spec.outC, lanes, [&](Value channel, int64_t width) { emitTile(run, column, channel, width); });
     });
   }
   emitColumns(plan.rightBegin, spec.outW);
-}
-
-void DepthwiseEmitter::forChannels(llvm::function_ref<void(Value, int64_t)> body) {
-  int64_t whole = spec.outC / lanes * lanes;
-  if (whole)
-    ir.loop(ir.constant(0), ir.constant(whole), lanes, [&](Value channel) { body(channel, lanes); });
-  for (int64_t channel = whole, width = lanes; channel < spec.outC; channel += width) {
-    while (width > spec.outC - channel)
-      width /= 2;
-    body(ir.constant(channel), width);
-  }
 }
 
 void DepthwiseEmitter::emitTile(const ColumnRun &run, Value column, Value channel, int64_t width) {
@@ -144,7 +131,7 @@ void DepthwiseEmitter::emitColumns(int64_t begin, int64_t end) {
   ir.loop(ir.constant(begin), ir.constant(end), 1, [&](Value column) {
     Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
     std::pair<Value, Value> range = clipTaps(ir, inColumn, spec.kernelW, spec.dilationW, spec.inW);
-    forChannels([&](Value channel, int64_t width) {
+    ir.forLanes(spec.outC, lanes, [&](Value channel, int64_t width) {
       Accumulators values(1, ir.zero(width));
       values = ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange outer) {
         Value source = sourceAt(kh, inColumn, channel), taps = tapsAt(kh, channel);

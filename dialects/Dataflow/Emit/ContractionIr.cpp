@@ -91,6 +91,17 @@ void Ir::loop(Value from, Value to, int64_t step, function_ref<void(Value)> body
   });
 }
 
+void Ir::forLanes(int64_t count, int64_t lanes, function_ref<void(Value, int64_t)> body) {
+  int64_t whole = count / lanes * lanes;
+  if (whole)
+    loop(constant(0), constant(whole), lanes, [&](Value first) { body(first, lanes); });
+  for (int64_t first = whole, width = lanes; first < count; first += width) {
+    while (width > count - first)
+      width /= 2;
+    body(constant(first), width);
+  }
+}
+
 void Ir::ifElse(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
   auto build = [&](function_ref<void()> side) {
     return [this, side](OpBuilder &, Location) {

@@ -63,6 +63,8 @@ public:
   using Body = llvm::function_ref<Accumulators(Value iv, ValueRange values)>;
   Accumulators loop(Value from, Value to, int64_t step, ValueRange values, Body body);
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value iv)> body);
+  /// body(first, width) for all of [0, count): whole vectors of `lanes`, then powers of two below.
+  void forLanes(int64_t count, int64_t lanes, llvm::function_ref<void(Value first, int64_t width)> body);
   void ifElse(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = nullptr);
 
   /// Scratch of the function around, allocated once at its entry, 64-byte aligned.

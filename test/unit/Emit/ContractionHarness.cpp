@@ -146,6 +146,38 @@ void checkConv(const ConvSpec &spec, const VectorTarget &target) {
   compare(output, expected, tolerance);
 }
 
+double checkWinograd(const WinogradSpec &spec, const VectorTarget &target) {
+  Rng rng(7);
+  const ConvSpec &image = spec.image;
+  size_t inputs = image.batch * image.inH * image.inW * image.inC, filters = image.outC * image.inC * 9;
+  size_t outputs = image.batch * image.outH * image.outW * image.outC;
+  Guarded<float> input(inputs), weights(filters), packed(packedWinogradWeightsSize(spec)), output(outputs);
+  fill(input, inputs, rng);
+  fill(weights, filters, rng);
+  packWinogradWeights(spec, weights.data(), packed.data());
+  std::vector<float> expected(outputs);
+  referenceConv2d(image, input.data(), weights.data(), expected.data());
+  auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+    emitWinograd(b, loc, spec, target, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
+                 [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+                   storeAdding(b, loc, p[2], {image.batch, image.outH, image.outW, image.outC}, value, indices);
+                 });
+  });
+  REQUIRE(kernel);
+  // Inputs and weights have a variance of 1/3, and an output has nine terms a channel.
+  const double magnitude = std::sqrt(static_cast<double>(9 * image.inC)) / 3;
+  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(spec, target));
+  compare(output, expected, winogradErrorBound(spec) * magnitude);
+  const std::vector<float> first(output.data(), output.data() + outputs);
+  std::fill_n(output.data(), outputs, 0.0F);
+  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), parallelExtent(spec, target));
+  REQUIRE(std::equal(first.begin(), first.end(), output.data()));
+  double squares = 0;
+  for (size_t i = 0; i < outputs; ++i)
+    squares += std::pow(static_cast<double>(first[i]) - static_cast<double>(expected[i]), 2);
+  return std::sqrt(squares / static_cast<double>(outputs)) / magnitude;
+}
+
 template <typename T>
 void checkMatmul(const MatmulSpec &spec, const VectorTarget &target) {
   Rng rng(11);

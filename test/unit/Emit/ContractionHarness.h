@@ -5,7 +5,7 @@
 #ifndef SLUICE_TEST_UNIT_EMIT_CONTRACTIONHARNESS_H
 #define SLUICE_TEST_UNIT_EMIT_CONTRACTIONHARNESS_H
 
-#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include <string>
 
 namespace sluice::test {
@@ -15,6 +15,9 @@ std::string describe(const emit::ConvSpec &spec);
 /// Compile the kernel, run it in two chunks, and REQUIRE that every output was written exactly once with the value the
 /// reference gives. Inputs end at an unreadable page, so that a read past their end ends the test.
 void checkConv(const emit::ConvSpec &spec, const emit::VectorTarget &target);
+/// The same by transformed tiles; differences within winogradErrorBound of the outputs' expected magnitude. Returns
+/// their root mean square in units of it.
+double checkWinograd(const emit::WinogradSpec &spec, const emit::VectorTarget &target);
 template <typename T>
 void checkMatmul(const emit::MatmulSpec &spec, const emit::VectorTarget &target);
 /// Inputs all alike, whose sums round one way only: each output within the bound of sums cut by `sumLength` steps,

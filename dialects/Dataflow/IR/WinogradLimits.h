@@ -1,0 +1,22 @@
+//===- WinogradLimits.h - Blocks of transformed filters ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the dialect's verifiers and the emitter agree on. Plain C++.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_WINOGRADLIMITS_H
+#define SLUICE_DATAFLOW_IR_WINOGRADLIMITS_H
+
+#include <cstdint>
+
+namespace sluice::emit {
+
+/// Channels of a block of transformed filters at most: the scratch of the smallest work item is then within
+/// kWinogradScratchBytes.
+inline constexpr int64_t kWinogradMostDepth = 256, kWinogradMostPanel = 2048;
+
+} // namespace sluice::emit
+
+#endif // SLUICE_DATAFLOW_IR_WINOGRADLIMITS_H
