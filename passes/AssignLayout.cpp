@@ -14,6 +14,9 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
@@ -48,22 +51,47 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
     };
     const Value flatWeight = reshape(b, op.getWeight(), flat(weight));
     const Value flatInput = reshape(b, op.getInput(), flat(input));
-    Value conv = ConvOp::create(b, op.getLoc(), flatInput, flatWeight, ArrayRef<int64_t>{1, op.getStrides()[0]},
-                                ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
-                                ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
-                                IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr());
+    Value conv =
+        ConvOp::create(b, op.getLoc(), flatInput, flatWeight, ArrayRef<int64_t>{1, op.getStrides()[0]},
+                       ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
+                       ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
+                       IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr(), ConvAlgorithmAttr(), FloatAttr());
     b.replaceOp(op, reshape(b, conv, op.getType().getShape()));
     return success();
   }
 };
 
+/// Which convolutions go by Winograd's algorithm.
+struct WinogradChoice {
+  bool isAllowed = false, isWanted = false;
+  double tolerance = 0; ///< Of one convolution.
+
+  std::optional<emit::WinogradSpec> choose(ConvOp op, const emit::VectorTarget &target) const {
+    // Far beyond what any memory holds, estimates would overflow.
+    constexpr int64_t kMostBytes = int64_t(1) << 48;
+    if (!isAllowed || op.getLibrary() || !op.getType().getElementType().isF32() ||
+        !isConstantExpression(op.getWeight()) || tensorBytes(op.getType()) > kMostBytes ||
+        tensorBytes(op.getInput().getType()) > kMostBytes || tensorBytes(op.getWeight().getType()) > kMostBytes)
+      return std::nullopt;
+    return emit::chooseWinograd(describeConv(op), target, tolerance, isWanted);
+  }
+};
+
+/// Two digits are enough of an estimate.
+static double shortened(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", value);
+  return std::strtod(text, nullptr);
+}
+
 /// conv -> transpose back(conv channels_last packed (transpose there, pack)). A library
 /// takes the weight with its channels last too, and not packed.
 struct PackConv : OpRewritePattern<ConvOp> {
-  PackConv(MLIRContext *context, const emit::VectorTarget &target, bool dynamic)
-      : OpRewritePattern(context), target(target), dynamic(dynamic) {}
+  PackConv(MLIRContext *context, const emit::VectorTarget &target, bool dynamic, const WinogradChoice &winograd)
+      : OpRewritePattern(context), target(target), dynamic(dynamic), winograd(winograd) {}
   emit::VectorTarget target;
   bool dynamic;
+  WinogradChoice winograd;
 
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     auto input = typeOf(op.getInput());
@@ -74,14 +102,24 @@ struct PackConv : OpRewritePattern<ConvOp> {
     Location loc = op.getLoc();
     const bool isPacked = !op.getLibrary();
     emit::ConvSpec spec = describeConv(op);
-    Value weight = isPacked ? PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(),
-                                                       emit::convOutputBlock(spec, target), emit::isDepthwise(spec))
-                            : b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kToLast));
+    std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
+    ConvAlgorithmAttr algorithm;
+    FloatAttr bound;
+    if (tiles) {
+      algorithm = ConvAlgorithmAttr::get(b.getContext(),
+                                         tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
+      bound = b.getF64FloatAttr(shortened(emit::winogradErrorBound(*tiles)));
+    }
+    Value weight =
+        tiles ? PackWinogradWeightOp::create(b, loc, op.getWeight(), algorithm.getValue(), tiles->depth, tiles->panel)
+        : isPacked ? PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(),
+                                              emit::convOutputBlock(spec, target), emit::isDepthwise(spec))
+                   : b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kToLast));
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));
     auto channels = isPacked ? b.getI64IntegerAttr(op.getOutputChannels()) : IntegerAttr();
     auto kernel = isPacked ? b.getDenseI64ArrayAttr(op.getKernelShape()) : DenseI64ArrayAttr();
     Value conv = ConvOp::create(b, loc, image, weight, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),
-                                Layout::channels_last, channels, kernel, op.getLibraryAttr(),
+                                Layout::channels_last, channels, kernel, op.getLibraryAttr(), algorithm, bound,
                                 isPacked ? Layout::channels_first : Layout::channels_last);
     b.replaceOpWithNewOp<TransposeOp>(op, conv, ArrayRef(kToFirst));
     return success();
@@ -254,7 +292,20 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
       return emitError(UnknownLoc::get(context))
              << "dot = " << dot.getValue()
              << " of dataflow-assign-layout is none of none, plain, pairs, quads and tiles";
+    if (conv != "direct" && conv != "auto" && conv != "winograd")
+      return emitError(UnknownLoc::get(context))
+             << "conv = " << conv.getValue() << " of dataflow-assign-layout is none of direct, auto and winograd";
+    if (!(tolerance >= 0))
+      return emitError(UnknownLoc::get(context))
+             << "tolerance = " << tolerance.getValue() << " of dataflow-assign-layout is not 0 or more";
     return success();
+  }
+
+  /// The errors of a function's convolutions may add: each has its share of the tolerance.
+  WinogradChoice chooseWinograd(func::FuncOp function) {
+    int64_t count = 0;
+    function.walk([&](Operation *op) { count += isa<ConvOp, ConvTransposeOp>(op); });
+    return {conv != "direct", conv == "winograd", tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
   }
 
   void runOnOperation() override {
@@ -265,7 +316,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     target.registers = registers;
     RewritePatternSet patterns(context);
     patterns.add<ConvToImage, SinkTranspose>(context);
-    patterns.add<PackConv>(context, target, dynamic);
+    patterns.add<PackConv>(context, target, dynamic, chooseWinograd(function));
     patterns.add<PackMatmul>(context, target);
     if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot))
       populateIntegerLayoutPatterns(patterns, target, *form);

@@ -44,6 +44,10 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     matrix products are packed in panels. Packing is a constant expression.
     Products of bytes are packed with their columns' sums, for the instructions
     that `dot` names.
+    With `conv` = auto, f32 convolutions of 3x3, stride 1 and one group go by Winograd's
+    algorithm where estimates by their shapes have it faster, with `winograd` all of them,
+    where their error bound is at most `tolerance` over the number of the function's
+    convolutions. Their kernels are for CPUs alone.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
     alike, their weights packed in each step, and transposed convolutions become
     convolutions of an input with zeros between its elements.
@@ -55,6 +59,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
     Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
            "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
+    Option<"conv", "conv", "::sluice::OptionText", "\"direct\"",
+           "how convolutions are computed: direct, auto (by Winograd's algorithm where that is faster), or winograd">,
+    Option<"tolerance", "tolerance", "double", "5e-4", "what the error bounds of Winograd's algorithm add up to at most">,
   ];
 }
 

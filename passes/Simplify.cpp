@@ -141,7 +141,7 @@ struct FoldScaleIntoConv : OpRewritePattern<BinaryOp> {
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, conv.getWeight(), reshape(b, op.getLoc(), scale, shape));
     b.replaceOpWithNewOp<ConvOp>(op, conv.getInput(), scaled, conv.getStrides(), conv.getPads(), conv.getDilations(),
                                  conv.getGroups(), Layout::channels_first, IntegerAttr(), DenseI64ArrayAttr(),
-                                 conv.getLibraryAttr());
+                                 conv.getLibraryAttr(), ConvAlgorithmAttr(), FloatAttr());
     return success();
   }
 };

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Cost/LearnedCostModel.h"
+#include "sluice/TensorIO/Compare.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,30 @@ namespace sluice {
 static Expected<Profile> readProfile(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
   return profileFromJson(JsonReader(json, path + ":"));
+}
+
+/// How convolutions are computed, as dataflow-assign-layout names it.
+static Expected<std::string> convChoice(const Machine &machine, const TargetSpec &target,
+                                        const CompilerOptions &options) {
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto kindOf = [&](DeviceId id) { return machine.device(id).kind; };
+  const bool hasGrids = llvm::any_of(devices, [&](DeviceId id) {
+    return kindOf(id) == DeviceKind::Cuda || (kindOf(id) == DeviceKind::Emulated && target.emulatesGrids);
+  });
+  if (options.convChoice == ConvChoice::Winograd && hasGrids)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' has devices that run grids, for which Winograd's algorithm has no kernels, give one of CPUs or "
+                     "leave out option '--conv-algorithm winograd'");
+  if (options.convChoice == ConvChoice::Winograd && options.training)
+    return makeError(
+        ErrorCode::InvalidInput,
+        "a training step changes the weights that Winograd's algorithm transforms ahead of time, leave out "
+        "option '--conv-algorithm winograd' or '--train'");
+  // An accelerator would copy up to four times the weights into its memory.
+  const bool isCpus = llvm::all_of(devices, [&](DeviceId id) { return kindOf(id) == DeviceKind::Cpu; });
+  if (options.convChoice == ConvChoice::Auto && (!isCpus || options.training))
+    return "direct";
+  return convChoiceNames()[static_cast<size_t>(options.convChoice)];
 }
 
 /// Layouts, libraries' kernels and groups, as passes.
@@ -57,7 +82,11 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   }
   if (llvm::none_of(devices, isGpu))
     passes.onFunctions("dataflow-fuse-attention");
-  passes.onFunctions("dataflow-assign-layout", layout).onFunctions("dataflow-fuse");
+  SLUICE_ASSIGN_OR_RETURN(std::string conv, convChoice(machine, target, options));
+  Pipeline::Options assigned = layout;
+  assigned.push_back({"conv", std::move(conv)});
+  assigned.push_back({"tolerance", optionText(defaultTolerance(ElementType::Float32).maxRatio)});
+  passes.onFunctions("dataflow-assign-layout", std::move(assigned)).onFunctions("dataflow-fuse");
   return passes;
 }
 

@@ -46,6 +46,15 @@ Expected<GpuLibraries> parseGpuLibraries(std::string_view name) {
   return parseName<GpuLibraries>(name, gpuLibrariesNames(), "choice of GPU libraries");
 }
 
+const std::vector<std::string> &convChoiceNames() {
+  static const std::vector<std::string> names = {"auto", "direct", "winograd"};
+  return names;
+}
+
+Expected<ConvChoice> parseConvChoice(std::string_view name) {
+  return parseName<ConvChoice>(name, convChoiceNames(), "way to compute convolutions");
+}
+
 const std::vector<std::string> &matmulPrecisionNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;

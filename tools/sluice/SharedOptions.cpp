@@ -117,6 +117,13 @@ void CompileOptions::addTo(CLI::App &app) {
                    ->type_name("PATTERN")
                    ->needs(prune)
                    ->group(kPruning));
+  addGenerationTo(app);
+  addOption(app, "--threads", options.threads, "to use, 0: one a core; never changes a result")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   addOption(app, "--target", options.target,
@@ -134,9 +141,12 @@ void CompileOptions::addTo(CLI::App &app) {
       ->check(oneOf(gpuLibrariesNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  addOption(app, "--threads", options.threads, "to use, 0: one a core; never changes a result")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  addOption(app, "--conv-algorithm", convChoice,
+            "how CPUs compute 3x3 convolutions of f32: auto: by Winograd's algorithm where that is estimated to be "
+            "faster; winograd: wherever its error bound allows it")
+      ->check(oneOf(convChoiceNames()))
+      ->capture_default_str()
+      ->group(kGeneration);
   addOption(app, "--dump-phases", options.dumpPhases, "write each phase's IR there")
       ->type_name("DIR")
       ->group(kGeneration);
@@ -182,6 +192,8 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
   resolved.matmulPrecision = precision;
   SLUICE_ASSIGN_OR_RETURN(GpuLibraries libraries, parseGpuLibraries(gpuLibraries));
   resolved.gpuLibraries = libraries;
+  SLUICE_ASSIGN_OR_RETURN(ConvChoice convolutions, parseConvChoice(convChoice));
+  resolved.convChoice = convolutions;
   if (trainOption->count() > 0) {
     SLUICE_ASSIGN_OR_RETURN(TrainingOptions parsed, parseTraining(train, optimizer));
     parsed.trainable = trainable;

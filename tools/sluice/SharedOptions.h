@@ -32,9 +32,12 @@ public:
   void keepWhole() { options.prune = {}; }
 
 private:
+  /// The options of code generation.
+  void addGenerationTo(CLI::App &app);
+
   CLI::App *command = nullptr;
   CompilerOptions options;
-  std::string solvers, train, optimizer, trainable, matmulPrecision = "f32", gpuLibraries = "auto";
+  std::string solvers, train, optimizer, trainable, matmulPrecision = "f32", gpuLibraries = "auto", convChoice = "auto";
   std::vector<std::string> fixed;
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };

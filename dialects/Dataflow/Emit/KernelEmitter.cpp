@@ -65,6 +65,10 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
+  bool isForCpus = false;
+  op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
+  if (form == KernelForm::Grids && isForCpus)
+    return op->emitError("convolves transformed tiles, for which there are no grids");
   KernelEmitter emitter(op, target, form, precision, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {

@@ -5,7 +5,7 @@
 #ifndef SLUICE_DATAFLOW_EMIT_PACKING_H
 #define SLUICE_DATAFLOW_EMIT_PACKING_H
 
-#include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 
 namespace sluice::dataflow {
@@ -16,6 +16,8 @@ namespace sluice::dataflow {
 emit::MatmulSpec describeMatmul(MatmulOp op);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
+/// One that has an algorithm, by its packed weight.
+emit::WinogradSpec describeWinograd(ConvOp op);
 
 } // namespace sluice::dataflow
 

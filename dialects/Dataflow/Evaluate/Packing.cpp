@@ -5,11 +5,14 @@
 
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
 #include "dialects/Dataflow/Emit/IntegerProductPacking.h"
+#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "dialects/Dataflow/Evaluate/Models.h"
 #include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include <array>
+#include <cstring>
+#include <vector>
 
 using namespace mlir;
 using namespace sluice;
@@ -44,6 +47,22 @@ static LogicalResult evaluatePackConvWeight(PackConvWeightOp op, ArrayRef<Tensor
     else
       emit::packConvBlocks(groups, perGroup, shape[1], taps, block, in, out);
   });
+  return success();
+}
+
+static LogicalResult evaluatePackWinogradWeight(PackWinogradWeightOp op, ArrayRef<TensorView> operands,
+                                                ArrayRef<MutableTensorView> results) {
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  emit::WinogradSpec spec;
+  spec.image.outC = shape[0];
+  spec.image.inC = shape[1];
+  spec.outputs = op.getAlgorithm() == ConvAlgorithm::winograd2 ? 2 : 4;
+  spec.depth = op.getDepth();
+  spec.panel = op.getPanel();
+  // Data in a model's file is not aligned.
+  std::vector<float> weights(static_cast<size_t>(elementCount(operands[0].type)));
+  std::memcpy(weights.data(), operands[0].data, weights.size() * sizeof(float));
+  emit::packWinogradWeights(spec, weights.data(), reinterpret_cast<float *>(results[0].data));
   return success();
 }
 
@@ -86,5 +105,5 @@ static LogicalResult evaluatePackIntegerRhs(PackIntegerRhsOp op, ArrayRef<Tensor
 
 void sluice::dataflow::attachPackingValues(MLIRContext *context) {
   attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>,
-         EvaluateModel<evaluatePackIntegerRhs>>(context);
+         EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackWinogradWeight>>(context);
 }

@@ -208,7 +208,7 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
 }
 
 def ConvOp : Dataflow_InferredOp<"conv", [
-    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
     input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]
@@ -216,7 +216,9 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     pads = [low..., high...]. With `packed_channels`, weight is a
     pack_conv_weight result, the input is channels_last, and the attributes
     `packed_channels` (M) and `kernel` give what the weight's shape no longer does.
-    `library` as in matmul.
+    `library` as in matmul. With `algorithm`, weight is a pack_winograd_weight result of
+    the same algorithm, for kernels of CPUs; `error_bound` then estimates what a result's
+    rounding error is at most, in units of the results' root mean square.
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -225,6 +227,8 @@ def ConvOp : Dataflow_InferredOp<"conv", [
                        OptionalAttr<I64Attr>:$packed_channels,
                        OptionalAttr<DenseI64ArrayAttr>:$kernel,
                        OptionalAttr<I64Attr>:$library,
+                       OptionalAttr<Dataflow_ConvAlgorithmAttr>:$algorithm,
+                       OptionalAttr<F64Attr>:$error_bound,
                        DefaultValuedAttr<Dataflow_LayoutAttr, "Layout::channels_first">:$weight_layout);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
@@ -292,6 +296,20 @@ def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods
   let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$weight attr-dict `:` type($weight) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def PackWinogradWeightOp : Dataflow_InferredOp<"pack_winograd_weight", [EvaluateMethods, Cost]> {
+  let summary = "[M, C, 3, 3] -> transformed filters in the order of conv's kernel";
+  let description = [{
+    G g G^T of each filter g of each channel, computed in f64 and rounded once, as
+    [C/depth][M/panel][points][depth][panel], zero-filled. F(2x2, 3x3) has 16 points,
+    F(4x4, 3x3) has 36.
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$weight, Dataflow_ConvAlgorithmAttr:$algorithm, I64Attr:$depth,
+                       I64Attr:$panel);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$algorithm $weight attr-dict `:` type($weight) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -39,6 +39,16 @@ enum class GpuLibraries : uint8_t {
 const std::vector<std::string> &gpuLibrariesNames();
 Expected<GpuLibraries> parseGpuLibraries(std::string_view name);
 
+/// How CPUs compute convolutions of f32 images.
+enum class ConvChoice : uint8_t {
+  Auto,     ///< By Winograd's algorithm where it is estimated to be faster and exact enough, and CPUs alone compute.
+  Direct,   ///< By sums over taps and channels alone.
+  Winograd, ///< By Winograd's algorithm wherever it is exact enough.
+};
+/// "auto", "direct" and "winograd", in the order of ConvChoice.
+const std::vector<std::string> &convChoiceNames();
+Expected<ConvChoice> parseConvChoice(std::string_view name);
+
 /// "f32" (exact), "tf32", "bf16" and "f16", in the order of dataflow::MatmulPrecision.
 const std::vector<std::string> &matmulPrecisionNames();
 Expected<dataflow::MatmulPrecision> parseMatmulPrecision(std::string_view name);
@@ -96,6 +106,8 @@ struct CompilerOptions {
   /// from sm_80 on. The default is exact.
   dataflow::MatmulPrecision matmulPrecision{};
   GpuLibraries gpuLibraries = GpuLibraries::Auto;
+  /// Of inference on CPUs; other programs' convolutions are direct.
+  ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;

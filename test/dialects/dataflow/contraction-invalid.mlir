@@ -156,3 +156,102 @@ func.func @large_numbers(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 9223372036854775807] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
 }
+
+// -----
+
+func.func @winograd_plain(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
+  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_strides(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
+  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  %0 = dataflow.conv %x, %w strides [2, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x5x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_half(%x: tensor<1x9x11x40xf16>, %w: tensor<2x1x36x32x8xf16>) {
+  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf16>, tensor<2x1x36x32x8xf16> -> tensor<1x9x11x6xf16>
+  return
+}
+
+// -----
+
+func.func @winograd_points(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
+  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd2'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd2>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_depth(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x32x8xf32>) {
+  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<1x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_panel(%x: tensor<1x9x11x40xf32>, %w: tensor<2x2x36x32x8xf32>) {
+  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x2x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_large(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x40x4096xf32>) {
+  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<1x1x36x40x4096xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
+  // expected-error @+1 {{an error bound is a positive number, of an 'algorithm'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @bound_of_nothing(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
+  // expected-error @+1 {{an error bound is a positive number, of an 'algorithm'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {error_bound = 1.0e-5 : f64} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
+  return
+}
+
+// -----
+
+func.func @filters_of_five(%w: tensor<6x40x5x5xf32>) {
+  // expected-error @+2 {{transforms [M, C, 3, 3] weights}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 32 : i64, panel = 8 : i64} : tensor<6x40x5x5xf32> -> tensor<2x1x36x32x8xf32>
+  return
+}
+
+// -----
+
+func.func @filters_of_no_depth(%w: tensor<6x40x3x3xf32>) {
+  // expected-error @+2 {{transforms weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 0 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+  return
+}
+
+// -----
+
+func.func @filters_of_much_depth(%w: tensor<6x40x3x3xf32>) {
+  // expected-error @+2 {{transforms weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 257 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+  return
+}

@@ -17,6 +17,15 @@ func.func @products(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<5x1x4x8
   return
 }
 
+// CHECK-LABEL: func.func @winograd
+func.func @winograd(%x: tensor<1x9x11x40xf32>, %w: tensor<6x40x3x3xf32>) {
+  // CHECK: dataflow.pack_winograd_weight winograd4 %{{.*}} {depth = 32 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+  %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 32 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+  // CHECK: dataflow.conv {{.*}} {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 1.000000e-05 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64}
+  %1 = dataflow.conv %x, %0 strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 1.0e-5 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @convolutions
 func.func @convolutions(%x: tensor<1x4x9x11xf32>, %w: tensor<6x2x3x3xf32>, %last: tensor<1x9x11x4xf32>, %wlast: tensor<6x3x3x2xf32>) {
   // CHECK: dataflow.conv %{{.*}}, %{{.*}} strides [2, 1] pads [1, 1, 1, 1] dilations [1, 2] {groups = 2 : i64} : tensor<1x4x9x11xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x5x9xf32>

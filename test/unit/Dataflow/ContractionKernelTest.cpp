@@ -178,6 +178,24 @@ TEST_CASE("packed convolution of images", "[dataflow]") {
   checkKernels(cases);
 }
 
+TEST_CASE("convolution of images by transformed tiles", "[dataflow]") {
+  std::vector<Case> cases = {
+      plainConv({{2, 9, 11, 3}, {21, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+      plainConv({{1, 14, 15, 16}, {32, 16, 3, 3}, "1, 1", "0, 1, 2, 0", "1, 1"}, true),
+      plainConv({{1, 7, 7, 40}, {9, 40, 3, 3}, "1, 1", "2, 2, 2, 2", "1, 1"}, true),
+      plainConv({{1, 8, 9, 2}, {3, 2, 3, 3}, "1, 1", "-1, -2, 0, -1", "1, 1"}, true),
+      plainConv({{1, 20, 19, 70}, {24, 70, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+  };
+  for (std::string algorithm : {"winograd2", "winograd4"})
+    for (int64_t lanes : {4, 8, 16}) {
+      for (Case &c : cases) {
+        c.isPacked = true;
+        c.algorithm = algorithm;
+      }
+      checkKernels(cases, lanes);
+    }
+}
+
 TEST_CASE("convolutions by tensor cores, of rounded operands", "[dataflow]") {
   std::vector<Case> cases = {
       plainConv({{2, 3, 9, 11}, {17, 3, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, false),

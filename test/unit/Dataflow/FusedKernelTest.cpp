@@ -186,3 +186,21 @@ TEST_CASE("reductions between a prologue and an epilogue", "[dataflow]") {
             false, 2e-3),
   });
 }
+
+TEST_CASE("an epilogue behind a convolution of transformed tiles", "[dataflow]") {
+  // Of several work items, the last panel of channels and tiles at the borders are not whole.
+  Case fused = group({"tensor<1x39x41x16xf32>", "tensor<40x16x3x3xf32>", "tensor<1x39x41x40xf32>", "tensor<40xf32>"},
+                     "tensor<1x39x41x40xf16>", R"(
+        %0 = dataflow.conv %a, %b strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {layout = #dataflow<layout channels_last>} : tensor<1x39x41x16xf32>, tensor<40x16x3x3xf32> -> tensor<1x39x41x40xf32>
+        %1 = dataflow.binary add %0, %d : tensor<1x39x41x40xf32>, tensor<40xf32>
+        %2 = dataflow.binary add %1, %c : tensor<1x39x41x40xf32>, tensor<1x39x41x40xf32>
+        %3 = dataflow.unary gelu %2 : tensor<1x39x41x40xf32>
+        %r = dataflow.cast %3 : tensor<1x39x41x40xf32> -> tensor<1x39x41x40xf16>)",
+                     true, 2e-3);
+  fused.isChunked = true;
+  for (std::string algorithm : {"winograd2", "winograd4"})
+    for (int64_t lanes : {4, 8, 16}) {
+      fused.algorithm = algorithm;
+      checkKernels({fused}, lanes);
+    }
+}

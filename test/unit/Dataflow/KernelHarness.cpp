@@ -128,7 +128,7 @@ void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn,
 
 /// Puts packing before `op`, or before the group whose contraction is to read
 /// the packed weight. Returns what is to run.
-Operation *packWeights(Operation *op, const VectorTarget &target) {
+Operation *packWeights(Operation *op, const VectorTarget &target, const std::string &algorithmName) {
   auto group = dyn_cast<FusedOp>(op);
   Operation *contraction = group ? group.getAnchor() : op;
   auto argument = dyn_cast<BlockArgument>(contraction->getOperand(1));
@@ -147,11 +147,19 @@ Operation *packWeights(Operation *op, const VectorTarget &target) {
     emit::ConvSpec spec = describeConv(conv);
     Attribute channels = inside.getI64IntegerAttr(conv.getOutputChannels());
     auto kernel = inside.getDenseI64ArrayAttr(conv.getKernelShape());
-    Value blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
-                                            emit::isDepthwise(spec));
+    ConvAlgorithmAttr algorithm;
+    Value blocks;
+    if (std::optional<ConvAlgorithm> named = symbolizeConvAlgorithm(algorithmName)) {
+      algorithm = ConvAlgorithmAttr::get(op->getContext(), *named);
+      emit::WinogradSpec tiles = emit::describeWinograd(spec, *named == ConvAlgorithm::winograd2 ? 2 : 4, target);
+      blocks = PackWinogradWeightOp::create(outside, loc, weight, *named, tiles.depth, tiles.panel);
+    } else {
+      blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
+                                        emit::isDepthwise(spec));
+    }
     packed = ConvOp::create(inside, loc, conv.getInput(), handIn(blocks), conv.getStrides(), conv.getPads(),
                             conv.getDilations(), conv.getGroups(), conv.getLayout(), cast<IntegerAttr>(channels),
-                            kernel, IntegerAttr());
+                            kernel, IntegerAttr(), algorithm, FloatAttr());
   } else {
     auto matmul = cast<MatmulOp>(contraction);
     emit::MatmulSpec spec = describeMatmul(matmul);
@@ -347,7 +355,7 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
     auto main = *modules.back()->getOps<func::FuncOp>().begin();
     operators.push_back(main.getBody().front().getTerminator()->getPrevNode());
     if (c.isPacked)
-      operators.back() = packWeights(operators.back(), target);
+      operators.back() = packWeights(operators.back(), target, c.algorithm);
     std::string symbol = "kernel" + std::to_string(operators.size() - 1);
     REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, made.form, made.precision)));
   }

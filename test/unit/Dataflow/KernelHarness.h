@@ -32,6 +32,8 @@ struct Case {
   bool isChunked = false;
   /// CHECKs that grids give the same bits.
   bool isAlikeInGrids = false;
+  /// Packs the weight for this algorithm of conv, "winograd2" or "winograd4", which has no grids.
+  std::string algorithm = {};
 };
 
 /// Compiles the kernels of all cases into one library, runs each twice (chunks

@@ -132,9 +132,9 @@ static void interpretConv(ConvOp op, Environment &values) {
   const Tensor &input = values.at(op.getInput());
   Value weightValue = op.getWeight();
   if (op.getPackedChannels()) {
-    auto pack = sourceOf(weightValue).getDefiningOp<PackConvWeightOp>();
-    REQUIRE(pack);
-    weightValue = pack.getWeight();
+    Operation *pack = sourceOf(weightValue).getDefiningOp();
+    REQUIRE(isa_and_nonnull<PackConvWeightOp, PackWinogradWeightOp>(pack));
+    weightValue = pack->getOperand(0);
   }
   const Tensor &weight = values.at(weightValue);
   bool last = op.getLayout() == Layout::channels_last;

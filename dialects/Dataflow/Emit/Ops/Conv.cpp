@@ -44,6 +44,11 @@ emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
   return emit::turnColumn(spec);
 }
 
+emit::WinogradSpec sluice::dataflow::describeWinograd(ConvOp op) {
+  ArrayRef<int64_t> weight = shapeOf(op.getWeight());
+  return {describeConv(op), *op.getAlgorithm() == ConvAlgorithm::winograd2 ? 2 : 4, weight[3], weight[4]};
+}
+
 /// Any rank, layout and element type: one sum a result element.
 static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
   ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
@@ -273,21 +278,29 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
     emitPlainConv(op, kernel);
     return;
   }
+  Type element = op.getType().getElementType();
+  auto emitWith = [&](const auto &spec, auto emitKernel) {
+    int64_t extent = emit::parallelExtent(spec, kernel.target());
+    kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+      OpBuilder &b = kernel.builder();
+      emitKernel(b, kernel.loc(), spec, kernel.target(),
+                 emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
+                 emit::WorkItems{begin, end},
+                 [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                   OpBuilder::InsertionGuard guard(b);
+                   b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+                   kernel.storeLanes(value, indices, lanes);
+                   inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                 });
+    });
+  };
+  if (op.getAlgorithm()) {
+    emitWith(describeWinograd(op), emit::emitWinograd);
+    return;
+  }
   emit::ConvSpec spec = describeConv(op);
   spec.sinkStyle = kernel.sinkStyle();
-  Type element = op.getType().getElementType();
-  int64_t extent = emit::parallelExtent(spec, kernel.target());
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
-    OpBuilder &b = kernel.builder();
-    emit::emitConv2d(b, kernel.loc(), spec, kernel.target(),
-                     {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
-                     {begin, end}, [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                       OpBuilder::InsertionGuard guard(b);
-                       b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
-                       kernel.storeLanes(value, indices, lanes);
-                       inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
-                     });
-  });
+  emitWith(spec, emit::emitConv2d);
 }
 
 void sluice::dataflow::attachConvKernels(MLIRContext *context) { attach<KernelModel<emitConvKernel>>(context); }

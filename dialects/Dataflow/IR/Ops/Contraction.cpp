@@ -6,8 +6,10 @@
 #include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 #include "dialects/Dataflow/IR/Shapes.h"
+#include "dialects/Dataflow/IR/WinogradLimits.h"
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::dataflow;
 
 //===----------------------------------------------------------------------===//
@@ -135,6 +137,34 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   return success();
 }
 
+static int64_t numBlocks(int64_t extent, int64_t block) {
+  return static_cast<int64_t>(llvm::divideCeil(extent, block));
+}
+
+/// Of a tile's side.
+static int64_t outputsOf(ConvAlgorithm algorithm) { return algorithm == ConvAlgorithm::winograd2 ? 2 : 4; }
+
+static LogicalResult verifyWinograd(ConvOp op) {
+  auto isOnes = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 1; }); };
+  const int64_t three[] = {3, 3};
+  if (!op.getPackedChannels() || op.getGroups() != 1 || !op.getType().getElementType().isF32() ||
+      ArrayRef(op.getKernelShape()) != ArrayRef(three) || !isOnes(op.getStrides()) || !isOnes(op.getDilations()))
+    return op.emitOpError("'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, "
+                          "with packed weights");
+  ArrayRef<int64_t> weight = shapeOf(op.getWeight());
+  const int64_t outputs = outputsOf(*op.getAlgorithm()), channels = shapeOf(op.getInput()).back();
+  auto covers = [](int64_t blocks, int64_t block, int64_t extent) {
+    return block >= 1 && blocks == numBlocks(extent, block);
+  };
+  if (weight.size() != 5 || weight[3] > emit::kWinogradMostDepth || weight[4] > emit::kWinogradMostPanel ||
+      weight[2] != (outputs + 2) * (outputs + 2) || !covers(weight[0], weight[3], channels) ||
+      !covers(weight[1], weight[4], op.getOutputChannels()))
+    return op.emitOpError("packed weight is not of ")
+           << channels << " to " << op.getOutputChannels() << " channels by '"
+           << stringifyConvAlgorithm(*op.getAlgorithm()) << "'";
+  return success();
+}
+
 LogicalResult ConvOp::verify() {
   if (getPackedChannels() && (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4))
     return emitOpError("a packed weight needs a channels_last image");
@@ -144,10 +174,35 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a library takes operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
-  return success();
+  if (getErrorBound() && (!getAlgorithm() || !(getErrorBound()->convertToDouble() > 0)))
+    return emitOpError("an error bound is a positive number, of an 'algorithm'");
+  return getAlgorithm() ? verifyWinograd(*this) : success();
+}
+
+StringRef ConvOp::getCostClass() {
+  if (!getAlgorithm())
+    return "conv";
+  return *getAlgorithm() == ConvAlgorithm::winograd2 ? "conv-winograd2" : "conv-winograd4";
+}
+
+/// Operations of transformed tiles' products, and of the transforms.
+static int64_t winogradFlops(ConvOp op) {
+  // Of a tile's input, and of its output, for one channel.
+  struct Transforms {
+    int64_t input, output;
+  };
+  const int64_t outputs = outputsOf(*op.getAlgorithm()), points = (outputs + 2) * (outputs + 2);
+  const Transforms transforms = outputs == 2 ? Transforms{32, 24} : Transforms{288, 180};
+  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  const int64_t channels = shapeOf(op.getInput()).back();
+  const Count tiles = product({out[0], numBlocks(out[1], outputs), numBlocks(out[2], outputs)});
+  return tiles * (Count(2 * points) * channels * out[3] + Count(channels) * transforms.input +
+                  Count(out[3]) * transforms.output);
 }
 
 int64_t ConvOp::getFlops() {
+  if (getAlgorithm())
+    return winogradFlops(*this);
   int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
   return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
 }
@@ -174,6 +229,25 @@ LogicalResult PackConvWeightOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 }
 
 LogicalResult PackConvWeightOp::verify() { return success(); }
+
+LogicalResult PackWinogradWeightOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                                     SmallVectorImpl<Type> &results) {
+  auto weight = typeOf(adaptor.getWeight());
+  const int64_t depth = adaptor.getDepth(), panel = adaptor.getPanel();
+  if (weight.getRank() != 4 || weight.getDimSize(2) != 3 || weight.getDimSize(3) != 3)
+    return emitOptionalError(loc, "transforms [M, C, 3, 3] weights");
+  if (depth < 1 || panel < 1 || depth > emit::kWinogradMostDepth || panel > emit::kWinogradMostPanel)
+    return emitOptionalError(loc, "transforms weights in blocks of a depth from 1 to ", emit::kWinogradMostDepth,
+                             " and a panel from 1 to ", emit::kWinogradMostPanel);
+  const int64_t outputs = outputsOf(adaptor.getAlgorithm());
+  results.push_back(
+      RankedTensorType::get({numBlocks(weight.getDimSize(1), depth), numBlocks(weight.getDimSize(0), panel),
+                             (outputs + 2) * (outputs + 2), depth, panel},
+                            weight.getElementType()));
+  return success();
+}
+
+LogicalResult PackWinogradWeightOp::verify() { return success(); }
 
 LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                                 SmallVectorImpl<Type> &results) {
