@@ -14,6 +14,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -68,10 +69,13 @@ struct WinogradChoice {
 
   std::optional<emit::WinogradSpec> choose(ConvOp op, const emit::VectorTarget &target) const {
     // Far beyond what any memory holds, estimates would overflow.
-    constexpr int64_t kMostBytes = int64_t(1) << 48;
-    if (!isAllowed || op.getLibrary() || !op.getType().getElementType().isF32() ||
-        !isConstantExpression(op.getWeight()) || tensorBytes(op.getType()) > kMostBytes ||
-        tensorBytes(op.getInput().getType()) > kMostBytes || tensorBytes(op.getWeight().getType()) > kMostBytes)
+    auto isEstimated = [](Type type) {
+      const int64_t count = elementCount(type);
+      return count > 0 && count < int64_t(1) << 46;
+    };
+    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
+        !op.getType().getElementType().isF32() || !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) ||
+        !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
       return std::nullopt;
     return emit::chooseWinograd(describeConv(op), target, tolerance, isWanted);
   }
@@ -301,11 +305,13 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     return success();
   }
 
-  /// The errors of a function's convolutions may add: each has its share of the tolerance.
-  WinogradChoice chooseWinograd(func::FuncOp function) {
+  /// The errors of the convolutions that go by Winograd's algorithm may add: each has its share of the tolerance.
+  WinogradChoice chooseWinograd(func::FuncOp function, const emit::VectorTarget &target) {
+    const WinogradChoice any{conv != "direct", conv == "winograd", HUGE_VAL};
     int64_t count = 0;
-    function.walk([&](Operation *op) { count += isa<ConvOp, ConvTransposeOp>(op); });
-    return {conv != "direct", conv == "winograd", tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
+    function.walk([&](ConvOp op) { count += any.choose(op, target).has_value(); });
+    function.walk([&](ConvTransposeOp) { ++count; }); // It may become one.
+    return {any.isAllowed, any.isWanted, tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
   }
 
   void runOnOperation() override {
@@ -316,7 +322,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     target.registers = registers;
     RewritePatternSet patterns(context);
     patterns.add<ConvToImage, SinkTranspose>(context);
-    patterns.add<PackConv>(context, target, dynamic, chooseWinograd(function));
+    patterns.add<PackConv>(context, target, dynamic, chooseWinograd(function, target));
     patterns.add<PackMatmul>(context, target);
     if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot))
       populateIntegerLayoutPatterns(patterns, target, *form);

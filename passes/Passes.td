@@ -46,8 +46,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     that `dot` names.
     With `conv` = auto, f32 convolutions of 3x3, stride 1 and one group go by Winograd's
     algorithm where estimates by their shapes have it faster, with `winograd` all of them,
-    where their error bound is at most `tolerance` over the number of the function's
-    convolutions. Their kernels are for CPUs alone.
+    where their error bound is at most `tolerance` over the number of such convolutions.
+    Their kernels are for CPUs alone.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
     alike, their weights packed in each step, and transposed convolutions become
     convolutions of an input with zeros between its elements.

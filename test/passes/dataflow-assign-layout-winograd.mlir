@@ -44,3 +44,11 @@ func.func @others(%x: tensor<1x64x56x56xf32>, %h: tensor<1x64x56x56xf16>, %v: te
   return %0, %1, %2, %3 : tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf16>, tensor<1x64x56x56xf32>
 }
 
+// Nothing to compute.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: winograd
+func.func @empty(%x: tensor<0x64x56x56xf32>) -> tensor<0x64x56x56xf32> {
+  %w = dataflow.constant dense<1.0> : tensor<64x64x3x3xf32>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<0x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<0x64x56x56xf32>
+  return %0 : tensor<0x64x56x56xf32>
+}
