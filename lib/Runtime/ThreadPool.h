@@ -3,11 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One loop runs at a time. Its chunks are claimed one by one, by the caller as
-// well, and the caller returns when the chunks are finished: a worker that the
-// operating system has not woken is never waited for. Where a loop cannot have
-// the workers (it is nested, or another stream's loop has them) its caller runs
-// every chunk: the chunks, and so the results, are the same.
+// One loop runs at a time. Each thread, the caller as well, has a share of the
+// loop's chunks, neighbours of each other, and claims them one by one; a thread
+// whose share is empty claims from the others'. Loops over the same rows so give
+// each thread the same part of them, which its cache still holds. The caller
+// returns when the chunks are finished: a worker that the operating system has
+// not woken, or has taken its core from, is waited for only while it runs a
+// chunk. Where a loop cannot have the workers (it is nested, or another stream's
+// loop has them) its caller runs every chunk: the chunks, and so the results, are
+// the same.
+//
+// Waking a blocked worker takes longer than most loops, so workers spin between
+// the loops of a step. docs/rationale/threads.md has the measurements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_THREADPOOL_H
@@ -17,6 +24,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -45,8 +53,18 @@ public:
   void parallelFor(int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args);
 
 private:
+  /// The chunks of one thread: loop number << 32 | those not yet claimed. The number makes a claim with an earlier
+  /// loop's fields fail.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> unclaimed{0};
+  };
+
   void work();
-  bool runOneChunk();
+  /// Wakes blocked workers for a loop of so many chunks where that pays.
+  void wakeWorkers(uint32_t count);
+  /// Runs chunks of the current loop until none is unclaimed: those of this thread's share first.
+  void runChunks(uint32_t thread);
+  bool runOneOf(uint32_t share);
 
   // The loop: written while no chunk is claimable, read before a claim that
   // fails if they could have changed since.
@@ -55,12 +73,17 @@ private:
   std::atomic<int64_t> extent{0}, grain{0};
   std::atomic<uint32_t> chunks{0};
 
-  /// Loop number << 32 | chunks not yet claimed. The number makes a claim with
-  /// an earlier loop's fields fail.
-  alignas(64) std::atomic<uint64_t> unclaimed{0};
+  // Of who has set `busy`.
+  uint32_t loopNumber = 0;
+  uint32_t missed = 0; ///< Chunks run since workers blocked, without these.
+
+  uint32_t numShares; ///< One a thread, whether or not the system gave it.
+  std::unique_ptr<Share[]> shares;
   alignas(64) std::atomic<uint32_t> finished{0};
   /// Counts loops; idle workers wait for it to change.
   alignas(64) std::atomic<uint32_t> epoch{0};
+  std::atomic<uint32_t> asleep{0};     ///< Workers that block, or are about to.
+  std::atomic<uint32_t> numStarted{0}; ///< Workers that have a number, from 1 on.
   std::atomic<bool> busy{false};
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;

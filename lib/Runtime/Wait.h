@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <sched.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -27,17 +28,22 @@ inline void relax() {
 #endif
 }
 
-/// True once `done()` is, false if it was not within about `spinNs`.
+/// True once `done()` is, false if it was not within about `spinNs`, and `lingerNs` more in which any other thread that
+/// wants the core gets it.
 template <typename Predicate>
-bool spin(const Predicate &done, int64_t spinNs) {
+bool spin(const Predicate &done, int64_t spinNs, int64_t lingerNs = 0) {
   if (done())
     return true;
-  for (int64_t end = nowNs() + spinNs; nowNs() < end;)
+  const int64_t start = nowNs();
+  for (int64_t now = start; now < start + spinNs + lingerNs; now = nowNs()) {
     for (int i = 0; i < 16; ++i) {
       if (done())
         return true;
       relax();
     }
+    if (now >= start + spinNs)
+      sched_yield();
+  }
   return done();
 }
 
@@ -46,8 +52,8 @@ inline bool reached(uint32_t counter, uint32_t target) { return static_cast<int3
 
 /// Returns once `counter` has reached `target`. Whoever advances the counter
 /// notifies. A block costs a system call on both sides, hence the spin.
-inline void awaitCounter(const std::atomic<uint32_t> &counter, uint32_t target, int64_t spinNs) {
-  if (spin([&] { return reached(counter.load(std::memory_order_acquire), target); }, spinNs))
+inline void awaitCounter(const std::atomic<uint32_t> &counter, uint32_t target, int64_t spinNs, int64_t lingerNs = 0) {
+  if (spin([&] { return reached(counter.load(std::memory_order_acquire), target); }, spinNs, lingerNs))
     return;
   for (uint32_t seen; !reached(seen = counter.load(std::memory_order_acquire), target);)
     counter.wait(seen, std::memory_order_acquire);

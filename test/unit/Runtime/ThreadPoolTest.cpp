@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -110,4 +111,67 @@ TEST_CASE("two threads may loop on one pool at once", "[runtime]") {
   other.join();
   CHECK(std::all_of(a.begin(), a.end(), [](int32_t value) { return value == 2000; }));
   CHECK(std::all_of(b.begin(), b.end(), [](int32_t value) { return value == 2000; }));
+}
+
+TEST_CASE("a thread runs its share's chunks in order, then the others'", "[runtime]") {
+  struct Order {
+    std::thread::id caller;
+    std::atomic<int> others{0};
+    std::mutex mutex;
+    std::vector<int64_t> chunks; ///< The worker's.
+  };
+  for (int round = 0; round < 20; ++round) {
+    ThreadPool pool(2);
+    // In some rounds the worker has blocked and is woken.
+    if (round % 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Order order;
+    order.caller = std::this_thread::get_id();
+    void *args[] = {&order};
+    pool.parallelFor(
+        16, 2,
+        [](void **args, int64_t begin, int64_t) {
+          auto &order = *static_cast<Order *>(args[0]);
+          if (std::this_thread::get_id() == order.caller) {
+            // The first chunk lasts until the worker has run all others.
+            while (order.others < 7)
+              std::this_thread::yield();
+            return;
+          }
+          std::lock_guard<std::mutex> lock(order.mutex);
+          order.chunks.push_back(begin);
+          ++order.others;
+        },
+        args);
+    CHECK(order.chunks == std::vector<int64_t>{8, 10, 12, 14, 2, 4, 6});
+  }
+}
+
+TEST_CASE("every index is visited once where workers block between loops", "[runtime]") {
+  // More threads than cores, fewer chunks than threads, and loops that are too short to wake anyone.
+  for (uint32_t threads : {2, 3, 16}) {
+    ThreadPool pool(threads);
+    std::vector<int32_t> values(96, 0);
+    void *args[] = {values.data()};
+    int rounds = 120;
+    for (int round = 0; round < rounds; ++round) {
+      pool.parallelFor(96, round % 3 ? 96 / (2 + round % 7) : 1, addOne, args);
+      if (round % 4 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(round % 8 ? 30 : 900));
+    }
+    CHECK(std::all_of(values.begin(), values.end(), [&](int32_t value) { return value == rounds; }));
+  }
+}
+
+TEST_CASE("a pool ends while its workers spin, and while they block", "[runtime]") {
+  std::vector<int32_t> values(64, 0);
+  void *args[] = {values.data()};
+  for (int round = 0; round < 60; ++round) {
+    ThreadPool pool(4);
+    if (round % 3)
+      pool.parallelFor(64, 4, addOne, args);
+    if (round % 2)
+      std::this_thread::sleep_for(std::chrono::microseconds(800));
+  }
+  CHECK(std::all_of(values.begin(), values.end(), [](int32_t value) { return value == 40; }));
 }
