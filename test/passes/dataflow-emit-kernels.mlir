@@ -8,8 +8,8 @@
 // A register tile of 13 rows and 2 vectors: every step of the contraction is 26 products
 // that stay in registers, and nothing is stored before the loop has ended.
 // CHECK-LABEL: func.func @matmul(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) -> i32
-// CHECK: %[[BODY:.*]] = constant @matmul_chunk0
-// CHECK: builtin.unrealized_conversion_cast %[[BODY]]
+// One thread runs it: a loop of a million operations is over before another is there.
+// CHECK: call @matmul_chunk0(%{{.*}}, %c0{{.*}}, %c2{{.*}}) : (!llvm.ptr, i64, i64) -> ()
 // CHECK-LABEL: func.func private @matmul_body0
 // CHECK: scf.for {{.*}} iter_args(
 // CHECK-NOT: llvm.store
@@ -67,6 +67,24 @@ func.func @chain(%x: tensor<64x1024xf32>, %b: tensor<1024xf32>) -> tensor<64x102
 func.func @reduction(%x: tensor<64x1024xf32>) -> tensor<64xf32> attributes {dataflow.kernel} {
   %0 = dataflow.reduce sum %x axes [1] : tensor<64x1024xf32> -> tensor<64xf32>
   return %0 : tensor<64xf32>
+}
+
+// A product of 64 times as many has chunks, which the pool hands out: 32 tiles, each long enough to be one.
+// CHECK-LABEL: func.func @large_matmul(
+// CHECK: %[[BODY:.*]] = constant @large_matmul_chunk0
+// CHECK: %[[FUNCTION:.*]] = builtin.unrealized_conversion_cast %[[BODY]]
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %c32_i64, %c1_i64, %[[FUNCTION]], %{{.*}})
+func.func @large_matmul(%a: tensor<256x512xf32>, %b: tensor<512x256xf32>) -> tensor<256x256xf32> attributes {dataflow.kernel} {
+  %0 = dataflow.matmul %a, %b : tensor<256x512xf32>, tensor<512x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+
+// Three chunks of two rows would leave one of two threads with four of the six rows.
+// CHECK-LABEL: func.func @few_rows(
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %c6_i64, %c1_i64, %{{.*}}, %{{.*}})
+func.func @few_rows(%x: tensor<6x6000xf32>) -> tensor<6x6000xf32> attributes {dataflow.kernel} {
+  %0 = dataflow.softmax %x {axis = 1 : i64} : tensor<6x6000xf32> -> tensor<6x6000xf32>
+  return %0 : tensor<6x6000xf32>
 }
 
 // Three walks over a row: its maximum, the exponentials and their sum, the quotients.

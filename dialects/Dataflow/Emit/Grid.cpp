@@ -140,9 +140,10 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   status = result;
 }
 
-void KernelEmitter::parallelRows(int64_t extent, int64_t length, int64_t grain, function_ref<void(Value, Value)> body) {
+void KernelEmitter::parallelRows(int64_t extent, int64_t length, const Work &work,
+                                 function_ref<void(Value, Value)> body) {
   if (!inGrids())
-    return parallel(extent, grain, body);
+    return parallel(extent, work, body);
   if (extent == 0)
     return;
   team = chooseTeam(extent, length);
@@ -300,7 +301,7 @@ void KernelEmitter::emitGridLoops(unsigned result, Value value) {
   SmallVector<int64_t> runs(shape);
   if (run > 1)
     runs.back() /= run;
-  parallel(total / run, 1, [&](Value item, Value) {
+  parallel(total / run, {}, [&](Value item, Value) {
     SmallVector<Value> at = delinearize(item, runs);
     if (run > 1)
       at.back() = mul(at.back(), run);

@@ -12,10 +12,8 @@
 
 namespace sluice::dataflow {
 
-/// Work items whose multiplications and additions of bytes hide what a dispatch costs: some four times as many as of
-/// f32 in the same time, 16 times by tile registers.
-inline int64_t grainForBytes(Count totalFlops, int64_t extent, emit::IntegerDot dot = emit::IntegerDot::Quads) {
-  return grainFor(totalFlops / (dot == emit::IntegerDot::Tiles ? 16 : 4), extent);
+inline Rate rateOf(emit::IntegerDot dot) {
+  return dot == emit::IntegerDot::Tiles ? Rate::TileProducts : Rate::ByteProducts;
 }
 
 /// A byte of element type `type`, a scalar or vector, as i32.

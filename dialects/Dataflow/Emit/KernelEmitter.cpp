@@ -22,10 +22,6 @@ using namespace mlir;
 namespace sluice::dataflow {
 
 namespace {
-/// Elements a chunk of an element-wise loop covers: enough to hide the cost of
-/// handing it to a thread.
-constexpr int64_t kGrainElements = 16384;
-
 /// Chunk functions return nothing; their pointers do not alias, but for those of
 /// operands that the result may take the place of.
 constexpr StringLiteral kNoAlias = "llvm.noalias";
@@ -263,9 +259,20 @@ Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Value, Value)> body) {
+Work KernelEmitter::work(Rate rate) const {
+  auto cost = cast<CostOpInterface>(kernelOp);
+  return {rate, cost.getFlops(), cost.getBytesMoved()};
+}
+
+Work KernelEmitter::workBeside(Operation *member, Count bytes) const {
+  const Count all = cast<CostOpInterface>(kernelOp).getFlops();
+  return {Rate::Vectors, all - cast<CostOpInterface>(member).getFlops(), bytes};
+}
+
+void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void(Value, Value)> body,
+                             int64_t multiple) {
   if (inGrids())
-    return parallelRows(extent, /*length=*/1, grain, body);
+    return parallelRows(extent, /*length=*/1, work, body);
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i64 = b.getI64Type();
   std::string chunkName = symbol + "_chunk" + std::to_string(numChunks);
@@ -322,7 +329,8 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
   OpBuilder &eb = entryBuilder;
   Value args = entry.getArgument(1);
   auto constantI64 = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 64); };
-  if (extent <= grain) {
+  const int64_t grain = chooseGrain(extent, work, multiple);
+  if (extent <= grain && work.specializes) {
     func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
     return;
   }
@@ -336,15 +344,15 @@ void KernelEmitter::parallel(int64_t extent, int64_t grain, function_ref<void(Va
                        ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
 }
 
-void KernelEmitter::parallelNest(int64_t rows, int64_t columns, int64_t grain,
+void KernelEmitter::parallelNest(int64_t rows, int64_t columns, const Work &work,
                                  function_ref<void(Value, Value, Value)> body) {
   if (!inGrids()) {
-    parallel(rows, grain, [&](Value begin, Value end) {
+    parallel(rows, work, [&](Value begin, Value end) {
       loop(begin, end, 1, [&](Value row) { body(row, index(0), index(columns)); });
     });
     return;
   }
-  parallel(rows * columns, 1, [&](Value begin, Value) {
+  parallel(rows * columns, work, [&](Value begin, Value) {
     SmallVector<Value> digits = delinearize(begin, {rows, columns});
     body(digits[0], digits[1], add(digits[1], index(1)));
   });
@@ -733,6 +741,26 @@ void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorI
   }
 }
 
+Work KernelEmitter::loopWork(unsigned result, Count elements, int64_t lanes) const {
+  // Of a table, elements are read once an element of the result at most.
+  const auto bytesOfArgument = [&](Type type) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    return std::min(elements, Count(elementCount(type))) * elementBytes(element);
+  };
+  Work work{Rate::Vectors, cast<CostOpInterface>(kernelOp).getFlops(),
+            bytesOfArgument(kernelOp->getResult(result).getType())};
+  for (Type type : kernelOp->getOperandTypes())
+    work.bytes += bytesOfArgument(type);
+  if (lanes == 1) {
+    // An element takes as long as so many operations of vectors for its indices alone. LLVM vectorizes indices by
+    // gathers where it knows the bounds, which takes long transpositions up to twice as long.
+    constexpr int64_t kIndices = 5, kLong = 16384;
+    work.operations += kIndices * elements;
+    work.specializes = elements <= kLong;
+  }
+  return work;
+}
+
 void KernelEmitter::emitLoops(unsigned result, Value value) {
   collapsed.clear();
   bool vectorize = isVectorizable(value);
@@ -756,9 +784,11 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
     store(pointers[numOperands + result], elementType, linearize(indices, shape), out);
   };
 
+  const Work work = loopWork(result, rows * Count(columns), lanes);
   if (rows == 1) {
-    // One long row: chunks are runs of elements.
-    parallel(columns, kGrainElements, [&](Value begin, Value end) {
+    // One long row: chunks are runs of elements, of whole vectors but for the last.
+    constexpr int64_t kRun = 64;
+    auto run = [&](Value begin, Value end) {
       SmallVector<Value> prefix(shape.size() - 1);
       for (Value &i : prefix)
         i = index(0);
@@ -775,11 +805,11 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
         loop(begin, split, lanes, [&](Value i) { at(i, lanes); });
       }
       loop(split, end, 1, [&](Value i) { at(i, 1); });
-    });
+    };
+    parallel(columns, work, run, kRun);
     return;
   }
-  int64_t grain = grainOf(kGrainElements, columns);
-  parallel(rows, grain, [&](Value begin, Value end) {
+  parallel(rows, work, [&](Value begin, Value end) {
     loop(begin, end, 1, [&](Value row) {
       SmallVector<Value> prefix = delinearize(row, ArrayRef(shape).drop_back());
       auto at = [&](Value i, int64_t count) {

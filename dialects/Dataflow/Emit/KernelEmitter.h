@@ -22,6 +22,7 @@
 #define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/Work.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -118,17 +119,23 @@ public:
 
   //===--- Loops -----------------------------------------------------------===//
 
-  /// A parallel loop over [0, extent) in chunks of `grain`; `body` emits the
+  /// What a kernel with a single parallel loop does, as CostOpInterface has it.
+  Work work(Rate rate) const;
+  /// What a loop does that only reads an operand of `member`, computing it where it is an expression.
+  Work workBeside(mlir::Operation *member, Count bytes) const;
+  /// A parallel loop over [0, extent) that does `work` in all; `body` emits the
   /// code for [begin, end) (index values) and may use nothing emitted outside.
-  void parallel(int64_t extent, int64_t grain, llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
+  /// Chunks begin at multiples of `multiple`. A grid has a thread an item.
+  void parallel(int64_t extent, const Work &work, llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body,
+                int64_t multiple = 1);
   /// The same over `rows` x `columns` positions: `body(row, from, to)` emits the
-  /// code for columns [from, to) of one row. Chunks are of `grain` whole rows, a
-  /// grid's threads have one position each.
-  void parallelNest(int64_t rows, int64_t columns, int64_t grain,
+  /// code for columns [from, to) of one row. Chunks are of whole rows, a grid's
+  /// threads have one position each.
+  void parallelNest(int64_t rows, int64_t columns, const Work &work,
                     llvm::function_ref<void(mlir::Value row, mlir::Value from, mlir::Value to)> body);
   /// parallel() for items that each fold and walk rows of `length` elements with
   /// RowReducer: a team of a grid's threads shares an item.
-  void parallelRows(int64_t extent, int64_t length, int64_t grain,
+  void parallelRows(int64_t extent, int64_t length, const Work &work,
                     llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
   /// scf.for from `lower` to `upper`.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
@@ -228,6 +235,8 @@ private:
   /// workspace, by number); returns what it returns.
   mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
                              llvm::ArrayRef<int64_t> arguments);
+  /// What the loops over so many elements of that result do.
+  Work loopWork(unsigned result, Count elements, int64_t lanes) const;
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);
   void emitGridLoops(unsigned result, mlir::Value value);

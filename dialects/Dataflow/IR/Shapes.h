@@ -40,17 +40,6 @@ llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> 
   return result;
 }
 
-/// Work items, at least one, that `operations` pay for where an item takes `perItem`.
-inline int64_t grainOf(int64_t operations, Count perItem) {
-  return std::max<int64_t>(1, operations / std::max<int64_t>(1, perItem));
-}
-
-/// Chunks of about this many operations keep the cost of a dispatch hidden.
-inline int64_t grainFor(Count totalFlops, int64_t extent) {
-  constexpr int64_t kChunkFlops = 400'000;
-  return grainOf(kChunkFlops, totalFlops / std::max<int64_t>(1, extent));
-}
-
 /// With few filters in a group a convolution has no tile to fill.
 inline bool hasFewFilters(int64_t groups, int64_t filters) {
   constexpr int64_t kFew = 8;

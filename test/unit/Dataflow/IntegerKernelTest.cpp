@@ -201,7 +201,7 @@ TEST_CASE("products of bytes by every instruction of this host", "[dataflow][int
     most.fills = {{255, 255}, {-128, -128}};
     cases.push_back(most);
     // Tile registers need more work for a second chunk.
-    Case split = caseOf({{form.dot == "tiles" ? 600 : 100, 24}, {24, 400}, "ui8", "i8", {}, kNone}, &form);
+    Case split = caseOf({{form.dot == "tiles" ? 600 : 160, 24}, {24, 400}, "ui8", "i8", {}, kNone}, &form);
     split.isChunked = true;
     cases.push_back(split);
     checkKernels(cases, form.lanes);

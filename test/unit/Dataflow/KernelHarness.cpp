@@ -115,15 +115,22 @@ private:
   char *map;
 };
 
-/// `count`, the pool, counts chunks.
+/// `count`, the pool, counts chunks. Each runs in pieces, so that a loop too short for several chunks is cut as well.
+int64_t pieceOf(void *count, int64_t extent, int64_t grain) {
+  *static_cast<int *>(count) += static_cast<int>((extent + grain - 1) / grain);
+  return std::max<int64_t>(1, grain / 3);
+}
+
 void runForward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = 0; begin < extent; begin += grain, ++*static_cast<int *>(count))
-    fn(args, begin, std::min(begin + grain, extent));
+  const int64_t piece = pieceOf(count, extent, grain);
+  for (int64_t begin = 0; begin < extent; begin += piece)
+    fn(args, begin, std::min(begin + piece, extent));
 }
 
 void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  for (int64_t begin = (extent - 1) / grain * grain; begin >= 0; begin -= grain, ++*static_cast<int *>(count))
-    fn(args, begin, std::min(begin + grain, extent));
+  const int64_t piece = pieceOf(count, extent, grain);
+  for (int64_t begin = (extent - 1) / piece * piece; begin >= 0; begin -= piece)
+    fn(args, begin, std::min(begin + piece, extent));
 }
 
 /// Puts packing before `op`, or before the group whose contraction is to read

@@ -90,7 +90,7 @@ Value AttentionEmitter::score(Value product, ValueRange at, int64_t lanes) {
 
 void AttentionEmitter::emit() {
   const int64_t extent = product(batch) * blocks;
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Products), [&](Value begin, Value end) {
     scores = kernel.stackBuffer(op.getType().getElementType(), block * keys);
     kernel.loop(begin, end, 1, [&](Value item) {
       SmallVector<int64_t> extents(batch);
@@ -180,7 +180,7 @@ Value AttentionEmitter::scoreOf(ValueRange at, Value key) {
 void AttentionEmitter::emitElements() {
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   const int64_t extent = product(shape);
-  kernel.parallel(extent, grainFor(op.getFlops() * Count(columns), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, {Rate::Scalars, op.getFlops() * Count(columns), 0}, [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value linear) {
       OpBuilder &b = kernel.builder();
       Location loc = kernel.loc();

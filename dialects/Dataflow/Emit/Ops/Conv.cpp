@@ -60,7 +60,7 @@ static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
   int64_t extent = product(out);
   if (extent == 0)
     return;
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value linear) {
@@ -248,7 +248,7 @@ static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
   ArrayRef<int64_t> out = shapeOf(op.getResult());
   SmallVector<int64_t> sum = op.getKernelShape();
   sum.push_back(elements.inputs);
-  kernel.parallel(product(out), 1, [&](Value item, Value) {
+  kernel.parallel(product(out), {}, [&](Value item, Value) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     SmallVector<Value> at = kernel.delinearize(item, out);
@@ -281,7 +281,7 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
   Type element = op.getType().getElementType();
   auto emitWith = [&](const auto &spec, auto emitKernel) {
     int64_t extent = emit::parallelExtent(spec, kernel.target());
-    kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+    kernel.parallel(extent, kernel.work(Rate::Products), [&](Value begin, Value end) {
       OpBuilder &b = kernel.builder();
       emitKernel(b, kernel.loc(), spec, kernel.target(),
                  emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},

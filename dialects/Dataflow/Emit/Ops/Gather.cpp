@@ -76,19 +76,18 @@ static Value emitGatherNdElement(GatherNdOp op, KernelEmitter &kernel, ValueRang
 static void emitCopy(KernelEmitter &kernel, Value data) {
   int64_t count = elementCount(data.getType());
   Type element = typeOf(data).getElementType();
-  kernel.parallel(count, 16384, [&](Value begin, Value end) {
+  kernel.parallel(count, {Rate::Vectors, 0, 2 * Count(count) * elementBytes(element)}, [&](Value begin, Value end) {
     Value source = kernel.pointer(data), target = kernel.resultPointer(0);
     kernel.loop(begin, end, 1, [&](Value i) { kernel.store(target, element, i, kernel.load(source, element, i)); });
   });
 }
 
-/// How many positions a chunk has of each of `count` updates. With duplicate indices the
-/// last one wins, or they are combined in order, as the standard's reference does: what
-/// runs side by side are positions, not updates.
-static int64_t scatterGrain(int64_t count) {
-  constexpr int64_t kChunk = 16384, kLeast = 64;
-  return std::max(kLeast, grainOf(kChunk, count));
-}
+/// Positions that a chunk has of each update at least. With duplicate indices the last one
+/// wins, or they are combined in order, as the standard's reference does: what runs side by
+/// side are positions, not updates, and each chunk reads the indices of all updates.
+constexpr int64_t kScatterRun = 64;
+
+static Work scatterWork(Count positions, Count updates) { return {Rate::Scalars, positions * updates, 0}; }
 
 /// Combines one update with what is at `linear` of the result.
 static void emitUpdate(KernelEmitter &kernel, ScatterKind kind, Type element, Value linear, Value update) {
@@ -120,14 +119,15 @@ static void emitScatterElementsKernel(ScatterElementsOp op, KernelEmitter &kerne
   };
   const bool isRow = axis + 1 == shape.size();
   // Updates of one column meet in no other.
-  kernel.parallel(product(columns), scatterGrain(length), [&](Value begin, Value end) {
+  auto walk = [&](Value begin, Value end) {
     auto walkAlong = [&](llvm::function_ref<void(Value)> body) { kernel.loop(0, length, 1, body); };
     auto walkColumns = [&](llvm::function_ref<void(Value)> body) { kernel.loop(begin, end, 1, body); };
     if (isRow)
       walkColumns([&](Value column) { walkAlong([&](Value along) { update(column, along); }); });
     else
       walkAlong([&](Value along) { walkColumns([&](Value column) { update(column, along); }); });
-  });
+  };
+  kernel.parallel(product(columns), scatterWork(product(columns), length), walk, kScatterRun);
 }
 
 static void emitScatterNdKernel(ScatterNdOp op, KernelEmitter &kernel) {
@@ -137,7 +137,7 @@ static void emitScatterNdKernel(ScatterNdOp op, KernelEmitter &kernel) {
   emitCopy(kernel, op.getData());
   // Slices are replaced one after the other, but each of their elements by itself.
   ArrayRef<int64_t> slice = shape.drop_front(tuple), outer = tuples.drop_back();
-  kernel.parallel(product(slice), scatterGrain(product(outer)), [&](Value begin, Value end) {
+  auto walk = [&](Value begin, Value end) {
     kernel.nest(outer, [&](ValueRange number) {
       SmallVector<Value> to;
       for (int64_t k = 0; k < tuple; ++k) {
@@ -152,7 +152,8 @@ static void emitScatterNdKernel(ScatterNdOp op, KernelEmitter &kernel) {
         emitUpdate(kernel, op.getKind(), element, kernel.linearize(target, shape), kernel.element(op.getUpdates(), at));
       });
     });
-  });
+  };
+  kernel.parallel(product(slice), scatterWork(product(slice), product(outer)), walk, kScatterRun);
 }
 
 //===----------------------------------------------------------------------===//

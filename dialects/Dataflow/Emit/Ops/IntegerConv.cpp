@@ -90,7 +90,7 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
   const int64_t before = std::clamp<int64_t>(left, 0, plan.image.width);
   const int64_t until = std::clamp<int64_t>(left + in[2], before, plan.image.width);
   kernel.parallel(
-      rows, grainForBytes(product({32, rows, plan.image.width, channels}), rows), [&](Value begin, Value end) {
+      rows, kernel.workBeside(op, product({bytes + 1, rows, plan.image.width, channels})), [&](Value begin, Value end) {
         OpBuilder &b = kernel.builder();
         Location loc = kernel.loc();
         Type type = bytes == 2 ? b.getI16Type() : b.getI8Type();
@@ -140,7 +140,7 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
   const int64_t perGroup = emit::parallelExtent(plan.spec, kernel.target()), extent = plan.groups * perGroup;
   const bool isFlat = plan.spec.runs == 1;
   ArrayRef<int64_t> out = shapeOf(op.getResult());
-  kernel.parallel(extent, grainForBytes(op.getFlops(), extent, dot), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     auto emitOne = [&](Value group, Value lo, Value hi) {
@@ -248,7 +248,7 @@ static void emitPlain(IntegerConvOp op, KernelEmitter &kernel) {
   const int64_t extent = product(out);
   SmallVector<int64_t> sum(elements.window);
   sum.push_back(elements.inputs);
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value linear) {

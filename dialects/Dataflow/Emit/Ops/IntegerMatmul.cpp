@@ -112,7 +112,7 @@ static void emitPlain(IntegerMatmulOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
   ArrayRef<int64_t> out = shapeOf(op.getResult());
   const int64_t extent = product(out);
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value linear) {
@@ -133,7 +133,8 @@ static void emitStageLhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &
   ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
   const int64_t rows = product(lhs.drop_back());
   const emit::IntegerDot dot = plan.spec.panels.dot;
-  kernel.parallel(rows, grainForBytes(product({32, rows, plan.shape.k}), rows), [&](Value begin, Value end) {
+  const Count staged = product({emit::lhsBytes(dot) + 1, rows, plan.buffers.lhsRow});
+  kernel.parallel(rows, kernel.workBeside(op, staged), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value row) {
       SmallVector<Value> from = kernel.delinearize(row, lhs.drop_back());
       from.push_back(kernel.index(0));
@@ -247,15 +248,14 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
 static void emitPackRhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &plan) {
   const emit::IntegerPanels &panels = plan.spec.panels;
   const int64_t extent = product({plan.buffers.rhsBatches, panels.numPanels()});
-  kernel.parallel(
-      extent, grainForBytes(product({16, extent, panels.panelBytes()}), extent), [&](Value begin, Value end) {
-        kernel.loop(begin, end, 1, [&](Value item) {
-          SmallVector<Value> at = kernel.delinearize(item, {plan.buffers.rhsBatches, panels.numPanels()});
-          Value offset = kernel.add(kernel.index(plan.buffers.packedAt), kernel.mul(item, panels.panelBytes()));
-          emitPackPanel(op, kernel, plan, at[0], at[1],
-                        kernel.address(kernel.workspace(), kernel.builder().getI8Type(), offset));
-        });
-      });
+  kernel.parallel(extent, {Rate::Vectors, Count(extent) * panels.panelBytes(), 0}, [&](Value begin, Value end) {
+    kernel.loop(begin, end, 1, [&](Value item) {
+      SmallVector<Value> at = kernel.delinearize(item, {plan.buffers.rhsBatches, panels.numPanels()});
+      Value offset = kernel.add(kernel.index(plan.buffers.packedAt), kernel.mul(item, panels.panelBytes()));
+      emitPackPanel(op, kernel, plan, at[0], at[1],
+                    kernel.address(kernel.workspace(), kernel.builder().getI8Type(), offset));
+    });
+  });
 }
 
 static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
@@ -267,7 +267,7 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
   const emit::IntegerDot dot = plan.spec.panels.dot;
   SmallVector<int64_t> rows(shape.batch);
   rows.push_back(shape.m);
-  kernel.parallel(extent, grainForBytes(op.getFlops(), extent, dot), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Type byte = b.getI8Type();

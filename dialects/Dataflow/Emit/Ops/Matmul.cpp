@@ -37,7 +37,7 @@ static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShap
   SmallVector<int64_t> result = shape.batch;
   result.append({shape.m, shape.n});
   int64_t extent = product(result);
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value linear) {
       SmallVector<Value> at = kernel.delinearize(linear, result);
       ValueRange batch = ValueRange(at).drop_back(2);
@@ -165,7 +165,7 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
   int64_t lhsMatrix = product(lhs.getShape().take_back(2));
   int64_t rhsMatrix = product(rhs.getShape().take_back(spec.packedB ? 3 : 2));
   int64_t perBatch = emit::parallelExtent(spec, kernel.target());
-  kernel.parallel(batches * perBatch, grainFor(op.getFlops(), batches * perBatch), [&](Value begin, Value end) {
+  kernel.parallel(batches * perBatch, kernel.work(Rate::Products), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     auto emitOne = [&](ValueRange batchIndices, Value lo, Value hi) {

@@ -75,33 +75,49 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
     outer *= shape[i];
   for (size_t i = axis + 1; i < shape.size(); ++i)
     inner *= shape[i];
-  int64_t offset = 0;
-  for (Value input : op.getInputs()) {
-    int64_t run = shapeOf(input)[axis] * inner, start = offset * inner;
-    offset += shapeOf(input)[axis];
-    if (run == 0 || outer == 0)
-      continue;
+  // Rows are long for channels-last images, short and many otherwise: both are a
+  // loop over elements.
+  auto copyPart = [&](Value input, int64_t run, int64_t start, Value row, Value first, Value last) {
     Type element = typeOf(input).getElementType();
-    // Rows are long for channels-last images, short and many otherwise: both are
-    // a loop over elements, chunked by bytes.
-    int64_t grain = grainOf(16384, run);
-    kernel.parallelNest(outer, run, grain, [&](Value row, Value first, Value last) {
-      Value source = kernel.pointer(input), target = kernel.resultPointer(0);
-      int64_t lanes = kernel.target().lanesF32;
-      Value from = kernel.mul(row, run);
-      Value to = kernel.add(kernel.mul(row, shape[axis] * inner), kernel.index(start));
-      auto copy = [&](Value i, int64_t count) {
-        Value value = kernel.load(source, element, kernel.add(from, i), count);
-        kernel.store(target, element, kernel.add(to, i), value);
-      };
-      Value rest = first;
-      if (lanes > 1) {
-        rest = kernel.index(run / lanes * lanes);
-        kernel.loop(first, rest, lanes, [&](Value i) { copy(i, lanes); });
-      }
-      kernel.loop(rest, last, 1, [&](Value i) { copy(i, 1); });
+    Value source = kernel.pointer(input), target = kernel.resultPointer(0);
+    int64_t lanes = kernel.target().lanesF32;
+    Value from = kernel.mul(row, run);
+    Value to = kernel.add(kernel.mul(row, shape[axis] * inner), kernel.index(start));
+    auto copy = [&](Value i, int64_t count) {
+      Value value = kernel.load(source, element, kernel.add(from, i), count);
+      kernel.store(target, element, kernel.add(to, i), value);
+    };
+    Value rest = first;
+    if (lanes > 1) {
+      rest = kernel.index(run / lanes * lanes);
+      kernel.loop(first, rest, lanes, [&](Value i) { copy(i, lanes); });
+    }
+    kernel.loop(rest, last, 1, [&](Value i) { copy(i, 1); });
+  };
+  auto forParts = [&](llvm::function_ref<void(Value, int64_t, int64_t)> fn) {
+    int64_t offset = 0;
+    for (Value input : op.getInputs()) {
+      int64_t run = shapeOf(input)[axis] * inner;
+      if (run > 0 && outer > 0)
+        fn(input, run, offset * inner);
+      offset += shapeOf(input)[axis];
+    }
+  };
+  if (kernel.inGrids()) {
+    forParts([&](Value input, int64_t run, int64_t start) {
+      kernel.parallelNest(outer, run, {},
+                          [&](Value row, Value first, Value last) { copyPart(input, run, start, row, first, last); });
     });
+    return;
   }
+  // One loop over rows for all operands: handing out a loop each would take longer than most copies.
+  kernel.parallel(outer, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
+    kernel.loop(begin, end, 1, [&](Value row) {
+      forParts([&](Value input, int64_t run, int64_t start) {
+        copyPart(input, run, start, row, kernel.index(0), kernel.index(run));
+      });
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//

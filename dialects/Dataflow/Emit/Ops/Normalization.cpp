@@ -84,7 +84,7 @@ static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
   // exp is the cost: keep a row's values on the stack where they fit.
   constexpr int64_t kStackElements = 8192;
   bool keep = !op.getLog() && length <= kStackElements && !kernel.inGrids();
-  kernel.parallelRows(product(kept), length, grainOf(8192, length), [&](Value begin, Value end) {
+  kernel.parallelRows(product(kept), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     RowReducer row{kernel, length, isLast ? rowLanes(kernel, op.getInput(), length) : 1};
     const RowSoftmax softmax{row, compute, op.getLog(), keep ? kernel.stackBuffer(compute, length) : Value()};
     kernel.loop(begin, end, 1, [&](Value item) {
@@ -116,7 +116,7 @@ static void emitLayerNormKernel(LayerNormOp op, KernelEmitter &kernel) {
   // Vectors need the row to be the last dimension.
   bool isRow = product(inner.drop_back()) == 1;
   Type compute = computeType(op.getType().getElementType());
-  kernel.parallelRows(product(outer), length, grainOf(16384, length), [&](Value begin, Value end) {
+  kernel.parallelRows(product(outer), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
@@ -167,7 +167,7 @@ static void emitInstanceNormKernel(InstanceNormOp op, KernelEmitter &kernel) {
   if (elementCount(op.getType()) == 0)
     return;
   Type element = op.getType().getElementType(), compute = computeType(element);
-  kernel.parallelRows(shape[0] * channels, length, grainOf(16384, length), [&](Value begin, Value end) {
+  kernel.parallelRows(shape[0] * channels, length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};

@@ -140,9 +140,9 @@ public:
     const int64_t rowLength = lastKept ? keptShape.back() : 1, outer = total / rowLength;
     const int64_t whole = rowLength / lanes, rest = rowLength - whole * lanes;
     const int64_t perRow = lanes > 1 ? whole + rest : rowLength;
-    const int64_t grain = grainOf(32768, Count(nest.how.count) * lanes);
+    const Rate rate = kernel.isVectorizable(op.getInput()) ? Rate::Vectors : Rate::Scalars;
     const int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
-    kernel.parallelRows(outer * perRow, length, grain, [&](Value begin, Value end) {
+    kernel.parallelRows(outer * perRow, length, kernel.work(rate), [&](Value begin, Value end) {
       OpBuilder &b = kernel.builder();
       Location loc = kernel.loc();
       kernel.loop(begin, end, 1, [&](Value item) {

@@ -23,7 +23,7 @@ static void emitArgReduceKernel(ArgReduceOp op, KernelEmitter &kernel) {
   kept[op.getAxis()] = 1;
   int64_t extent = product(kept), length = shape[op.getAxis()];
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
-  kernel.parallel(extent, grainOf(32768, length), [&](Value begin, Value end) {
+  kernel.parallel(extent, {Rate::Scalars, Count(extent) * length, 0}, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {
@@ -63,7 +63,7 @@ static void emitCumsumKernel(CumsumOp op, KernelEmitter &kernel) {
   if (elementCount(op.getType()) == 0)
     return;
   Type element = op.getType().getElementType();
-  kernel.parallel(product(kept), grainOf(16384, length), [&](Value begin, Value end) {
+  kernel.parallel(product(kept), {Rate::Scalars, product(shape), 0}, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value item) {
@@ -95,7 +95,7 @@ static void emitTopkKernel(TopkOp op, KernelEmitter &kernel) {
   if (k == 0 || product(kept) == 0)
     return;
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
-  kernel.parallel(product(kept), grainOf(32768, Count(length) * k), [&](Value begin, Value end) {
+  kernel.parallel(product(kept), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     // NaN is above every number, so that the order is total.

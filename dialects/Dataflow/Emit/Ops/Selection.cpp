@@ -35,7 +35,7 @@ static void emitNonzeroKernel(NonzeroOp op, KernelEmitter &kernel) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   int64_t rank = shape.size(), count = elementCount(op.getInput().getType());
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
-  kernel.parallel(1, 1, [&](Value, Value) {
+  kernel.parallel(1, {}, [&](Value, Value) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     emitZeros(kernel, 0, rank * count);
@@ -106,7 +106,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
   ArrayRef<int64_t> scores = shapeOf(op.getScores());
   int64_t boxes = scores[2], most = std::min<int64_t>(op.getMost(), boxes);
   double threshold = op.getOverlap().convertToDouble();
-  kernel.parallel(1, 1, [&](Value, Value) {
+  kernel.parallel(1, {}, [&](Value, Value) {
     Coordinates f{kernel};
     OpBuilder &b = f.b;
     Location loc = f.loc;

@@ -86,8 +86,7 @@ static void emitConvWeightGradientKernel(ConvWeightGradientOp op, KernelEmitter 
 
   SmallVector<int64_t> items{groups, filters / block};
   llvm::append_range(items, weight.drop_front());
-  Count work = out[0] * product(out.drop_front(2)) * block;
-  kernel.parallel(product(items), grainOf(65536, work), [&](Value begin, Value end) {
+  kernel.parallel(product(items), kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Value input = kernel.pointer(op.getInput()), gradient = kernel.pointer(op.getGradient());

@@ -96,21 +96,21 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
     kernel.storeLanes(emitRoundTrip(b, loc, element, value), at, width);
   };
 
-  int64_t grain = grainOf(32768, inner * product(op.getKernel()));
-  kernel.parallelNest(rows, inner, grain, [&](Value row, Value from, Value to) {
-    SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
-    auto emitRun = [&](Value i, int64_t width) {
-      SmallVector<Value> at = prefix;
-      at.push_back(i);
-      emitAt(at, width);
-    };
-    Value rest = from;
-    if (lanes > 1) {
-      rest = kernel.index(inner / lanes * lanes);
-      kernel.loop(from, rest, lanes, [&](Value i) { emitRun(i, lanes); });
-    }
-    kernel.loop(rest, to, 1, [&](Value i) { emitRun(i, 1); });
-  });
+  kernel.parallelNest(rows, inner, kernel.work(lanes > 1 ? Rate::Vectors : Rate::Scalars),
+                      [&](Value row, Value from, Value to) {
+                        SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
+                        auto emitRun = [&](Value i, int64_t width) {
+                          SmallVector<Value> at = prefix;
+                          at.push_back(i);
+                          emitAt(at, width);
+                        };
+                        Value rest = from;
+                        if (lanes > 1) {
+                          rest = kernel.index(inner / lanes * lanes);
+                          kernel.loop(from, rest, lanes, [&](Value i) { emitRun(i, lanes); });
+                        }
+                        kernel.loop(rest, to, 1, [&](Value i) { emitRun(i, 1); });
+                      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -284,7 +284,7 @@ static void emitConvTransposeKernel(ConvTransposeOp op, KernelEmitter &kernel) {
   const int64_t extent = product(out);
   if (extent == 0)
     return;
-  kernel.parallel(extent, grainFor(op.getFlops(), extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value linear) {
       SmallVector<Value> at = kernel.delinearize(linear, out);
       kernel.store(emitTransposedSum(op, kernel, at), at);

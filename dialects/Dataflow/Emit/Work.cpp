@@ -1,0 +1,57 @@
+//===- Work.cpp - How long a parallel loop takes --------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "dialects/Dataflow/Emit/Work.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice::dataflow {
+
+namespace {
+/// Of a core's second-level cache.
+constexpr int64_t kBytesPerNs = 128;
+
+/// The least time of a chunk. Handing a loop to an awake worker takes less than 1 us, but what the loop reads may lie
+/// in the other core's cache: loops that take less than twice this time rarely gain.
+constexpr int64_t kChunkNs = 4'500;
+
+/// Items of the thread with most of them, where `threads` share chunks of `grain` items as ThreadPool has it.
+int64_t largestShare(int64_t extent, int64_t grain, int64_t threads) {
+  const int64_t chunks = (extent + grain - 1) / grain, shares = std::min(chunks, threads);
+  int64_t largest = 0;
+  for (int64_t share = 0; share < shares; ++share) {
+    const int64_t begin = share * chunks / shares * grain, end = (share + 1) * chunks / shares * grain;
+    largest = std::max(largest, std::min(end, extent) - begin);
+  }
+  return largest;
+}
+} // namespace
+
+Count Work::ns() const { return std::max<int64_t>(operations / static_cast<int64_t>(rate), bytes / kBytesPerNs); }
+
+int64_t chooseGrain(int64_t extent, const Work &work, int64_t multiple) {
+  const int64_t blocks = extent / multiple + (extent % multiple != 0);
+  const int64_t most = work.ns() / kChunkNs;
+  if (most < 2 || blocks < 2)
+    return std::max<int64_t>(1, extent);
+  if (most >= blocks)
+    return multiple;
+  const auto chunks = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most)));
+  const int64_t largest = (blocks - 1) / chunks + 1;
+  // Chunks of many blocks are nearly equal as they are.
+  constexpr int64_t kTried = 64;
+  int64_t grain = largest;
+  double least = 0;
+  for (int64_t tried = largest; 4 * tried >= largest && tried > largest - kTried; --tried) {
+    double unequal = 0;
+    for (int64_t threads = 2; threads <= std::min<int64_t>(chunks, 4); threads *= 2)
+      unequal += static_cast<double>(largestShare(blocks, tried, threads)) * static_cast<double>(threads);
+    if (tried == largest || unequal < least)
+      grain = tried, least = unequal;
+  }
+  return grain * multiple;
+}
+
+} // namespace sluice::dataflow
