@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 
@@ -214,8 +215,26 @@ static Value fromStorage(OpBuilder &b, Location loc, Type elementType, Value raw
   return raw;
 }
 
+/// What `value` was widened from, where that has the storage type already: rounding again would change nothing.
+static Value widenedFrom(Type elementType, Value value) {
+  if (auto wide = value.getDefiningOp<arith::ExtFOp>(); wide && elementType.isF16())
+    return getElementTypeOrSelf(wide.getIn()).isF16() ? wide.getIn() : Value();
+  if (!elementType.isBF16())
+    return {};
+  auto number = value.getDefiningOp<arith::BitcastOp>();
+  auto shifted = number ? number.getIn().getDefiningOp<arith::ShLIOp>() : arith::ShLIOp();
+  auto wide = shifted ? shifted.getLhs().getDefiningOp<arith::ExtUIOp>() : arith::ExtUIOp();
+  APInt places;
+  return wide && getElementTypeOrSelf(wide.getIn()).isInteger(16) &&
+                 matchPattern(shifted.getRhs(), m_ConstantInt(&places)) && places == 16
+             ? wide.getIn()
+             : Value();
+}
+
 static Value toStorage(OpBuilder &b, Location loc, Type elementType, Value value, bool saturate = false) {
   Type type = value.getType();
+  if (Value stored = widenedFrom(elementType, value))
+    return stored;
   if (isSmallFloat(elementType))
     return toSmallFloat(b, loc, elementType, value, saturate);
   if (auto integer = dyn_cast<IntegerType>(elementType); integer && integer.getWidth() < 8) {
