@@ -100,7 +100,10 @@ public:
         lastBlock(spec.groupOutC() * together - (blocks - 1) * block), rowBlock(convRowBlock(spec)),
         rowBlocks((spec.outH + rowBlock - 1) / rowBlock), weightBlock(convOutputBlock(spec, target)),
         tapSize(spec.groupInC() * weightBlock), blockSize(spec.kernelH * spec.kernelW * tapSize),
-        inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)) {}
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)),
+        vectorLanes(target.lanesF32), pixels(input), pixelStride(spec.inC),
+        widens(input.elementType != ir.elementType && !input.load && together == 1 &&
+               spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes) {}
 
   void emit(Value begin, Value end);
 
@@ -119,6 +122,14 @@ private:
   Accumulators emitGroups(Value source, Value taps, int64_t from, int64_t to, Accumulators values);
   Accumulators sumChains(Accumulators values, int64_t count, int64_t chains);
   void emitSink(ArrayRef<Value> values, int64_t columns, Value column);
+  /// Pixels of an input row that a tile of so many columns reads.
+  int64_t spanOf(int64_t columns) const {
+    return (columns - 1) * spec.strideW + (spec.kernelW - 1) * spec.dilationW + 1;
+  }
+  /// Whether it is known when compiling which of a tile's pixels are inside the input: only those are copied.
+  bool canWiden(const ColumnRun &run) const { return widens && (run.inside() || run.count == 1); }
+  /// Copies the pixels of a tile, whose first one is at `source`, to pixelScratch.
+  void emitWiden(const ColumnRun &run, Value source);
   Value pixelOffset(Value row, Value column) { return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC); }
 
   Ir &ir;
@@ -133,8 +144,13 @@ private:
   int64_t weightBlock;        ///< Output channels of a block of weights: of a tile, or of one of the groups together.
   int64_t tapSize, blockSize; ///< Weights of one tap, and of all taps, of a block.
   bool inlineSink;
+  int64_t vectorLanes;
+  Source pixels;       ///< What tiles read: the input, or pixelScratch.
+  int64_t pixelStride; ///< There, in elements.
+  bool widens;         ///< Input rows of a tile are copied first, as f32.
 
-  Value sinkScratch; ///< [tile.rows][block], unless the sink is inline.
+  Value sinkScratch;  ///< [tile.rows][block], unless the sink is inline.
+  Value pixelScratch; ///< [pixels of a tile's row][inC of a group]
   // Of the work item and row being emitted.
   Value image, blockIndex, channel, outRow, inRow, tapBegin, tapEnd;
   Value imageBase, blockWeights;
@@ -143,6 +159,8 @@ private:
 void ConvEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     sinkScratch = ir.scratch(tile.rows * block);
+  if (widens)
+    pixelScratch = ir.scratch(spanOf(tile.rows) * spec.groupInC());
   ir.loop(begin, end, 1, [&](Value item) {
     blockIndex = ir.rem(item, blocks);
     int64_t tiles = blocks * (spec.groups / together);
@@ -188,11 +206,35 @@ void ConvEmitter::emitTile(const ColumnRun &run, Value column) {
     Value source =
         ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn), input.elementType);
     Value taps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
-    return emitKernelRow(run, source, taps, std::move(sums));
+    if (!canWiden(run))
+      return emitKernelRow(run, source, taps, std::move(sums));
+    emitWiden(run, source);
+    pixels = {pixelScratch, ir.elementType};
+    pixelStride = spec.groupInC();
+    sums = emitKernelRow(run, pixelScratch, taps, std::move(sums));
+    pixels = input;
+    pixelStride = spec.inC;
+    return sums;
   };
   values =
       ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange sums) { return emitTap(kh, Accumulators(sums)); });
   emitSink(values, run.columns, column);
+}
+
+void ConvEmitter::emitWiden(const ColumnRun &run, Value source) {
+  const int64_t start = run.first * spec.strideW - spec.padLeft, span = spanOf(run.columns);
+  const int64_t from = run.inside() ? 0 : std::clamp<int64_t>(-start, 0, span);
+  const int64_t to = run.inside() ? span : std::clamp<int64_t>(spec.inW - start, from, span);
+  const int64_t depth = spec.groupInC();
+  if (from == to)
+    return;
+  if (spec.groups == 1)
+    return ir.widen(input, ir.at(source, from * depth, input.elementType), ir.at(pixelScratch, from * depth),
+                    (to - from) * depth, vectorLanes);
+  ir.loop(ir.constant(from), ir.constant(to), 1, [&](Value pixel) {
+    ir.widen(input, ir.at(source, ir.mul(pixel, spec.inC), input.elementType),
+             ir.at(pixelScratch, ir.mul(pixel, depth)), depth, vectorLanes);
+  });
 }
 
 Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values) {
@@ -201,7 +243,7 @@ Accumulators ConvEmitter::emitKernelRow(const ColumnRun &run, Value source, Valu
     next = kw + 1;
     while (isWhole(kw) && next < spec.kernelW && isWhole(next))
       ++next;
-    Value first = ir.at(source, kw * spec.dilationW * spec.inC, input.elementType);
+    Value first = ir.at(source, kw * spec.dilationW * pixelStride, pixels.elementType);
     Value weight = ir.at(taps, kw * tapSize, weights.elementType);
     if (isWhole(kw))
       values = emitTaps(next - kw, first, weight, run.columns, std::move(values));
@@ -219,7 +261,7 @@ Accumulators ConvEmitter::emitTaps(int64_t count, Value source, Value taps, int6
   if (count == 1 || (spec.dilationW == 1 && spec.groups == 1))
     return emitDepth(count * depth, source, taps, 0, columns, reductionChains(shape, count * depth), std::move(values));
   return ir.loop(ir.constant(0), ir.constant(count), 1, values, [&](Value kw, ValueRange sums) {
-    return emitDepth(depth, ir.at(source, ir.mul(kw, spec.dilationW * spec.inC), input.elementType),
+    return emitDepth(depth, ir.at(source, ir.mul(kw, spec.dilationW * pixelStride), pixels.elementType),
                      ir.at(taps, ir.mul(kw, tapSize), weights.elementType), 0, columns, reductionChains(shape, depth),
                      Accumulators(sums));
   });
@@ -234,14 +276,14 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
     values.push_back(ir.zero(tile.lanes));
   int64_t unroll = reductionUnroll((to - from) * tile.vectors, depth);
   values = emitReduction(ir, depth, unroll, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
-    Value a = ir.at(source, k, input.elementType);
+    Value a = ir.at(source, k, pixels.elementType);
     Value w = ir.at(taps, ir.mul(k, block), weights.elementType);
     SmallVector<Value, 2> vectors;
     for (int64_t v = 0; v < tile.vectors; ++v)
       vectors.push_back(ir.load(weights, ir.at(w, u * block + v * tile.lanes, weights.elementType), tile.lanes));
     ir.prefetch(w, (u + prefetchSteps) * block, block, weights.elementType);
     for (int64_t column = from; column < to; ++column) {
-      Value scalar = ir.load(input, ir.at(a, column * spec.strideW * spec.inC + u, input.elementType), 1);
+      Value scalar = ir.load(pixels, ir.at(a, column * spec.strideW * pixelStride + u, pixels.elementType), 1);
       Value wide = ir.broadcast(scalar, tile.lanes);
       for (int64_t v = 0; v < tile.vectors; ++v) {
         Value &sum = sums[u % chains * count + column * tile.vectors + v];

@@ -65,6 +65,20 @@ Value Ir::load(const Source &source, Value pointer, int64_t lanes) {
       LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer, alignmentOf(source.elementType));
   return source.elementType == elementType ? value : Value(arith::ExtFOp::create(b, loc, vectorOf(lanes), value));
 }
+void Ir::widen(const Source &source, Value from, Value to, Value count, int64_t lanes) {
+  auto copy = [&](Value i, int64_t width) { store(load(source, at(from, i, source.elementType), width), at(to, i)); };
+  Value whole = mul(div(count, lanes), lanes);
+  loop(constant(0), whole, lanes, [&](Value i) { copy(i, lanes); });
+  loop(whole, count, 1, [&](Value i) { copy(i, 1); });
+}
+void Ir::widen(const Source &source, Value from, Value to, int64_t count, int64_t lanes) {
+  if (count < lanes)
+    return widen(source, from, to, constant(count), lanes);
+  auto copy = [&](Value i) { store(load(source, at(from, i, source.elementType), lanes), at(to, i)); };
+  loop(constant(0), constant(count / lanes * lanes), lanes, copy);
+  if (count % lanes)
+    copy(constant(count - lanes));
+}
 void Ir::prefetch(Value pointer, int64_t offset, int64_t count, Type type) {
   int64_t line = std::max<int64_t>(512 / static_cast<int64_t>(type.getIntOrFloatBitWidth()), 1);
   for (int64_t i = 0; i < count; i += line)

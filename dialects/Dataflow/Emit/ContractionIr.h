@@ -53,6 +53,10 @@ public:
   void store(Value value, Value pointer);
   /// Reads through the source's hook, or widens.
   Value load(const Source &source, Value pointer, int64_t lanes);
+  /// Copies `count` elements at `from`, widened, to `to`: whole vectors of `lanes`, then one by one.
+  void widen(const Source &source, Value from, Value to, Value count, int64_t lanes);
+  /// The same for a count known beforehand: the last vector overlaps the one before it.
+  void widen(const Source &source, Value from, Value to, int64_t count, int64_t lanes);
   /// Asks for the cache lines of `count` elements from `offset` on. They may lie past the end of what is allocated.
   void prefetch(Value pointer, int64_t offset, int64_t count, Type type);
   Value broadcast(Value scalar, int64_t lanes);
@@ -95,6 +99,10 @@ int64_t reductionUnroll(int64_t accumulators, int64_t count);
 /// Weights are prefetched so many steps ahead: the hardware's own prefetching falls behind where other cores use the
 /// shared caches too (1.2x on products of 1024, measured).
 constexpr int64_t prefetchSteps = 16;
+
+/// A left-hand side that is narrower than the sums is widened once for all columns of a tile where this many bytes of
+/// scratch hold it; else wherever it is read, which takes as many instructions as the products.
+constexpr int64_t widenedBytes = 65536;
 
 /// How many partial sums take turns with a tile so small that one would wait for the adder's latency; at most four.
 int64_t reductionChains(const RegisterTile &tile, int64_t count);

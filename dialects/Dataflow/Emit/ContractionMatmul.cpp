@@ -25,10 +25,14 @@ public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs, const Source &rhs,
                 SinkFn sink)
       : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), blocking(chooseBlocking(spec, target)), tile(blocking.tile),
-        panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel), strideM(spec.transposeA ? 1 : spec.lda),
-        strideK(spec.transposeA ? spec.lda : 1),
+        vectorLanes(target.lanesF32), panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
+        strideM(spec.transposeA ? 1 : spec.lda), strideK(spec.transposeA ? spec.lda : 1),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 &&
-                   (blocking.panels == 1 || lastPanel == panel)) {}
+                   (blocking.panels == 1 || lastPanel == panel)),
+        widens(lhs.elementType != ir.elementType && !lhs.load && !spec.transposeA &&
+               tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes),
+        widensPanel(spec.packedB && rhs.elementType != ir.elementType && !rhs.load && spec.m > tile.rows &&
+                    panel * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes) {}
 
   void emit(Value begin, Value end);
 
@@ -36,6 +40,11 @@ private:
   void emitItem(Value item);
   void emitDepthBlock(Value depthBegin);
   void emitTile(int64_t rows, Value row, Value depthBegin);
+  /// Of the depth block that begins there.
+  Value depthFrom(Value depthBegin) {
+    Value depth = ir.constant(spec.k);
+    return blocking.depthBlocks == 1 ? depth : ir.min(ir.constant(blocking.depthBlock), ir.sub(depth, depthBegin));
+  }
   void packPanel(Value depthBegin, Value depth);
   void packColumns(Value depth, Value source, int64_t columns);
   void emitSinkLoop();
@@ -46,12 +55,16 @@ private:
   SinkFn sink;
   MatmulBlocking blocking;
   RegisterTile tile;
+  int64_t vectorLanes;      ///< Of the target, also where a tile is narrower.
   int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
   int64_t strideM, strideK; ///< Of A, elements.
   bool inlineSink;
+  bool widens;      ///< The rows of a tile are copied to lhsScratch first,
+  bool widensPanel; ///< and a panel that several tiles read to panelScratch.
 
+  Value lhsScratch;         ///< [tile.rows][depthBlock]
   Value accumulatorScratch; ///< [rowBlock][panel], unless the sink is inline.
-  Value panelScratch;       ///< [depthBlock][panel], unless B is packed.
+  Value panelScratch;       ///< [depthBlock][panel], unless B is packed and read where it lies.
   // Of the work item being emitted.
   Value panelIndex, rowBegin, rowEnd;
   Source panelSource; ///< The depth block of the panel tiles read.
@@ -60,8 +73,10 @@ private:
 void MatmulEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     accumulatorScratch = ir.scratch(blocking.rowBlock * panel);
-  if (!spec.packedB)
+  if (!spec.packedB || widensPanel)
     panelScratch = ir.scratch(blocking.depthBlock * panel);
+  if (widens)
+    lhsScratch = ir.scratch(tile.rows * blocking.depthBlock);
   ir.loop(begin, end, 1, [&](Value item) { emitItem(item); });
 }
 
@@ -85,11 +100,12 @@ void MatmulEmitter::emitDepthBlock(Value depthBegin) {
   if (spec.packedB) {
     Value offset = ir.mul(ir.add(ir.mul(panelIndex, spec.k), depthBegin), panel);
     panelSource = {ir.at(rhs.pointer, offset, rhs.elementType), rhs.elementType, rhs.load};
+    if (widensPanel) {
+      ir.widen(rhs, panelSource.pointer, panelScratch, ir.mul(depthFrom(depthBegin), panel), tile.lanes);
+      panelSource = {panelScratch, ir.elementType, nullptr};
+    }
   } else {
-    Value depth = ir.constant(spec.k);
-    if (blocking.depthBlocks > 1)
-      depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(depth, depthBegin));
-    packPanel(depthBegin, depth);
+    packPanel(depthBegin, depthFrom(depthBegin));
     panelSource = {panelScratch, ir.elementType, nullptr};
   }
   int64_t rest = spec.m % tile.rows;
@@ -120,9 +136,24 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
   for (int64_t i = 0; i < count * chains; ++i)
     values.push_back(blocking.depthBlocks > 1 && i < count ? ir.load(ir.at(scratchRow, i * tile.lanes), tile.lanes)
                                                            : ir.zero(tile.lanes));
-  Value lhsTile = ir.at(lhs.pointer, ir.add(ir.mul(row, strideM), ir.mul(depthBegin, strideK)), lhs.elementType);
+  Source left = lhs;
+  left.pointer = ir.at(lhs.pointer, ir.add(ir.mul(row, strideM), ir.mul(depthBegin, strideK)), lhs.elementType);
+  int64_t rowStride = strideM;
+  if (widens) {
+    Value depth = depthFrom(depthBegin);
+    ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value r) {
+      Value from = ir.at(left.pointer, ir.mul(r, strideM), lhs.elementType);
+      Value to = ir.at(lhsScratch, ir.mul(r, blocking.depthBlock));
+      if (blocking.depthBlocks == 1)
+        ir.widen(lhs, from, to, spec.k, vectorLanes);
+      else
+        ir.widen(lhs, from, to, depth, vectorLanes);
+    });
+    left = {lhsScratch, ir.elementType};
+    rowStride = blocking.depthBlock;
+  }
   auto step = [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
-    Value a = ir.at(lhsTile, ir.mul(k, strideK), lhs.elementType);
+    Value a = ir.at(left.pointer, ir.mul(k, strideK), left.elementType);
     Value w = ir.at(panelSource.pointer, ir.mul(k, panel), panelSource.elementType);
     SmallVector<Value, 2> weights;
     for (int64_t v = 0; v < tile.vectors; ++v)
@@ -131,7 +162,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     ir.prefetch(w, (u + prefetchSteps) * panel, panel, panelSource.elementType);
     int64_t chain = u % chains * count;
     for (int64_t r = 0; r < rows; ++r) {
-      Value scalar = ir.load(lhs, ir.at(a, r * strideM + u * strideK, lhs.elementType), 1);
+      Value scalar = ir.load(left, ir.at(a, r * rowStride + u * strideK, left.elementType), 1);
       Value wide = ir.broadcast(scalar, tile.lanes);
       for (int64_t v = 0; v < tile.vectors; ++v) {
         Value &sum = sums[chain + r * tile.vectors + v];
@@ -145,8 +176,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
   } else {
     // The last block may be shorter; it is a multiple of four where k is.
     unroll = spec.k % 4 == 0 ? unroll : 1;
-    Value depth = ir.min(ir.constant(blocking.depthBlock), ir.sub(ir.constant(spec.k), depthBegin));
-    values = emitReduction(ir, depth, blocking.depthBlock, unroll, std::move(values), step);
+    values = emitReduction(ir, depthFrom(depthBegin), blocking.depthBlock, unroll, std::move(values), step);
   }
   for (int64_t chain = 1; chain < chains; ++chain)
     for (int64_t i = 0; i < count; ++i)

@@ -48,6 +48,10 @@ TEST_CASE("matmul in every arrangement", "[dataflow]") {
       matmul("tensor<5x19xf16>", "tensor<19x21xf16>"),
       matmul("tensor<5x19xbf16>", "tensor<19x21xbf16>"),
       matmul("tensor<5x19xf64>", "tensor<19x21xf64>"),
+      // Rows are widened before they are multiplied: in blocks of the depth, and where they are too long for that.
+      matmul("tensor<3x20x700xf16>", "tensor<3x33x700xf16>", "", "transposed"),
+      matmul("tensor<20x700xbf16>", "tensor<700x33xbf16>"),
+      matmul("tensor<1x70xf16>", "tensor<70x9xf16>"),
       matmul("tensor<2x5x19xi32>", "tensor<19x21xi32>", "", "", {-9, 9}),
       matmul("tensor<19x5xui8>", "tensor<21x19xui8>", "transposed", "transposed", {0, 255}),
       // Nothing to sum, nothing to compute.
@@ -59,7 +63,10 @@ TEST_CASE("matmul in every arrangement", "[dataflow]") {
         matmul("tensor<7x33xf32>", "tensor<37x33xf32>", "", "transposed"),
         matmul("tensor<33x7xf32>", "tensor<33x37xf32>", "transposed"), matmul("tensor<1x33xf32>", "tensor<33x5xf32>"),
         matmul("tensor<3x5x9xf32>", "tensor<3x9x18xf32>"), matmul("tensor<70x300xf32>", "tensor<300x75xf32>"),
-        matmul("tensor<5x19xf16>", "tensor<19x21xf16>"), matmul("tensor<5x19xf64>", "tensor<19x21xf64>")}) {
+        matmul("tensor<5x19xf16>", "tensor<19x21xf16>"), matmul("tensor<5x19xf64>", "tensor<19x21xf64>"),
+        // Panels are widened where several tiles read them, if they are small enough.
+        matmul("tensor<40x300xf16>", "tensor<300x75xf16>"), matmul("tensor<33x21xbf16>", "tensor<21x17xbf16>"),
+        matmul("tensor<40x1000xf16>", "tensor<1000x35xf16>"), matmul("tensor<2x20000xf16>", "tensor<20000x16xf16>")}) {
     packed.isPacked = true;
     cases.push_back(packed);
   }
@@ -172,6 +179,13 @@ TEST_CASE("packed convolution of images", "[dataflow]") {
       plainConv({{1, 3, 3, 2}, {5, 2, 2, 2}, "1, 1", "3, 3, 3, 3", "1, 1"}, true),
       plainConv({{1, 7, 7, 8}, {9, 8, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16"}, true),
       plainConv({{1, 40, 41, 16}, {24, 16, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+      // Rows of pixels are widened: inside the image and at its borders, of a group, strided and dilated.
+      plainConv({{1, 5, 41, 20}, {24, 20, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16"}, true),
+      plainConv({{1, 5, 41, 20}, {24, 20, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "bf16"}, true),
+      plainConv({{1, 6, 45, 3}, {33, 3, 3, 3}, "2, 2", "0, 1, 1, 0", "1, 1", 1, "f16"}, true),
+      plainConv({{1, 6, 37, 12}, {10, 6, 3, 3}, "1, 2", "2, 3, 1, 1", "2, 3", 2, "f16"}, true),
+      plainConv({{1, 4, 16, 40}, {60, 20, 1, 2}, "1, 1", "0, 0, 0, 1", "1, 1", 2, "bf16"}, true),
+      plainConv({{1, 1, 20, 2000}, {5, 2000, 1, 3}, "1, 1", "0, 1, 0, 1", "1, 1", 1, "f16"}, true),
   };
   for (Case &c : cases)
     c.isPacked = true;
