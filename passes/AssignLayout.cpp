@@ -302,6 +302,12 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (!(tolerance >= 0))
       return emitError(UnknownLoc::get(context))
              << "tolerance = " << tolerance.getValue() << " of dataflow-assign-layout is not 0 or more";
+    if (half != "none" && !symbolizeHalfDot(half))
+      return emitError(UnknownLoc::get(context))
+             << "half = " << half.getValue() << " of dataflow-assign-layout is none of none, pairs and tiles";
+    if (round && half == "none")
+      return emitError(UnknownLoc::get(context))
+             << "round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles";
     return success();
   }
 
@@ -326,6 +332,8 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     patterns.add<PackMatmul>(context, target);
     if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot))
       populateIntegerLayoutPatterns(patterns, target, *form);
+    if (std::optional<HalfDot> form = symbolizeHalfDot(half))
+      populateHalfLayoutPatterns(patterns, target, *form, round);
     if (dynamic)
       patterns.add<ConvTransposeToConv>(context);
     TransposeOp::getCanonicalizationPatterns(patterns, context);

@@ -48,6 +48,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     algorithm where estimates by their shapes have it faster, with `winograd` all of them,
     where their error bound is at most `tolerance` over the number of such convolutions.
     Their kernels are for CPUs alone.
+    Products of f16 and bf16 by constants, of f32 with `round`, are packed as numbers
+    of bf16 for the instructions that `half` names, where these are faster.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
     alike, their weights packed in each step, and transposed convolutions become
     convolutions of an input with zeros between its elements.
@@ -62,6 +64,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"conv", "conv", "::sluice::OptionText", "\"direct\"",
            "how convolutions are computed: direct, auto (by Winograd's algorithm where that is faster), or winograd">,
     Option<"tolerance", "tolerance", "double", "5e-4", "what the error bounds of Winograd's algorithm add up to at most">,
+    Option<"half", "half", "::sluice::OptionText", "\"none\"",
+           "how products in half precision are packed: pairs (vdpbf16ps), tiles (AMX), or none">,
+    Option<"round", "round", "bool", "false", "round the operands of f32 products to bf16 too">,
   ];
 }
 

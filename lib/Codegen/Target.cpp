@@ -69,9 +69,14 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   for (const char *feature : kUsefulFeatures)
     if (has(feature))
       spec.features += (spec.features.empty() ? "+" : ",+") + std::string(feature);
-  const bool hasTiles = has("amx-tile") && has("amx-int8") && mayUseTiles();
+  const bool hasTiles = has("amx-tile") && mayUseTiles();
+  const bool hasByteTiles = hasTiles && has("amx-int8"), hasHalfTiles = hasTiles && has("amx-bf16");
   if (hasTiles)
-    spec.features += ",+amx-tile,+amx-int8";
+    spec.features += ",+amx-tile";
+  if (hasByteTiles)
+    spec.features += ",+amx-int8";
+  if (hasHalfTiles)
+    spec.features += ",+amx-bf16";
   spec.cpu = "x86-64";
   spec.tune = llvm::sys::getHostCPUName().str();
   spec.required = spec.features.empty() ? spec.cpu : spec.features;
@@ -81,7 +86,9 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   spec.hasFma = has("fma");
   spec.hasF16Conversion = has("f16c");
   if (has(wide ? "avx512vnni" : "avxvnni"))
-    spec.byteProducts = wide && hasTiles ? "tiles" : "quads";
+    spec.byteProducts = wide && hasByteTiles ? "tiles" : "quads";
+  if (wide && has("avx512bf16"))
+    spec.halfProducts = hasHalfTiles ? "tiles" : "pairs";
   return spec;
 }
 

@@ -86,6 +86,11 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   Pipeline::Options assigned = layout;
   assigned.push_back({"conv", std::move(conv)});
   assigned.push_back({"tolerance", optionText(defaultTolerance(ElementType::Float32).maxRatio)});
+  // Where grids are compiled too, an operator's operands lie as either form reads them.
+  if (target.halfProducts != "none" && target.architectures.empty() && !target.emulatesGrids) {
+    assigned.push_back({"half", target.halfProducts});
+    assigned.push_back({"round", optionText(options.matmulPrecision == dataflow::MatmulPrecision::BF16)});
+  }
   passes.onFunctions("dataflow-assign-layout", std::move(assigned)).onFunctions("dataflow-fuse");
   return passes;
 }

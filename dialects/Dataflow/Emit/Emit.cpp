@@ -17,6 +17,7 @@ void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
     attachConvKernels(context);
     attachElementwiseKernels(context);
     attachGatherKernels(context);
+    attachHalvesKernels(context);
     attachIntegerConvKernels(context);
     attachIntegerMatmulKernels(context);
     attachMatmulKernels(context);

@@ -19,6 +19,12 @@ static Value callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type resu
 Value emitIntegerDot(OpBuilder &b, Location loc, IntegerDot dot, Value sums, Value lhs, Value rhs) {
   auto type = cast<VectorType>(sums.getType());
   const int64_t lanes = type.getNumElements();
+  if (isa<FloatType>(type.getElementType())) {
+    Type pairs = VectorType::get(2 * lanes, b.getBF16Type());
+    Value left = vector::BitCastOp::create(b, loc, pairs, lhs), right = vector::BitCastOp::create(b, loc, pairs, rhs);
+    return callIntrinsic(b, loc, "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes), type,
+                         {sums, left, right});
+  }
   if (dot == IntegerDot::Quads)
     return callIntrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes), type, {sums, lhs, rhs});
   Value wide;
@@ -80,6 +86,21 @@ Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, V
                   [&](Value rowFrom, Value rowWeights, ValueRange values) {
                     return loopOver(spec.tapsW, rowFrom, spec.strideW, rowWeights, segmentBytes, values, segment);
                   });
+}
+
+Accumulators detail::forEachPart(Ir &ir, const IntegerSpec &spec, const IntegerOperands &operands, Value lhs,
+                                 Value weights, ValueRange sums,
+                                 function_ref<Accumulators(Value, Value, ValueRange)> products) {
+  const int64_t parts = spec.panels.parts;
+  if (parts <= 1)
+    return products(lhs, weights, sums);
+  // A loop, for copies of its body would share loads and keep more tiles than there are registers.
+  Type byte = ir.b.getI8Type();
+  return ir.loop(ir.constant(0), ir.constant(parts * parts), 1, sums, [&](Value pair, ValueRange carried) {
+    Value left = ir.at(lhs, ir.mul(ir.rem(pair, parts), operands.lhsPartBytes), byte);
+    Value right = ir.at(weights, ir.mul(ir.div(pair, parts), spec.panels.weightBytes()), byte);
+    return products(left, right, carried);
+  });
 }
 
 namespace {
@@ -215,7 +236,7 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
   // Behind a segment's last element A holds what it may: B is zero there, and a row's sum leaves it out.
   const int64_t tail = panels.hasZeroPoints ? panels.length % depth : 0;
   const int64_t steps = tail ? panels.steps() - 1 : panels.steps();
-  auto emitSegment = [&](Value from, Value weights, ValueRange values) {
+  auto emitPart = [&](Value from, Value weights, ValueRange values) {
     Accumulators next(values);
     auto step = [&](Value i, int64_t u) {
       Value at = ir.at(from, ir.mul(i, depth), lhsType), w = ir.at(weights, ir.mul(i, stepBytes), byte);
@@ -242,6 +263,9 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
                MutableArrayRef<Value>(next).take_front(count));
     return next;
   };
+  auto emitSegment = [&](Value from, Value weights, ValueRange values) {
+    return forEachPart(ir, spec, operands, from, weights, values, emitPart);
+  };
   return forEachTap(ir, spec, lhsType, lhs, panelPointer, sums, emitSegment);
 }
 
@@ -255,7 +279,8 @@ void IntegerEmitter::emitTile(int64_t rows, Value row) {
   Accumulators sums = emitTaps(lhs, rows, chains, start(rows, chains));
   for (int64_t chain = 1; chain < chains; ++chain)
     for (int64_t i = 0; i < count; ++i)
-      sums[i] = arith::AddIOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]);
+      sums[i] = panels.parts ? arith::AddFOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]).getResult()
+                             : arith::AddIOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]).getResult();
   SmallVector<Value, 32> values;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < tile.vectors; ++v) {
@@ -306,7 +331,7 @@ void IntegerEmitter::emitSink(ArrayRef<Value> values, int64_t rows, Value row) {
 
 void emitIntegerProduct(OpBuilder &b, Location loc, const IntegerSpec &spec, const VectorTarget &target,
                         const IntegerOperands &operands, WorkItems items, SinkFn sink) {
-  Ir ir(b, loc, b.getI32Type());
+  Ir ir(b, loc, spec.panels.parts ? Type(b.getF32Type()) : Type(b.getI32Type()));
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (spec.panels.dot == IntegerDot::Tiles)
     return emitIntegerTiles(ir, spec, target, operands, items, sink);

@@ -11,6 +11,10 @@
 // The second term starts the sums where one za serves all rows, sum(A) is one
 // more column of the tile where some zb is not 0.
 //
+// Numbers of bf16 lie as pairs where bytes lie as quads: the same loops add
+// their products in f32. An element that is the sum of two of them takes four
+// products, each exact.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H
 #define SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H
@@ -29,13 +33,16 @@ struct IntegerOperands {
   /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
   bool isZeroPerRow = false;
+  /// Of floats, `lhs` are bytes of the elements' first numbers; the second ones lie so many bytes behind them.
+  int64_t lhsPartBytes = 0;
 };
 
-/// For the work items [begin, end). Sink indices: (run, row, n); values are i32.
+/// For the work items [begin, end). Sink indices: (run, row, n); values are i32, of floats f32.
 void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpec &spec, const VectorTarget &target,
                         const IntegerOperands &operands, WorkItems items, SinkFn sink);
 
 /// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
+/// Where the sums are f32, the bytes are those of bf16 numbers.
 mlir::Value emitIntegerDot(mlir::OpBuilder &b, mlir::Location loc, IntegerDot dot, mlir::Value sums, mlir::Value lhs,
                            mlir::Value rhs);
 

@@ -27,6 +27,12 @@ void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking
 Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, Value lhs, Value panel, ValueRange sums,
                         llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> segment);
 
+/// The sums after all products of a part of A with a part of B: `products(lhs, weights, sums)` adds those of the parts
+/// that begin there. Bytes have one part.
+Accumulators forEachPart(Ir &ir, const IntegerSpec &spec, const IntegerOperands &operands, Value lhs, Value weights,
+                         ValueRange sums,
+                         llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> products);
+
 /// The same as emitIntegerProduct, for IntegerDot::Tiles.
 void emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
                       WorkItems items, SinkFn sink);

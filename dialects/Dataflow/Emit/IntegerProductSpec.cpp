@@ -36,7 +36,9 @@ static IntegerBlocking chooseTileBlocking(const IntegerSpec &spec, const VectorT
                    panels.panel / target.lanesF32, target.lanesF32};
   const int64_t rows = blocking.tile.rows;
   const bool fits = panels.bytes() <= target.l2Bytes;
-  blocking.rowBlock = fits ? rows : std::min(ceilDiv(spec.rows, rows), int64_t(4)) * rows;
+  // Numbers of bf16 take more bytes and more time: more rows pay for one reading of a panel.
+  const int64_t blocksOfLarge = panels.parts ? 8 : 4;
+  blocking.rowBlock = fits ? rows : std::min(ceilDiv(spec.rows, rows), blocksOfLarge) * rows;
   blocking.rowBlocks = ceilDiv(spec.rows, blocking.rowBlock);
   constexpr int64_t rowsWanted = 32, rowsOfLarge = 128;
   blocking.runBlock =

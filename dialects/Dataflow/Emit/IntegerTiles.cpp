@@ -1,4 +1,4 @@
-//===- IntegerTiles.cpp - Products of bytes by tile registers -------------===//
+//===- IntegerTiles.cpp - Products by tile registers ----------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -87,7 +87,9 @@ void TileEmitter::emitRun() {
 
 Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
   const int64_t stepBytes = panels.panel * depthOf(panels.dot), tileSteps = kTileBytes / depthOf(panels.dot);
-  auto emitSegment = [&](Value from, Value weights, ValueRange values) {
+  const StringRef product = panels.parts ? "llvm.x86.tdpbf16ps.internal" : "llvm.x86.tdpbusd.internal";
+  const int64_t bytes = panels.steps() * depthOf(panels.dot);
+  auto emitRange = [&](Value from, Value weights, Value begin, Value end, ValueRange values) {
     auto step = [&](Value at, ValueRange carried) {
       Accumulators next(carried);
       // Of bytes: an element of A is one.
@@ -99,16 +101,29 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
         Value left = loadTile(tileRows, ir.at(a, r * tileRows * spec.rowStride, byte), spec.rowStride);
         for (int64_t t = 0; t < columnTiles; ++t) {
           Value &sum = next[r * columnTiles + t];
-          sum = call("llvm.x86.tdpbusd.internal", tileType,
-                     {number(tileRows), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
+          sum =
+              call(product, tileType, {number(tileRows), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
         }
       }
       return next;
     };
-    const int64_t bytes = panels.steps() * depthOf(panels.dot);
     if (bytes == kTileBytes)
-      return step(ir.constant(0), values);
-    return ir.loop(ir.constant(0), ir.constant(bytes), kTileBytes, values, step);
+      return step(begin, values);
+    return ir.loop(begin, end, kTileBytes, values, step);
+  };
+  auto emitSegment = [&](Value from, Value weights, ValueRange values) {
+    auto emitParts = [&](Value begin, Value end, ValueRange sums) {
+      return forEachPart(ir, spec, operands, from, weights, sums, [&](Value left, Value right, ValueRange carried) {
+        return emitRange(left, right, begin, end, carried);
+      });
+    };
+    // Both parts of a range are read twice: the second time from the first-level cache.
+    constexpr int64_t range = 4 * kTileBytes;
+    if (panels.parts <= 1 || bytes <= range)
+      return emitParts(ir.constant(0), ir.constant(bytes), values);
+    return ir.loop(ir.constant(0), ir.constant(bytes), range, values, [&](Value begin, ValueRange carried) {
+      return emitParts(begin, ir.min(ir.add(begin, range), ir.constant(bytes)), carried);
+    });
   };
   return forEachTap(ir, spec, byte, lhs, panelPointer, sums, emitSegment);
 }

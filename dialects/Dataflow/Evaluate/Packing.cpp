@@ -4,9 +4,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
+#include "dialects/Dataflow/Emit/HalfPacking.h"
 #include "dialects/Dataflow/Emit/IntegerProductPacking.h"
 #include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "dialects/Dataflow/Evaluate/Models.h"
+#include "dialects/Dataflow/IR/HalfShapes.h"
+#include "dialects/Dataflow/IR/HostElements.h"
 #include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -103,7 +106,31 @@ static LogicalResult evaluatePackIntegerRhs(PackIntegerRhsOp op, ArrayRef<Tensor
   return success();
 }
 
+static LogicalResult evaluatePackHalfRhs(PackHalfRhsOp op, ArrayRef<TensorView> operands,
+                                         ArrayRef<MutableTensorView> results) {
+  const emit::IntegerPanels panels = describePanels(op.getPanels());
+  ArrayRef<int64_t> shape = operands[0].type.getShape();
+  const ElementReader reader(operands[0], shape);
+  std::vector<float> row(shape[1]);
+  int64_t loaded = -1;
+  // Rows one after the other: a matrix may be large.
+  auto element = [&](int64_t k, int64_t n) {
+    if (k != loaded) {
+      double values[kRun];
+      for (int64_t from = 0; from < shape[1]; from += kRun) {
+        const int64_t count = std::min(kRun, shape[1] - from);
+        reader.read(k * shape[1] + from, count, values);
+        std::copy(values, values + count, row.begin() + from);
+      }
+      loaded = k;
+    }
+    return row[n];
+  };
+  emit::packHalfPanels(panels, element, results[0].data);
+  return success();
+}
+
 void sluice::dataflow::attachPackingValues(MLIRContext *context) {
   attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>,
-         EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackWinogradWeight>>(context);
+         EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackHalfRhs>, EvaluateModel<evaluatePackWinogradWeight>>(context);
 }

@@ -46,6 +46,10 @@ inline int64_t stepOf(IntegerDot dot) { return dot == IntegerDot::Tiles ? kTileB
 /// Bytes of an element of A.
 inline int64_t lhsBytes(IntegerDot dot) { return dot == IntegerDot::Pairs ? 2 : 1; }
 
+/// Elements between rows of A in bf16 that have so many, where they are copied: rows a multiple of 512 bytes apart
+/// share few sets of a first-level cache, and tiles load 32 of them.
+inline int64_t halfPitch(int64_t elements) { return elements % 256 == 0 ? elements + 32 : elements; }
+
 /// How B lies in memory: [ceil(n/panel)] panels, each of [segments][steps][panel][depth] signed bytes, zero padded,
 /// then for each column, in 32 bits, the sum over k of (b - zb); then, with zero points, each column's zb. k is
 /// `segments` times `length`: segments are padded one by one.
@@ -55,13 +59,18 @@ struct IntegerPanels {
   int64_t segments = 1, length = 1;
   int64_t panel = 1;          ///< Columns.
   bool hasZeroPoints = false; ///< Some column's zb, less 128 where B is unsigned, may be other than 0.
+  /// Other than 0: elements are floats, each the sum of so many numbers of bf16, and `length` counts the bytes of one
+  /// of them. A panel then holds these numbers one after the other, without sums.
+  int64_t parts = 0;
 
   int64_t numPanels() const { return (n + panel - 1) / panel; }
   /// Steps of a segment, each of `depth` elements of k.
   int64_t steps() const { return (length + stepOf(dot) - 1) / stepOf(dot) * (stepOf(dot) / depthOf(dot)); }
-  /// Bytes of a panel before its sums, and with them.
+  /// Bytes of a panel before its sums, of floats those of one part; and in all.
   int64_t weightBytes() const { return segments * steps() * depthOf(dot) * panel; }
-  int64_t panelBytes() const { return weightBytes() + 4 * panel * (hasZeroPoints ? 2 : 1); }
+  int64_t panelBytes() const {
+    return parts ? parts * weightBytes() : weightBytes() + 4 * panel * (hasZeroPoints ? 2 : 1);
+  }
   int64_t bytes() const { return numPanels() * panelBytes(); }
 };
 

@@ -32,6 +32,9 @@ struct TargetSpec {
   /// The instructions that multiply bytes, as dataflow-assign-layout names them: "pairs" of products of 16 bits,
   /// "quads" of bytes (VNNI), or "tiles" of them (AMX).
   std::string byteProducts = "pairs";
+  /// The instructions that multiply bf16 numbers with sums in f32, likewise: "none", "pairs" (AVX512-BF16), or "tiles"
+  /// of them (AMX).
+  std::string halfProducts = "none";
 
   /// GPUs to generate code for too (80: sm_80), ascending.
   std::vector<unsigned> architectures;

@@ -310,11 +310,14 @@ TEST_CASE("targets are resolved by name", "[codegen]") {
   auto v4 = resolveTarget("x86-64-v4");
   REQUIRE(v4);
   CHECK(v4->vectorBits == 512);
+  // Levels have no instructions for bf16; a host that has them needs them of those that run its code.
+  CHECK(v4->halfProducts == "none");
   CHECK(resolveTarget("x86-64")->vectorBits == 128);
   auto native = resolveTarget("native");
   REQUIRE(native);
   CHECK(native->vectorBits >= 128);
   CHECK(!native->required.empty());
+  CHECK((native->required.find("+amx-bf16") != std::string::npos) == (native->halfProducts == "tiles"));
   auto unknown = resolveTarget("cpu:z80");
   REQUIRE(!unknown);
   CHECK_THAT(unknown.error().message, Catch::Contains("'cpu:z80'") && Catch::Contains("x86-64-v3"));

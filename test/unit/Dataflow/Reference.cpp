@@ -336,7 +336,7 @@ void interpret(Operation *op, Environment &values) {
   if (auto oneHot = dyn_cast<OneHotOp>(op))
     return interpretOneHot(oneHot, values);
   if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretVision(op, values) &&
-      !interpretTraining(op, values) && !interpretIntegers(op, values))
+      !interpretTraining(op, values) && !interpretIntegers(op, values) && !interpretHalves(op, values))
     FAIL("no reference for " << op->getName().getStringRef().str());
 }
 

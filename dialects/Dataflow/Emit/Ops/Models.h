@@ -46,6 +46,7 @@ void attachConstantKernels(mlir::MLIRContext *context);
 void attachConvKernels(mlir::MLIRContext *context);
 void attachElementwiseKernels(mlir::MLIRContext *context);
 void attachGatherKernels(mlir::MLIRContext *context);
+void attachHalvesKernels(mlir::MLIRContext *context);
 void attachIntegerConvKernels(mlir::MLIRContext *context);
 void attachIntegerMatmulKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);

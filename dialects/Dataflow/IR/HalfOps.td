@@ -1,0 +1,68 @@
+//===- HalfOps.td - Products in half precision -------------*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_HALFOPS
+#define SLUICE_DATAFLOW_HALFOPS
+
+// How bf16 numbers are multiplied and added to sums in f32: two a lane by
+// vdpbf16ps, or by AMX's tile registers.
+def Dataflow_HalfDot : Dataflow_Enum<"HalfDot", [Case<"pairs", 0>, Case<"tiles", 1>]>;
+
+def Dataflow_HalfPanelsAttr : AttrDef<Dataflow_Dialect, "HalfPanels"> {
+  let mnemonic = "half_panels";
+  let summary = "How the right-hand side of a product in half precision lies in memory, for a CPU's instructions";
+  let description = [{
+    Panels of so many columns, the last one filled up with zeros. An element is the sum of `parts` numbers of bf16: one,
+    to which it is rounded, or two, which are an f16 exactly; a panel has the first ones of all its elements, then
+    the second ones. k is `segments` times `length`; each segment is filled up with zeros to what `dot` adds at a time:
+    two products (`pairs`) or 32 (`tiles`).
+  }];
+  let parameters = (ins EnumParameter<Dataflow_HalfDot>:$dot, "int64_t":$parts, "int64_t":$columns,
+                        "int64_t":$segments, "int64_t":$length, "int64_t":$panel);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Dataflow_HalfOperand : RankedTensorOf<[F32, F16, BF16]>;
+def Dataflow_PackedHalves : RankedTensorOf<[I8]>;
+
+def HalfMatmulOp : Dataflow_InferredOp<"half_matmul", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "Product of matrices as a CPU multiplies bf16, with sums in f32";
+  let description = [{
+    [..., M, K] x pack_half_rhs([K, N]) -> [..., M, N], in the element type of lhs. Elements of lhs are split into as
+    many numbers of bf16 as `panels` says: f16 and bf16 exactly, f32 is rounded to bf16.
+  }];
+  let arguments = (ins Dataflow_HalfOperand:$lhs, Dataflow_PackedHalves:$rhs, Dataflow_HalfPanelsAttr:$panels);
+  let results = (outs Dataflow_HalfOperand:$result);
+  let assemblyFormat = "$lhs `,` $rhs `panels` $panels attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
+}
+
+def HalfConvOp : Dataflow_InferredOp<"half_conv", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+  let summary = "Convolution as a CPU multiplies bf16, with sums in f32";
+  let description = [{
+    The convolution, in one group, of a channels_last image [N, H, W, C], in the image's element type; shapes
+    and attributes as in conv. The weight is a pack_half_rhs result of the matrix [KH * KW * C, M], a segment for
+    each tap; `kernel` gives what its shape does not. Elements as in half_matmul.
+  }];
+  let arguments = (ins Dataflow_HalfOperand:$input, Dataflow_PackedHalves:$weight, DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
+                       Dataflow_HalfPanelsAttr:$panels);
+  let results = (outs Dataflow_HalfOperand:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `kernel` $kernel `strides` $strides `pads` $pads `dilations` $dilations `panels` $panels
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def PackHalfRhsOp : Dataflow_InferredOp<"pack_half_rhs", [EvaluateMethods, Cost]> {
+  let summary = "[K, N] floats -> half_panels";
+  let arguments = (ins Dataflow_HalfOperand:$rhs, Dataflow_HalfPanelsAttr:$panels);
+  let results = (outs Dataflow_PackedHalves:$result);
+  let assemblyFormat = "$rhs `panels` $panels attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
+}
+
+#endif // SLUICE_DATAFLOW_HALFOPS

@@ -1,0 +1,36 @@
+//===- HalfShapes.h - What half-precision products need in memory -*- C++ -*-=//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_HALFSHAPES_H
+#define SLUICE_DATAFLOW_IR_HALFSHAPES_H
+
+#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/IntegerPanels.h"
+
+namespace sluice::dataflow {
+
+/// Bytes of a bf16 number.
+inline constexpr int64_t kHalfBytes = 2;
+
+emit::IntegerPanels describePanels(HalfPanelsAttr panels);
+/// The numbers of bf16 whose sum is an element of that type: exactly, but for f32.
+int64_t halfParts(mlir::Type element);
+
+/// The left-hand side as the kernel multiplies it: an image [images][height][width][pitch] of bf16 numbers for each
+/// part, one image after the other. A matrix is one image of width 1.
+struct HalfImage {
+  bool stages; ///< The operand is copied into the workspace,
+  int64_t images;
+  int64_t height, width; ///< padded to these extents,
+  int64_t channels;      ///< and so many channels: a multiple of what the instructions take at once.
+  int64_t pitch;         ///< Elements between pixels.
+  int64_t partBytes;     ///< Bytes of one part.
+  int64_t bytes;         ///< Of the workspace.
+};
+HalfImage imageOf(HalfMatmulOp op);
+HalfImage imageOf(HalfConvOp op);
+
+} // namespace sluice::dataflow
+
+#endif // SLUICE_DATAFLOW_IR_HALFSHAPES_H

@@ -1,0 +1,193 @@
+//===- Halves.cpp - Products in half precision ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/IR/ConvShape.h"
+#include "dialects/Dataflow/IR/HalfShapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+LogicalResult HalfPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, HalfDot dot, int64_t parts,
+                                     int64_t columns, int64_t segments, int64_t length, int64_t panel) {
+  if (parts != 1 && parts != 2)
+    return emitError() << "elements of " << parts << " parts, use 1 or 2";
+  if (dot == HalfDot::tiles && panel % emit::kTileColumns != 0)
+    return emitError() << "panels for tiles have a multiple of " << emit::kTileColumns << " columns";
+  constexpr int64_t kMostPanel = 4096, kMost = int64_t(1) << 30;
+  if (panel < 1 || panel > kMostPanel)
+    return emitError() << "panels of " << panel << " columns, use 1 to " << kMostPanel;
+  if (columns < 1 || segments < 1 || length < 1 || columns > kMost || segments > kMost || length > kMost)
+    return emitError() << "panels of " << columns << " columns and " << segments << " x " << length
+                       << " rows, use 1 to " << kMost << " of each";
+  if (Count(columns) * segments * length > kMost * kMost / 8)
+    return emitError() << "panels of more numbers than can be counted";
+  return success();
+}
+
+emit::IntegerPanels sluice::dataflow::describePanels(HalfPanelsAttr panels) {
+  return {panels.getDot() == HalfDot::tiles ? emit::IntegerDot::Tiles : emit::IntegerDot::Quads,
+          panels.getColumns(),
+          panels.getSegments(),
+          kHalfBytes * panels.getLength(),
+          panels.getPanel(),
+          /*hasZeroPoints=*/false,
+          panels.getParts()};
+}
+
+int64_t sluice::dataflow::halfParts(Type element) { return element.isF16() ? 2 : 1; }
+
+/// Whether an operand's elements are what the panels' parts multiply.
+static LogicalResult checkParts(std::optional<Location> loc, Value operand, HalfPanelsAttr panels) {
+  if (panels.getParts() != halfParts(elementOf(operand)))
+    return emitOptionalError(loc, "elements of type ", elementOf(operand), " have ", halfParts(elementOf(operand)),
+                             " parts, the panels have ", panels.getParts());
+  return success();
+}
+
+static LogicalResult checkPacked(std::optional<Location> loc, Value packed, HalfPanelsAttr panels) {
+  const int64_t bytes = describePanels(panels).bytes();
+  if (typeOf(packed).getRank() != 1 || shapeOf(packed)[0] != bytes)
+    return emitOptionalError(loc, "packed operand has not the ", bytes, " bytes of its panels");
+  return success();
+}
+
+static LogicalResult checkMatrix(std::optional<Location> loc, Value rhs, HalfPanelsAttr panels) {
+  const int64_t rows = panels.getSegments() * panels.getLength();
+  if (typeOf(rhs).getRank() != 2 || shapeOf(rhs)[0] != rows || shapeOf(rhs)[1] != panels.getColumns())
+    return emitOptionalError(loc, "packs a matrix of ", rows, " x ", panels.getColumns());
+  return checkParts(loc, rhs, panels);
+}
+
+LogicalResult PackHalfRhsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &results) {
+  if (failed(checkMatrix(loc, adaptor.getRhs(), adaptor.getPanels())))
+    return failure();
+  results.push_back(RankedTensorType::get({describePanels(adaptor.getPanels()).bytes()}, IntegerType::get(context, 8)));
+  return success();
+}
+
+LogicalResult PackHalfRhsOp::verify() { return checkMatrix(getLoc(), getRhs(), getPanels()); }
+
+//===----------------------------------------------------------------------===//
+// half_matmul
+//===----------------------------------------------------------------------===//
+
+/// The result's shape, of an operator or its adaptor.
+template <typename Matmul>
+static FailureOr<SmallVector<int64_t>> shapeOfMatmul(std::optional<Location> loc, Matmul matmul) {
+  auto lhs = typeOf(matmul.getLhs());
+  HalfPanelsAttr panels = matmul.getPanels();
+  if (lhs.getRank() < 2)
+    return emitOptionalError(loc, "half_matmul operand has rank ", lhs.getRank(), ", at least 2 is needed");
+  if (panels.getSegments() != 1 || lhs.getShape().back() != panels.getLength())
+    return emitOptionalError(loc, "half_matmul contracts ", lhs.getShape().back(), " with ", panels.getSegments(),
+                             " x ", panels.getLength());
+  SmallVector<int64_t> shape(lhs.getShape().drop_back());
+  shape.push_back(panels.getColumns());
+  return shape;
+}
+
+LogicalResult HalfMatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  auto shape = shapeOfMatmul(loc, adaptor);
+  if (failed(shape))
+    return failure();
+  results.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getLhs())));
+  return success();
+}
+
+LogicalResult HalfMatmulOp::verify() {
+  // The result's type is compared after this: nothing is known of the operands yet.
+  if (failed(shapeOfMatmul(getLoc(), *this)) || failed(checkPacked(getLoc(), getRhs(), getPanels())))
+    return failure();
+  return checkParts(getLoc(), getLhs(), getPanels());
+}
+
+int64_t HalfMatmulOp::getFlops() { return product({2, getPanels().getLength(), elementCount(getType())}); }
+
+/// What is left of an operand of `elements` is copied: elements that are no bf16 numbers in memory, and channels that
+/// the instructions would read beyond.
+/// `areTapsJoined`: neighbouring pixels are read as one longer row.
+static HalfImage makeImage(Value operand, emit::IntegerPanels panels, HalfImage image, bool isPadded,
+                           bool areTapsJoined) {
+  image.channels = panels.steps() * emit::depthOf(panels.dot) / kHalfBytes;
+  image.stages = isPadded || !elementOf(operand).isBF16() || image.channels * kHalfBytes != panels.length;
+  image.pitch = image.stages && !areTapsJoined ? emit::halfPitch(image.channels) : image.channels;
+  const Count part = product({image.images, image.height, image.width, image.pitch, kHalfBytes});
+  constexpr int64_t kLine = 64;
+  image.partBytes = (part + kLine - 1) / kLine * kLine;
+  image.bytes = image.stages ? product({panels.parts, image.partBytes}) : Count(0);
+  return image;
+}
+
+HalfImage sluice::dataflow::imageOf(HalfMatmulOp op) {
+  HalfImage image{};
+  image.images = image.width = 1;
+  image.height = product(shapeOf(op.getLhs()).drop_back());
+  return makeImage(op.getLhs(), describePanels(op.getPanels()), image, /*isPadded=*/false, /*areTapsJoined=*/false);
+}
+
+int64_t HalfMatmulOp::getWorkspaceBytes() { return elementCount(getType()) == 0 ? 0 : imageOf(*this).bytes; }
+
+//===----------------------------------------------------------------------===//
+// half_conv
+//===----------------------------------------------------------------------===//
+
+/// The same.
+template <typename Conv>
+static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, Conv conv) {
+  auto input = typeOf(conv.getInput());
+  HalfPanelsAttr panels = conv.getPanels();
+  if (input.getRank() != 4 || conv.getKernel().size() != 2)
+    return emitOptionalError(loc, "half_conv needs a channels_last image and a kernel of two dimensions");
+  auto shape = convShape(loc, input.getShape(),
+                         {conv.getKernel(), conv.getStrides(), conv.getPads(), conv.getDilations(),
+                          /*groups=*/1, panels.getColumns(), /*last=*/true});
+  if (succeeded(shape) &&
+      (panels.getSegments() != product(conv.getKernel()) || panels.getLength() != input.getDimSize(3)))
+    return emitOptionalError(loc, "half_conv of ", input.getDimSize(3), " channels does not match its panels");
+  return shape;
+}
+
+LogicalResult HalfConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &results) {
+  auto shape = shapeOfConv(loc, adaptor);
+  if (failed(shape))
+    return failure();
+  results.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getInput())));
+  return success();
+}
+
+LogicalResult HalfConvOp::verify() {
+  if (failed(shapeOfConv(getLoc(), *this)) || failed(checkPacked(getLoc(), getWeight(), getPanels())))
+    return failure();
+  return checkParts(getLoc(), getInput(), getPanels());
+}
+
+int64_t HalfConvOp::getFlops() {
+  return product({2, elementCount(getType()), getPanels().getSegments(), getPanels().getLength()});
+}
+
+HalfImage sluice::dataflow::imageOf(HalfConvOp op) {
+  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult()), kernel = op.getKernel();
+  const bool isPadded = llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
+  HalfImage image{};
+  image.images = in[0];
+  auto extent = [&](size_t d) {
+    return isPadded ? (out[1 + d] - 1) * op.getStrides()[d] + (kernel[d] - 1) * op.getDilations()[d] + 1 : in[1 + d];
+  };
+  image.height = extent(0);
+  image.width = extent(1);
+  return makeImage(op.getInput(), describePanels(op.getPanels()), image, isPadded,
+                   kernel[1] > 1 && op.getDilations()[1] == 1);
+}
+
+int64_t HalfConvOp::getWorkspaceBytes() { return elementCount(getType()) == 0 ? 0 : imageOf(*this).bytes; }

@@ -1,0 +1,79 @@
+// RUN: sluice-opt %s -verify-diagnostics -split-input-file
+
+func.func @depth(%a: tensor<4x8xf16>, %p: tensor<2048xi8>) {
+  // expected-error @+1 {{half_matmul contracts 8 with 1 x 7}}
+  %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 2, columns = 6, segments = 1, length = 7, panel = 16> : (tensor<4x8xf16>, tensor<2048xi8>) -> tensor<4x6xf16>
+  return
+}
+
+// -----
+
+func.func @rank(%a: tensor<8xf16>, %p: tensor<2048xi8>) {
+  // expected-error @+1 {{half_matmul operand has rank 1, at least 2 is needed}}
+  %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 2, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8xf16>, tensor<2048xi8>) -> tensor<6xf16>
+  return
+}
+
+// -----
+
+func.func @bytes(%a: tensor<4x8xf16>, %p: tensor<2047xi8>) {
+  // expected-error @+1 {{packed operand has not the 2048 bytes of its panels}}
+  %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 2, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xf16>, tensor<2047xi8>) -> tensor<4x6xf16>
+  return
+}
+
+// -----
+
+func.func @parts(%a: tensor<4x8xf16>, %p: tensor<1024xi8>) {
+  // expected-error @+1 {{elements of type 'f16' have 2 parts, the panels have 1}}
+  %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xf16>, tensor<1024xi8>) -> tensor<4x6xf16>
+  return
+}
+
+// -----
+
+func.func @three_parts(%w: tensor<8x6xf32>) {
+  // expected-error @+1 {{elements of 3 parts, use 1 or 2}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = tiles, parts = 3, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xf32>) -> tensor<1024xi8>
+  return
+}
+
+// -----
+
+func.func @narrow(%w: tensor<8x6xf32>) {
+  // expected-error @+1 {{panels for tiles have a multiple of 16 columns}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = tiles, parts = 1, columns = 6, segments = 1, length = 8, panel = 8> : (tensor<8x6xf32>) -> tensor<512xi8>
+  return
+}
+
+// -----
+
+func.func @matrix(%w: tensor<8x7xf32>) {
+  // expected-error @+1 {{packs a matrix of 8 x 6}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x7xf32>) -> tensor<256xi8>
+  return
+}
+
+// -----
+
+func.func @elements(%w: tensor<8x6xf64>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of 32-bit float or 16-bit float or bfloat16 type values}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xf64>) -> tensor<256xi8>
+  return
+}
+
+// -----
+
+func.func @channels(%x: tensor<1x9x9x4xbf16>, %p: tensor<9216xi8>) {
+  // expected-error @+1 {{half_conv of 4 channels does not match its panels}}
+  %0 = dataflow.half_conv %x, %p kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = tiles, parts = 1, columns = 6, segments = 9, length = 5, panel = 16> : (tensor<1x9x9x4xbf16>, tensor<9216xi8>) -> tensor<1x9x9x6xbf16>
+  return
+}
+
+// -----
+
+func.func @signal(%x: tensor<1x9x4xbf16>, %p: tensor<3072xi8>) {
+  // expected-error @+1 {{half_conv needs a channels_last image and a kernel of two dimensions}}
+  %0 = dataflow.half_conv %x, %p kernel [3] strides [1] pads [1, 1] dilations [1] panels <dot = tiles, parts = 1, columns = 6, segments = 3, length = 4, panel = 16> : (tensor<1x9x4xbf16>, tensor<3072xi8>) -> tensor<1x9x6xbf16>
+  return
+}
