@@ -8,7 +8,7 @@ names. Substitutions:
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
   %tinybert, %jumperhard: a carried model with its dimensions
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: shared, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: shared, avx512-bf16, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -67,8 +67,19 @@ def has_python_onnx():
     return subprocess.run([config.python, "-c", check], check=False).returncode == 0
 
 
+def has_cpu_flag(name):
+    """As Linux spells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii") as file:
+            return any(line.startswith("flags") and name in line.split() for line in file)
+    except OSError:
+        return False
+
+
 if os.path.isdir(shared):
     config.available_features.add("shared")
+if has_cpu_flag("avx512_bf16"):
+    config.available_features.add("avx512-bf16")
 if os.path.isdir(onnx_testdata):
     config.available_features.add("onnx-testdata")
 if has_python_onnx():

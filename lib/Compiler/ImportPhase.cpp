@@ -54,6 +54,14 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
                      matmulPrecisionName(options.matmulPrecision), "'");
   };
   constexpr unsigned kTensorCores = 80;
+  if (target.architectures.empty() && !target.emulatesGrids &&
+      options.matmulPrecision == dataflow::MatmulPrecision::BF16) {
+    if (target.halfProducts == "none")
+      return fail(
+          "target '", target.name,
+          "' has no instructions that multiply bf16, give cpu:native on a CPU with AVX512-BF16 or leave it out");
+    return {};
+  }
   if (target.architectures.empty() && !target.emulatesGrids)
     return fail("machine '", machine.name, "' has no GPU to round for, give one with a GPU or leave it out");
   if (!target.architectures.empty() && target.architectures.back() < kTensorCores)

@@ -131,7 +131,7 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--matmul-precision", matmulPrecision,
-            "of f32 products and convolutions on GPUs, rounded for their tensor cores")
+            "of f32 products and convolutions on GPUs, rounded for their tensor cores; bf16: on CPUs too")
       ->check(oneOf(matmulPrecisionNames()))
       ->capture_default_str()
       ->group(kGeneration);
