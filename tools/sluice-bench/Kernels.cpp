@@ -81,7 +81,7 @@ void storeAt(OpBuilder &b, Location loc, Value output, llvm::ArrayRef<int64_t> s
   position = arith::IndexCastOp::create(b, loc, b.getI64Type(), position);
   Value pointer = LLVM::GEPOp::create(b, loc, output.getType(), getElementTypeOrSelf(value), output,
                                       llvm::ArrayRef<LLVM::GEPArg>{position});
-  LLVM::StoreOp::create(b, loc, value, pointer, getElementTypeOrSelf(value).isInteger(8) ? 1 : 4);
+  LLVM::StoreOp::create(b, loc, value, pointer, getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8);
 }
 
 OurRun prepare(std::shared_ptr<Kernel> kernel, Buffer a, Buffer b, Buffer c, int64_t extent,
@@ -158,6 +158,41 @@ OurRun ours(const IntegerCase &test, const VectorTarget &target, const std::stri
   auto bytes = [](int64_t count) { return makeBuffer(count / 4 + 32); };
   return prepare(std::move(kernel), bytes(test.m * test.k * lhsBytes(test.dot)), bytes(spec.panels.bytes()),
                  bytes(4 * test.m * test.n), parallelExtent(spec, target), objectPath);
+}
+
+OurRun ours(const HalfCase &test, const VectorTarget &target, const std::string &objectPath) {
+  const bool isWidened = test.form == HalfCase::Form::Widened;
+  MatmulSpec widened;
+  widened.m = test.m, widened.n = test.n, widened.k = widened.lda = test.k;
+  widened.packedB = true;
+  const IntegerSpec spec = isWidened ? IntegerSpec() : test.describe(target);
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        Type element = test.isF16 ? Type(b.getF16Type()) : Type(b.getBF16Type());
+        auto sink = [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+          Type type = element;
+          if (auto vector = dyn_cast<VectorType>(value.getType()))
+            type = vector.clone(element);
+          storeAt(b, loc, p[2], {test.m, test.n}, arith::TruncFOp::create(b, loc, type, value),
+                  isWidened ? indices : indices.drop_front());
+        };
+        if (isWidened)
+          return emitMatmul(b, loc, widened, target, {{p[0], element}, {p[1], element}}, {begin, end}, sink);
+        IntegerOperands operands;
+        operands.lhs = p[0];
+        operands.rhs = p[1];
+        operands.lhsPartBytes = test.m * spec.rowStride;
+        emitIntegerProduct(b, loc, spec, target, operands, {begin, end}, sink);
+      });
+  // One of f16, and a small number of bf16.
+  auto bytes = [](int64_t count) {
+    Buffer buffer = makeBuffer(count / 4 + 32);
+    std::fill_n(reinterpret_cast<uint16_t *>(buffer.get()), count / 2, uint16_t(0x3c00));
+    return buffer;
+  };
+  const int64_t rhs = isWidened ? 2 * packedMatmulBSize(widened, target) : spec.panels.bytes();
+  return prepare(std::move(kernel), bytes(4 * test.m * halfPitch(test.k)), bytes(rhs), bytes(2 * test.m * test.n),
+                 isWidened ? parallelExtent(widened, target) : parallelExtent(spec, target), objectPath);
 }
 
 #ifdef SLUICE_HAVE_ONEDNN
@@ -238,8 +273,22 @@ Run oneDnn(const IntegerCase &test, const DnnContext &context) {
   return prepareOneDnn(dnnl::matmul(description), description.src_desc(), description.weights_desc(),
                        description.dst_desc(), context);
 }
+
+Run oneDnn(const HalfCase &test, const DnnContext &context) {
+  using Tag = dnnl::memory::format_tag;
+  const auto type = test.isF16 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  dnnl::matmul::primitive_desc description({dnnl::memory::desc({test.m, test.k}, type, Tag::ab),
+                                            dnnl::memory::desc({test.k, test.n}, type, Tag::any),
+                                            dnnl::memory::desc({test.m, test.n}, type, Tag::ab)},
+                                           context.engine);
+  return prepareOneDnn(dnnl::matmul(description), description.src_desc(), description.weights_desc(),
+                       description.dst_desc(), context);
+}
 #endif
 
+double flopsOf(const HalfCase &test) {
+  return 2.0 * static_cast<double>(test.m) * static_cast<double>(test.n) * static_cast<double>(test.k);
+}
 double flopsOf(const IntegerCase &test) {
   return 2.0 * static_cast<double>(test.m) * static_cast<double>(test.n) * static_cast<double>(test.k);
 }
@@ -324,7 +373,32 @@ void addIntegerCases(std::vector<KernelCase> &cases, int64_t m, int64_t n, int64
   }
 }
 
+/// Products of f16 and bf16 of one shape, by each form.
+void addHalfCases(std::vector<KernelCase> &cases, int64_t m, int64_t n, int64_t k) {
+  const std::string shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  using Form = HalfCase::Form;
+  cases.push_back({"bf16 tiles " + shape, HalfCase{m, n, k, Form::Tiles, false}});
+  cases.push_back({"bf16 pairs " + shape, HalfCase{m, n, k, Form::Pairs, false}});
+  cases.push_back({"bf16 widened " + shape, HalfCase{m, n, k, Form::Widened, false}});
+  cases.push_back({"f16 tiles " + shape, HalfCase{m, n, k, Form::Tiles, true}});
+  cases.push_back({"f16 widened " + shape, HalfCase{m, n, k, Form::Widened, true}});
+}
+
 } // namespace
+
+IntegerSpec HalfCase::describe(const VectorTarget &target) const {
+  IntegerSpec spec;
+  spec.panels = {form == Form::Tiles ? IntegerDot::Tiles : IntegerDot::Quads,
+                 n,
+                 1,
+                 2 * k,
+                 integerPanel(n, target),
+                 false,
+                 isF16 ? 2 : 1};
+  spec.rows = m;
+  spec.rowStride = 2 * halfPitch(k);
+  return spec;
+}
 
 IntegerSpec IntegerCase::describe(const VectorTarget &target) const {
   IntegerSpec spec;
@@ -335,6 +409,14 @@ IntegerSpec IntegerCase::describe(const VectorTarget &target) const {
 }
 
 bool canRun(const KernelCase &test, const VectorTarget &target) {
+  if (const auto *half = std::get_if<HalfCase>(&test.spec)) {
+    auto host = resolveTarget("native");
+    if (half->form == HalfCase::Form::Widened)
+      return true;
+    const IntegerDot dot = half->describe(target).panels.dot;
+    return host && supportsDot(dot, target.lanesF32) && chooseDot(dot, half->m, 2 * half->k, false) == dot &&
+           (half->form == HalfCase::Form::Tiles ? host->halfProducts == "tiles" : host->halfProducts != "none");
+  }
   const auto *product = std::get_if<IntegerCase>(&test.spec);
   if (!product)
     return true;
@@ -403,6 +485,10 @@ std::vector<KernelCase> standardCases() {
   addIntegerCases(cases, 64, 288, 1152);
   addIntegerCases(cases, 1, 4096, 4096);
   addIntegerCases(cases, 128, 1024, 4096);
+  addHalfCases(cases, 1024, 1024, 1024);
+  addHalfCases(cases, 3136, 64, 64);
+  addHalfCases(cases, 1, 4096, 4096);
+  addHalfCases(cases, 128, 768, 3072);
   return cases;
 }
 

@@ -34,9 +34,20 @@ struct WinogradCase {
   int64_t outputs;
 };
 
+/// A product of f16 or bf16, with sums in f32: by instructions for bf16, whose left-hand side is split beforehand, or
+/// widened to f32 as it is read. oneDNN has no f16 on CPUs: it multiplies f32 beside it.
+struct HalfCase {
+  enum class Form { Tiles, Pairs, Widened };
+  int64_t m, n, k;
+  Form form;
+  bool isF16;
+
+  emit::IntegerSpec describe(const emit::VectorTarget &target) const; ///< But for Form::Widened.
+};
+
 struct KernelCase {
   std::string name;
-  std::variant<emit::MatmulSpec, emit::ConvSpec, WinogradCase, IntegerCase> spec;
+  std::variant<emit::MatmulSpec, emit::ConvSpec, WinogradCase, IntegerCase, HalfCase> spec;
 };
 
 struct KernelTiming {
@@ -48,7 +59,7 @@ struct KernelTiming {
 };
 
 /// The convolutions and the classifier of ResNet-50, its 3x3 convolutions and some of VGG by Winograd's algorithm too,
-/// a few depthwise layers of MobileNet, and square products, of bytes too: by every instruction.
+/// a few depthwise layers of MobileNet, and square products, of bytes, f16 and bf16 too: by every instruction.
 std::vector<KernelCase> standardCases();
 
 /// Whether this host has the instructions.
