@@ -132,5 +132,6 @@ static LogicalResult evaluatePackHalfRhs(PackHalfRhsOp op, ArrayRef<TensorView> 
 
 void sluice::dataflow::attachPackingValues(MLIRContext *context) {
   attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>,
-         EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackHalfRhs>, EvaluateModel<evaluatePackWinogradWeight>>(context);
+         EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackHalfRhs>,
+         EvaluateModel<evaluatePackWinogradWeight>>(context);
 }

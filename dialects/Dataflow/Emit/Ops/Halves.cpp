@@ -120,8 +120,9 @@ static void emitStage(KernelEmitter &kernel, const Plan &plan) {
   // Columns [before, until) of the padded image are of the operand.
   const int64_t before = std::clamp<int64_t>(plan.left, 0, image.width);
   const int64_t until = std::clamp<int64_t>(plan.left + plan.width, before, image.width);
-  const Count work = product({32, rows, image.width, channels});
-  kernel.parallel(rows, grainForBytes(work, rows), [&](Value begin, Value end) {
+  const Count elements = product({rows, image.width, channels});
+  const Work work{Rate::Vectors, 4 * elements, (4 + kHalfBytes * plan.panels.parts) * elements};
+  kernel.parallel(rows, work, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Type half = b.getI16Type(), element = elementOf(plan.input);
@@ -178,13 +179,15 @@ static void emitStage(KernelEmitter &kernel, const Plan &plan) {
   });
 }
 
-static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out, int64_t flops) {
+static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out) {
   plan.spec.sinkStyle = kernel.sinkStyle();
   const int64_t extent = emit::parallelExtent(plan.spec, kernel.target());
   const bool isFlat = plan.spec.runs == 1;
-  // Multiplications by tiles take an eighth of f32's time; of f16, four of them take a third.
-  const int64_t faster = plan.panels.dot != emit::IntegerDot::Tiles ? 1 : plan.panels.parts > 1 ? 3 : 8;
-  kernel.parallel(extent, grainFor(flops / faster, extent), [&](Value begin, Value end) {
+  // Multiplications of bf16 by tiles take an eighth of f32's time; of f16, four of them take a third.
+  const Rate rate = plan.panels.dot != emit::IntegerDot::Tiles ? Rate::Products
+                    : plan.panels.parts > 1                    ? Rate::ByteProducts
+                                                               : Rate::TileProducts;
+  kernel.parallel(extent, kernel.work(rate), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Type byte = b.getI8Type();
     emit::IntegerOperands operands;
@@ -227,10 +230,10 @@ static Value emitPackedWeight(KernelEmitter &kernel, const Plan &plan, Value tap
 }
 
 /// One sum a result element: for any target.
-static void emitPlain(KernelEmitter &kernel, const Plan &plan, ArrayRef<int64_t> out, int64_t flops) {
+static void emitPlain(KernelEmitter &kernel, const Plan &plan, ArrayRef<int64_t> out) {
   const int64_t extent = product(out);
   Type element = elementOf(plan.input);
-  kernel.parallel(extent, grainFor(flops, extent), [&](Value begin, Value end) {
+  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     kernel.loop(begin, end, 1, [&](Value linear) {
@@ -274,10 +277,10 @@ static void emitHalfKernel(OpTy op, KernelEmitter &kernel) {
   Plan plan = planOf(op);
   ArrayRef<int64_t> out = shapeOf(op.getResult());
   if (kernel.inGrids() || !canRunPanels(kernel, plan.panels))
-    return emitPlain(kernel, plan, out, op.getFlops());
+    return emitPlain(kernel, plan, out);
   if (plan.image.stages)
     emitStage(kernel, plan);
-  emitProduct(kernel, plan, out, op.getFlops());
+  emitProduct(kernel, plan, out);
 }
 
 void sluice::dataflow::attachHalvesKernels(MLIRContext *context) {
