@@ -40,12 +40,14 @@ double Tensor::get(int64_t linear) const {
 
 void Tensor::set(int64_t linear, double value) {
   int64_t width = elementBytes(element());
-  uint64_t raw = static_cast<uint64_t>(static_cast<int64_t>(value));
+  uint64_t raw = 0;
   if (isa<FloatType>(element())) {
     llvm::APFloat narrowed(value);
     bool loses;
     narrowed.convert(semanticsOf(element()), llvm::APFloat::rmNearestTiesToEven, &loses);
     raw = narrowed.bitcastToAPInt().getZExtValue();
+  } else {
+    raw = value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
   }
   std::memcpy(&bytes[linear * width], &raw, width);
 }
