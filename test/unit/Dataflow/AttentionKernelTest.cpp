@@ -72,7 +72,7 @@ TEST_CASE("attention of nothing, of rows beyond the scratch, and of scores maske
 }
 
 TEST_CASE("attention runs in chunks and takes an epilogue", "[dataflow][attention]") {
-  Attention large{{2, 4, 128, 32}, {2, 4, 128, 32}, {2, 4, 128, 32}};
+  Attention large{{2, 4, 64, 16}, {2, 4, 96, 16}, {2, 4, 96, 16}};
   Case chunked = caseOf(large);
   chunked.isChunked = true;
   Case fused;

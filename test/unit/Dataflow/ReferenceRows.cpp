@@ -184,10 +184,10 @@ static Tensor attention(AttentionOp op, Environment &values) {
   const Tensor &query = values.at(op.getQuery()), &key = values.at(op.getKey()), &value = values.at(op.getValue());
   Tensor out(op.getType());
   const double scale = op.getScale().convertToDouble();
-  forEachIndex(out.shape(), [&](llvm::ArrayRef<int64_t> at) {
-    Index row(at.drop_back());
+  Index rows(out.shape().drop_back());
+  forEachIndex(rows, [&](llvm::ArrayRef<int64_t> row) {
     auto read = [&](const Tensor &tensor, int64_t i, int64_t j) {
-      Index index(at.drop_back(2));
+      Index index(row.drop_back());
       index.append({i, j});
       return tensor.broadcastAt(index);
     };
@@ -201,10 +201,15 @@ static Tensor attention(AttentionOp op, Environment &values) {
       scores.push_back((op.getDivides() ? sum / scale : sum * scale) +
                        (op.getMask() ? values.at(op.getMask()).broadcastAt(score) : 0));
     }
-    double total = logSumExp(scores), sum = 0;
-    for (int64_t k = 0; k < op.getKeys(); ++k)
-      sum += std::exp(scores[k] - total) * read(value, k, at.back());
-    out.set(out.linearOf(at), sum);
+    const double total = logSumExp(scores);
+    for (int64_t column = 0; column < op.getColumns(); ++column) {
+      double sum = 0;
+      for (int64_t k = 0; k < op.getKeys(); ++k)
+        sum += std::exp(scores[k] - total) * read(value, k, column);
+      Index to(row);
+      to.push_back(column);
+      out.set(out.linearOf(to), sum);
+    }
   });
   return out;
 }
