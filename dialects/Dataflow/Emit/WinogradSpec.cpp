@@ -68,7 +68,8 @@ static double weightWork(int64_t bytes, int64_t reads, int64_t room) {
 
 /// Vectors and parts of them that `channels` are read as.
 static double numReads(int64_t channels, int64_t lanes) {
-  return static_cast<double>(channels / lanes + std::popcount(static_cast<uint64_t>(channels % lanes)));
+  const int64_t reads = channels / lanes + std::popcount(static_cast<uint64_t>(channels % lanes));
+  return static_cast<double>(reads);
 }
 
 static int64_t roundUp(int64_t value, int64_t to) { return ceilDiv(value, to) * to; }
