@@ -28,10 +28,10 @@ target_compile_options(SluiceMLIROptions INTERFACE
 set(pch ${PROJECT_SOURCE_DIR}/scripts/cmake/pch)
 set(headers SluiceMLIROptions nlohmann_json::nlohmann_json tl::expected)
 sluice_define_pch(Mlir HEADERS ${pch}/Mlir.h LINKS ${headers})
-sluice_define_pch(Dataflow HEADERS ${pch}/Dataflow.h LINKS ${headers} DEPENDS SluiceDataflowIncGen)
-sluice_define_pch(MlirTool HEADERS ${pch}/MlirTool.h LINKS ${headers} CLI11::CLI11 DEPENDS SluiceDataflowIncGen)
+sluice_define_pch(Dataflow OVER Mlir HEADERS ${pch}/Dataflow.h LINKS ${headers} DEPENDS SluiceDataflowIncGen)
+sluice_define_pch(MlirTool OVER Dataflow HEADERS ${pch}/MlirTool.h LINKS ${headers} CLI11::CLI11 DEPENDS SluiceDataflowIncGen)
 if(SLUICE_ENABLE_TESTS)
-  sluice_define_pch(MlirTest HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2 DEPENDS SluiceDataflowIncGen
+  sluice_define_pch(MlirTest OVER Test HEADERS ${pch}/MlirTest.h LINKS ${headers} Catch2::Catch2 DEPENDS SluiceDataflowIncGen
     OPTIONS $<$<CONFIG:Release>:-O0>)
   set_target_properties(SluiceMlirTestPch PROPERTIES SLUICE_IS_TEST ON)
 endif()
