@@ -24,9 +24,7 @@ static Expected<std::string> convChoice(const Machine &machine, const TargetSpec
                                         const CompilerOptions &options) {
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto kindOf = [&](DeviceId id) { return machine.device(id).kind; };
-  const bool hasGrids = llvm::any_of(devices, [&](DeviceId id) {
-    return kindOf(id) == DeviceKind::Cuda || (kindOf(id) == DeviceKind::Emulated && target.emulatesGrids);
-  });
+  const bool hasGrids = llvm::any_of(devices, [&](DeviceId id) { return runsGrids(kindOf(id), target); });
   if (options.convChoice == ConvChoice::Winograd && hasGrids)
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
                      "' has devices that run grids, for which Winograd's algorithm has no kernels, give one of CPUs or "
@@ -80,7 +78,7 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
     }
     passes.onModule("dataflow-ask-libraries", std::move(choice), std::move(make));
   }
-  if (llvm::none_of(devices, isGpu))
+  if (llvm::none_of(devices, [&](DeviceId id) { return runsGrids(machine.device(id).kind, target); }))
     passes.onFunctions("dataflow-fuse-attention");
   SLUICE_ASSIGN_OR_RETURN(std::string conv, convChoice(machine, target, options));
   Pipeline::Options assigned = layout;

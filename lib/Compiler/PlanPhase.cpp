@@ -29,14 +29,10 @@ PlanFile Planned::file() const {
 /// with other ranks are bound to one device too, a GPU where one computes.
 static Status pinToHost(const Fused &fused, SearchProblem &problem) {
   const Machine &machine = fused.measured;
-  const bool emulatesGrids = fused.origin->target.emulatesGrids;
-  auto runsGrids = [&](DeviceId id) {
-    const DeviceKind kind = machine.device(id).kind;
-    return kind == DeviceKind::Cuda || (kind == DeviceKind::Emulated && emulatesGrids);
-  };
   const std::vector<DeviceId> devices = machine.computeDevices();
+  auto hasGrid = [&](DeviceId id) { return runsGrids(machine.device(id).kind, fused.origin->target); };
   auto host = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).memory == Machine::hostMemory(); });
-  const bool hasGrids = llvm::any_of(devices, runsGrids);
+  const bool hasGrids = llvm::any_of(devices, hasGrid);
   llvm::StringMap<std::string> problems; // By kernel: emission is what finds them.
   for (size_t i = 0; i < fused.bridge.operators.size(); ++i) {
     Operation *op = fused.bridge.operators[i];
@@ -45,7 +41,7 @@ static Status pinToHost(const Fused &fused, SearchProblem &problem) {
     if (isa<dataflow::CollectiveOpInterface>(op)) {
       // All on one device: ranks exchange in the order of its stream.
       why = "exchanges data with other ranks";
-      where = hasGrids ? llvm::find_if(devices, runsGrids) : host;
+      where = hasGrids ? llvm::find_if(devices, hasGrid) : host;
       if (where == devices.end())
         where = devices.begin();
     } else if (dataflow::usesStrings(op)) {

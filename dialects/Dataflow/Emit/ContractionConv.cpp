@@ -377,11 +377,7 @@ void ConvEmitter::emitSink(ArrayRef<Value> values, int64_t columns, Value column
           {image, outRow, ir.add(column, c)}, channel, sink);
     });
   };
-  if (blocks == 1 || lastBlock == block)
-    emitLoop(lastBlock);
-  else
-    ir.ifElse(
-        ir.isEqual(blockIndex, ir.constant(blocks - 1)), [&] { emitLoop(lastBlock); }, [&] { emitLoop(block); });
+  emitBlockWidths(ir, blockIndex, blocks, block, lastBlock, emitLoop);
 }
 
 } // namespace

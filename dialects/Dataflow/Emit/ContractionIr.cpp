@@ -202,6 +202,14 @@ void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange ou
   }
 }
 
+void emitBlockWidths(Ir &ir, Value index, int64_t count, int64_t whole, int64_t last,
+                     function_ref<void(int64_t)> emit) {
+  if (count == 1 || last == whole)
+    return emit(last);
+  ir.ifElse(
+      ir.isEqual(index, ir.constant(count - 1)), [&] { emit(last); }, [&] { emit(whole); });
+}
+
 Value sliceRow(Ir &ir, ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes) {
   Value whole = row[offset / vectorLanes];
   if (lanes == vectorLanes)

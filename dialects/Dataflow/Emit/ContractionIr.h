@@ -112,6 +112,11 @@ int64_t reductionChains(const RegisterTile &tile, int64_t count);
 using RowValue = llvm::function_ref<Value(int64_t offset, int64_t lanes)>;
 void sinkRow(Ir &ir, int64_t valid, int64_t lanes, RowValue value, ValueRange outer, Value last, SinkFn sink);
 
+/// Calls `emit(valid)` for block `index` of `count`: once where all have `whole` columns, or there is one, else once
+/// for those before the last and once for the last, which has `last`.
+void emitBlockWidths(Ir &ir, Value index, int64_t count, int64_t whole, int64_t last,
+                     llvm::function_ref<void(int64_t valid)> emit);
+
 /// Accumulators of one row -> RowValue: whole vectors, or their parts.
 Value sliceRow(Ir &ir, llvm::ArrayRef<Value> row, int64_t vectorLanes, int64_t offset, int64_t lanes);
 

@@ -208,12 +208,7 @@ void MatmulEmitter::emitSinkLoop() {
           {row}, column, sink);
     });
   };
-  if (blocking.panels == 1 || lastPanel == panel)
-    emitRows(lastPanel);
-  else
-    ir.ifElse(
-        ir.isEqual(panelIndex, ir.constant(blocking.panels - 1)), [&] { emitRows(lastPanel); },
-        [&] { emitRows(panel); });
+  emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel, emitRows);
 }
 
 /// Copies rows [depthBegin, depthBegin + depth) of the panel's columns to panelScratch.
@@ -222,12 +217,8 @@ void MatmulEmitter::packPanel(Value depthBegin, Value depth) {
   Value offset =
       spec.transposeB ? ir.add(ir.mul(column, spec.ldb), depthBegin) : ir.add(ir.mul(depthBegin, spec.ldb), column);
   Value source = ir.at(rhs.pointer, offset, rhs.elementType);
-  if (blocking.panels == 1 || lastPanel == panel)
-    packColumns(depth, source, lastPanel);
-  else
-    ir.ifElse(
-        ir.isEqual(panelIndex, ir.constant(blocking.panels - 1)), [&] { packColumns(depth, source, lastPanel); },
-        [&] { packColumns(depth, source, panel); });
+  emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel,
+                  [&](int64_t valid) { packColumns(depth, source, valid); });
 }
 
 /// In-register transposition of a square of `width` rows, in log2(width) rounds of shuffles.

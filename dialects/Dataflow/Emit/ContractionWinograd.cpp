@@ -322,12 +322,7 @@ void WinogradEmitter::emitSink(Value panel) {
       });
     });
   };
-  if (spec.panels() == 1 || lastPanel == spec.panel)
-    emitValid(lastPanel);
-  else
-    ir.ifElse(
-        ir.isEqual(panel, ir.constant(spec.panels() - 1)), [&] { emitValid(lastPanel); },
-        [&] { emitValid(spec.panel); });
+  emitBlockWidths(ir, panel, spec.panels(), spec.panel, lastPanel, emitValid);
 }
 
 } // namespace

@@ -92,11 +92,13 @@ void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, Value
   kernel.loop(count, padded, 1, [&](Value at) { put(at, emitIntConstant(b, loc, b.getI8Type(), 0)); });
 }
 
-void sluice::dataflow::storeFromSink(KernelEmitter &kernel, OpBuilder &inner, Value value, int64_t lanes,
-                                     function_ref<SmallVector<Value>()> indices) {
-  OpBuilder &b = kernel.builder();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
-  kernel.storeLanes(value, indices(), lanes);
-  inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+SmallVector<Value> sluice::dataflow::windowIndices(KernelEmitter &kernel, ValueRange indices, ArrayRef<int64_t> out,
+                                                   int64_t runs, Value channel) {
+  const bool isFlat = runs == 1;
+  SmallVector<Value> at =
+      isFlat ? kernel.delinearize(indices[1], out.drop_back()) : kernel.delinearize(indices[0], {out[0], out[1]});
+  if (!isFlat)
+    at.push_back(indices[1]);
+  at.push_back(channel);
+  return at;
 }

@@ -34,9 +34,10 @@ bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels
 void emitStageBytes(KernelEmitter &kernel, mlir::Value tensor, mlir::ValueRange from, int64_t count, int64_t padded,
                     emit::IntegerDot dot, mlir::Value to);
 
-/// Calls `kernel.storeLanes` from an emitter's sink.
-void storeFromSink(KernelEmitter &kernel, mlir::OpBuilder &inner, mlir::Value value, int64_t lanes,
-                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> indices);
+/// Where a convolution's result lies for a sink's indices (run, row, column) of a product with `runs` rows of windows,
+/// of which a pointwise one has a single run of all pixels; `channel` is the column's.
+llvm::SmallVector<mlir::Value> windowIndices(KernelEmitter &kernel, mlir::ValueRange indices,
+                                             llvm::ArrayRef<int64_t> out, int64_t runs, mlir::Value channel);
 
 } // namespace sluice::dataflow
 

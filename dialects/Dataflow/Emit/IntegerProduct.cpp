@@ -319,12 +319,7 @@ void IntegerEmitter::emitSink(ArrayRef<Value> values, int64_t rows, Value row) {
           {run, ir.add(row, r)}, column, sink);
     });
   };
-  if (panels.numPanels() == 1 || lastPanel == panels.panel)
-    emitRows(lastPanel);
-  else
-    ir.ifElse(
-        ir.isEqual(panelIndex, ir.constant(panels.numPanels() - 1)), [&] { emitRows(lastPanel); },
-        [&] { emitRows(panels.panel); });
+  emitBlockWidths(ir, panelIndex, panels.numPanels(), panels.panel, lastPanel, emitRows);
 }
 
 } // namespace

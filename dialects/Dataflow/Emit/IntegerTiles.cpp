@@ -170,12 +170,7 @@ void TileEmitter::emitSink(Value row, Value fresh, Value last) {
           {run, at}, column, sink);
     });
   };
-  if (panels.numPanels() == 1 || lastPanel == panels.panel)
-    emitRows(lastPanel);
-  else
-    ir.ifElse(
-        ir.isEqual(panelIndex, ir.constant(panels.numPanels() - 1)), [&] { emitRows(lastPanel); },
-        [&] { emitRows(panels.panel); });
+  emitBlockWidths(ir, panelIndex, panels.numPanels(), panels.panel, lastPanel, emitRows);
 }
 
 } // namespace

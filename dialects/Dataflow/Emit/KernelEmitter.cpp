@@ -683,6 +683,13 @@ void KernelEmitter::storeLanes(Value value, ValueRange indices, int64_t lanes) {
   }
 }
 
+void KernelEmitter::inSink(OpBuilder &sink, function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(sink.getInsertionBlock(), sink.getInsertionPoint());
+  body();
+  sink.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+}
+
 emit::SinkStyle KernelEmitter::sinkStyle() const {
   auto group = dyn_cast<FusedOp>(kernelOp);
   if (!group)

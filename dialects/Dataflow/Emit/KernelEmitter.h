@@ -107,6 +107,8 @@ public:
   /// The same for a vector of any origin: element by element where an epilogue
   /// has no vector form.
   void storeLanes(mlir::Value value, mlir::ValueRange indices, int64_t lanes);
+  /// Emits `body` where a contraction emitter's builder stands, for its sink.
+  void inSink(mlir::OpBuilder &sink, llvm::function_ref<void()> body);
   /// How long the epilogue is, as the contraction emitters ask.
   emit::SinkStyle sinkStyle() const;
   /// What is stored is a function of the anchor's value, not that value.

@@ -60,7 +60,7 @@ static double imbalance(int64_t items) {
   return sum / 3;
 }
 
-/// Of each vector of `bytes` that are read so many times, beside other data that leaves so much room in L2.
+/// The work of reading weights, by vector: `bytes` of them are read `reads` times, and L2 has `room` bytes for them.
 static double weightWork(int64_t bytes, int64_t reads, int64_t room) {
   const auto times = static_cast<double>(reads);
   return bytes <= room ? kFarWork + (times - 1) * kNearWork : times * kFarWork;

@@ -10,6 +10,10 @@
 
 namespace sluice::dataflow {
 
+/// Fails with an error where panels of `panel` columns, for `columns` columns and `segments` x `length` rows, have more
+/// bytes than can be counted. `most` is the greatest extent.
+llvm::LogicalResult checkPanels(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, int64_t columns,
+                                int64_t segments, int64_t length, int64_t panel, int64_t most);
 /// Of one matrix.
 emit::IntegerPanels describePanels(IntegerPanelsAttr panels);
 

@@ -43,6 +43,11 @@ struct Origin {
   TargetSpec target;
 };
 
+/// Whether devices of a kind run grids, as GPUs do, and not CPU kernels.
+inline bool runsGrids(DeviceKind kind, const TargetSpec &target) {
+  return kind == DeviceKind::Cuda || (kind == DeviceKind::Emulated && target.emulatesGrids);
+}
+
 /// What the values of all phases have.
 struct Stage {
   std::shared_ptr<Origin> origin;

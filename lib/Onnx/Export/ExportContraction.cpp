@@ -14,6 +14,7 @@ namespace sluice::onnxexport {
 namespace {
 
 constexpr const char *kLaidOut = "it was laid out for a machine, export an earlier phase";
+constexpr const char *kBeyondBytes = "ONNX's zero points have the type of the bytes, use one that they can hold";
 
 LogicalResult matmul(MatmulOp op, NodeWriter &writer) {
   if (op.getPackedN())
@@ -47,15 +48,19 @@ LogicalResult matmul(MatmulOp op, NodeWriter &writer) {
   return success();
 }
 
+template <typename ConvLikeOp>
+void setWindows(Node node, ConvLikeOp op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> pads) {
+  node.set("kernel_shape", kernel)
+      .set("strides", op.getStrides())
+      .set("pads", pads)
+      .set("dilations", op.getDilations())
+      .set("group", static_cast<int64_t>(op.getGroups()));
+}
+
 LogicalResult conv(ConvOp op, NodeWriter &writer) {
   if (op.isLaidOut())
     return writer.refuse(kLaidOut);
-  writer.node("Conv", writer.operands())
-      .set("kernel_shape", op.getKernelShape())
-      .set("strides", op.getStrides())
-      .set("pads", op.getPads())
-      .set("dilations", op.getDilations())
-      .set("group", static_cast<int64_t>(op.getGroups()));
+  setWindows(writer.node("Conv", writer.operands()), op, op.getKernelShape(), op.getPads());
   return success();
 }
 
@@ -104,6 +109,14 @@ std::string byteZeroPoint(StringRef what, BytesAndZeroPoint operand, NodeWriter 
   return writer.bytes(what, element, shapeOf(zero), SmallVector<char>(values.begin(), values.end()));
 }
 
+/// Whether a product has a zero point that no byte holds, for which ONNX has no form.
+bool hasZeroPointBeyondBytes(Operation *op) {
+  return llvm::any_of(byteOperandsOf(op), [](BytesAndZeroPoint operand) {
+    auto [bytes, zero] = operand;
+    return zero && constantIntegers(zero) && !isByteZeroPoint(zero, elementTypeOf(bytes));
+  });
+}
+
 /// The bytes and their zero points, less trailing ones that are missing.
 std::vector<std::string> byteOperands(NodeWriter &writer) {
   SmallVector<BytesAndZeroPoint> of = byteOperandsOf(&writer.op);
@@ -118,6 +131,8 @@ std::vector<std::string> byteOperands(NodeWriter &writer) {
 LogicalResult integerMatmul(IntegerMatmulOp op, NodeWriter &writer) {
   if (op.getPanels())
     return writer.refuse(kLaidOut);
+  if (hasZeroPointBeyondBytes(op))
+    return writer.refuse(kBeyondBytes);
   writer.node("MatMulInteger", byteOperands(writer));
   return success();
 }
@@ -125,12 +140,9 @@ LogicalResult integerMatmul(IntegerMatmulOp op, NodeWriter &writer) {
 LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
   if (op.getPanels() || op.getLayout() != Layout::channels_first)
     return writer.refuse(kLaidOut);
-  writer.node("ConvInteger", byteOperands(writer))
-      .set("kernel_shape", op.getKernelShape())
-      .set("strides", op.getStrides())
-      .set("pads", op.getPads())
-      .set("dilations", op.getDilations())
-      .set("group", static_cast<int64_t>(op.getGroups()));
+  if (hasZeroPointBeyondBytes(op))
+    return writer.refuse(kBeyondBytes);
+  setWindows(writer.node("ConvInteger", byteOperands(writer)), op, op.getKernelShape(), op.getPads());
   return success();
 }
 
@@ -146,11 +158,7 @@ LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
     extra.push_back(std::max<int64_t>(-high, 0));
   }
   Node node = writer.node("ConvTranspose", writer.operands());
-  node.set("kernel_shape", kernel)
-      .set("strides", op.getStrides())
-      .set("pads", pads)
-      .set("dilations", op.getDilations())
-      .set("group", static_cast<int64_t>(op.getGroups()));
+  setWindows(node, op, kernel, pads);
   if (llvm::any_of(extra, [](int64_t one) { return one != 0; }))
     node.set("output_padding", extra);
   return success();

@@ -72,7 +72,7 @@ struct Dequantized {
   mlir::Value bytes, zeroPoint, scale;
   int64_t axis = -1;
 };
-/// Of all values of the model: importing erases none that a node has made.
+/// The values that DequantizeLinear nodes made, over the whole model: importing erases none that a node has made.
 using DequantizedValues = llvm::DenseMap<mlir::Value, Dequantized>;
 
 class NodeContext : public Builder {

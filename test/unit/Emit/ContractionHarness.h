@@ -10,6 +10,10 @@
 
 namespace sluice::test {
 
+inline const emit::VectorTarget avx512{16, 32, 1 << 20};
+inline const emit::VectorTarget avx2{8, 16, 1 << 18};
+inline const emit::VectorTarget sse2{4, 16, 1 << 18};
+
 std::string describe(const emit::ConvSpec &spec);
 
 /// Compile the kernel, run it in two chunks, and REQUIRE that every output was written exactly once with the value the

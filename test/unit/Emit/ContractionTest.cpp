@@ -13,10 +13,6 @@ using namespace sluice::test;
 
 namespace {
 
-const VectorTarget avx512{16, 32, 1 << 20};
-const VectorTarget avx2{8, 16, 1 << 18};
-const VectorTarget sse2{4, 16, 1 << 18};
-
 MatmulSpec matmulOf(int64_t m, int64_t n, int64_t k, bool packed) {
   MatmulSpec spec;
   spec.m = m;

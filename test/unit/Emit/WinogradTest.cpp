@@ -14,10 +14,6 @@ using namespace sluice::test;
 
 namespace {
 
-const VectorTarget avx512{16, 32, 1 << 20};
-const VectorTarget avx2{8, 16, 1 << 18};
-const VectorTarget sse2{4, 16, 1 << 18};
-
 /// Pads at the top, left, bottom and right.
 struct Pads {
   int64_t top = 1, left = 1, bottom = 1, right = 1;

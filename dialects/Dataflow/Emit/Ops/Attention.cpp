@@ -117,12 +117,11 @@ void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count) {
     const int64_t items = emit::parallelExtent(spec, kernel.target());
     emit::emitMatmul(b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}}, {kernel.index(0), kernel.index(items)},
                      [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
-                       OpBuilder::InsertionGuard guard(b);
-                       b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
-                       SmallVector<Value> indices(at);
-                       indices.append({kernel.add(firstRow, position[0]), position[1]});
-                       sink(value, position, indices, lanes);
-                       inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                       kernel.inSink(inner, [&] {
+                         SmallVector<Value> indices(at);
+                         indices.append({kernel.add(firstRow, position[0]), position[1]});
+                         sink(value, position, indices, lanes);
+                       });
                      });
   };
   emit::MatmulSpec product;

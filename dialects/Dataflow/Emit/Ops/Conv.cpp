@@ -287,10 +287,7 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
                  emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
                  emit::WorkItems{begin, end},
                  [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                   OpBuilder::InsertionGuard guard(b);
-                   b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
-                   kernel.storeLanes(value, indices, lanes);
-                   inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                   kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
                  });
     });
   };

@@ -182,7 +182,6 @@ static void emitStage(KernelEmitter &kernel, const Plan &plan) {
 static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out) {
   plan.spec.sinkStyle = kernel.sinkStyle();
   const int64_t extent = emit::parallelExtent(plan.spec, kernel.target());
-  const bool isFlat = plan.spec.runs == 1;
   // Multiplications of bf16 by tiles take an eighth of f32's time; of f16, four of them take a third.
   const Rate rate = plan.panels.dot != emit::IntegerDot::Tiles ? Rate::Products
                     : plan.panels.parts > 1                    ? Rate::ByteProducts
@@ -196,13 +195,9 @@ static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out
     operands.lhsPartBytes = plan.image.partBytes;
     emit::emitIntegerProduct(b, kernel.loc(), plan.spec, kernel.target(), operands, {begin, end},
                              [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                               storeFromSink(kernel, inner, value, lanes, [&] {
-                                 SmallVector<Value> at = isFlat ? kernel.delinearize(indices[1], out.drop_back())
-                                                                : kernel.delinearize(indices[0], {out[0], out[1]});
-                                 if (!isFlat)
-                                   at.push_back(indices[1]);
-                                 at.push_back(indices[2]);
-                                 return at;
+                               kernel.inSink(inner, [&] {
+                                 kernel.storeLanes(
+                                     value, windowIndices(kernel, indices, out, plan.spec.runs, indices[2]), lanes);
                                });
                              });
   });

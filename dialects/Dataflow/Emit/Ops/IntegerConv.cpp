@@ -138,7 +138,6 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
   plan.spec.sinkStyle = kernel.sinkStyle();
   const emit::IntegerDot dot = plan.spec.panels.dot;
   const int64_t perGroup = emit::parallelExtent(plan.spec, kernel.target()), extent = plan.groups * perGroup;
-  const bool isFlat = plan.spec.runs == 1;
   ArrayRef<int64_t> out = shapeOf(op.getResult());
   kernel.parallel(extent, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
@@ -154,13 +153,10 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
         operands.lhsZero = [zero](OpBuilder &, Location, Value, Value) { return zero; };
       emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
                                [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                                 storeFromSink(kernel, inner, value, lanes, [&] {
-                                   SmallVector<Value> at = isFlat ? kernel.delinearize(indices[1], out.drop_back())
-                                                                  : kernel.delinearize(indices[0], {out[0], out[1]});
-                                   if (!isFlat)
-                                     at.push_back(indices[1]);
-                                   at.push_back(kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]));
-                                   return at;
+                                 kernel.inSink(inner, [&] {
+                                   Value filter = kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]);
+                                   kernel.storeLanes(value, windowIndices(kernel, indices, out, plan.spec.runs, filter),
+                                                     lanes);
                                  });
                                });
     };

@@ -308,10 +308,10 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
         };
       emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
                                [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                                 storeFromSink(kernel, inner, value, lanes, [&] {
+                                 kernel.inSink(inner, [&] {
                                    SmallVector<Value> at = rowOf(indices[1]);
                                    at.push_back(indices[2]);
-                                   return at;
+                                   kernel.storeLanes(value, at, lanes);
                                  });
                                });
     };

@@ -175,19 +175,18 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
                                batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : rhsBatch, rhsMatrix));
       emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
                        [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                         OpBuilder::InsertionGuard guard(b);
-                         b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
-                         SmallVector<Value> at(batchIndices);
-                         if (isFlat) {
-                           SmallVector<int64_t> rows = shape.batch;
-                           rows.push_back(shape.m);
-                           at = kernel.delinearize(indices[0], rows);
-                           at.push_back(indices[1]);
-                         } else {
-                           at.append(indices.begin(), indices.end());
-                         }
-                         kernel.storeLanes(value, at, lanes);
-                         inner.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+                         kernel.inSink(inner, [&] {
+                           SmallVector<Value> at(batchIndices);
+                           if (isFlat) {
+                             SmallVector<int64_t> rows = shape.batch;
+                             rows.push_back(shape.m);
+                             at = kernel.delinearize(indices[0], rows);
+                             at.push_back(indices[1]);
+                           } else {
+                             at.append(indices.begin(), indices.end());
+                           }
+                           kernel.storeLanes(value, at, lanes);
+                         });
                        });
     };
     if (batches == 1) {

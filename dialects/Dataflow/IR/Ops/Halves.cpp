@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/HalfShapes.h"
+#include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 using namespace mlir;
@@ -21,15 +22,7 @@ LogicalResult HalfPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> em
     return emitError() << "elements of " << parts << " parts, use 1 or 2";
   if (dot == HalfDot::tiles && panel % emit::kTileColumns != 0)
     return emitError() << "panels for tiles have a multiple of " << emit::kTileColumns << " columns";
-  constexpr int64_t kMostPanel = 4096, kMost = int64_t(1) << 30;
-  if (panel < 1 || panel > kMostPanel)
-    return emitError() << "panels of " << panel << " columns, use 1 to " << kMostPanel;
-  if (columns < 1 || segments < 1 || length < 1 || columns > kMost || segments > kMost || length > kMost)
-    return emitError() << "panels of " << columns << " columns and " << segments << " x " << length
-                       << " rows, use 1 to " << kMost << " of each";
-  if (Count(columns) * segments * length > kMost * kMost / 8)
-    return emitError() << "panels of more numbers than can be counted";
-  return success();
+  return checkPanels(emitError, columns, segments, length, panel, int64_t(1) << 30);
 }
 
 emit::IntegerPanels sluice::dataflow::describePanels(HalfPanelsAttr panels) {
@@ -82,7 +75,7 @@ LogicalResult PackHalfRhsOp::verify() { return checkMatrix(getLoc(), getRhs(), g
 
 /// The result's shape, of an operator or its adaptor.
 template <typename Matmul>
-static FailureOr<SmallVector<int64_t>> shapeOfMatmul(std::optional<Location> loc, Matmul matmul) {
+static FailureOr<SmallVector<int64_t>> inferMatmulShape(std::optional<Location> loc, Matmul matmul) {
   auto lhs = typeOf(matmul.getLhs());
   HalfPanelsAttr panels = matmul.getPanels();
   if (lhs.getRank() < 2)
@@ -97,7 +90,7 @@ static FailureOr<SmallVector<int64_t>> shapeOfMatmul(std::optional<Location> loc
 
 LogicalResult HalfMatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                              SmallVectorImpl<Type> &results) {
-  auto shape = shapeOfMatmul(loc, adaptor);
+  auto shape = inferMatmulShape(loc, adaptor);
   if (failed(shape))
     return failure();
   results.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getLhs())));
@@ -106,7 +99,7 @@ LogicalResult HalfMatmulOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 
 LogicalResult HalfMatmulOp::verify() {
   // The result's type is compared after this: nothing is known of the operands yet.
-  if (failed(shapeOfMatmul(getLoc(), *this)) || failed(checkPacked(getLoc(), getRhs(), getPanels())))
+  if (failed(inferMatmulShape(getLoc(), *this)) || failed(checkPacked(getLoc(), getRhs(), getPanels())))
     return failure();
   return checkParts(getLoc(), getLhs(), getPanels());
 }
@@ -143,7 +136,7 @@ int64_t HalfMatmulOp::getWorkspaceBytes() { return elementCount(getType()) == 0 
 
 /// The same.
 template <typename Conv>
-static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, Conv conv) {
+static FailureOr<SmallVector<int64_t>> inferConvShape(std::optional<Location> loc, Conv conv) {
   auto input = typeOf(conv.getInput());
   HalfPanelsAttr panels = conv.getPanels();
   if (input.getRank() != 4 || conv.getKernel().size() != 2)
@@ -159,7 +152,7 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
 
 LogicalResult HalfConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                            SmallVectorImpl<Type> &results) {
-  auto shape = shapeOfConv(loc, adaptor);
+  auto shape = inferConvShape(loc, adaptor);
   if (failed(shape))
     return failure();
   results.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getInput())));
@@ -167,7 +160,7 @@ LogicalResult HalfConvOp::inferReturnTypes(MLIRContext *, std::optional<Location
 }
 
 LogicalResult HalfConvOp::verify() {
-  if (failed(shapeOfConv(getLoc(), *this)) || failed(checkPacked(getLoc(), getWeight(), getPanels())))
+  if (failed(inferConvShape(getLoc(), *this)) || failed(checkPacked(getLoc(), getWeight(), getPanels())))
     return failure();
   return checkParts(getLoc(), getInput(), getPanels());
 }

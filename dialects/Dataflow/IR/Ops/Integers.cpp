@@ -19,20 +19,25 @@ bool sluice::dataflow::isMadeInKernel(Operation *op, Value operand) {
 // Panels
 //===----------------------------------------------------------------------===//
 
+LogicalResult sluice::dataflow::checkPanels(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t columns,
+                                            int64_t segments, int64_t length, int64_t panel, int64_t most) {
+  constexpr int64_t kMostPanel = 4096;
+  if (panel < 1 || panel > kMostPanel)
+    return emitError() << "panels of " << panel << " columns, use 1 to " << kMostPanel;
+  if (columns < 1 || segments < 1 || length < 1 || columns > most || segments > most || length > most)
+    return emitError() << "panels of " << columns << " columns and " << segments << " x " << length
+                       << " rows, use 1 to " << most << " of each";
+  if (Count(columns) * segments * length > most * most / 8)
+    return emitError() << "panels of more bytes than can be counted";
+  return success();
+}
+
 LogicalResult IntegerPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, IntegerDot dot,
                                         int64_t columns, int64_t segments, int64_t length, int64_t panel,
                                         bool hasZeroPoints) {
   if (dot == IntegerDot::tiles && (hasZeroPoints || panel % emit::kTileColumns != 0))
     return emitError() << "panels for tiles have columns without zero points, a multiple of " << emit::kTileColumns;
-  constexpr int64_t kMostPanel = 4096, kMost = int64_t(1) << 31;
-  if (panel < 1 || panel > kMostPanel)
-    return emitError() << "panels of " << panel << " columns, use 1 to " << kMostPanel;
-  if (columns < 1 || segments < 1 || length < 1 || columns > kMost || segments > kMost || length > kMost)
-    return emitError() << "panels of " << columns << " columns and " << segments << " x " << length
-                       << " rows, use 1 to " << kMost << " of each";
-  if (Count(columns) * segments * length > kMost * kMost / 8)
-    return emitError() << "panels of more bytes than can be counted";
-  return success();
+  return checkPanels(emitError, columns, segments, length, panel, int64_t(1) << 31);
 }
 
 emit::IntegerPanels sluice::dataflow::describePanels(IntegerPanelsAttr panels) {
