@@ -16,6 +16,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 extern char **environ;
 
@@ -37,36 +38,41 @@ static int spawn(const std::string &python, const std::string &name, int input, 
 Expected<std::unique_ptr<Rival>> Rival::start(const std::string &name, const std::string &python) {
   // A child that is gone is an error of the next request.
   std::signal(SIGPIPE, SIG_IGN);
-  std::array<int, 2> toChild, fromChild;
-  if (pipe2(toChild.data(), O_CLOEXEC) != 0 || pipe2(fromChild.data(), O_CLOEXEC) != 0)
-    return makeError(ErrorCode::Io, "cannot make a pipe, ", std::strerror(errno));
-  std::unique_ptr<Rival> rival(new Rival(name));
-  const int error = spawn(python, name, toChild[0], fromChild[1], rival->process);
-  close(toChild[0]);
-  close(fromChild[1]);
-  rival->requests = fdopen(toChild[1], "w");
-  rival->answers = fdopen(fromChild[0], "r");
-  if (error != 0) {
-    rival->process = -1;
-    return makeError(ErrorCode::NotFound, "cannot start '", python, "', ", std::strerror(error),
-                     ", give a Python interpreter with --python");
-  }
-  SLUICE_ASSIGN_OR_RETURN(Json greeting, rival->readAnswer());
-  if (!greeting.contains("version"))
-    return makeError(ErrorCode::NotFound, "'", python, "' has no package '", name, "', install it, or give another ",
-                     "interpreter with --python");
-  rival->packageVersion = greeting["version"].get<std::string>();
+  std::unique_ptr<Rival> rival(new Rival(name, python));
+  SLUICE_RETURN_IF_ERROR(rival->launch());
   return rival;
 }
 
-Rival::~Rival() {
+Status Rival::launch() {
+  std::array<int, 2> toChild, fromChild;
+  if (pipe2(toChild.data(), O_CLOEXEC) != 0 || pipe2(fromChild.data(), O_CLOEXEC) != 0)
+    return makeError(ErrorCode::Io, "cannot make a pipe, ", std::strerror(errno));
+  const int error = spawn(python, package, toChild[0], fromChild[1], process);
+  close(toChild[0]);
+  close(fromChild[1]);
+  requests = fdopen(toChild[1], "w");
+  answers = fdopen(fromChild[0], "r");
+  if (error != 0) {
+    process = -1;
+    return makeError(ErrorCode::NotFound, "cannot start '", python, "', ", std::strerror(error),
+                     ", give a Python interpreter with --python");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Json greeting, readAnswer());
+  if (!greeting.contains("version"))
+    return makeError(ErrorCode::NotFound, "'", python, "' has no package '", package,
+                     "', install it, or give another interpreter with --python");
+  packageVersion = greeting["version"].get<std::string>();
+  return {};
+}
+
+void Rival::end() {
   if (requests)
-    std::fclose(requests);
+    std::fclose(std::exchange(requests, nullptr));
   if (answers)
-    std::fclose(answers);
+    std::fclose(std::exchange(answers, nullptr));
   int status = 0;
   if (process > 0)
-    waitpid(process, &status, 0);
+    waitpid(std::exchange(process, -1), &status, 0);
 }
 
 Expected<Json> Rival::readAnswer() {
@@ -75,20 +81,26 @@ Expected<Json> Rival::readAnswer() {
   const ssize_t length = getline(&line, &room, answers);
   Json answer = length > 0 ? Json::parse(line, line + length, nullptr, /*allow_exceptions=*/false) : Json();
   std::free(line);
-  if (!answer.is_object())
+  if (!answer.is_object()) {
+    end();
     return makeError(ErrorCode::Internal, "package '", package, "' ended without an answer");
+  }
   if (answer.contains("error"))
     return makeError(ErrorCode::Unsupported, answer["error"].get<std::string>());
   return answer;
 }
 
 Expected<Json> Rival::ask(const Json &request) {
+  if (process < 0)
+    return makeError(ErrorCode::Internal, "package '", package, "' has ended");
   std::fprintf(requests, "%s\n", request.dump().c_str());
   std::fflush(requests);
   return readAnswer();
 }
 
 Status Rival::open(const std::string &model, const std::map<std::string, std::string> &inputs, int threads) {
+  if (process < 0)
+    SLUICE_RETURN_IF_ERROR(launch());
   SLUICE_RETURN_IF_ERROR(ask(Json{{"open", model}, {"inputs", inputs}, {"threads", threads}}));
   return {};
 }

@@ -21,10 +21,11 @@ public:
   /// `name` is "onnxruntime" or "openvino", `python` an interpreter. Fails with NotFound where the interpreter has no
   /// such package.
   static Expected<std::unique_ptr<Rival>> start(const std::string &name, const std::string &python);
-  ~Rival();
+  ~Rival() { end(); }
   Rival(const Rival &) = delete;
 
-  /// Reads a model for so many threads; `inputs` are .npy files by name.
+  /// Reads a model for so many threads; `inputs` are .npy files by name. Starts the package anew where another model
+  /// ended its process.
   Status open(const std::string &model, const std::map<std::string, std::string> &inputs, int threads);
   /// Of so many steps together.
   Expected<double> runSeconds(int steps);
@@ -32,11 +33,13 @@ public:
   const std::string &version() const { return packageVersion; }
 
 private:
-  explicit Rival(std::string name) : package(std::move(name)) {}
+  Rival(std::string name, std::string python) : package(std::move(name)), python(std::move(python)) {}
+  Status launch();
+  void end();
   Expected<Json> ask(const Json &request);
   Expected<Json> readAnswer();
 
-  std::string package, packageVersion;
+  std::string package, python, packageVersion;
   int process = -1;
   std::FILE *requests = nullptr, *answers = nullptr;
 };
