@@ -97,6 +97,38 @@ struct PackConv : OpRewritePattern<ConvOp> {
   bool dynamic;
   WinogradChoice winograd;
 
+  struct Weight {
+    Value value;
+    ConvAlgorithmAttr algorithm;
+    FloatAttr bound;
+  };
+
+  Weight packWeight(ConvOp op, OpBuilder &b) const {
+    Location loc = op.getLoc();
+    if (op.getLibrary())
+      return {b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kToLast)), nullptr, nullptr};
+    auto named = [&](ConvAlgorithm algorithm) { return ConvAlgorithmAttr::get(b.getContext(), algorithm); };
+    emit::ConvSpec spec = describeConv(op);
+    std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
+    const bool shiftsAndAdds = winograd.isAllowed && emit::prefersShiftAdd(spec, target);
+    if (tiles && (winograd.isWanted || !shiftsAndAdds)) {
+      ConvAlgorithmAttr algorithm = named(tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
+      Value packed =
+          PackWinogradWeightOp::create(b, loc, op.getWeight(), algorithm.getValue(), tiles->depth, tiles->panel);
+      return {packed, algorithm, b.getF64FloatAttr(shortened(emit::winogradErrorBound(*tiles)))};
+    }
+    auto pack = [&](Value weight, const emit::ConvSpec &of) -> Value {
+      return PackConvWeightOp::create(b, loc, weight, op.getGroups(), emit::convOutputBlock(of, target),
+                                      emit::isDepthwise(of));
+    };
+    if (!shiftsAndAdds)
+      return {pack(op.getWeight(), spec), nullptr, nullptr};
+    const emit::ConvSpec taps = emit::ShiftAddSpec{spec}.taps();
+    Value widthFirst = b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef<int64_t>{3, 0, 1, 2});
+    return {pack(reshape(b, widthFirst, {taps.outC, taps.inC, taps.kernelH, 1}), taps), named(ConvAlgorithm::shift_add),
+            nullptr};
+  }
+
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
     auto input = typeOf(op.getInput());
     if (input.getRank() != 4 || op.isLaidOut() || !isKernelElement(input.getElementType()) ||
@@ -104,22 +136,9 @@ struct PackConv : OpRewritePattern<ConvOp> {
         elementCount(input) == 0)
       return failure();
     Location loc = op.getLoc();
-    const bool isPacked = !op.getLibrary();
-    emit::ConvSpec spec = describeConv(op);
-    std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
-    ConvAlgorithmAttr algorithm;
-    FloatAttr bound;
-    if (tiles) {
-      algorithm = ConvAlgorithmAttr::get(b.getContext(),
-                                         tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
-      bound = b.getF64FloatAttr(shortened(emit::winogradErrorBound(*tiles)));
-    }
-    Value weight =
-        tiles ? PackWinogradWeightOp::create(b, loc, op.getWeight(), algorithm.getValue(), tiles->depth, tiles->panel)
-        : isPacked ? PackConvWeightOp::create(b, loc, op.getWeight(), op.getGroups(),
-                                              emit::convOutputBlock(spec, target), emit::isDepthwise(spec))
-                   : b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kToLast));
+    const auto [weight, algorithm, bound] = packWeight(op, b);
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));
+    const bool isPacked = !op.getLibrary();
     auto channels = isPacked ? b.getI64IntegerAttr(op.getOutputChannels()) : IntegerAttr();
     auto kernel = isPacked ? b.getDenseI64ArrayAttr(op.getKernelShape()) : DenseI64ArrayAttr();
     Value conv = ConvOp::create(b, loc, image, weight, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),

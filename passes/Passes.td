@@ -47,7 +47,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     With `conv` = auto, f32 convolutions of 3x3, stride 1 and one group go by Winograd's
     algorithm where estimates by their shapes have it faster, with `winograd` all of them,
     where their error bound is at most `tolerance` over the number of such convolutions.
-    Their kernels are for CPUs alone.
+    Those to fewer output channels than a vector has lanes compute the taps of a kernel's
+    row side by side (`shift_add`) where that is faster, unless `conv` = direct.
+    These kernels are for CPUs alone.
     Products of f16 and bf16 by constants, of f32 with `round`, are packed as numbers
     of bf16 for the instructions that `half` names, where these are faster.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
@@ -62,7 +64,7 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
            "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
     Option<"conv", "conv", "::sluice::OptionText", "\"direct\"",
-           "how convolutions are computed: direct, auto (by Winograd's algorithm where that is faster), or winograd">,
+           "how convolutions are computed: direct, auto (by other algorithms where they are faster), or winograd">,
     Option<"tolerance", "tolerance", "double", "5e-4", "what the error bounds of Winograd's algorithm add up to at most">,
     Option<"half", "half", "::sluice::OptionText", "\"none\"",
            "how products in half precision are packed: pairs (vdpbf16ps), tiles (AMX), or none">,

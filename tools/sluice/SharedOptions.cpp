@@ -142,8 +142,8 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--conv-algorithm", convChoice,
-            "how CPUs compute 3x3 convolutions of f32: auto: by Winograd's algorithm where that is estimated to be "
-            "faster; winograd: wherever its error bound allows it")
+            "how CPUs compute convolutions: direct; auto: by other algorithms where they are estimated to be faster; "
+            "winograd: 3x3 convolutions of f32 by Winograd's wherever its error bound allows it")
       ->check(oneOf(convChoiceNames()))
       ->capture_default_str()
       ->group(kGeneration);

@@ -61,6 +61,11 @@ void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, 
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
                 const Operands &operands, WorkItems items, SinkFn sink);
 
+/// The same with the taps of a kernel's row as channels. The weights are those of `spec.taps()`, packed by
+/// `packConvWeights` from ONNX's, whose width came first. Scratch: up to 256 KiB of stack.
+void emitShiftAdd(mlir::OpBuilder &b, mlir::Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
+                  const Operands &operands, WorkItems items, SinkFn sink);
+
 /// The same by transformed tiles, with weights packed by `packWinogradWeights`. Scratch: up to 512 KiB of stack, within
 /// half of L2 (kWinogradScratchBytes).
 void emitWinograd(mlir::OpBuilder &b, mlir::Location loc, const WinogradSpec &spec, const VectorTarget &target,

@@ -395,6 +395,11 @@ void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &tar
              });
 }
 
+void detail::emitDirect(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
+                        WorkItems items, SinkFn sink) {
+  ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink).emit(items.begin, items.end);
+}
+
 void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
                 WorkItems items, SinkFn sink) {
   auto turned = [&](OpBuilder &inner, Location at, Value value, ValueRange indices, int64_t lanes) {
@@ -411,7 +416,7 @@ void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTa
     return emitPointwise(ir, spec, target, operands, items, sink);
   if (isDepthwise(spec))
     return emitDepthwise(ir, spec, target, operands, items, sink);
-  ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink).emit(items.begin, items.end);
+  emitDirect(ir, spec, target, operands, items, sink);
 }
 
 } // namespace sluice::emit

@@ -99,10 +99,11 @@ Accumulators Ir::loop(Value from, Value to, int64_t step, ValueRange values, Bod
 }
 
 void Ir::loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
-  loop(from, to, step, ValueRange(), [&](Value iv, ValueRange) {
-    body(iv);
-    return Accumulators();
-  });
+  // The body, which may ask for scratch, is emitted when the loop is in its function already.
+  auto forOp = scf::ForOp::create(b, loc, from, to, constant(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forOp.getBody());
+  body(forOp.getInductionVar());
 }
 
 void Ir::forLanes(int64_t count, int64_t lanes, function_ref<void(Value, int64_t)> body) {

@@ -122,6 +122,9 @@ Value sliceRow(Ir &ir, llvm::ArrayRef<Value> row, int64_t vectorLanes, int64_t o
 
 void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
                    SinkFn sink);
+/// Neither of the two above: by a register tile of columns and channels.
+void emitDirect(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
+                SinkFn sink);
 void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
                    SinkFn sink);
 

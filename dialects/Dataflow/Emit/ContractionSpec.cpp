@@ -99,6 +99,35 @@ MatmulSpec pointwiseMatmul(const ConvSpec &spec) {
   return matmul;
 }
 
+ConvSpec ShiftAddSpec::taps() const {
+  ConvSpec taps = image;
+  taps.outW += (image.kernelW - 1) * image.dilationW;
+  taps.outC *= image.kernelW;
+  taps.kernelW = taps.dilationW = 1;
+  taps.sinkStyle = SinkStyle::Inline;
+  return taps;
+}
+
+int64_t shiftAddPitch(const ShiftAddSpec &spec, const VectorTarget &target) {
+  return ceilDiv(spec.taps().outC, target.lanesF32) * target.lanesF32;
+}
+
+bool prefersShiftAdd(const ConvSpec &spec, const VectorTarget &target) {
+  constexpr int64_t kMostScratch = 65536; // Elements.
+  constexpr double kWorthwhile = 0.7;
+  if (spec.groups != 1 || spec.strideW != 1 || spec.kernelW == 1 || spec.isTurned || spec.outC >= target.lanesF32)
+    return false;
+  const ConvSpec taps = ShiftAddSpec{spec}.taps();
+  const int64_t pitch = shiftAddPitch({spec}, target);
+  if (pitch > kMostScratch || taps.outW > kMostScratch || convRowBlock(taps) * taps.outW * pitch > kMostScratch)
+    return false;
+  // Vector operations of a row: of the taps' products, of their sums, and of direct convolution.
+  const double depth = static_cast<double>(spec.kernelH) * static_cast<double>(spec.inC);
+  const double products = depth * static_cast<double>(taps.outW * ceilDiv(taps.outC, target.lanesF32));
+  const double sums = static_cast<double>(2 * (spec.kernelW + 1) * spec.outW);
+  return products + sums < kWorthwhile * depth * static_cast<double>(spec.kernelW * spec.outW);
+}
+
 int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target) {
   if (isDepthwise(spec))
     return std::min<int64_t>(target.lanesF32, std::bit_ceil(static_cast<uint64_t>(spec.outC)));
@@ -128,6 +157,10 @@ int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target) {
     return spec.batch * spec.outH;
   return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * (spec.groups / convGroupsTogether(spec, target)) *
          ceilDiv(spec.groupOutC(), convOutputBlock(spec, target));
+}
+
+int64_t parallelExtent(const ShiftAddSpec &spec, const VectorTarget &) {
+  return spec.image.batch * ceilDiv(spec.image.outH, convRowBlock(spec.taps()));
 }
 
 int64_t packedConvWeightsSize(const ConvSpec &spec, const VectorTarget &target) {

@@ -96,6 +96,24 @@ bool isDepthwise(const ConvSpec &spec);
 bool isPointwise(const ConvSpec &spec);
 MatmulSpec pointwiseMatmul(const ConvSpec &spec);
 
+/// A convolution with fewer output channels than a vector has lanes, whose taps along the width become channels: for
+/// each tap of a kernel's row and each output channel one sum over the rows and input channels, at every column where
+/// some window begins, and then the sums of a window's taps, each from its own column. After Vasudevan, Anderson and
+/// Gregg, "Parallel Multi Channel Convolution using General Matrix Multiplication" (ASAP 2017), who do the same for
+/// both dimensions. For stride 1 along the width and one group.
+struct ShiftAddSpec {
+  ConvSpec image;
+
+  /// The convolution of the first sums: kernelW times as many channels [kernelW][outC], a kernel of width 1.
+  ConvSpec taps() const;
+};
+/// Elements of scratch between the taps of two columns: whole vectors.
+int64_t shiftAddPitch(const ShiftAddSpec &spec, const VectorTarget &target);
+/// Whether a convolution takes less time in this way, and its scratch fits the stack.
+bool prefersShiftAdd(const ConvSpec &spec, const VectorTarget &target);
+/// Work items: batch x row blocks of the taps' convolution.
+int64_t parallelExtent(const ShiftAddSpec &spec, const VectorTarget &target);
+
 /// Output channels of a weight block: a power of two. Channels of a group are padded up to it with zeros.
 int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target);
 /// Groups whose channels fill one vector together: more than 1 where each has as many outputs as inputs, a power of two

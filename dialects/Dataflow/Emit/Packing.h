@@ -16,7 +16,7 @@ namespace sluice::dataflow {
 emit::MatmulSpec describeMatmul(MatmulOp op);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
-/// One that has an algorithm, by its packed weight.
+/// One by Winograd's algorithm, by its packed weight.
 emit::WinogradSpec describeWinograd(ConvOp op);
 
 } // namespace sluice::dataflow

@@ -155,7 +155,7 @@ def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
 // How a CPU's kernel computes a convolution, where that is not the sum over taps and channels: Winograd's algorithm on
 // tiles of 2 x 2 or 4 x 4 outputs.
 def Dataflow_ConvAlgorithm : Dataflow_Enum<"ConvAlgorithm", [
-  Case<"winograd2", 0>, Case<"winograd4", 1>]>;
+  Case<"winograd2", 0>, Case<"winograd4", 1>, Case<"shift_add", 2>]>;
 def Dataflow_ConvAlgorithmAttr : Dataflow_EnumAttr<Dataflow_ConvAlgorithm, "conv_algorithm">;
 
 // What a kernel's parallel regions become: functions over [begin, end) for a CPU's

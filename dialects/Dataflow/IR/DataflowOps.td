@@ -216,9 +216,11 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     pads = [low..., high...]. With `packed_channels`, weight is a
     pack_conv_weight result, the input is channels_last, and the attributes
     `packed_channels` (M) and `kernel` give what the weight's shape no longer does.
-    `library` as in matmul. With `algorithm`, weight is a pack_winograd_weight result of
-    the same algorithm, for kernels of CPUs; `error_bound` then estimates what a result's
-    rounding error is at most, in units of the results' root mean square.
+    `library` as in matmul. With `algorithm`, the kernel is one for CPUs. By `winograd2` and
+    `winograd4`, weight is a pack_winograd_weight result of the same algorithm, and
+    `error_bound` estimates what a result's rounding error is at most, in units of the
+    results' root mean square. By `shift_add`, each tap of a kernel's row is a channel of its
+    own: weight is a pack_conv_weight result of [KW * M, C, KH, 1].
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -245,6 +247,8 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     int64_t getWeightChannelDim();
     /// Output channels M.
     int64_t getOutputChannels();
+    /// Whether `algorithm` is one of Winograd's.
+    bool isWinograd();
   }];
 }
 

@@ -216,7 +216,7 @@ func.func @winograd_large(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x40x4096xf
 // -----
 
 func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of an 'algorithm'}}
+  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -224,7 +224,7 @@ func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>
 // -----
 
 func.func @bound_of_nothing(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of an 'algorithm'}}
+  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {error_bound = 1.0e-5 : f64} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }
@@ -253,5 +253,37 @@ func.func @filters_of_much_depth(%w: tensor<6x40x3x3xf32>) {
   // expected-error @+2 {{transforms weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 257 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+  return
+}
+
+// -----
+
+func.func @shift_add_plain(%x: tensor<1x4x9x11xf32>, %w: tensor<3x4x3x3xf32>) {
+  // expected-error @+1 {{'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the width}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>} : tensor<1x4x9x11xf32>, tensor<3x4x3x3xf32> -> tensor<1x3x9x11xf32>
+  return
+}
+
+// -----
+
+func.func @shift_add_strides(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32>) {
+  // expected-error @+1 {{'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the width}}
+  %0 = dataflow.conv %x, %w strides [1, 2] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @shift_add_weight(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x4xf32>) {
+  // expected-error @+1 {{packed weight does not have the taps of a kernel's row as channels}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x4xf32> -> tensor<1x9x11x3xf32>
+  return
+}
+
+// -----
+
+func.func @shift_add_bound(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32>) {
+  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, error_bound = 1.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x11x3xf32>
   return
 }

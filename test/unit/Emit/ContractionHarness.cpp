@@ -55,10 +55,11 @@ private:
   char *map = nullptr;
 };
 
-template <typename T>
-void fill(Guarded<T> &values, size_t count, Rng &rng) {
+template <typename Array>
+void fill(Array &values, size_t count, Rng &rng) {
   for (size_t i = 0; i < count; ++i)
-    values[i] = static_cast<T>(static_cast<double>(rng.below(2001)) / 1000 - 1);
+    values[i] =
+        static_cast<std::remove_reference_t<decltype(values[i])>>(static_cast<double>(rng.below(2001)) / 1000 - 1);
 }
 
 /// Stores at the row-major position of `shape`, adding to what is there: a second store would show.
@@ -117,33 +118,68 @@ std::string describe(const ConvSpec &s) {
   return out.str();
 }
 
-void checkConv(const ConvSpec &spec, const VectorTarget &target) {
+namespace {
+using EmitConv = llvm::function_ref<void(OpBuilder &, Location, const Operands &, WorkItems, SinkFn)>;
+
+/// `pack` writes the `packedSize` elements of the kernel's weights.
+void checkImages(const ConvSpec &spec, size_t packedSize,
+                 llvm::function_ref<void(const std::vector<float> &, float *)> pack, EmitConv emit, int64_t extent) {
   Rng rng(7);
-  const ConvSpec emitted = turnColumn(spec);
   size_t inputs = spec.batch * spec.inH * spec.inW * spec.inC;
   size_t filters = spec.outC * spec.groupInC() * spec.kernelH * spec.kernelW;
   size_t outputs = spec.batch * spec.outH * spec.outW * spec.outC;
-  Guarded<float> input(inputs), weights(filters), packed(packedConvWeightsSize(emitted, target)), output(outputs);
+  Guarded<float> input(inputs), packed(packedSize), output(outputs);
+  std::vector<float> weights(filters), expected(outputs);
   fill(input, inputs, rng);
   fill(weights, filters, rng);
-  packConvWeights(emitted, target, weights.data(), packed.data());
-  std::vector<float> expected(outputs);
+  pack(weights, packed.data());
   referenceConv2d(spec, input.data(), weights.data(), expected.data());
 
   auto kernel = bench::Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
-    Source x{p[0], b.getF32Type()}, w{p[1], b.getF32Type()};
-    emitConv2d(b, loc, emitted, target, {x, w}, {begin, end},
-               [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
-                 storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
-               });
+    emit(b, loc, {{p[0], b.getF32Type()}, {p[1], b.getF32Type()}}, {begin, end},
+         [&](OpBuilder &b, Location loc, Value value, ValueRange indices, int64_t) {
+           storeAdding(b, loc, p[2], {spec.batch, spec.outH, spec.outW, spec.outC}, value, indices);
+         });
   });
   REQUIRE(kernel);
   double tolerance = 2e-6 * static_cast<double>(filters / spec.outC) + 1e-6;
-  runInTwo(*kernel, input.data(), packed.data(), output.data(), parallelExtent(emitted, target));
+  runInTwo(*kernel, input.data(), packed.data(), output.data(), extent);
   compare(output, expected, tolerance);
   std::fill_n(output.data(), outputs, 0.0f);
-  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), parallelExtent(emitted, target));
+  runInTwo(*kernel, input.dataAtBegin(), packed.data(), output.data(), extent);
   compare(output, expected, tolerance);
+}
+} // namespace
+
+void checkConv(const ConvSpec &spec, const VectorTarget &target) {
+  const ConvSpec emitted = turnColumn(spec);
+  checkImages(
+      spec, packedConvWeightsSize(emitted, target),
+      [&](const std::vector<float> &weights, float *packed) {
+        packConvWeights(emitted, target, weights.data(), packed);
+      },
+      [&](OpBuilder &b, Location loc, const Operands &operands, WorkItems items, SinkFn sink) {
+        emitConv2d(b, loc, emitted, target, operands, items, sink);
+      },
+      parallelExtent(emitted, target));
+}
+
+void checkShiftAdd(const ConvSpec &spec, const VectorTarget &target) {
+  const ShiftAddSpec shifted{spec};
+  const ConvSpec taps = shifted.taps();
+  checkImages(
+      spec, packedConvWeightsSize(taps, target),
+      [&](const std::vector<float> &weights, float *packed) {
+        std::vector<float> widthFirst;
+        for (int64_t kw = 0; kw < spec.kernelW; ++kw)
+          for (size_t row = 0; row < weights.size(); row += spec.kernelW)
+            widthFirst.push_back(weights[row + kw]);
+        packConvWeights(taps, target, widthFirst.data(), packed);
+      },
+      [&](OpBuilder &b, Location loc, const Operands &operands, WorkItems items, SinkFn sink) {
+        emitShiftAdd(b, loc, shifted, target, operands, items, sink);
+      },
+      parallelExtent(shifted, target));
 }
 
 double checkWinograd(const WinogradSpec &spec, const VectorTarget &target) {

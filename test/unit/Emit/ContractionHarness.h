@@ -19,6 +19,8 @@ std::string describe(const emit::ConvSpec &spec);
 /// Compile the kernel, run it in two chunks, and REQUIRE that every output was written exactly once with the value the
 /// reference gives. Inputs end at an unreadable page, so that a read past their end ends the test.
 void checkConv(const emit::ConvSpec &spec, const emit::VectorTarget &target);
+/// The same with the taps of a kernel's row as channels.
+void checkShiftAdd(const emit::ConvSpec &spec, const emit::VectorTarget &target);
 /// The same by transformed tiles; differences within winogradErrorBound of the outputs' expected magnitude. Returns
 /// their root mean square in units of it.
 double checkWinograd(const emit::WinogradSpec &spec, const emit::VectorTarget &target);

@@ -245,3 +245,30 @@ TEST_CASE("a large batch splits into many work items of whole weight blocks", "[
   CHECK(convOutputBlock(convOf(4, 4, 8, 3, 1, 1), avx512) == 4);
   CHECK(packedMatmulBSize(matmulOf(1, 33, 10, true), avx512) == 640);
 }
+
+TEST_CASE("convolutions to few channels equal the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2, sse2);
+  CAPTURE(target.lanesF32);
+  ConvSpec dilated = convOf(5, 3, 37, 3, 1, 2, 3);
+  dilated.padLeft = 7; // More than a kernel reaches.
+  for (ConvSpec spec : {convOf(32, 3, 40, 9, 1, 4), convOf(7, 1, 21, 5, 1, 0), convOf(3, 5, 130, 2, 1, 1), dilated})
+    for (SinkStyle style : {SinkStyle::Inline, SinkStyle::Looped}) {
+      spec.sinkStyle = style;
+      CAPTURE(describe(spec));
+      checkShiftAdd(spec, target);
+    }
+}
+
+TEST_CASE("the taps of a row are channels where that fills the vectors", "[emit]") {
+  CHECK(prefersShiftAdd(convOf(32, 3, 540, 9, 1, 4), avx512));
+  CHECK(prefersShiftAdd(convOf(64, 3, 128, 3, 1, 1), avx512));
+  CHECK_FALSE(prefersShiftAdd(convOf(32, 16, 540, 9, 1, 4), avx512));  // Full vectors already.
+  CHECK_FALSE(prefersShiftAdd(convOf(32, 3, 540, 9, 2, 4), avx512));   // A stride would compute sums nobody reads.
+  CHECK_FALSE(prefersShiftAdd(convOf(1, 3, 128, 3, 1, 1), avx512));    // Adding costs more than the products.
+  CHECK_FALSE(prefersShiftAdd(convOf(32, 3, 40000, 9, 1, 4), avx512)); // Too much scratch.
+  // No extent overflows the estimates.
+  ConvSpec huge = convOf(1 << 30, 3, 540, 9, 1, 4);
+  huge.kernelH = huge.kernelW = huge.dilationW = int64_t(1) << 31;
+  huge.outW = int64_t(1) << 40;
+  CHECK_FALSE(prefersShiftAdd(huge, avx512));
+}

@@ -291,13 +291,16 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
                  });
     });
   };
-  if (op.getAlgorithm()) {
+  if (op.isWinograd()) {
     emitWith(describeWinograd(op), emit::emitWinograd);
     return;
   }
   emit::ConvSpec spec = describeConv(op);
   spec.sinkStyle = kernel.sinkStyle();
-  emitWith(spec, emit::emitConv2d);
+  if (op.getAlgorithm())
+    emitWith(emit::ShiftAddSpec{spec}, emit::emitShiftAdd);
+  else
+    emitWith(spec, emit::emitConv2d);
 }
 
 void sluice::dataflow::attachConvKernels(MLIRContext *context) { attach<KernelModel<emitConvKernel>>(context); }

@@ -165,6 +165,19 @@ static LogicalResult verifyWinograd(ConvOp op) {
   return success();
 }
 
+static LogicalResult verifyShiftAdd(ConvOp op) {
+  SmallVector<int64_t> kernel = op.getKernelShape();
+  if (!op.getPackedChannels() || op.getGroups() != 1 || op.getStrides().back() != 1)
+    return op.emitOpError("'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the "
+                          "width");
+  ArrayRef<int64_t> weight = shapeOf(op.getWeight());
+  const Count taps = Count(kernel[1]) * op.getOutputChannels();
+  if (weight.size() != 6 || weight[0] != 1 || weight[2] != kernel[0] || weight[3] != 1 ||
+      weight[4] != shapeOf(op.getInput()).back() || weight[5] < 1 || weight[1] != numBlocks(taps.value(), weight[5]))
+    return op.emitOpError("packed weight does not have the taps of a kernel's row as channels");
+  return success();
+}
+
 LogicalResult ConvOp::verify() {
   if (getPackedChannels() && (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4))
     return emitOpError("a packed weight needs a channels_last image");
@@ -174,13 +187,17 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a library takes operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
-  if (getErrorBound() && (!getAlgorithm() || !(getErrorBound()->convertToDouble() > 0)))
-    return emitOpError("an error bound is a positive number, of an 'algorithm'");
-  return getAlgorithm() ? verifyWinograd(*this) : success();
+  if (getErrorBound() && (!isWinograd() || !(getErrorBound()->convertToDouble() > 0)))
+    return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
+  if (!getAlgorithm())
+    return success();
+  return isWinograd() ? verifyWinograd(*this) : verifyShiftAdd(*this);
 }
 
+bool ConvOp::isWinograd() { return getAlgorithm() && *getAlgorithm() != ConvAlgorithm::shift_add; }
+
 StringRef ConvOp::getCostClass() {
-  if (!getAlgorithm())
+  if (!isWinograd())
     return "conv";
   return *getAlgorithm() == ConvAlgorithm::winograd2 ? "conv-winograd2" : "conv-winograd4";
 }
@@ -201,7 +218,7 @@ static int64_t winogradFlops(ConvOp op) {
 }
 
 int64_t ConvOp::getFlops() {
-  if (getAlgorithm())
+  if (isWinograd())
     return winogradFlops(*this);
   int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
   return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});

@@ -1,0 +1,101 @@
+//===- ContractionShiftAdd.cpp - Convolutions to few channels -------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A vector of output channels is mostly empty where a convolution has three of
+// them. The taps of a kernel's row fill it: for a block of rows, a convolution
+// of width 1 writes the sums of every tap to scratch, at each column where a
+// window begins. An output is then the sum of its window's taps, tap k from k
+// columns further on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <bit>
+
+using namespace mlir;
+
+namespace sluice::emit {
+using namespace detail;
+
+namespace {
+
+class ShiftAddEmitter {
+public:
+  ShiftAddEmitter(Ir &ir, const ShiftAddSpec &spec, const VectorTarget &target, const Operands &operands, SinkFn sink)
+      : ir(ir), spec(spec.image), taps(spec.taps()), target(target), operands(operands), sink(sink),
+        lanes(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(this->spec.outC)))),
+        rowBlock(convRowBlock(taps)), rowBlocks((taps.outH + rowBlock - 1) / rowBlock),
+        channelBlock(convOutputBlock(taps, target)), channelBlocks((taps.outC + channelBlock - 1) / channelBlock),
+        pitch(shiftAddPitch(spec, target)) {}
+
+  void emit(Value begin, Value end);
+
+private:
+  void emitTaps(Value item);
+  void emitSums(Value row, Value column);
+  /// Of the first channel at a column of the block's row.
+  Value scratchAt(Value row, Value column) {
+    return ir.at(scratch, ir.mul(ir.add(ir.mul(row, taps.outW), column), pitch));
+  }
+
+  Ir &ir;
+  const ConvSpec &spec;
+  const ConvSpec taps;
+  const VectorTarget &target;
+  const Operands &operands;
+  SinkFn sink;
+  int64_t lanes; ///< That an output's channels are read as.
+  int64_t rowBlock, rowBlocks;
+  int64_t channelBlock, channelBlocks; ///< Of the taps' convolution, whose work items they are.
+  int64_t pitch;
+  Value scratch; ///< [rowBlock][taps.outW][pitch], and what a last vector reads beyond it.
+  // Of the work item being emitted.
+  Value image, rowBegin;
+};
+
+void ShiftAddEmitter::emit(Value begin, Value end) {
+  scratch = ir.scratch(rowBlock * taps.outW * pitch + lanes);
+  ir.loop(begin, end, 1, [&](Value item) {
+    image = ir.div(item, rowBlocks);
+    rowBegin = ir.mul(ir.rem(item, rowBlocks), rowBlock);
+    emitTaps(item);
+    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), ir.constant(spec.outH));
+    ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
+      ir.loop(ir.constant(0), ir.constant(spec.outW), 1, [&](Value column) { emitSums(row, column); });
+    });
+  });
+}
+
+void ShiftAddEmitter::emitTaps(Value item) {
+  Value first = ir.mul(item, channelBlocks);
+  emitDirect(ir, taps, target, operands, {first, ir.add(first, channelBlocks)},
+             [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t) {
+               Value row = ir.sub(ir.fromIndex(indices[1]), rowBegin);
+               ir.store(value, ir.at(scratchAt(row, ir.fromIndex(indices[2])), ir.fromIndex(indices[3])));
+             });
+}
+
+void ShiftAddEmitter::emitSums(Value row, Value column) {
+  Value source = scratchAt(ir.sub(row, rowBegin), column);
+  Value sum;
+  for (int64_t tap = 0; tap < spec.kernelW; ++tap) {
+    Value shifted = ir.load(ir.at(source, tap * (spec.dilationW * pitch + spec.outC)), lanes);
+    sum = tap == 0 ? shifted : arith::AddFOp::create(ir.b, ir.loc, sum, shifted).getResult();
+  }
+  sinkRow(
+      ir, spec.outC, lanes, [&](int64_t offset, int64_t count) { return sliceRow(ir, sum, lanes, offset, count); },
+      {image, row, column}, ir.constant(0), sink);
+}
+
+} // namespace
+
+void emitShiftAdd(OpBuilder &b, Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
+                  const Operands &operands, WorkItems items, SinkFn sink) {
+  Ir ir(b, loc, b.getF32Type());
+  ShiftAddEmitter(ir, spec, target, operands, sink).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+}
+
+} // namespace sluice::emit
