@@ -149,6 +149,72 @@ struct PackConv : OpRewritePattern<ConvOp> {
   }
 };
 
+/// A transposed convolution whose kernel reaches over whole strides: result row s * q + r is the sum over t of input
+/// row q - t by tap s * t + r. So a convolution with every s-th tap computes the results of each remainder r as
+/// channels of their own, and they are put side by side: Shi et al., "Is the deconvolution layer the same as a
+/// convolutional layer?" (2016). No zeros are multiplied.
+struct ConvTransposeToPhases : OpRewritePattern<ConvTransposeOp> {
+  ConvTransposeToPhases(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  /// One dimension: taps of a phase's kernel, and the result before it is cut.
+  struct Axis {
+    int64_t in, out, kernel, stride, low;
+
+    int64_t taps() const { return static_cast<int64_t>(llvm::divideCeil(kernel, stride)); }
+    int64_t positions() const { return in + taps() - 1; }
+    bool isWhole() const { return kernel >= stride && low >= 0 && Count(positions()) * stride >= Count(low) + out; }
+  };
+
+  LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override {
+    ArrayRef<int64_t> in = shapeOf(op.getInput()), kernel = shapeOf(op.getWeight()), out = op.getType().getShape();
+    const size_t spatial = op.getStrides().size();
+    if (spatial > 2 || op.getLibrary() || op.getGroups() != 1 || !isKernelElement(op.getType().getElementType()) ||
+        elementCount(op.getType()) == 0 || elementCount(op.getInput().getType()) == 0)
+      return failure();
+    // A signal is an image of height 1.
+    Axis y{1, 1, 1, 1, 0}, x;
+    for (Axis *axis : {&y, &x}) {
+      if (spatial == 1 && axis == &y)
+        continue;
+      const size_t d = spatial - (axis == &y ? 2 : 1);
+      *axis = {in[2 + d], out[2 + d], kernel[2 + d], op.getStrides()[d], op.getPadsLow()[d]};
+    }
+    const int64_t filters = kernel[1], phases = Count(y.stride) * x.stride * filters;
+    if (!y.isWhole() || !x.isWhole() || y.stride * x.stride == 1 || !llvm::isInt<31>(phases) ||
+        llvm::any_of(op.getDilations(), [](int64_t dilation) { return dilation != 1; }))
+      return failure();
+    TensorBuilder build(b, op.getLoc());
+    Value image = build.reshape(op.getInput(), {in[0], in[1], y.in, x.in});
+    Value weight = phaseWeight(build, op.getWeight(), {in[1], filters, y.kernel, x.kernel}, y, x);
+    Value sums = build.create<ConvOp>({image, weight},
+                                      {build.list("strides", {1, 1}), build.list("dilations", {1, 1}),
+                                       build.list("pads", {y.taps() - 1, x.taps() - 1, y.taps() - 1, x.taps() - 1})});
+    Value last = build.transpose(sums, kToLast);
+    Value split = build.reshape(last, {in[0], y.positions(), x.positions(), y.stride, x.stride, filters});
+    Value joined = build.reshape(build.transpose(split, {0, 1, 3, 2, 4, 5}),
+                                 {in[0], y.positions() * y.stride, x.positions() * x.stride, filters});
+    Value cut = build.slice(joined, {0, y.low, x.low, 0}, {1, 1, 1, 1}, {in[0], y.out, x.out, filters});
+    b.replaceOp(op, build.reshape(build.transpose(cut, kToFirst), out));
+    return success();
+  }
+
+  /// [C, M, KH, KW] -> [strideH * strideW * M, C, tapsH, tapsW], taps in reverse.
+  static Value phaseWeight(TensorBuilder &build, Value weight, ArrayRef<int64_t> dims, const Axis &y, const Axis &x) {
+    const Dims whole{dims[0], dims[1], y.taps() * y.stride, x.taps() * x.stride};
+    Value padded = build.reshape(weight, dims);
+    const Type element = typeOf(weight).getElementType();
+    if (ArrayRef(whole) != dims)
+      padded = build.create<PadOp>({padded, build.splat(element, 0)},
+                                   {build.attribute("mode", PadModeAttr::get(build.context(), PadMode::constant)),
+                                    build.list("low", {0, 0, 0, 0})},
+                                   {build.type(element, whole)});
+    Value split = build.reshape(padded, {dims[0], dims[1], y.taps(), y.stride, x.taps(), x.stride});
+    const Dims joined{y.stride * x.stride * dims[1], dims[0], y.taps(), x.taps()};
+    Value taps = build.reshape(build.transpose(split, {3, 5, 1, 0, 2, 4}), joined);
+    return build.slice(taps, {0, 0, y.taps() - 1, x.taps() - 1}, {1, 1, -1, -1}, joined);
+  }
+};
+
 /// A transposed convolution as the convolution of its input, spread with zeros
 /// between the elements, with the weight turned around.
 struct ConvTransposeToConv : OpRewritePattern<ConvTransposeOp> {
@@ -354,7 +420,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (std::optional<HalfDot> form = symbolizeHalfDot(half))
       populateHalfLayoutPatterns(patterns, target, *form, round);
     if (dynamic)
-      patterns.add<ConvTransposeToConv>(context);
+      patterns.add<ConvTransposeToConv, ConvTransposeToPhases>(context);
     TransposeOp::getCanonicalizationPatterns(patterns, context);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);

@@ -54,7 +54,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     of bf16 for the instructions that `half` names, where these are faster.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
     alike, their weights packed in each step, and transposed convolutions become
-    convolutions of an input with zeros between its elements.
+    convolutions: where a kernel reaches over its strides, one with a channel for
+    each place of a result within a stride, else one of an input with zeros between
+    its elements.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
