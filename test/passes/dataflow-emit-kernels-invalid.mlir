@@ -25,3 +25,27 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kern
   %0 = dataflow.unary tanh %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.kernel} {
+  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, compute its operands from constants alone}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xbf16>) -> tensor<256xi8>
+  return %0 : tensor<256xi8>
+}
+
+// -----
+
+func.func @large(%a: tensor<4x4611686018427387904xf32>, %b: tensor<4611686018427387904x4xf32>) -> tensor<4x4xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{kernel of 'tensor<4x4611686018427387904xf32>', which has more bytes than can be addressed, use smaller dimensions}}
+  %0 = dataflow.matmul %a, %b : tensor<4x4611686018427387904xf32>, tensor<4611686018427387904x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @large_attention(%q: tensor<4x4611686018427387904xf32>, %v: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{which has more bytes than can be addressed}}
+  %0 = dataflow.attention %q, %q, %v : (tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}

@@ -56,11 +56,29 @@ KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelFo
     vectorTarget.lanesF32 = 1;
 }
 
+/// Fails where a tensor is larger than address spaces are: emitters count elements and bytes in 64 bits.
+static LogicalResult checkAddressable(Operation *op) {
+  constexpr int64_t kMostBytes = int64_t(1) << 56;
+  auto check = [](Operation *member) -> WalkResult {
+    for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
+                                              SmallVector<Type>(member->getResultTypes())))
+      if (tensorBytes(type) > kMostBytes)
+        return member->emitError("kernel of ")
+               << type << ", which has more bytes than can be addressed, use smaller dimensions";
+    return WalkResult::advance();
+  };
+  return failure(op->walk(check).wasInterrupted());
+}
+
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision) {
+  if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
+    return op->emitOpError("has no kernel, compute its operands from constants alone");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
+  if (failed(checkAddressable(op)))
+    return failure();
   bool isForCpus = false;
   op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
   if (form == KernelForm::Grids && isForCpus)
