@@ -7,15 +7,12 @@
 
 #include "dialects/Dataflow/Emit/IntegerProductSpec.h"
 #include "dialects/Dataflow/IR/HalfShapes.h"
+#include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
-
-static Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-  return b.createOrFold<ReshapeOp>(value.getLoc(), RankedTensorType::get(shape, elementOf(value)), value);
-}
 
 namespace {
 
@@ -25,7 +22,8 @@ struct Forms {
   HalfDot dot;
   bool rounds;
 
-  /// The panels of a product of `rows` rows of elements of a type; null where another kernel is faster. An f16 takes
+  /// The panels of a product of `rows` rows of elements of a type; null where another kernel is faster,
+  /// and where extents are unknown or larger than those of panels may be. An f16 takes
   /// four products of bf16 numbers, which only tiles make up for. Taps are filled up to the tiles' 32 numbers.
   HalfPanelsAttr panels(Type element, int64_t rows, int64_t columns, int64_t segments, int64_t length) const {
     constexpr int64_t leastLength = 16, leastColumns = 8;
@@ -39,8 +37,11 @@ struct Forms {
     // Where there are tiles, vdpbf16ps is no faster than f32's products: it pays by bytes alone, those of rounded f32.
     if (!isTiled && (parts > 1 || (dot == HalfDot::tiles && !element.isF32())))
       return {};
+    const int64_t panel = emit::integerPanel(columns, target);
+    if (!findPanelsProblem(columns, segments, length, panel, kMostHalfExtent).empty())
+      return {};
     return HalfPanelsAttr::get(element.getContext(), isTiled ? HalfDot::tiles : HalfDot::pairs, parts, columns,
-                               segments, length, emit::integerPanel(columns, target));
+                               segments, length, panel);
   }
 };
 
@@ -88,14 +89,14 @@ struct PackHalfConv : OpRewritePattern<ConvOp> {
         !isConstantExpression(op.getWeight()) || elementCount(op.getType()) == 0 || elementCount(input) == 0)
       return failure();
     ArrayRef<int64_t> filter = shapeOf(op.getWeight()), out = op.getType().getShape();
-    const int64_t filters = filter[0], channels = filter[1], taps = filter[2] * filter[3];
+    const int64_t filters = filter[0], channels = filter[1], taps = product(filter.drop_front(2));
     const bool isPointwise =
         taps == 1 && product(op.getStrides()) == 1 && out.drop_front(2) == input.getShape().drop_front(2);
     const int64_t rows = isPointwise ? product({out[0], out[2], out[3]}).value() : out[3];
     HalfPanelsAttr panels = forms.panels(input.getElementType(), rows, filters, taps, channels);
     if (!panels)
       return failure();
-    constexpr int64_t kToLast[] = {0, 2, 3, 1}, kToFirst[] = {0, 3, 1, 2}, kFiltersLast[] = {2, 3, 1, 0};
+    constexpr int64_t kFiltersLast[] = {2, 3, 1, 0};
     Location loc = op.getLoc();
     Value turned = b.createOrFold<TransposeOp>(loc, op.getWeight(), ArrayRef(kFiltersLast));
     Value packed = PackHalfRhsOp::create(b, loc, reshape(b, turned, {taps * channels, filters}), panels);

@@ -6,16 +6,11 @@
 #include "passes/AssignLayout.h"
 
 #include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+#include "dialects/Dataflow/IR/IntegerShapes.h"
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-static Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-  return b.createOrFold<ReshapeOp>(value.getLoc(), RankedTensorType::get(shape, typeOf(value).getElementType()), value);
-}
 
 /// Whether some column's zero point, as packed bytes have it, may be other than 0.
 static bool hasZeroPoints(Value zero, Type element) {
@@ -27,11 +22,26 @@ static bool hasZeroPoints(Value zero, Type element) {
          llvm::any_of(values.getValues<APInt>(), [&](const APInt &value) { return value.getSExtValue() != shift; });
 }
 
-/// The panels of a product of `rows` rows, by the instructions that serve it best of those that `wanted` names.
-static IntegerPanelsAttr panelsOf(MLIRContext *context, int64_t rows, emit::IntegerPanels wanted) {
-  wanted.dot = emit::chooseDot(wanted.dot, rows, wanted.length, wanted.hasZeroPoints);
+/// Null where extents are unknown, or larger than those of panels may be.
+static IntegerPanelsAttr attributeOf(MLIRContext *context, const emit::IntegerPanels &wanted) {
+  if (!findPanelsProblem(wanted.n, wanted.segments, wanted.length, wanted.panel, kMostByteExtent).empty())
+    return {};
   return IntegerPanelsAttr::get(context, static_cast<IntegerDot>(wanted.dot), wanted.n, wanted.segments, wanted.length,
                                 wanted.panel, wanted.hasZeroPoints);
+}
+
+/// The same, of a product of `rows` rows, by the instructions that serve it best of those that `wanted` names.
+static IntegerPanelsAttr panelsOf(MLIRContext *context, int64_t rows, emit::IntegerPanels wanted) {
+  wanted.dot = emit::chooseDot(wanted.dot, rows, wanted.length, wanted.hasZeroPoints);
+  return attributeOf(context, wanted);
+}
+
+/// Whether no byte of a type is the zero point. One that is not constant is taken to be a byte.
+static bool isBeyondBytes(Value zero, Type element) {
+  auto values = dyn_cast_if_present<DenseElementsAttr>(zero ? getConstant(zero) : ElementsAttr());
+  return values && llvm::any_of(values.getValues<APInt>(), [&](const APInt &value) {
+           return element.isUnsignedInteger() ? !value.isIntN(8) : !value.isSignedIntN(8);
+         });
 }
 
 static bool isConstantOrNone(Value value) { return !value || isConstantExpression(value); }
@@ -57,6 +67,8 @@ struct PackIntegerMatmul : OpRewritePattern<IntegerMatmulOp> {
         panelsOf(b.getContext(), taller,
                  {static_cast<emit::IntegerDot>(dot), columns, /*segments=*/1, rows,
                   emit::integerPanel(columns, target), hasZeroPoints(op.getRhsZeroPoint(), rhs.getElementType())});
+    if (!panels)
+      return failure();
     if (isOne && isConstantExpression(op.getRhs()) && isConstantOrNone(op.getRhsZeroPoint())) {
       Value packed = PackIntegerRhsOp::create(b, op.getLoc(), op.getRhs(), op.getRhsZeroPoint(), panels);
       b.replaceOpWithNewOp<IntegerMatmulOp>(op, op.getType(), op.getLhs(), packed, op.getLhsZeroPoint(), Value(),
@@ -108,34 +120,39 @@ struct PackIntegerConv : OpRewritePattern<IntegerConvOp> {
         !isConstantExpression(op.getWeight()) || !isConstantOrNone(zero) || elementCount(op.getType()) == 0 ||
         elementCount(input) == 0)
       return failure();
+    // The border of a padded image holds the zero point.
+    if (isBeyondBytes(op.getInputZeroPoint(), input.getElementType()))
+      return failure();
     const bool isDepthwise = op.isDepthwise();
     // The matrices of groups share their columns' zero points.
     if (groups > 1 && !isDepthwise && zero && elementCount(zero.getType()) != 1)
       return failure();
-    constexpr int64_t kToLast[] = {0, 2, 3, 1}, kToFirst[] = {0, 3, 1, 2};
     Location loc = op.getLoc();
     ArrayRef<int64_t> shape = weight.getShape();
     const int64_t filters = shape[0] / groups, inputs = shape[1], height = shape[2], width = shape[3];
-    const int64_t taps = height * width;
-    IntegerPanelsAttr panels;
-    Value matrices;
+    const Count taps = Count(height) * width;
     const bool needsZeros = hasZeroPoints(zero, weight.getElementType());
+    // Taps of a row lie side by side in the image.
+    const bool isRow = groups == 1 && op.getDilations()[1] == 1;
+    ArrayRef<int64_t> pixels = op.getType().getShape();
+    IntegerPanelsAttr panels =
+        isDepthwise ? attributeOf(b.getContext(), {emit::IntegerDot::Plain, groups, taps, /*length=*/1,
+                                                   emit::integerPanel(groups, target), needsZeros})
+                    : panelsOf(b.getContext(), taps == 1 ? Count(pixels[2]) * pixels[3] : Count(pixels[3]),
+                               {static_cast<emit::IntegerDot>(dot), filters, isRow ? height : taps.value(),
+                                isRow ? Count(width) * inputs : Count(inputs), emit::integerPanel(filters, target),
+                                needsZeros});
+    if (!panels)
+      return failure();
+    Value matrices;
     if (isDepthwise) {
       constexpr int64_t kExchange[] = {1, 0};
       matrices = b.createOrFold<TransposeOp>(loc, reshape(b, op.getWeight(), {groups, taps}), ArrayRef(kExchange));
-      panels = IntegerPanelsAttr::get(b.getContext(), IntegerDot::plain, groups, taps, 1,
-                                      emit::integerPanel(groups, target), needsZeros);
     } else {
       constexpr int64_t kFiltersLast[] = {0, 3, 4, 2, 1};
       Value split = reshape(b, op.getWeight(), {groups, filters, inputs, height, width});
       Value turned = b.createOrFold<TransposeOp>(loc, split, ArrayRef(kFiltersLast));
       matrices = reshape(b, turned, {groups, taps * inputs, filters});
-      // Taps of a row lie side by side in the image.
-      const bool isRow = groups == 1 && op.getDilations()[1] == 1;
-      ArrayRef<int64_t> pixels = op.getType().getShape();
-      panels = panelsOf(b.getContext(), taps == 1 ? pixels[2] * pixels[3] : pixels[3],
-                        {static_cast<emit::IntegerDot>(dot), filters, isRow ? height : taps,
-                         isRow ? width * inputs : inputs, emit::integerPanel(filters, target), needsZeros});
     }
     Value packed = PackIntegerRhsOp::create(b, loc, matrices, zero, panels);
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));

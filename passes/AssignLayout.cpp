@@ -27,13 +27,6 @@ namespace sluice {
 #include "passes/Passes.h.inc"
 } // namespace sluice
 
-static constexpr int64_t kToLast[] = {0, 2, 3, 1};
-static constexpr int64_t kToFirst[] = {0, 3, 1, 2};
-
-static Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-  return b.createOrFold<ReshapeOp>(value.getLoc(), RankedTensorType::get(shape, typeOf(value).getElementType()), value);
-}
-
 /// Types the image and panel kernels accumulate in f32.
 static bool isKernelElement(Type type) { return type.isF32() || type.isF16() || type.isBF16(); }
 

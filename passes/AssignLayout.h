@@ -7,10 +7,19 @@
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
 namespace sluice {
+
+/// Permutations of an image [N, C, H, W] to [N, H, W, C], and back.
+inline constexpr int64_t kToLast[] = {0, 2, 3, 1}, kToFirst[] = {0, 3, 1, 2};
+
+inline mlir::Value reshape(mlir::OpBuilder &b, mlir::Value value, llvm::ArrayRef<int64_t> shape) {
+  auto type = mlir::RankedTensorType::get(shape, dataflow::elementOf(value));
+  return b.createOrFold<dataflow::ReshapeOp>(value.getLoc(), type, value);
+}
 
 /// Products of bytes take packed right-hand sides and channels_last images, for instructions of the form `dot`.
 void populateIntegerLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,

@@ -68,3 +68,34 @@ func.func @tall(%a: tensor<3x8x1000xui8>) -> (tensor<3x8x100xi32>, tensor<3x8x10
   %1 = dataflow.integer_matmul %a, %u : (tensor<3x8x1000xui8>, tensor<1000x100xui8>) -> tensor<3x8x100xi32>
   return %0, %1 : tensor<3x8x100xi32>, tensor<3x8x100xi32>
 }
+
+// No panels have so many columns or rows, or extents that are unknown: such products stay as they are.
+// CHECK-LABEL: func.func @large
+// CHECK-NOT: panels
+func.func @large(%a: tensor<4x8xui8>, %b: tensor<8x4611686018427387904xi8>, %c: tensor<4x?xui8>, %d: tensor<?x6xi8>, %x: tensor<1x1x1x1xui8>)
+    -> (tensor<4x4611686018427387904xi32>, tensor<4x6xi32>, tensor<1x8589934592x1x1xi32>) {
+  %w = dataflow.constant dense<3> : tensor<8589934592x1x1x1xi8>
+  %0 = dataflow.integer_matmul %a, %b : (tensor<4x8xui8>, tensor<8x4611686018427387904xi8>) -> tensor<4x4611686018427387904xi32>
+  %1 = dataflow.integer_matmul %c, %d : (tensor<4x?xui8>, tensor<?x6xi8>) -> tensor<4x6xi32>
+  %2 = dataflow.integer_conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] : (tensor<1x1x1x1xui8>, tensor<8589934592x1x1x1xi8>) -> tensor<1x8589934592x1x1xi32>
+  return %0, %1, %2 : tensor<4x4611686018427387904xi32>, tensor<4x6xi32>, tensor<1x8589934592x1x1xi32>
+}
+
+// A border cannot hold a zero point that is no byte.
+// CHECK-LABEL: func.func @beyond_bytes
+// CHECK-NOT: panels
+// CHECK: return
+// CHECK-LABEL: func.func @byte
+// CHECK: dataflow.integer_conv {{.*}} panels
+func.func @beyond_bytes(%x: tensor<1x4x9x9xui8>) -> tensor<1x6x9x9xi32> {
+  %z = dataflow.constant dense<256> : tensor<i32>
+  %w = dataflow.constant dense<3> : tensor<6x4x3x3xi8>
+  %0 = dataflow.integer_conv %x less %z, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<i32>) -> tensor<1x6x9x9xi32>
+  return %0 : tensor<1x6x9x9xi32>
+}
+func.func @byte(%x: tensor<1x4x9x9xui8>) -> tensor<1x6x9x9xi32> {
+  %z = dataflow.constant dense<255> : tensor<i32>
+  %w = dataflow.constant dense<3> : tensor<6x4x3x3xi8>
+  %0 = dataflow.integer_conv %x less %z, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<i32>) -> tensor<1x6x9x9xi32>
+  return %0 : tensor<1x6x9x9xi32>
+}

@@ -3,11 +3,22 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='lanes=12' 2>&1 | FileCheck %s --check-prefix=POWER
 // RUN: not sluice-opt %s --dataflow-assign-layout='lanes=-8' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not sluice-opt %s --dataflow-assign-layout='registers=0' 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: not sluice-opt %s --dataflow-assign-layout='dot=octets' 2>&1 | FileCheck %s --check-prefix=DOT
+// RUN: not sluice-opt %s --dataflow-assign-layout='half=quads' 2>&1 | FileCheck %s --check-prefix=HALF
+// RUN: not sluice-opt %s --dataflow-assign-layout='round' 2>&1 | FileCheck %s --check-prefix=ROUND
+// RUN: not sluice-opt %s --dataflow-assign-layout='conv=fft' 2>&1 | FileCheck %s --check-prefix=CONV
+// RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=TOLERANCE
+// RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=nan' 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // WORD: for the --lanes option: 'many' value invalid
 // NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
 // POWER: lanes = 12 of dataflow-assign-layout is not a power of two
 // NEGATIVE: lanes = -8 of dataflow-assign-layout is not a power of two
 // REGISTERS: registers = 0 of dataflow-assign-layout is not from 1 to 1024
+// DOT: dot = octets of dataflow-assign-layout is none of none, plain, pairs, quads and tiles
+// HALF: half = quads of dataflow-assign-layout is none of none, pairs and tiles
+// ROUND: round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles
+// CONV: conv = fft of dataflow-assign-layout is none of direct, auto and winograd
+// TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout is not 0 or more
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {
   %w = dataflow.constant dense<1.0> : tensor<8x40xf32>

@@ -98,8 +98,14 @@ static LogicalResult evaluatePackIntegerRhs(PackIntegerRhsOp op, ArrayRef<Tensor
       std::memcpy(&zero, operands[1].data + (perColumn ? 4 * column : 0), 4);
     return zero;
   };
+  const bool isUnsigned = operands[0].type.getElementType().isUnsignedInteger();
+  // Panels without zero points hold bytes that are signed, and less zero points of 0, once they are packed.
+  if (!panels.hasZeroPoints)
+    for (int64_t column = 0; column < (perColumn ? panels.n : 1); ++column)
+      if (zeroPoint(column) != (isUnsigned ? 128 : 0))
+        return failure();
   for (int64_t i = 0; i < matrices; ++i)
-    emit::packIntegerPanels(panels, operands[0].type.getElementType().isUnsignedInteger(),
+    emit::packIntegerPanels(panels, isUnsigned,
                             reinterpret_cast<const unsigned char *>(operands[0].data) +
                                 i * panels.segments * panels.length * panels.n,
                             zeroPoint, results[0].data + i * panels.bytes());

@@ -33,7 +33,7 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
     if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
       return mlir::emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");
   const int64_t channels = input[window.last ? spatial + 1 : 1];
-  if (window.groups < 1 || channels % window.groups || window.outChannels % window.groups)
+  if (window.groups < 1 || channels % window.groups || window.outChannels < 0 || window.outChannels % window.groups)
     return mlir::emitOptionalError(loc, "conv of ", channels, " to ", window.outChannels, " channels in ",
                                    window.groups, " groups does not match its weight");
   llvm::SmallVector<int64_t> shape{input[0]};

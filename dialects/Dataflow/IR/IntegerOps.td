@@ -59,7 +59,7 @@ def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
     The convolution of (input - input_zero_point) and (weight - weight_zero_point),
     modulo 2^32; shapes and attributes as in conv. Padding is the input's zero
     point. input_zero_point has one element, weight_zero_point one, or one a
-    filter. With `panels`, weight is a pack_integer_rhs result of matrices
+    filter. With `panels`, input_zero_point is a number of the input's type, weight is a pack_integer_rhs result of matrices
     [KH * KW * C/groups, M/groups], one a group (depthwise: one of [KH * KW, M]),
     and the input a channels_last image; `kernel` and `filters` give what the
     weight's shape no longer does.

@@ -10,10 +10,11 @@
 
 namespace sluice::dataflow {
 
-/// Fails with an error where panels of `panel` columns, for `columns` columns and `segments` x `length` rows, have more
-/// bytes than can be counted. `most` is the greatest extent.
-llvm::LogicalResult checkPanels(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, int64_t columns,
-                                int64_t segments, int64_t length, int64_t panel, int64_t most);
+/// The greatest extents of panels: of bytes, and of numbers in half precision.
+inline constexpr int64_t kMostByteExtent = int64_t(1) << 31, kMostHalfExtent = int64_t(1) << 30;
+/// Why there are no panels of `panel` columns for `columns` columns and `segments` x `length` rows, where the greatest
+/// extent is `most`; empty where there are.
+std::string findPanelsProblem(int64_t columns, int64_t segments, int64_t length, int64_t panel, int64_t most);
 /// Of one matrix.
 emit::IntegerPanels describePanels(IntegerPanelsAttr panels);
 

@@ -258,6 +258,81 @@ func.func @filters_of_much_depth(%w: tensor<6x40x3x3xf32>) {
 
 // -----
 
+func.func @winograd_without_kernel(%x: tensor<1x9x11x40xf32>, %w: tensor<f32>) {
+  // expected-error @+1 {{a packed weight needs the 'kernel' attribute}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<f32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @winograd_bound_of_infinity(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
+  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0x7FF0000000000000 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_of_plain_weight(%x: tensor<1x4x9x11xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @+1 {{'kernel' describes a packed weight, its own is not packed}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 1, 1>} : tensor<1x4x9x11xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x9x11xf32>
+  return
+}
+
+// -----
+
+func.func @packed_rank(%x: tensor<1x9x11x4xf32>, %w: tensor<f32>) {
+  // expected-error @+1 {{packed weight is not of 4 to 6 channels}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<f32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @packed_taps(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x1x3x4x8xf32>) {
+  // expected-error @+1 {{packed weight is not of 4 to 6 channels}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x1x3x4x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @packed_depthwise(%x: tensor<1x9x11x6xf32>, %w: tensor<3x3x4xf32>) {
+  // expected-error @+1 {{packed weight is not of 6 to 6 channels}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x6xf32>, tensor<3x3x4xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+func.func @packed_negative(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
+  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match its weight}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = -6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x9x11x6xf32>
+  return
+}
+
+// -----
+
+// A block is counted without wrapping around: one has all columns.
+func.func @large_block(%w: tensor<4x6xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<1x4x9223372036854775807xf32>' are incompatible}}
+  %0 = dataflow.pack_matmul_rhs %w {block = 9223372036854775807 : i64} : tensor<4x6xf32> -> tensor<0x4x9223372036854775807xf32>
+  return
+}
+
+// -----
+
+func.func @large_conv_block(%w: tensor<6x1x3x3xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<3x3x9223372036854775807xf32>' are incompatible}}
+  %0 = dataflow.pack_conv_weight %w {block = 9223372036854775807 : i64, depthwise, groups = 6 : i64} : tensor<6x1x3x3xf32> -> tensor<3x3x0xf32>
+  return
+}
+
+// -----
+
 func.func @shift_add_plain(%x: tensor<1x4x9x11xf32>, %w: tensor<3x4x3x3xf32>) {
   // expected-error @+1 {{'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the width}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>} : tensor<1x4x9x11xf32>, tensor<3x4x3x3xf32> -> tensor<1x3x9x11xf32>

@@ -77,3 +77,12 @@ func.func @signal(%x: tensor<1x9x4xbf16>, %p: tensor<3072xi8>) {
   %0 = dataflow.half_conv %x, %p kernel [3] strides [1] pads [1, 1] dilations [1] panels <dot = tiles, parts = 1, columns = 6, segments = 3, length = 4, panel = 16> : (tensor<1x9x4xbf16>, tensor<3072xi8>) -> tensor<1x9x6xbf16>
   return
 }
+
+// -----
+
+// Segments of one element are padded to 32: 2^64 bytes.
+func.func @padded(%w: tensor<134217728x1073741824xf16>) {
+  // expected-error @+1 {{panels of more bytes than can be counted}}
+  %0 = dataflow.pack_half_rhs %w panels <dot = tiles, parts = 2, columns = 1073741824, segments = 134217728, length = 1, panel = 16> : (tensor<134217728x1073741824xf16>) -> tensor<0xi8>
+  return
+}

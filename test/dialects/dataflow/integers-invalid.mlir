@@ -145,3 +145,58 @@ func.func @conv_layout(%x: tensor<1x4x9x9xui8>, %w: tensor<640xi8>) {
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = quads, columns = 6, segments = 3, length = 12, panel = 16, zeroPoints = false> {filters = 6 : i64, kernel = array<i64: 3, 3>} : (tensor<1x4x9x9xui8>, tensor<640xi8>) -> tensor<1x6x9x9xi32>
   return
 }
+
+// -----
+
+// Columns are padded to panels, and segments to rows of tile registers: 2^65 bytes.
+// expected-error @+1 {{panels of more bytes than can be counted}}
+#padded = #dataflow.integer_panels<dot = tiles, columns = 2147483648, segments = 268435456, length = 1, panel = 16, zeroPoints = false>
+
+// -----
+
+func.func @unsigned_columns(%a: tensor<4x8xui8>, %b: tensor<8x6xui8>) {
+  // expected-error @+1 {{has unsigned bytes without a zero point, for which its panels need zero points}}
+  %0 = dataflow.integer_matmul %a, %b panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xui8>) -> tensor<4x6xi32>
+  return
+}
+
+// -----
+
+func.func @unsigned_pack(%b: tensor<8x6xui8>) {
+  // expected-error @+1 {{has unsigned bytes without a zero point, for which its panels need zero points}}
+  %0 = dataflow.pack_integer_rhs %b panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<8x6xui8>) -> tensor<192xi8>
+  return
+}
+
+// -----
+
+func.func @conv_kernel(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
+  // expected-error @+1 {{'kernel' and 'filters' describe a packed weight, its own is not packed}}
+  %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 1, 1>} : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>) -> tensor<1x6x9x9xi32>
+  return
+}
+
+// -----
+
+func.func @conv_few_filters(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
+  // expected-error @+1 {{'kernel' and 'filters' describe a packed weight, its own is not packed}}
+  %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {filters = 3 : i64} : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>) -> tensor<1x6x9x9xi32>
+  return
+}
+
+// -----
+
+func.func @conv_negative_filters(%x: tensor<1x9x9x4xui8>, %w: tensor<640xi8>) {
+  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match its weight}}
+  %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = quads, columns = 6, segments = 3, length = 12, panel = 16, zeroPoints = false> {filters = -6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x4xui8>, tensor<640xi8>) -> tensor<1x9x9x6xi32>
+  return
+}
+
+// -----
+
+// 2^60 groups of 256 bytes: as many bytes as 64 bits count are none.
+func.func @conv_many_groups(%x: tensor<1x9x9x2305843009213693952xui8>, %w: tensor<0xi8>) {
+  // expected-error @+1 {{its panels are not those of its weight}}
+  %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] panels <dot = pairs, columns = 2, segments = 1, length = 2, panel = 32, zeroPoints = true> {filters = 2305843009213693952 : i64, groups = 1152921504606846976 : i64, kernel = array<i64: 1, 1>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x2305843009213693952xui8>, tensor<0xi8>) -> tensor<1x9x9x2305843009213693952xi32>
+  return
+}

@@ -16,6 +16,10 @@ using namespace sluice::dataflow;
 // matmul
 //===----------------------------------------------------------------------===//
 
+static int64_t numBlocks(int64_t extent, int64_t block) {
+  return static_cast<int64_t>(llvm::divideCeil(extent, block));
+}
+
 static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTensorType lhs, RankedTensorType rhs,
                                           bool transposeLhs, bool transposeRhs, std::optional<int64_t> packedN) {
   if (lhs.getRank() < 2 || rhs.getRank() < (packedN ? 3 : 2))
@@ -34,7 +38,7 @@ static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTen
     rhsK = c[c.size() - 2];
     rhsBatch = c.drop_back(3);
     int64_t block = c.back();
-    if (block <= 0 || c[c.size() - 3] != (shape.n + block - 1) / block)
+    if (shape.n < 0 || block <= 0 || c[c.size() - 3] != numBlocks(shape.n, block))
       return emitOptionalError(loc, "packed operand has not the panels of ", shape.n, " columns");
   } else {
     shape.n = c[c.size() - (transposeRhs ? 2 : 1)];
@@ -110,39 +114,64 @@ int64_t ConvOp::getWeightChannelDim() {
 
 int64_t ConvOp::getOutputChannels() { return getPackedChannels() ? *getPackedChannels() : shapeOf(getWeight())[0]; }
 
-LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &results) {
-  auto input = typeOf(adaptor.getInput()), weight = typeOf(adaptor.getWeight());
+/// The result's shape, of an operator or its adaptor.
+template <typename Conv>
+static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, Conv conv) {
+  auto input = typeOf(conv.getInput()), weight = typeOf(conv.getWeight());
   int64_t spatial = input.getRank() - 2;
-  bool isPacked = adaptor.getPackedChannels().has_value();
+  bool isPacked = conv.getPackedChannels().has_value();
   if (spatial < 1 || spatial > 3 || (!isPacked && weight.getRank() != input.getRank()))
     return emitOptionalError(loc, "conv of input rank ", input.getRank(), " and weight rank ", weight.getRank());
   if (input.getElementType() != weight.getElementType())
     return emitOptionalError(loc, "conv input and weight have different element types");
-  if (isPacked && (!adaptor.getKernel() || static_cast<int64_t>(adaptor.getKernel()->size()) != spatial))
+  if (isPacked && (!conv.getKernel() || static_cast<int64_t>(conv.getKernel()->size()) != spatial))
     return emitOptionalError(loc, "a packed weight needs the 'kernel' attribute");
-  const bool weightLast = adaptor.getWeightLayout() == Layout::channels_last;
-  ArrayRef<int64_t> kernel = isPacked ? *adaptor.getKernel() : weight.getShape().slice(weightLast ? 1 : 2, spatial);
-  ArrayRef<int64_t> strides = adaptor.getStrides(), pads = adaptor.getPads(), dilations = adaptor.getDilations();
-  const bool last = adaptor.getLayout() == Layout::channels_last;
-  const int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = adaptor.getGroups();
-  const int64_t outChannels = isPacked ? *adaptor.getPackedChannels() : weight.getDimSize(0);
+  const bool weightLast = conv.getWeightLayout() == Layout::channels_last;
+  ArrayRef<int64_t> kernel = isPacked ? *conv.getKernel() : weight.getShape().slice(weightLast ? 1 : 2, spatial);
+  ArrayRef<int64_t> strides = conv.getStrides(), pads = conv.getPads(), dilations = conv.getDilations();
+  const bool last = conv.getLayout() == Layout::channels_last;
+  const int64_t channels = input.getDimSize(last ? spatial + 1 : 1), groups = conv.getGroups();
+  const int64_t outChannels = isPacked ? *conv.getPackedChannels() : weight.getDimSize(0);
   auto shape = convShape(loc, input.getShape(), {kernel, strides, pads, dilations, groups, outChannels, last});
-  if (failed(shape))
-    return failure();
-  if (!isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups)
+  if (succeeded(shape) && !isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups)
     return emitOptionalError(loc, "conv of ", channels, " to ", outChannels, " channels in ", groups,
                              " groups does not match its weight");
-  results.push_back(RankedTensorType::get(*shape, input.getElementType()));
-  return success();
+  return shape;
 }
 
-static int64_t numBlocks(int64_t extent, int64_t block) {
-  return static_cast<int64_t>(llvm::divideCeil(extent, block));
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  auto shape = shapeOfConv(loc, adaptor);
+  if (failed(shape))
+    return failure();
+  results.push_back(RankedTensorType::get(*shape, elementOf(adaptor.getInput())));
+  return success();
 }
 
 /// Of a tile's side.
 static int64_t outputsOf(ConvAlgorithm algorithm) { return algorithm == ConvAlgorithm::winograd2 ? 2 : 4; }
+
+/// Whether blocks of an extent cover it, none of them empty.
+static bool covers(int64_t blocks, int64_t block, int64_t extent) {
+  return block >= 1 && blocks == numBlocks(extent, block);
+}
+
+static InFlightDiagnostic reportPackedWeight(ConvOp op) {
+  return op.emitOpError("packed weight is not of ")
+         << shapeOf(op.getInput()).back() << " to " << op.getOutputChannels() << " channels";
+}
+
+/// The weight of the sum over taps and channels: a pack_conv_weight result.
+static LogicalResult verifyPackedWeight(ConvOp op) {
+  ArrayRef<int64_t> weight = shapeOf(op.getWeight()), kernel = *op.getKernel();
+  const auto groups = static_cast<int64_t>(op.getGroups());
+  const int64_t channels = shapeOf(op.getInput()).back(), outputs = op.getOutputChannels();
+  const bool isDepthwise = groups > 1 && groups == channels && groups == outputs;
+  const bool fits = isDepthwise ? weight.size() == 3 && weight.take_front(2) == kernel && weight[2] >= outputs
+                                : weight.size() == 6 && weight[0] == groups && weight.slice(2, 2) == kernel &&
+                                      weight[4] == channels / groups && covers(weight[1], weight[5], outputs / groups);
+  return fits ? success() : LogicalResult(reportPackedWeight(op));
+}
 
 static LogicalResult verifyWinograd(ConvOp op) {
   auto isOnes = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 1; }); };
@@ -153,15 +182,10 @@ static LogicalResult verifyWinograd(ConvOp op) {
                           "with packed weights");
   ArrayRef<int64_t> weight = shapeOf(op.getWeight());
   const int64_t outputs = outputsOf(*op.getAlgorithm()), channels = shapeOf(op.getInput()).back();
-  auto covers = [](int64_t blocks, int64_t block, int64_t extent) {
-    return block >= 1 && blocks == numBlocks(extent, block);
-  };
   if (weight.size() != 5 || weight[3] > emit::kWinogradMostDepth || weight[4] > emit::kWinogradMostPanel ||
       weight[2] != (outputs + 2) * (outputs + 2) || !covers(weight[0], weight[3], channels) ||
       !covers(weight[1], weight[4], op.getOutputChannels()))
-    return op.emitOpError("packed weight is not of ")
-           << channels << " to " << op.getOutputChannels() << " channels by '"
-           << stringifyConvAlgorithm(*op.getAlgorithm()) << "'";
+    return reportPackedWeight(op) << " by '" << stringifyConvAlgorithm(*op.getAlgorithm()) << "'";
   return success();
 }
 
@@ -187,11 +211,19 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a library takes operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
-  if (getErrorBound() && (!isWinograd() || !(getErrorBound()->convertToDouble() > 0)))
+  if (getErrorBound() &&
+      (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
     return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
-  if (!getAlgorithm())
-    return success();
-  return isWinograd() ? verifyWinograd(*this) : verifyShiftAdd(*this);
+  if (getKernel() && !getPackedChannels())
+    return emitOpError("'kernel' describes a packed weight, its own is not packed");
+  // The result's type is compared after this: what follows reads the operands' extents.
+  if (getPackedChannels() && failed(shapeOfConv(getLoc(), *this)))
+    return failure();
+  if (isWinograd())
+    return verifyWinograd(*this);
+  if (getAlgorithm())
+    return verifyShiftAdd(*this);
+  return getPackedChannels() ? verifyPackedWeight(*this) : success();
 }
 
 bool ConvOp::isWinograd() { return getAlgorithm() && *getAlgorithm() != ConvAlgorithm::shift_add; }
@@ -237,9 +269,9 @@ LogicalResult PackConvWeightOp::inferReturnTypes(MLIRContext *, std::optional<Lo
   int64_t outputs = weight.getDimSize(0), perGroup = outputs / groups;
   SmallVector<int64_t> shape;
   if (adaptor.getDepthwise())
-    shape = {weight.getDimSize(2), weight.getDimSize(3), (outputs + block - 1) / block * block};
+    shape = {weight.getDimSize(2), weight.getDimSize(3), Count(numBlocks(outputs, block)) * block};
   else
-    shape = {groups, (perGroup + block - 1) / block, weight.getDimSize(2), weight.getDimSize(3), weight.getDimSize(1),
+    shape = {groups, numBlocks(perGroup, block), weight.getDimSize(2), weight.getDimSize(3), weight.getDimSize(1),
              block};
   results.push_back(RankedTensorType::get(shape, weight.getElementType()));
   return success();
@@ -277,7 +309,7 @@ LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   if (adaptor.getTransposed())
     std::swap(rows, columns);
   SmallVector<int64_t> shape(extents.drop_back(2));
-  shape.append({(columns + block - 1) / block, rows, block});
+  shape.append({numBlocks(columns, block), rows, block});
   results.push_back(RankedTensorType::get(shape, rhs.getElementType()));
   return success();
 }

@@ -22,7 +22,8 @@ LogicalResult HalfPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> em
     return emitError() << "elements of " << parts << " parts, use 1 or 2";
   if (dot == HalfDot::tiles && panel % emit::kTileColumns != 0)
     return emitError() << "panels for tiles have a multiple of " << emit::kTileColumns << " columns";
-  return checkPanels(emitError, columns, segments, length, panel, int64_t(1) << 30);
+  const std::string problem = findPanelsProblem(columns, segments, length, panel, kMostHalfExtent);
+  return problem.empty() ? success() : LogicalResult(emitError() << problem);
 }
 
 emit::IntegerPanels sluice::dataflow::describePanels(HalfPanelsAttr panels) {

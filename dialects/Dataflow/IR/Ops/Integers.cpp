@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
+#include "sluice/Support/Error.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -19,17 +20,18 @@ bool sluice::dataflow::isMadeInKernel(Operation *op, Value operand) {
 // Panels
 //===----------------------------------------------------------------------===//
 
-LogicalResult sluice::dataflow::checkPanels(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t columns,
-                                            int64_t segments, int64_t length, int64_t panel, int64_t most) {
+std::string sluice::dataflow::findPanelsProblem(int64_t columns, int64_t segments, int64_t length, int64_t panel,
+                                                int64_t most) {
   constexpr int64_t kMostPanel = 4096;
   if (panel < 1 || panel > kMostPanel)
-    return emitError() << "panels of " << panel << " columns, use 1 to " << kMostPanel;
+    return concat("panels of ", panel, " columns, use 1 to ", kMostPanel);
   if (columns < 1 || segments < 1 || length < 1 || columns > most || segments > most || length > most)
-    return emitError() << "panels of " << columns << " columns and " << segments << " x " << length
-                       << " rows, use 1 to " << most << " of each";
-  if (Count(columns) * segments * length > most * most / 8)
-    return emitError() << "panels of more bytes than can be counted";
-  return success();
+    return concat("panels of ", columns, " columns and ", segments, " x ", length, " rows, use 1 to ", most,
+                  " of each");
+  // Extents are padded to whole panels and to a row of a tile register. An element has at most two parts of 2 bytes, a
+  // column at most two numbers of 4 bytes beside its elements.
+  const Count bytes = Count(columns + panel) * (Count(segments) * (length + emit::kTileBytes) * 4 + 8);
+  return bytes > Count::kMost / 2 ? "panels of more bytes than can be counted" : "";
 }
 
 LogicalResult IntegerPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, IntegerDot dot,
@@ -37,7 +39,8 @@ LogicalResult IntegerPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()>
                                         bool hasZeroPoints) {
   if (dot == IntegerDot::tiles && (hasZeroPoints || panel % emit::kTileColumns != 0))
     return emitError() << "panels for tiles have columns without zero points, a multiple of " << emit::kTileColumns;
-  return checkPanels(emitError, columns, segments, length, panel, int64_t(1) << 31);
+  const std::string problem = findPanelsProblem(columns, segments, length, panel, kMostByteExtent);
+  return problem.empty() ? success() : LogicalResult(emitError() << problem);
 }
 
 emit::IntegerPanels sluice::dataflow::describePanels(IntegerPanelsAttr panels) {
@@ -67,8 +70,16 @@ LogicalResult PackIntegerRhsOp::inferReturnTypes(MLIRContext *context, std::opti
   return success();
 }
 
+/// Unsigned bytes less no zero point are signed ones less -128, which panels without zero points do not have.
+static LogicalResult checkZeroPoints(Operation *op, Value bytes, Value zero, IntegerPanelsAttr panels) {
+  if (!zero && !panels.getZeroPoints() && typeOf(bytes).getElementType().isUnsignedInteger())
+    return op->emitOpError("has unsigned bytes without a zero point, for which its panels need zero points");
+  return success();
+}
+
 LogicalResult PackIntegerRhsOp::verify() {
-  if (failed(packedBytes(getLoc(), typeOf(getRhs()), getPanels())))
+  if (failed(packedBytes(getLoc(), typeOf(getRhs()), getPanels())) ||
+      failed(checkZeroPoints(*this, getRhs(), getZeroPoint(), getPanels())))
     return failure();
   if (getZeroPoint())
     if (Count count = elementCount(getZeroPoint().getType()); count != 1 && count != getPanels().getColumns())
@@ -148,7 +159,7 @@ LogicalResult IntegerMatmulOp::verify() {
       return emitOpError("has ") << count.value() << " zero points of the right-hand side for " << shape.n
                                  << " columns";
   }
-  return success();
+  return getPanels() && !isPacked() ? checkZeroPoints(*this, getRhs(), getRhsZeroPoint(), getPanelsAttr()) : success();
 }
 
 int64_t IntegerMatmulOp::getFlops() { return product({2, shapeOf(getLhs()).back(), elementCount(getType())}); }
@@ -248,18 +259,21 @@ LogicalResult IntegerConvOp::verify() {
     if (count != 1 && (count != getOutputChannels() || typeOf(zero).getRank() != 1))
       return emitOpError("has ") << count.value() << " zero points for " << getOutputChannels() << " filters";
   }
-  if (!getPanels())
+  if (!getPanels()) {
+    if (getKernel() || getFilters())
+      return emitOpError("'kernel' and 'filters' describe a packed weight, its own is not packed");
     return success();
+  }
   if (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4)
     return emitOpError("a packed weight needs a channels_last image");
   emit::IntegerPanels panels = describePanels(*getPanels());
   const auto groups = static_cast<int64_t>(getGroups());
-  const int64_t taps = product(getKernelShape()), inputs = shapeOf(getInput())[3] / groups;
+  const Count taps = product(getKernelShape()), inputs = shapeOf(getInput())[3] / groups;
   const bool fits =
       isDepthwise() ? panels.n == groups && panels.segments == taps && panels.length == 1 &&
                           panels.dot == emit::IntegerDot::Plain && shapeOf(getWeight())[0] == panels.bytes()
                     : panels.n == getOutputChannels() / groups && panels.segments * panels.length == taps * inputs &&
-                          shapeOf(getWeight())[0] == groups * panels.bytes();
+                          shapeOf(getWeight())[0] == groups * Count(panels.bytes());
   // A segment is a tap, or a row of them where they lie side by side.
   const bool isRow = groups == 1 && getDilations()[1] == 1;
   if (!fits || (!isDepthwise() && panels.length != inputs * (isRow ? getKernelShape()[1] : 1)))
