@@ -47,6 +47,23 @@ Operation *operatorOf(func::FuncOp function) {
   return found;
 }
 
+VectorTarget vectorsOf(exec::TargetAttr attribute) {
+  SmallVector<StringRef> features;
+  attribute.getFeatures().split(features, ',');
+  auto has = [&](StringRef feature) { return llvm::is_contained(features, feature); };
+  VectorTarget target;
+  target.lanesF32 = attribute.getVectorBits() / 32;
+  target.registers = attribute.getRegisters();
+  const bool isWide = attribute.getVectorBits() == 512;
+  target.byteProducts = !has(isWide ? "+avx512vnni" : "+avxvnni") ? emit::IntegerDot::Pairs
+                        : isWide && has("+amx-int8")              ? emit::IntegerDot::Tiles
+                                                                  : emit::IntegerDot::Quads;
+  target.halfProducts = !isWide || !has("+avx512bf16") ? emit::IntegerDot::Plain
+                        : has("+amx-bf16")             ? emit::IntegerDot::Tiles
+                                                       : emit::IntegerDot::Quads;
+  return target;
+}
+
 struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
   using EmitKernelsPassBase::EmitKernelsPassBase;
 
@@ -60,10 +77,8 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
       return signalPassFailure();
     }
     VectorTarget target;
-    if (auto attribute = exec::ExecDialect::TargetAttrHelper(&getContext()).getAttr(getOperation())) {
-      target.lanesF32 = attribute.getVectorBits() / 32;
-      target.registers = attribute.getRegisters();
-    }
+    if (auto attribute = exec::ExecDialect::TargetAttrHelper(&getContext()).getAttr(getOperation()))
+      target = vectorsOf(attribute);
     // Kernels come before what launches them, in the order of their operators.
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(getOperation().getLoc());
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {

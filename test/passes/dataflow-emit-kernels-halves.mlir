@@ -1,6 +1,8 @@
 // RUN: sluice-opt %s --dataflow-emit-kernels | FileCheck %s
 // A target whose vectors the panels were not made for has none of these instructions.
 // RUN: sluice-opt %s --exec-attach-target=target=x86-64-v3 --dataflow-emit-kernels | FileCheck %s --check-prefix=NARROW --implicit-check-not=bf16ps
+// Nor has one whose vectors are these and whose instructions are not.
+// RUN: sluice-opt %s --exec-attach-target=target=x86-64-v4 --dataflow-emit-kernels | FileCheck %s --check-prefix=NARROW --implicit-check-not=bf16ps
 // RUN: sluice-opt %s --dataflow-emit-kernels=form=grids | FileCheck %s --check-prefix=GRID --implicit-check-not=bf16ps
 
 // NARROW: llvm.load

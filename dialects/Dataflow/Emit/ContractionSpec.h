@@ -11,6 +11,7 @@
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONSPEC_H
 #define SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONSPEC_H
 
+#include "dialects/Dataflow/IR/IntegerPanels.h"
 #include <cstdint>
 
 namespace sluice::emit {
@@ -20,6 +21,8 @@ struct VectorTarget {
   int64_t lanesF32 = 16;
   int64_t registers = 32;
   int64_t l2Bytes = 1 << 20;
+  /// The best instructions for products of bytes, and of bf16 numbers; it has those of the forms before them too.
+  IntegerDot byteProducts = IntegerDot::Tiles, halfProducts = IntegerDot::Tiles;
 };
 
 /// A register tile: `rows` x `vectors` accumulators of `lanes` elements.

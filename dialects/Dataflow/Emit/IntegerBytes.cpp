@@ -14,9 +14,10 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 bool sluice::dataflow::canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels) {
-  const int64_t lanes = kernel.target().lanesF32;
-  return lanes > 1 && emit::supportsDot(panels.dot, lanes) &&
-         panels.panel == emit::integerPanel(panels.n, kernel.target());
+  const emit::VectorTarget &target = kernel.target();
+  return target.lanesF32 > 1 && emit::supportsDot(panels.dot, target.lanesF32) &&
+         panels.dot <= (panels.parts ? target.halfProducts : target.byteProducts) &&
+         panels.panel == emit::integerPanel(panels.n, target);
 }
 
 /// `scalar` for vectors of as many lanes as `like` has.

@@ -26,7 +26,7 @@ void emitUnalignedStore(KernelEmitter &kernel, mlir::Value value, mlir::Value po
 mlir::Value emitPackedElement(KernelEmitter &kernel, mlir::Value packed, const emit::IntegerPanels &panels,
                               mlir::Value matrix, mlir::Value k, mlir::Value n);
 
-/// Whether the host's vectors are those that the panels were made for.
+/// Whether the target has the vectors and the instructions that the panels were made for.
 bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels);
 
 /// Copies `count` elements along the last dimension of `tensor`, of bytes, from `from` on to `to`, as A of a product:
