@@ -49,3 +49,19 @@ func.func @large_attention(%q: tensor<4x4611686018427387904xf32>, %v: tensor<4x4
   %0 = dataflow.attention %q, %q, %v : (tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
+
+// -----
+
+func.func @blocks(%x: tensor<4x8xf32>, %w: tensor<5x8x8xf32>) -> tensor<4x40xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{has a weight in blocks of 8, where the target has blocks of 32, give dataflow-assign-layout the target's lanes and registers}}
+  %0 = dataflow.matmul %x, %w packed 40 : tensor<4x8xf32>, tensor<5x8x8xf32>
+  return %0 : tensor<4x40xf32>
+}
+
+// -----
+
+func.func @conv_blocks(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x16xf32>) -> tensor<1x9x11x6xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{has a weight in blocks of 16, where the target has blocks of 8}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x16xf32> -> tensor<1x9x11x6xf32>
+  return %0 : tensor<1x9x11x6xf32>
+}

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Elementwise/Scalars.h"
+#include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/Library/LibraryCall.h"
@@ -70,6 +71,34 @@ static LogicalResult checkAddressable(Operation *op) {
   return failure(op->walk(check).wasInterrupted());
 }
 
+/// Fails where weights are packed for vectors that a CPU's kernel for `target` does not have.
+static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &target) {
+  auto check = [&](Operation *member) -> WalkResult {
+    Value weight;
+    int64_t block = 0;
+    if (member->getNumResults() == 0 || elementCount(member->getResult(0).getType()) == 0)
+      return WalkResult::advance();
+    if (auto matmul = dyn_cast<MatmulOp>(member); matmul && matmul.getPackedN()) {
+      weight = matmul.getRhs();
+      block = emit::matmulPanel(describeMatmul(matmul), target);
+    } else if (auto conv = dyn_cast<ConvOp>(member); conv && conv.getPackedChannels() && !conv.isWinograd()) {
+      emit::ConvSpec spec = describeConv(conv);
+      if (conv.getAlgorithm())
+        spec = emit::ShiftAddSpec{spec}.taps();
+      weight = conv.getWeight();
+      block = emit::convOutputBlock(spec, target);
+      if (emit::isDepthwise(spec))
+        block = static_cast<int64_t>(llvm::alignTo(spec.outC, block));
+    }
+    if (weight && shapeOf(weight).back() != block)
+      return member->emitOpError("has a weight in blocks of ")
+             << shapeOf(weight).back() << ", where the target has blocks of " << block
+             << ", give dataflow-assign-layout the target's lanes and registers";
+    return WalkResult::advance();
+  };
+  return failure(op->walk(check).wasInterrupted());
+}
+
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
@@ -77,7 +106,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)))
+  if (failed(checkAddressable(op)) || (form == KernelForm::Chunks && failed(checkPackedWeights(op, target))))
     return failure();
   bool isForCpus = false;
   op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });

@@ -362,3 +362,11 @@ func.func @shift_add_bound(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, error_bound = 1.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x11x3xf32>
   return
 }
+
+// -----
+
+func.func @packed_integers(%x: tensor<4x8xi32>, %p: tensor<1x8x8xi32>) {
+  // expected-error @+1 {{a packed operand holds floats}}
+  %0 = dataflow.matmul %x, %p packed 6 : tensor<4x8xi32>, tensor<1x8x8xi32>
+  return
+}

@@ -81,6 +81,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 LogicalResult MatmulOp::verify() {
   if (getLibrary() && getPackedN())
     return emitOpError("a library takes operands that are not packed");
+  if (getPackedN() && !isa<FloatType>(getType().getElementType()))
+    return emitOpError("a packed operand holds floats");
   if (getPackedN() && getTransposeRhs())
     return emitOpError("a packed operand is not transposed");
   if (getType().getElementType().isInteger(1))
