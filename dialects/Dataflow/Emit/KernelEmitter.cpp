@@ -391,6 +391,20 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
                        ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
 }
 
+void KernelEmitter::loopParts(Value begin, Value end, int64_t length,
+                              function_ref<void(Value part, Value from, Value to)> body) {
+  Value perPart = index(length);
+  Value first = arith::DivUIOp::create(b, location, begin, perPart);
+  Value last = arith::CeilDivUIOp::create(b, location, end, perPart);
+  loop(first, last, 1, [&](Value part) {
+    Value base = mul(part, length);
+    Value after = arith::SubIOp::create(b, location, begin, base);
+    Value from = arith::MaxSIOp::create(b, location, after, index(0));
+    Value before = arith::SubIOp::create(b, location, end, base);
+    body(part, from, arith::MinSIOp::create(b, location, before, perPart));
+  });
+}
+
 void KernelEmitter::parallelNest(int64_t rows, int64_t columns, const Work &work,
                                  function_ref<void(Value, Value, Value)> body) {
   if (!inGrids()) {

@@ -139,6 +139,10 @@ public:
   /// RowReducer: a team of a grid's threads shares an item.
   void parallelRows(int64_t extent, int64_t length, const Work &work,
                     llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
+  /// The loop over the parts that a chunk [begin, end) has items of, where each part has `length` of them, one part
+  /// after the other: `body(part, from, to)` emits the code for items [from, to) of a part.
+  void loopParts(mlir::Value begin, mlir::Value end, int64_t length,
+                 llvm::function_ref<void(mlir::Value part, mlir::Value from, mlir::Value to)> body);
   /// scf.for from `lower` to `upper`.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   void loop(int64_t lower, int64_t upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);

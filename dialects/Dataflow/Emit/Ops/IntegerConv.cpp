@@ -162,14 +162,7 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
     };
     if (plan.groups == 1)
       return emitOne(kernel.index(0), begin, end);
-    Value per = kernel.index(perGroup);
-    Value first = arith::DivUIOp::create(b, loc, begin, per), last = arith::CeilDivUIOp::create(b, loc, end, per);
-    kernel.loop(first, last, 1, [&](Value group) {
-      Value base = kernel.mul(group, perGroup);
-      Value lo = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, begin, base), kernel.index(0));
-      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, base), per);
-      emitOne(group, lo, hi);
-    });
+    kernel.loopParts(begin, end, perGroup, [&](Value group, Value lo, Value hi) { emitOne(group, lo, hi); });
   });
 }
 

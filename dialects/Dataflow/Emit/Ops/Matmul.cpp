@@ -194,15 +194,8 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
       emitOne(zeros, begin, end);
       return;
     }
-    Value per = kernel.index(perBatch);
-    Value first = arith::DivUIOp::create(b, loc, begin, per);
-    Value last = arith::CeilDivUIOp::create(b, loc, end, per);
-    kernel.loop(first, last, 1, [&](Value batch) {
-      Value base = kernel.mul(batch, perBatch);
-      Value lo = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, begin, base), kernel.index(0));
-      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, base), per);
-      emitOne(kernel.delinearize(batch, shape.batch), lo, hi);
-    });
+    kernel.loopParts(begin, end, perBatch,
+                     [&](Value batch, Value lo, Value hi) { emitOne(kernel.delinearize(batch, shape.batch), lo, hi); });
   });
 }
 
