@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/AssignLayout.h"
+#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
 #include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
 #include "passes/Passes.h"
@@ -383,6 +384,10 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (half != "none" && !symbolizeHalfDot(half))
       return emitError(UnknownLoc::get(context))
              << "half = " << half.getValue() << " of dataflow-assign-layout is none of none, pairs and tiles";
+    if ((dot == "tiles" || half == "tiles") && !emit::supportsDot(emit::IntegerDot::Tiles, lanes))
+      return emitError(UnknownLoc::get(context))
+             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout has no tiles, which dot or half name, "
+             << "give lanes = " << emit::kTileColumns;
     if (round && half == "none")
       return emitError(UnknownLoc::get(context))
              << "round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles";

@@ -9,6 +9,8 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='conv=fft' 2>&1 | FileCheck %s --check-prefix=CONV
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=nan' 2>&1 | FileCheck %s --check-prefix=TOLERANCE
+// RUN: not sluice-opt %s --dataflow-assign-layout='dot=tiles lanes=4' 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not sluice-opt %s --dataflow-assign-layout='half=tiles lanes=8 registers=16' 2>&1 | FileCheck %s --check-prefix=TILES
 // WORD: for the --lanes option: 'many' value invalid
 // NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
 // POWER: lanes = 12 of dataflow-assign-layout is not a power of two
@@ -16,6 +18,7 @@
 // REGISTERS: registers = 0 of dataflow-assign-layout is not from 1 to 1024
 // DOT: dot = octets of dataflow-assign-layout is none of none, plain, pairs, quads and tiles
 // HALF: half = quads of dataflow-assign-layout is none of none, pairs and tiles
+// TILES: lanes = {{4|8}} of dataflow-assign-layout has no tiles, which dot or half name, give lanes = 16
 // ROUND: round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles
 // CONV: conv = fft of dataflow-assign-layout is none of direct, auto and winograd
 // TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout is not 0 or more
