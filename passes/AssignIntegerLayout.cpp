@@ -30,7 +30,8 @@ static IntegerPanelsAttr attributeOf(MLIRContext *context, const emit::IntegerPa
                                 wanted.panel, wanted.hasZeroPoints);
 }
 
-/// The same, of a product of `rows` rows, by the instructions that serve it best of those that `wanted` names.
+/// The panels of a product of `rows` rows, by the instructions that serve it best of those that `wanted` names; null
+/// where attributeOf is.
 static IntegerPanelsAttr panelsOf(MLIRContext *context, int64_t rows, emit::IntegerPanels wanted) {
   wanted.dot = emit::chooseDot(wanted.dot, rows, wanted.length, wanted.hasZeroPoints);
   return attributeOf(context, wanted);

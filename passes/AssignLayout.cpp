@@ -59,7 +59,7 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
 /// Which convolutions go by Winograd's algorithm.
 struct WinogradChoice {
   bool isAllowed = false, isWanted = false;
-  double tolerance = 0; ///< Of one convolution.
+  double tolerance = 0; ///< The largest error bound of one convolution.
 
   std::optional<emit::WinogradSpec> choose(ConvOp op, const emit::VectorTarget &target) const {
     // Far beyond what any memory holds, estimates would overflow.

@@ -22,7 +22,7 @@ namespace sluice {
 
 namespace {
 
-/// What softmax is taken of: query * key^T, scaled and masked.
+/// The operand of softmax: query * key^T, scaled and masked.
 struct Scores {
   MatmulOp product;
   Value mask;

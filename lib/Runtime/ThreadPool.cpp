@@ -16,7 +16,7 @@ namespace sluice::runtime {
 
 namespace {
 
-/// How long a thread that waits looks before it blocks: first for itself, then while others may have the core. To wake
+/// How long a thread that waits spins before it blocks: first alone, then while it yields its core to others. To wake
 /// a blocked worker takes its caller 11 to 14 us, and the worker 30 to 50 us. One that lingers for 400 us is there for
 /// the next loops of a step, is woken at most once in that time, which costs the caller less than 4% of it, and keeps a
 /// core that nobody else wants busy for no longer after the last loop.

@@ -73,7 +73,7 @@ private:
   std::atomic<int64_t> extent{0}, grain{0};
   std::atomic<uint32_t> chunks{0};
 
-  // Of who has set `busy`.
+  // The next two belong to the thread that has set `busy`.
   uint32_t loopNumber = 0;
   uint32_t missed = 0; ///< Chunks run since workers blocked, without these.
 

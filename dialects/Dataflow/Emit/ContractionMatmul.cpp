@@ -40,7 +40,7 @@ private:
   void emitItem(Value item);
   void emitDepthBlock(Value depthBegin);
   void emitTile(int64_t rows, Value row, Value depthBegin);
-  /// Of the depth block that begins there.
+  /// The depth of the block that begins there.
   Value depthFrom(Value depthBegin) {
     Value depth = ir.constant(spec.k);
     return blocking.depthBlocks == 1 ? depth : ir.min(ir.constant(blocking.depthBlock), ir.sub(depth, depthBegin));
@@ -55,7 +55,7 @@ private:
   SinkFn sink;
   MatmulBlocking blocking;
   RegisterTile tile;
-  int64_t vectorLanes;      ///< Of the target, also where a tile is narrower.
+  int64_t vectorLanes;      ///< The target's, also where a tile is narrower.
   int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
   int64_t strideM, strideK; ///< Of A, elements.
   bool inlineSink;

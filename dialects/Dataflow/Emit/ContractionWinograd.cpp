@@ -129,7 +129,7 @@ private:
   Value sumScratch;   ///< [panels][points][tiles][panel], points sumStride apart; one panel where inputs are one block.
   Value patchScratch; ///< [extent][extent][depth].
   Value outputScratch; ///< [outputs][outputs][panel].
-  // Of the work item being emitted, and of the tile.
+  // The work item that is being emitted, and its tile.
   Value tileBegin, tileCount, panelBegin, panelEnd;
   Value imageIndex, outRow, outColumn;
 };

@@ -29,8 +29,9 @@ inline uint16_t roundToBf16(float x) {
   return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-/// Of an f16, exactly. The first number is the greatest of smaller magnitude, so that neither is zero but where x is:
-/// an infinity times a part of the other operand is then never the infinity times zero. The second has four bits.
+/// The parts of an f16, exactly. The first number is the greatest of smaller magnitude, so that neither is zero but
+/// where x is: an infinity times a part of the other operand is then never the infinity times zero. The second has four
+/// bits.
 inline HalfParts splitHalf(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t magnitude = bits & 0x7fffffffU;

@@ -150,7 +150,7 @@ private:
   bool inlineSink;
 
   Value scratch; ///< [tile.rows][panel], unless the sink is inline.
-  // Of the work item and run being emitted.
+  // The work item and the run that are being emitted.
   Value panelIndex, panelPointer, rowBegin, rowEnd, run, runPointer;
 };
 

@@ -33,7 +33,7 @@ struct IntegerOperands {
   /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
   bool isZeroPerRow = false;
-  /// Of floats, `lhs` are bytes of the elements' first numbers; the second ones lie so many bytes behind them.
+  /// Bytes between the first numbers of all elements, at `lhs`, and the second ones, where elements are floats.
   int64_t lhsPartBytes = 0;
 };
 

@@ -14,7 +14,7 @@
 
 namespace sluice::emit::detail {
 
-/// What a work item computes of one run.
+/// The part of one run that a work item computes.
 struct IntegerRun {
   Value panelIndex, panelPointer;
   Value run, runPointer; ///< Its number, and its row 0 in A.
@@ -33,7 +33,7 @@ Accumulators forEachPart(Ir &ir, const IntegerSpec &spec, const IntegerOperands 
                          ValueRange sums,
                          llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> products);
 
-/// The same as emitIntegerProduct, for IntegerDot::Tiles.
+/// emitIntegerProduct for IntegerDot::Tiles.
 void emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
                       WorkItems items, SinkFn sink);
 

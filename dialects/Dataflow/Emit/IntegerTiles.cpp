@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Intel AMX: eight registers of 16 rows by 64 bytes. Up to two by two of them
-// hold sums of 16 x 16, one each tile of A, two tiles of B. LLVM configures
-// them at the function's start from the shapes that the intrinsics name: they
-// are the same for all rows and columns of a product, so that nothing spills.
-// The sums go through memory to the sink.
+// Intel AMX has eight registers of 16 rows by 64 bytes. Up to four of them hold
+// two by two blocks of 16 x 16 sums, two hold tiles of B and one a tile of A.
+// LLVM configures them at the function's start from the shapes that the
+// intrinsics name. These are the same for all rows and columns of a product, so
+// that nothing spills. The sums go through memory to the sink.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,7 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
   auto emitRange = [&](Value from, Value weights, Value begin, Value end, ValueRange values) {
     auto step = [&](Value at, ValueRange carried) {
       Accumulators next(carried);
-      // Of bytes: an element of A is one.
+      // Offsets in A and in a panel's column are bytes.
       Value a = ir.at(from, at, byte), w = ir.at(weights, ir.mul(at, panels.panel), byte);
       SmallVector<Value, 2> right;
       for (int64_t t = 0; t < columnTiles; ++t)

@@ -810,7 +810,7 @@ void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorI
 }
 
 Work KernelEmitter::loopWork(unsigned result, Count elements, int64_t lanes) const {
-  // Of a table, elements are read once an element of the result at most.
+  // A gather reads at most one element of its table for each element of the result.
   const auto bytesOfArgument = [&](Type type) {
     Type element = cast<RankedTensorType>(type).getElementType();
     return std::min(elements, Count(elementCount(type))) * elementBytes(element);

@@ -121,9 +121,9 @@ public:
 
   //===--- Loops -----------------------------------------------------------===//
 
-  /// What a kernel with a single parallel loop does, as CostOpInterface has it.
+  /// The work of a kernel with a single parallel loop, by CostOpInterface.
   Work work(Rate rate) const;
-  /// What a loop does that only reads an operand of `member`, computing it where it is an expression.
+  /// The work of a loop that only reads an operand of `member`, and computes it where it is an expression.
   Work workBeside(mlir::Operation *member, Count bytes) const;
   /// A parallel loop over [0, extent) that does `work` in all; `body` emits the
   /// code for [begin, end) (index values) and may use nothing emitted outside.
@@ -241,7 +241,7 @@ private:
   /// workspace, by number); returns what it returns.
   mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
                              llvm::ArrayRef<int64_t> arguments);
-  /// What the loops over so many elements of that result do.
+  /// The work of the loops over so many elements of a result.
   Work loopWork(unsigned result, Count elements, int64_t lanes) const;
   /// The loops of a group without anchor.
   void emitLoops(unsigned result, mlir::Value value);

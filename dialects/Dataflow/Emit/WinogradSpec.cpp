@@ -41,7 +41,7 @@ bool allowsWinograd(const ConvSpec &spec) {
 // Blocking
 //===----------------------------------------------------------------------===//
 
-// What is counted, in vector operations, measured on one core with AVX-512: the transforms of one vector at one point,
+// Costs in vector operations, measured on one core with AVX-512: the transforms of one vector at one point,
 // and what it takes to bring a vector of weights from L2, or from behind it.
 static constexpr double kInputWork = 11, kOutputWork = 6, kNearWork = 1, kFarWork = 8;
 
@@ -252,7 +252,7 @@ double directWork(const ConvSpec &spec, const VectorTarget &target) {
 
 std::optional<WinogradSpec> chooseWinograd(const ConvSpec &spec, const VectorTarget &target, double tolerance,
                                            bool isWanted) {
-  // What is gained must exceed what the estimates err.
+  // The gain must exceed the error of the estimates.
   constexpr double kLeastGain = 1.1;
   std::optional<WinogradSpec> best;
   if (!allowsWinograd(spec))

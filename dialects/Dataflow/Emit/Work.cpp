@@ -10,7 +10,7 @@
 namespace sluice::dataflow {
 
 namespace {
-/// Of a core's second-level cache.
+/// The rate of a core's second-level cache.
 constexpr int64_t kBytesPerNs = 128;
 
 /// The least time of a chunk. Handing a loop to an awake worker takes less than 1 us, but what the loop reads may lie

@@ -25,7 +25,7 @@ enum class Rate : int64_t {
   TileProducts = 1200 ///< Bytes in tile registers.
 };
 
-/// What a loop does in all of its items together.
+/// The work of all items of a loop together.
 struct Work {
   Rate rate = Rate::Vectors;
   Count operations;

@@ -14,19 +14,19 @@ namespace sluice::dataflow {
 inline constexpr int64_t kHalfBytes = 2;
 
 emit::IntegerPanels describePanels(HalfPanelsAttr panels);
-/// The numbers of bf16 whose sum is an element of that type: exactly, but for f32.
+/// How many numbers of bf16 an element of that type is the sum of: exactly, but for f32, which is rounded to one.
 int64_t halfParts(mlir::Type element);
 
 /// The left-hand side as the kernel multiplies it: an image [images][height][width][pitch] of bf16 numbers for each
 /// part, one image after the other. A matrix is one image of width 1.
 struct HalfImage {
-  bool stages; ///< The operand is copied into the workspace,
+  bool stages; ///< The operand is copied into the workspace.
   int64_t images;
-  int64_t height, width; ///< padded to these extents,
-  int64_t channels;      ///< and so many channels: a multiple of what the instructions take at once.
+  int64_t height, width; ///< With padding, where the operand is copied.
+  int64_t channels;      ///< A multiple of the elements that the instructions add at once.
   int64_t pitch;         ///< Elements between pixels.
   int64_t partBytes;     ///< Bytes of one part.
-  int64_t bytes;         ///< Of the workspace.
+  int64_t bytes;         ///< The workspace's.
 };
 HalfImage imageOf(HalfMatmulOp op);
 HalfImage imageOf(HalfConvOp op);

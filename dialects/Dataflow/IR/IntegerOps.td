@@ -81,7 +81,7 @@ def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
   let extraClassDeclaration = [{
     llvm::SmallVector<int64_t> getKernelShape();
     int64_t getOutputChannels();
-    /// Of the image and of the result.
+    /// The dimension of the channels, in the image and in the result.
     int64_t getChannelDim();
     /// One input and one output channel a group.
     bool isDepthwise();

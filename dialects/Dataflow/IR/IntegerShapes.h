@@ -15,7 +15,7 @@ inline constexpr int64_t kMostByteExtent = int64_t(1) << 31, kMostHalfExtent = i
 /// Why there are no panels of `panel` columns for `columns` columns and `segments` x `length` rows, where the greatest
 /// extent is `most`; empty where there are.
 std::string findPanelsProblem(int64_t columns, int64_t segments, int64_t length, int64_t panel, int64_t most);
-/// Of one matrix.
+/// The layout of one matrix.
 emit::IntegerPanels describePanels(IntegerPanelsAttr panels);
 
 /// Whether an operand of a kernel is computed in it: a member of its group makes it.
@@ -29,16 +29,16 @@ struct IntegerMatmulBuffers {
   bool stagesLhs, packsRhs;
   int64_t lhsRow;    ///< Elements between rows of A.
   int64_t lhsMatrix; ///< Elements between matrices of A.
-  int64_t packedAt;  ///< Bytes of workspace before packed matrices,
-  int64_t bytes;     ///< and in all.
+  int64_t packedAt;  ///< Bytes of the workspace before packed matrices.
+  int64_t bytes;     ///< All bytes of the workspace.
 };
 IntegerMatmulBuffers buffersOf(IntegerMatmulOp op);
 
 /// The image that a convolution with panels multiplies.
 struct IntegerConvImage {
-  bool stages;           ///< The image is copied into the workspace,
-  int64_t height, width; ///< padded to these extents.
-  int64_t bytes;         ///< Of the workspace.
+  bool stages;           ///< The image is copied into the workspace.
+  int64_t height, width; ///< With padding, where the image is copied.
+  int64_t bytes;         ///< The workspace's.
 };
 IntegerConvImage imageOf(IntegerConvOp op);
 

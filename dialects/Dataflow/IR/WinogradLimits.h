@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the dialect's verifiers and the emitter agree on. Plain C++.
+// Limits on which the dialect's verifiers and the emitter agree. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_IR_WINOGRADLIMITS_H

@@ -106,7 +106,7 @@ struct CompilerOptions {
   /// from sm_80 on. The default is exact.
   dataflow::MatmulPrecision matmulPrecision{};
   GpuLibraries gpuLibraries = GpuLibraries::Auto;
-  /// Of inference on CPUs; other programs' convolutions are direct.
+  /// How CPUs compute convolutions of inference; other programs' convolutions are direct.
   ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.

@@ -23,11 +23,11 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 namespace {
-/// What a kernel does.
+/// The product that a kernel computes, and where its operands lie.
 struct Plan {
   Value input, weight;
   HalfImage image;
-  int64_t height, width, top = 0, left = 0; ///< Of the operand, and its place in the image.
+  int64_t height, width, top = 0, left = 0; ///< The operand's extents, and its place in the image.
   int64_t depth;                            ///< Channels.
   int64_t parts;
   emit::IntegerPanels panels;

@@ -25,7 +25,7 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 namespace {
-/// What a kernel does on a CPU.
+/// The product that a CPU's kernel computes, and where its operands lie.
 struct Plan {
   emit::IntegerSpec spec;
   int64_t groups; ///< Products of their own.
@@ -115,7 +115,7 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
               emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, count, count, dot, target);
             };
             Value first = kernel.address(to, type, kernel.index(before * channels));
-            // What lies in memory lies there in a row.
+            // The pixels of an argument are neighbours in memory.
             if (kernel.isArgument(op.getInput()))
               copyFrom(kernel.index(before - left), first, (until - before) * channels);
             else

@@ -18,7 +18,7 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 namespace {
-/// What a kernel does on a CPU.
+/// The product that a CPU's kernel computes, and where its operands lie.
 struct Plan {
   MatmulShape shape;
   IntegerMatmulBuffers buffers;

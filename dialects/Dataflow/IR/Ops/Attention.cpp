@@ -32,7 +32,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult AttentionOp::verify() {
-  // Runs before the inferred result is compared.
+  // The result's type is compared after this: nothing is known of the operands yet.
   if (failed(checkRanks(getLoc(), getQuery(), getKey(), getValue())))
     return failure();
   ArrayRef<int64_t> query = shapeOf(getQuery()), key = shapeOf(getKey()), value = shapeOf(getValue());
@@ -60,7 +60,7 @@ LogicalResult AttentionOp::verify() {
 StringRef AttentionOp::getCostClass() { return "matmul"; }
 
 int64_t AttentionOp::getFlops() {
-  // As of softmax, an exponential and what is around it.
+  // Softmax counts as much: an exponential and the arithmetic around it.
   constexpr int64_t kPerScore = 20;
   const Count scores = product(shapeOf(getQuery()).drop_back()) * getKeys();
   return scores * (2 * Count(getDepth()) + 2 * Count(getColumns()) + kPerScore);

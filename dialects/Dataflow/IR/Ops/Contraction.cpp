@@ -150,7 +150,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   return success();
 }
 
-/// Of a tile's side.
+/// Outputs along each side of a tile.
 static int64_t outputsOf(ConvAlgorithm algorithm) { return algorithm == ConvAlgorithm::winograd2 ? 2 : 4; }
 
 /// Whether blocks of an extent cover it, none of them empty.
@@ -238,7 +238,7 @@ StringRef ConvOp::getCostClass() {
 
 /// Operations of transformed tiles' products, and of the transforms.
 static int64_t winogradFlops(ConvOp op) {
-  // Of a tile's input, and of its output, for one channel.
+  // Operations that transform a tile's input, and its output, for one channel.
   struct Transforms {
     int64_t input, output;
   };

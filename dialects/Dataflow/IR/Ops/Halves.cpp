@@ -107,9 +107,9 @@ LogicalResult HalfMatmulOp::verify() {
 
 int64_t HalfMatmulOp::getFlops() { return product({2, getPanels().getLength(), elementCount(getType())}); }
 
-/// What is left of an operand of `elements` is copied: elements that are no bf16 numbers in memory, and channels that
-/// the instructions would read beyond.
-/// `areTapsJoined`: neighbouring pixels are read as one longer row.
+/// Fills in what follows from the image's extents. The operand is copied where it has a border (`isPadded`), where its
+/// elements are not bf16, and where the instructions would read beyond its channels. `areTapsJoined`: neighbouring
+/// pixels are read as one longer row, so that nothing lies between them.
 static HalfImage makeImage(Value operand, emit::IntegerPanels panels, HalfImage image, bool isPadded,
                            bool areTapsJoined) {
   image.channels = panels.steps() * emit::depthOf(panels.dot) / kHalfBytes;
@@ -135,7 +135,7 @@ int64_t HalfMatmulOp::getWorkspaceBytes() { return elementCount(getType()) == 0 
 // half_conv
 //===----------------------------------------------------------------------===//
 
-/// The same.
+/// The result's shape, of an operator or its adaptor.
 template <typename Conv>
 static FailureOr<SmallVector<int64_t>> inferConvShape(std::optional<Location> loc, Conv conv) {
   auto input = typeOf(conv.getInput());

@@ -299,7 +299,7 @@ IntegerConvImage sluice::dataflow::imageOf(IntegerConvOp op) {
   const emit::IntegerPanels panels = describePanels(*op.getPanels());
   const int64_t channels = in[3], bytes = emit::lhsBytes(panels.dot);
   const bool isPadded = llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
-  // What is read behind a run of elements must be there.
+  // Instructions read whole steps or panels, beyond the end of a run of elements.
   const bool readsOn = op.isDepthwise() ? channels % panels.panel != 0 : panels.length % emit::stepOf(panels.dot) != 0;
   image.stages = isPadded || readsOn || isMadeInKernel(op, op.getInput()) ||
                  !typeOf(op.getInput()).getElementType().isUnsignedInteger() || bytes > 1;
