@@ -29,7 +29,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kern
 // -----
 
 func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.kernel} {
-  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, compute its operands from constants alone}}
+  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, let dataflow-simplify replace it or compute its operands from constants alone}}
   %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xbf16>) -> tensor<256xi8>
   return %0 : tensor<256xi8>
 }

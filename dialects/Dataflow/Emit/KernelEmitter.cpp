@@ -102,7 +102,7 @@ static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &targe
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
-    return op->emitOpError("has no kernel, compute its operands from constants alone");
+    return op->emitOpError("has no kernel, let dataflow-simplify replace it or compute its operands from constants alone");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
