@@ -28,6 +28,13 @@ namespace sluice {
 #include "passes/Passes.h.inc"
 } // namespace sluice
 
+/// An operator that takes the place of another is tuned as it was.
+static void copyTuning(Operation *from, Value to) {
+  DataflowDialect::TuningAttrHelper helper(from->getContext());
+  if (auto tuning = helper.getAttr(from))
+    helper.setAttr(to.getDefiningOp(), tuning);
+}
+
 /// Types the image and panel kernels accumulate in f32.
 static bool isKernelElement(Type type) { return type.isF32() || type.isF16() || type.isBF16(); }
 
@@ -51,6 +58,7 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
                        ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
                        ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
                        IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr(), ConvAlgorithmAttr(), FloatAttr());
+    copyTuning(op, conv);
     b.replaceOp(op, reshape(b, conv, op.getType().getShape()));
     return success();
   }
@@ -71,7 +79,17 @@ struct WinogradChoice {
         !op.getType().getElementType().isF32() || !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) ||
         !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
       return std::nullopt;
-    return emit::chooseWinograd(describeConv(op), target, tolerance, isWanted);
+    const emit::ConvSpec spec = describeConv(op);
+    if (!isWanted && spec.tuning.algorithm == sluice::TunedAlgorithm::Direct)
+      return std::nullopt;
+    // What was measured to be faster must be exact enough too, in this model.
+    if (!isWanted && spec.tuning.algorithm != sluice::TunedAlgorithm::Any && emit::allowsWinograd(spec)) {
+      const int64_t outputs = spec.tuning.algorithm == sluice::TunedAlgorithm::Winograd2 ? 2 : 4;
+      emit::WinogradSpec tuned = emit::describeWinograd(spec, outputs, target);
+      if (emit::winogradErrorBound(tuned) <= tolerance)
+        return tuned;
+    }
+    return emit::chooseWinograd(spec, target, tolerance, isWanted);
   }
 };
 
@@ -104,7 +122,8 @@ struct PackConv : OpRewritePattern<ConvOp> {
     auto named = [&](ConvAlgorithm algorithm) { return ConvAlgorithmAttr::get(b.getContext(), algorithm); };
     emit::ConvSpec spec = describeConv(op);
     std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
-    const bool shiftsAndAdds = winograd.isAllowed && emit::prefersShiftAdd(spec, target);
+    const bool shiftsAndAdds = winograd.isAllowed && spec.tuning.algorithm == sluice::TunedAlgorithm::Any &&
+                               emit::prefersShiftAdd(spec, target);
     if (tiles && (winograd.isWanted || !shiftsAndAdds)) {
       ConvAlgorithmAttr algorithm = named(tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
       Value packed =
@@ -138,6 +157,7 @@ struct PackConv : OpRewritePattern<ConvOp> {
     Value conv = ConvOp::create(b, loc, image, weight, op.getStrides(), op.getPads(), op.getDilations(), op.getGroups(),
                                 Layout::channels_last, channels, kernel, op.getLibraryAttr(), algorithm, bound,
                                 isPacked ? Layout::channels_first : Layout::channels_last);
+    copyTuning(op, conv);
     b.replaceOpWithNewOp<TransposeOp>(op, conv, ArrayRef(kToFirst));
     return success();
   }
@@ -292,8 +312,10 @@ struct PackMatmul : OpRewritePattern<MatmulOp> {
     emit::MatmulSpec spec = describeMatmul(op);
     Value packed =
         PackMatmulRhsOp::create(b, op.getLoc(), op.getRhs(), op.getTransposeRhs(), emit::matmulPanel(spec, target));
-    b.replaceOpWithNewOp<MatmulOp>(op, op.getLhs(), packed, op.getTransposeLhsAttr(), UnitAttr(),
-                                   b.getI64IntegerAttr(op.getType().getShape().back()), IntegerAttr());
+    Value product = MatmulOp::create(b, op.getLoc(), op.getLhs(), packed, op.getTransposeLhsAttr(), UnitAttr(),
+                                     b.getI64IntegerAttr(op.getType().getShape().back()), IntegerAttr());
+    copyTuning(op, product);
+    b.replaceOp(op, product);
     return success();
   }
 };
@@ -371,6 +393,11 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (registers < 1 || registers > kMost)
       return emitError(UnknownLoc::get(context))
              << "registers = " << registers.getValue() << " of dataflow-assign-layout is not from 1 to " << kMost;
+    constexpr int64_t kLeastCache = 1 << 12, kMostCache = 1 << 30;
+    if (l2 < kLeastCache || l2 > kMostCache)
+      return emitError(UnknownLoc::get(context))
+             << "l2 = " << l2.getValue() << " of dataflow-assign-layout is not from " << kLeastCache << " to "
+             << kMostCache;
     if (dot != "none" && !symbolizeIntegerDot(dot))
       return emitError(UnknownLoc::get(context))
              << "dot = " << dot.getValue()
@@ -409,6 +436,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     emit::VectorTarget target;
     target.lanesF32 = lanes;
     target.registers = registers;
+    target.l2Bytes = l2;
     RewritePatternSet patterns(context);
     patterns.add<ConvToImage, SinkTranspose>(context);
     patterns.add<PackConv>(context, target, dynamic, chooseWinograd(function, target));

@@ -50,6 +50,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Those to fewer output channels than a vector has lanes compute the taps of a kernel's
     row side by side (`shift_add`) where that is faster, unless `conv` = direct.
     These kernels are for CPUs alone.
+    With `auto`, the algorithm of a `dataflow.tuning` comes before the estimates, within
+    the same tolerance.
     Products of f16 and bf16 by constants, of f32 with `round`, are packed as numbers
     of bf16 for the instructions that `half` names, where these are faster.
     With `dynamic`, convolutions whose weights change (trained ones) are treated
@@ -71,6 +73,24 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"half", "half", "::sluice::OptionText", "\"none\"",
            "how products in half precision are packed: pairs (vdpbf16ps), tiles (AMX), or none">,
     Option<"round", "round", "bool", "false", "round the operands of f32 products to bf16 too">,
+    Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">,
+  ];
+}
+
+def ApplyTuningPass : Pass<"dataflow-apply-tuning", "::mlir::ModuleOp"> {
+  let summary = "Put what `sluice tune` measured on matrix products and convolutions";
+  let description = [{
+    Every `matmul` and `conv` of floats whose key the tuning file knows gets
+    `dataflow.tuning`. The key is a hash of the operator, its attributes, its types and
+    of which operands are constant, so that one file serves many models. Runs before
+    dataflow-assign-layout, which chooses algorithms and panels by it. The file must be of
+    this `device` and `origin`, where these are given.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"file", "file", "::sluice::OptionText", "\"\"", "from 'sluice tune'">,
+    Option<"device", "device", "::sluice::OptionText", "\"\"", "the device that runs the operators">,
+    Option<"origin", "origin", "::sluice::OptionText", "\"\"", "compiler and processor">,
   ];
 }
 

@@ -86,8 +86,9 @@ LogicalResult MachineAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
 
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, StringRef triple,
                                  StringRef cpu, StringRef, StringRef, StringRef, int64_t vectorBits, int64_t registers,
-                                 DenseI64ArrayAttr architectures, bool) {
+                                 DenseI64ArrayAttr architectures, bool, int64_t l2Bytes) {
   constexpr int64_t kMostBits = 1 << 16, kMostRegisters = 1 << 10, kMostArchitecture = 999;
+  constexpr int64_t kLeastCache = 1 << 12, kMostCache = 1 << 30;
   if (name.empty() || triple.empty() || cpu.empty())
     return emitError() << "a target has a name, a triple and a cpu, write them or run exec-attach-target";
   if (vectorBits < 32 || vectorBits > kMostBits || !llvm::isPowerOf2_64(vectorBits) || registers < 1 ||
@@ -95,6 +96,9 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
     return emitError() << "target '" << name << "' has " << registers << " vector registers of " << vectorBits
                        << " bits, write 1 to " << kMostRegisters << " registers of a power of two from 32 to "
                        << kMostBits << " bits";
+  if (l2Bytes < kLeastCache || l2Bytes > kMostCache)
+    return emitError() << "target '" << name << "' has " << l2Bytes << " bytes of second-level cache, write "
+                       << kLeastCache << " to " << kMostCache;
   const ArrayRef<int64_t> list = architectures.asArrayRef();
   if (!llvm::all_of(list, [](int64_t each) { return each > 0 && each <= kMostArchitecture; }) ||
       std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())

@@ -59,12 +59,14 @@ def Exec_TargetAttr : Exec_Attr<"Target", "target"> {
   let description = [{
     `cpu`, `features` and `tune` are LLVM's names. `required` is what the manifest
     demands of the host. `architectures` are GPUs', ascending (80: sm_80); with
-    `emulated`, emulated accelerators run the GPUs' grids.
+    `emulated`, emulated accelerators run the GPUs' grids. `l2_bytes` is the second-level
+    cache of a core, by which kernels choose their blocks.
   }];
   let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$triple, StringRefParameter<>:$cpu,
                         StringRefParameter<>:$features, StringRefParameter<>:$tune, StringRefParameter<>:$required,
                         "int64_t":$vector_bits, "int64_t":$registers, "::mlir::DenseI64ArrayAttr":$architectures,
-                        DefaultValuedParameter<"bool", "false">:$emulated);
+                        DefaultValuedParameter<"bool", "false">:$emulated,
+                        DefaultValuedParameter<"int64_t", "1048576">:$l2_bytes);
   let genVerifyDecl = 1;
 }
 

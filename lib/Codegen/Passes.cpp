@@ -36,7 +36,7 @@ exec::TargetAttr targetToAttribute(MLIRContext *context, const TargetSpec &targe
   const std::vector<int64_t> architectures(target.architectures.begin(), target.architectures.end());
   return exec::TargetAttr::get(context, target.name, target.triple, target.cpu, target.features, target.tune,
                                target.required, target.vectorBits, target.numVectorRegisters,
-                               DenseI64ArrayAttr::get(context, architectures), target.emulatesGrids);
+                               DenseI64ArrayAttr::get(context, architectures), target.emulatesGrids, target.l2Bytes);
 }
 
 TargetSpec targetFromAttribute(exec::TargetAttr attribute) {
@@ -49,6 +49,7 @@ TargetSpec targetFromAttribute(exec::TargetAttr attribute) {
   target.required = attribute.getRequired().str();
   target.vectorBits = attribute.getVectorBits();
   target.numVectorRegisters = attribute.getRegisters();
+  target.l2Bytes = attribute.getL2Bytes();
   const ArrayRef<int64_t> architectures = attribute.getArchitectures().asArrayRef();
   target.architectures.assign(architectures.begin(), architectures.end());
   target.emulatesGrids = attribute.getEmulated();

@@ -4,8 +4,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/Tuning.h"
+#include "sluice/Codegen/Artifact.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Cost/LearnedCostModel.h"
+#include "sluice/Cost/Tuning.h"
 #include "sluice/TensorIO/Compare.h"
 
 #include <nlohmann/json.hpp>
@@ -17,6 +20,29 @@ namespace sluice {
 static Expected<Profile> readProfile(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
   return profileFromJson(JsonReader(json, path + ":"));
+}
+
+std::string measurementOrigin(const TargetSpec &target, dataflow::MatmulPrecision precision) {
+  std::string origin = concat(compilerVersion(), ", ", target.tune, ", ", target.cpu, " ", target.required);
+  if (precision != dataflow::MatmulPrecision::F32)
+    origin += ", " + matmulPrecisionName(precision);
+  return origin;
+}
+
+/// The tuning that the options name, of this target and of a device of the machine.
+static Expected<std::shared_ptr<const Tuning>> readTuningFor(const Partitioned &program,
+                                                             const CompilerOptions &options) {
+  std::shared_ptr<const Tuning> none;
+  if (options.tuningFile.empty())
+    return none;
+  SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readTuning(options.tuningFile));
+  const std::vector<DeviceId> devices = program.ofRank.computeDevices();
+  auto found =
+      llvm::find_if(devices, [&](DeviceId id) { return deviceKey(program.ofRank.device(id)) == tuning.device; });
+  const Device &device = program.ofRank.device(found == devices.end() ? devices.front() : *found);
+  SLUICE_RETURN_IF_ERROR(checkTuning(tuning, measurementOrigin(program.origin->target, options.matmulPrecision),
+                                     deviceKey(device), options.tuningFile));
+  return std::make_shared<const Tuning>(std::move(tuning));
 }
 
 /// How convolutions are computed, as dataflow-assign-layout names it.
@@ -43,7 +69,8 @@ static Expected<std::string> convChoice(const Machine &machine, const TargetSpec
 
 /// Layouts, libraries' kernels and groups, as passes.
 static Expected<Pipeline> fusionPasses(const Partitioned &program, const CompilerOptions &options,
-                                       const std::shared_ptr<const Profile> &profile) {
+                                       const std::shared_ptr<const Profile> &profile,
+                                       const std::shared_ptr<const Tuning> &tuning) {
   const Machine &machine = program.ofRank;
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto isGpu = [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; };
@@ -80,8 +107,13 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   }
   if (llvm::none_of(devices, [&](DeviceId id) { return runsGrids(machine.device(id).kind, target); }))
     passes.onFunctions("dataflow-fuse-attention");
+  if (tuning)
+    passes.onModule("dataflow-apply-tuning",
+                    {{"file", options.tuningFile}, {"device", tuning->device}, {"origin", tuning->origin}},
+                    [tuning] { return createApplyTuningPass({}, tuning.get()); });
   SLUICE_ASSIGN_OR_RETURN(std::string conv, convChoice(machine, target, options));
   Pipeline::Options assigned = layout;
+  assigned.push_back({"l2", optionText(target.l2Bytes)});
   assigned.push_back({"conv", std::move(conv)});
   assigned.push_back({"tolerance", optionText(defaultTolerance(ElementType::Float32).maxRatio)});
   // Where grids are compiled too, an operator's operands lie as either form reads them.
@@ -99,7 +131,8 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
     SLUICE_ASSIGN_OR_RETURN(Profile read, readProfile(options.profileFile));
     profile = std::make_shared<const Profile>(std::move(read));
   }
-  SLUICE_ASSIGN_OR_RETURN(Pipeline passes, fusionPasses(partitioned, options, profile));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Tuning> tuning, readTuningFor(partitioned, options));
+  SLUICE_ASSIGN_OR_RETURN(Pipeline passes, fusionPasses(partitioned, options, profile, tuning));
   SLUICE_RETURN_IF_ERROR(partitioned.run(passes));
   Fused fused{std::move(static_cast<Stage &>(partitioned)),
               partitioned.ranks,
@@ -109,10 +142,17 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
               std::move(partitioned.choice),
               {},
               {},
-              {}};
+              {},
+              tuning ? chunkTimes(*tuning) : ""};
   SLUICE_ASSIGN_OR_RETURN(BridgedGraph built, buildGraph(fused.main()));
   fused.bridge = std::move(built);
   fused.bridge.graph.name = fused.origin->name;
+  if (tuning) {
+    // A profile's own times come before a tuning's.
+    Profile both = profile ? *profile : Profile();
+    both.operators.insert(tuning->profile.operators.begin(), tuning->profile.operators.end());
+    profile = std::make_shared<const Profile>(std::move(both));
+  }
   if (!profile) {
     fused.measured = fused.ofRank;
     fused.costs = makeCostTable(fused.bridge.graph, fused.measured, RooflineCostModel());

@@ -43,7 +43,8 @@ Status schedule(Program &program) {
 Status buildProgram(Program &program, const CompilerOptions &options) {
   Pipeline passes;
   passes.onModule("dataflow-to-exec", {{"name", program.origin->name}});
-  passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)}});
+  passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)},
+                                            {"chunks", program.planned->fused->chunks}});
   return program.run(passes);
 }
 

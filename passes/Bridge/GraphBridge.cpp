@@ -37,6 +37,8 @@ std::string kernelKey(Operation *op, ArrayRef<unsigned> slots) {
     out << op->getName() << " ";
     if (Attribute properties = op->getPropertiesAsAttribute())
       out << properties;
+    if (auto tuning = DataflowDialect::TuningAttrHelper(op->getContext()).getAttr(op))
+      out << tuning;
   }
   for (auto [type, slot] : llvm::zip(op->getOperandTypes(), slots))
     out << " " << slot << ":" << type;

@@ -54,6 +54,7 @@ VectorTarget vectorsOf(exec::TargetAttr attribute) {
   VectorTarget target;
   target.lanesF32 = attribute.getVectorBits() / 32;
   target.registers = attribute.getRegisters();
+  target.l2Bytes = attribute.getL2Bytes();
   const bool isWide = attribute.getVectorBits() == 512;
   target.byteProducts = !has(isWide ? "+avx512vnni" : "+avxvnni") ? emit::IntegerDot::Pairs
                         : isWide && has("+amx-int8")              ? emit::IntegerDot::Tiles
@@ -76,6 +77,14 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
                                  << (otherForm ? "f32, tf32, bf16 or f16" : "chunks or grids");
       return signalPassFailure();
     }
+    std::optional<ChunkTimes> times = ChunkTimes::parse(chunks);
+    if (!times) {
+      getOperation().emitError()
+          << "'" << chunks.getValue()
+          << "' is no list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in "
+             "vectors=9000,products=never";
+      return signalPassFailure();
+    }
     VectorTarget target;
     if (auto attribute = exec::ExecDialect::TargetAttrHelper(&getContext()).getAttr(getOperation()))
       target = vectorsOf(attribute);
@@ -85,7 +94,7 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
       if (!function->hasAttr(DataflowDialect::KernelAttrHelper::getNameStr()))
         continue;
       Operation *op = operatorOf(function);
-      if (!op || failed(emit(op, function.getSymName(), *kernels, target, *otherForm, *rounded)))
+      if (!op || failed(emit(op, function.getSymName(), *kernels, target, *otherForm, *rounded, *times)))
         return signalPassFailure();
       function.erase();
     }
@@ -95,12 +104,13 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
 
 private:
   LogicalResult emit(Operation *op, StringRef symbol, ModuleOp kernels, const VectorTarget &target,
-                     KernelForm otherForm, MatmulPrecision rounded) {
+                     KernelForm otherForm, MatmulPrecision rounded, const ChunkTimes &times) {
     auto device = DataflowDialect::DeviceAttrHelper(op->getContext()).getAttr(op);
     SmallVector<unsigned> slots;
     for (Value operand : op->getOperands())
       slots.push_back(cast<BlockArgument>(viewedValue(operand)).getArgNumber());
-    return KernelEmitter::emit(op, symbol, kernels, target, slots, device ? device.getForm() : otherForm, rounded);
+    return KernelEmitter::emit(op, symbol, kernels, target, slots, device ? device.getForm() : otherForm, rounded,
+                               times);
   }
 };
 

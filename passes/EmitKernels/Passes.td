@@ -26,6 +26,9 @@ def EmitKernelsPass : Pass<"dataflow-emit-kernels", "::mlir::ModuleOp"> {
     Option<"form", "form", "::sluice::OptionText", "\"chunks\"", "of operators without a device: chunks or grids">,
     Option<"precision", "precision", "::sluice::OptionText", "\"f32\"",
            "what grids round f32 operands of products to, for tensor cores: f32, tf32, bf16 or f16">,
+    Option<"chunks", "chunks", "::sluice::OptionText", "\"\"",
+           "least estimated time of a chunk of a CPU's loops by their rate, in nanoseconds, 4500 where absent: "
+           "scalars, vectors, products, byte-products and tile-products, each =TIME or =never">,
   ];
 }
 

@@ -1,6 +1,8 @@
 // RUN: sluice-opt %s --dataflow-emit-kernels -split-input-file -verify-diagnostics
 // RUN: not sluice-opt %s --dataflow-emit-kernels=form=waves 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: error: 'waves' is unknown, option 'form', use chunks or grids
+// RUN: not sluice-opt %s --dataflow-emit-kernels=chunks=vectors=soon 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// CHUNKS: error: 'vectors=soon' is no list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in vectors=9000,products=never
 // RUN: not sluice-opt %s --dataflow-emit-kernels=precision=f8 2>&1 | FileCheck %s --check-prefix=PRECISION
 // PRECISION: error: 'f8' is unknown, option 'precision', use f32, tf32, bf16 or f16
 

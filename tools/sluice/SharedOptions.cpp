@@ -89,6 +89,9 @@ void CompileOptions::addTo(CLI::App &app) {
       ->needs(plan)
       ->group(kPlanning);
   addOption(app, "--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
+  addOption(app, "--tuning", options.tuningFile, "kernels' fastest forms and times on this machine, from 'sluice tune'")
+      ->type_name("FILE")
+      ->group(kPlanning);
   addOption(app, "--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
       ->type_name("FILE")
       ->group(kPlanning);

@@ -95,7 +95,7 @@ public:
   ConvEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
               SinkFn sink)
       : ir(ir), spec(spec), input(input), weights(weights), sink(sink), together(convGroupsTogether(spec, target)),
-        tile(chooseTile(spec.outW, spec.groupOutC() * together, 32, target)), block(tile.block()),
+        tile(chooseTile(spec.outW, spec.groupOutC() * together, 32, target, spec.tuning)), block(tile.block()),
         blocks((spec.groupOutC() * together + block - 1) / block),
         lastBlock(spec.groupOutC() * together - (blocks - 1) * block), rowBlock(convRowBlock(spec)),
         rowBlocks((spec.outH + rowBlock - 1) / rowBlock), weightBlock(convOutputBlock(spec, target)),

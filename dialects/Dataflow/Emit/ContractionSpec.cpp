@@ -11,13 +11,20 @@ namespace sluice::emit {
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target) {
+RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target,
+                        const KernelTuning &tuning) {
   int64_t maxLanes = std::max<int64_t>(1, target.lanesF32 * 32 / elementBits);
   RegisterTile tile;
   tile.lanes = std::min<int64_t>(maxLanes, std::bit_ceil(static_cast<uint64_t>(columns)));
   tile.vectors = columns > maxLanes ? 2 : 1;
+  if (tuning.vectors > 0)
+    tile.vectors = std::min(tuning.vectors, ceilDiv(columns, maxLanes));
   // Besides the accumulators: the weights of one step and a broadcast, and without FMA (SSE2) the product.
   int64_t reserved = tile.vectors + (target.registers < 32 && maxLanes <= 4 ? 4 : 2);
+  if (tuning.rows > 0) {
+    tile.rows = std::min(tuning.rows, rows);
+    return tile;
+  }
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / tile.vectors, 1, 14);
   tile.rows = ceilDiv(rows, ceilDiv(rows, maxRows));
   return tile;
@@ -25,7 +32,7 @@ RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, cons
 
 MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target) {
   MatmulBlocking blocking;
-  RegisterTile &tile = blocking.tile = chooseTile(spec.m, spec.n, spec.elementBits, target);
+  RegisterTile &tile = blocking.tile = chooseTile(spec.m, spec.n, spec.elementBits, target, spec.tuning);
   int64_t elementBytes = spec.elementBits / 8;
   blocking.panels = ceilDiv(spec.n, tile.block());
   // A panel is reused by every tile of a row block: some 100 rows hide what reading it costs, fewer where there would
@@ -33,6 +40,8 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
   constexpr int64_t minRows = 64, maxRows = 144, itemsWanted = 32;
   int64_t rowsInL2 = target.l2Bytes / 2 / (spec.k * elementBytes);
   int64_t rows = std::clamp(std::min(spec.m * blocking.panels / itemsWanted, rowsInL2), minRows, maxRows);
+  if (spec.tuning.rowBlock > 0)
+    rows = spec.tuning.rowBlock;
   blocking.rowBlocks = ceilDiv(spec.m, rows);
   blocking.rowBlock = ceilDiv(ceilDiv(spec.m, blocking.rowBlocks), tile.rows) * tile.rows;
   blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
@@ -43,6 +52,8 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
     depth = 65536 / (tile.block() * elementBytes);
   else if (spec.m > tile.rows)
     depth = target.l2Bytes / std::max(2 * blocking.rowBlock, 4 * tile.block()) / elementBytes;
+  if (spec.tuning.depthBlock > 0)
+    depth = spec.tuning.depthBlock;
   blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, 4));
   blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), 4) * 4;
   blocking.depthBlocks = ceilDiv(spec.k, blocking.depthBlock);
@@ -57,7 +68,7 @@ int64_t parallelExtent(const MatmulSpec &spec, const VectorTarget &target) {
 }
 
 int64_t matmulPanel(const MatmulSpec &spec, const VectorTarget &target) {
-  return chooseTile(spec.m, spec.n, spec.elementBits, target).block();
+  return chooseTile(spec.m, spec.n, spec.elementBits, target, spec.tuning).block();
 }
 
 int64_t packedMatmulBSize(const MatmulSpec &spec, const VectorTarget &target) {
@@ -96,6 +107,7 @@ MatmulSpec pointwiseMatmul(const ConvSpec &spec) {
   matmul.lda = spec.inC;
   matmul.packedB = true;
   matmul.sinkStyle = spec.sinkStyle;
+  matmul.tuning = spec.tuning;
   return matmul;
 }
 
@@ -131,7 +143,7 @@ bool prefersShiftAdd(const ConvSpec &spec, const VectorTarget &target) {
 int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target) {
   if (isDepthwise(spec))
     return std::min<int64_t>(target.lanesF32, std::bit_ceil(static_cast<uint64_t>(spec.outC)));
-  return chooseTile(1, spec.groupOutC(), 32, target).block();
+  return chooseTile(1, spec.groupOutC(), 32, target, spec.tuning).block();
 }
 
 int64_t convGroupsTogether(const ConvSpec &spec, const VectorTarget &target) {
@@ -143,7 +155,7 @@ int64_t convGroupsTogether(const ConvSpec &spec, const VectorTarget &target) {
 }
 
 int64_t convRowBlock(const ConvSpec &spec) {
-  constexpr int64_t pixelsWanted = 96;
+  const int64_t pixelsWanted = spec.tuning.rowBlock > 0 ? spec.tuning.rowBlock : 96;
   if (isDepthwise(spec))
     return 1;
   int64_t rows = std::clamp<int64_t>(ceilDiv(pixelsWanted, spec.outW), 1, spec.outH);

@@ -12,6 +12,7 @@
 #define SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONSPEC_H
 
 #include "dialects/Dataflow/IR/IntegerPanels.h"
+#include "sluice/Support/KernelTuning.h"
 #include <cstdint>
 
 namespace sluice::emit {
@@ -34,8 +35,9 @@ struct RegisterTile {
 };
 
 /// The tile for `rows` x `columns` outputs of elements of `elementBits`. Rows are spread evenly over the tiles, so the
-/// last one is seldom much smaller.
-RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target);
+/// last one is seldom much smaller. A tuning's rows and vectors are taken as they are, up to those that there are.
+RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target,
+                        const KernelTuning &tuning = {});
 
 /// How the sink is used. The answer changes speed, never results.
 enum class SinkStyle : uint8_t {
@@ -53,6 +55,7 @@ struct MatmulSpec {
   bool packedB = false;     ///< B is [ceil(n/block)][k][block], zero padded: see packMatmulB.
   int64_t elementBits = 32; ///< Of the accumulator: 32, or 64 for f64.
   SinkStyle sinkStyle = SinkStyle::Inline;
+  KernelTuning tuning = {};
 };
 
 /// How a matrix product is cut. A work item is rowBlock rows by one column panel, panels innermost.
@@ -84,6 +87,7 @@ struct ConvSpec {
   int64_t groups = 1;
   SinkStyle sinkStyle = SinkStyle::Inline;
   bool isTurned = false; ///< Height and width are exchanged: see turnColumn.
+  KernelTuning tuning = {};
 
   int64_t groupInC() const { return inC / groups; }
   int64_t groupOutC() const { return outC / groups; }
@@ -117,7 +121,7 @@ bool prefersShiftAdd(const ConvSpec &spec, const VectorTarget &target);
 /// Work items: batch x row blocks of the taps' convolution.
 int64_t parallelExtent(const ShiftAddSpec &spec, const VectorTarget &target);
 
-/// Output channels of a weight block: a power of two. Channels of a group are padded up to it with zeros.
+/// Output channels of a weight block: vectors of a register tile. Channels of a group are padded up to it with zeros.
 int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target);
 /// Groups whose channels fill one vector together: more than 1 where each has as many outputs as inputs, a power of two
 /// of them below the lanes.

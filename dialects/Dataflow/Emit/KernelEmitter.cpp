@@ -50,9 +50,9 @@ static_assert(static_cast<int>(MatmulPrecision::TF32) == SLUICE_PRECISION_TF32 &
               "precisions are numbered alike");
 
 KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
-                             ModuleOp module, StringRef symbol)
-    : kernelOp(op), vectorTarget(target), form(form), precision(precision), module(module), symbol(symbol),
-      b(op->getContext()), location(op->getLoc()), entryBuilder(op->getContext()) {
+                             const ChunkTimes &chunks, ModuleOp module, StringRef symbol)
+    : kernelOp(op), vectorTarget(target), form(form), precision(precision), chunks(chunks), module(module),
+      symbol(symbol), b(op->getContext()), location(op->getLoc()), entryBuilder(op->getContext()) {
   if (inGrids())
     vectorTarget.lanesF32 = 1;
 }
@@ -100,7 +100,8 @@ static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &targe
 }
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
-                                  ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision) {
+                                  ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision,
+                                  const ChunkTimes &chunks) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
     return op->emitOpError("has no kernel, let dataflow-simplify replace it or compute its operands from constants alone");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
@@ -112,7 +113,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
   if (form == KernelForm::Grids && isForCpus)
     return op->emitError("convolves transformed tiles, for which there are no grids");
-  KernelEmitter emitter(op, target, form, precision, module, symbol);
+  KernelEmitter emitter(op, target, form, precision, chunks, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
@@ -308,7 +309,7 @@ Value KernelEmitter::stackBuffer(Type elementType, int64_t count) {
 
 Work KernelEmitter::work(Rate rate) const {
   auto cost = cast<CostOpInterface>(kernelOp);
-  return {rate, cost.getFlops(), cost.getBytesMoved()};
+  return {rate, cost.getFlops(), cost.getBytesMoved(), /*specializes=*/true, tuningOf(kernelOp).chunkNs};
 }
 
 Work KernelEmitter::workBeside(Operation *member, Count bytes) const {
@@ -376,7 +377,7 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
   OpBuilder &eb = entryBuilder;
   Value args = entry.getArgument(1);
   auto constantI64 = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 64); };
-  const int64_t grain = chooseGrain(extent, work, multiple);
+  const int64_t grain = chooseGrain(extent, work, multiple, chunks);
   if (extent <= grain && work.specializes) {
     func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
     return;

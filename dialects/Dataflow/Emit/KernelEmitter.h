@@ -64,7 +64,7 @@ public:
   static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
                                   const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {},
                                   KernelForm form = KernelForm::Chunks,
-                                  MatmulPrecision precision = MatmulPrecision::F32);
+                                  MatmulPrecision precision = MatmulPrecision::F32, const ChunkTimes &chunks = {});
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location loc() const { return location; }
@@ -230,7 +230,7 @@ private:
   };
 
   KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
-                mlir::ModuleOp module, llvm::StringRef symbol);
+                const ChunkTimes &chunks, mlir::ModuleOp module, llvm::StringRef symbol);
   void emitBody();
   /// The kernel is a library's call where there is such a library, then a grid for
   /// the epilogue, less what the library adds itself; else its own grids. False, and
@@ -257,6 +257,7 @@ private:
   VectorTarget vectorTarget;
   KernelForm form;
   MatmulPrecision precision;
+  ChunkTimes chunks;
   mlir::ModuleOp module;
   std::string symbol;
   mlir::OpBuilder b;

@@ -120,7 +120,12 @@ static Blocked searchBlocking(const WinogradSpec &spec, const VectorTarget &targ
   constexpr int64_t kMostTiles = 64; // One block of rows of a matrix product.
   const int64_t scratch = std::min(kWinogradScratchBytes, target.l2Bytes / 2);
   Blocked best{{1, spec.tiles(), 1, spec.panels()}};
-  for (int64_t most = 1; most <= std::min(kMostTiles, spec.tiles()); ++most) {
+  int64_t last = std::min(kMostTiles, spec.tiles()), first = 1;
+  if (spec.image.tuning.rowBlock > 0) {
+    last = std::min(last, spec.image.tuning.rowBlock);
+    first = last = ceilDiv(spec.tiles(), ceilDiv(spec.tiles(), last));
+  }
+  for (int64_t most = first; most <= last; ++most) {
     WinogradBlocking blocking;
     blocking.blocks = ceilDiv(spec.tiles(), most);
     blocking.tiles = ceilDiv(spec.tiles(), blocking.blocks);
@@ -145,7 +150,10 @@ WinogradBlocking chooseBlocking(const WinogradSpec &spec, const VectorTarget &ta
 
 WinogradSpec describeWinograd(const ConvSpec &spec, int64_t outputs, const VectorTarget &target) {
   constexpr int64_t kDepthStep = 16;
-  WinogradSpec winograd{spec, outputs, 1, convOutputBlock(spec, target)};
+  // The products over the points choose their own register tile, and panels with it.
+  ConvSpec untiled = spec;
+  untiled.tuning.vectors = 0;
+  WinogradSpec winograd{spec, outputs, 1, convOutputBlock(untiled, target)};
   WinogradSpec best = winograd;
   double least = HUGE_VAL;
   for (int64_t most = kWinogradMostDepth; most >= kDepthStep; most -= kDepthStep) {

@@ -6,16 +6,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <utility>
 
 namespace sluice::dataflow {
 
 namespace {
 /// The rate of a core's second-level cache.
 constexpr int64_t kBytesPerNs = 128;
-
-/// The least time of a chunk. Handing a loop to an awake worker takes less than 1 us, but what the loop reads may lie
-/// in the other core's cache: loops that take less than twice this time rarely gain.
-constexpr int64_t kChunkNs = 4'500;
 
 /// Items of the thread with most of them, where `threads` share chunks of `grain` items as ThreadPool has it.
 int64_t largestShare(int64_t extent, int64_t grain, int64_t threads) {
@@ -29,11 +27,36 @@ int64_t largestShare(int64_t extent, int64_t grain, int64_t threads) {
 }
 } // namespace
 
+int64_t ChunkTimes::of(Rate rate) const { return ns[std::find(kRates.begin(), kRates.end(), rate) - kRates.begin()]; }
+
+std::optional<ChunkTimes> ChunkTimes::parse(std::string_view text) {
+  ChunkTimes times;
+  std::array<bool, kRates.size()> isGiven = {};
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
+    const size_t equals = entry.find('=');
+    const auto *name = std::find(kRateNames.begin(), kRateNames.end(), entry.substr(0, equals));
+    const std::string_view value = equals == std::string_view::npos ? "" : entry.substr(equals + 1);
+    int64_t time = kNever;
+    if (value != "never") {
+      auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time);
+      if (error != std::errc() || end != value.data() + value.size())
+        return std::nullopt;
+    }
+    if (name == kRateNames.end() || time < 1 || time > kNever ||
+        std::exchange(isGiven[name - kRateNames.begin()], true))
+      return std::nullopt;
+    times.ns[name - kRateNames.begin()] = time;
+  }
+  return times;
+}
+
 Count Work::ns() const { return std::max<int64_t>(operations / static_cast<int64_t>(rate), bytes / kBytesPerNs); }
 
-int64_t chooseGrain(int64_t extent, const Work &work, int64_t multiple) {
+int64_t chooseGrain(int64_t extent, const Work &work, int64_t multiple, const ChunkTimes &times) {
   const int64_t blocks = extent / multiple + (extent % multiple != 0);
-  const int64_t most = work.ns() / kChunkNs;
+  const int64_t most = work.ns() / (work.chunkNs > 0 ? work.chunkNs : times.of(work.rate));
   if (most < 2 || blocks < 2)
     return std::max<int64_t>(1, extent);
   if (most >= blocks)

@@ -13,6 +13,10 @@
 #define SLUICE_DATAFLOW_EMIT_WORK_H
 
 #include "dialects/Dataflow/IR/Shapes.h"
+#include "sluice/Support/KernelTuning.h"
+#include <array>
+#include <optional>
+#include <string_view>
 
 namespace sluice::dataflow {
 
@@ -25,6 +29,26 @@ enum class Rate : int64_t {
   TileProducts = 1200 ///< Bytes in tile registers.
 };
 
+/// The rates in the order of kRateNames, their names in options and tuning files.
+inline constexpr std::array<Rate, kRateNames.size()> kRates = {Rate::Scalars, Rate::Vectors, Rate::Products,
+                                                               Rate::ByteProducts, Rate::TileProducts};
+
+/// The least estimated time of a chunk, in nanoseconds, by the rate of the loop: loops of less than twice this time
+/// have one chunk.
+struct ChunkTimes {
+  /// Handing a loop to an awake worker takes less than 1 us, but what the loop reads may lie in the other core's cache:
+  /// loops that take less than twice this time rarely gain.
+  static constexpr int64_t kDefaultNs = 4'500;
+  static constexpr int64_t kNever = kMostChunkNs; ///< No loop of this rate is cut.
+
+  std::array<int64_t, kRates.size()> ns = {kDefaultNs, kDefaultNs, kDefaultNs, kDefaultNs, kDefaultNs};
+
+  int64_t of(Rate rate) const;
+  /// "vectors=9000,products=never": absent rates have the default. Nothing where a name is unknown, twice there, or a
+  /// time is not from 1 to kNever.
+  static std::optional<ChunkTimes> parse(std::string_view text);
+};
+
 /// The work of all items of a loop together.
 struct Work {
   Rate rate = Rate::Vectors;
@@ -32,6 +56,7 @@ struct Work {
   Count bytes; ///< Read and written.
   /// Whether the code of a single chunk may know its bounds.
   bool specializes = true;
+  int64_t chunkNs = 0; ///< The least time of a chunk, where the kernel has its own.
 
   /// The larger of the time to compute and the time to move the bytes from and to a core's own cache.
   Count ns() const;
@@ -41,7 +66,7 @@ struct Work {
 /// threads is one chunk. A longer one has a power of two of chunks, or up to four times as many where the shares of 2
 /// and 4 threads (ThreadPool.h) are then more equal, or one an item where there are fewer items. No number of threads
 /// is an argument, so results do not depend on it.
-int64_t chooseGrain(int64_t extent, const Work &work, int64_t multiple = 1);
+int64_t chooseGrain(int64_t extent, const Work &work, int64_t multiple = 1, const ChunkTimes &chunks = {});
 
 } // namespace sluice::dataflow
 

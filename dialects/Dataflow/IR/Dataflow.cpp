@@ -187,6 +187,38 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   return std::nullopt;
 }
 
+TuningAttr TuningAttr::get(MLIRContext *context, StringRef kernel, const sluice::KernelTuning &tuning) {
+  return get(context, kernel, static_cast<sluice::dataflow::TunedAlgorithm>(tuning.algorithm), tuning.rows,
+             tuning.vectors, tuning.rowBlock, tuning.depthBlock, tuning.chunkNs);
+}
+
+sluice::KernelTuning TuningAttr::getTuning() const {
+  return {static_cast<sluice::TunedAlgorithm>(getAlgorithm()),
+          getRows(),
+          getVectors(),
+          getRowBlock(),
+          getDepthBlock(),
+          getChunkNs()};
+}
+
+LogicalResult TuningAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef,
+                                 sluice::dataflow::TunedAlgorithm algorithm, int64_t rows, int64_t vectors,
+                                 int64_t rowBlock, int64_t depthBlock, int64_t chunkNs) {
+  const sluice::KernelTuning tuning{
+      static_cast<sluice::TunedAlgorithm>(algorithm), rows, vectors, rowBlock, depthBlock, chunkNs};
+  for (const sluice::TuningField &field : sluice::kTuningFields)
+    if (const int64_t value = tuning.*field.value; value < 0 || value > field.most)
+      return emitError() << field.name << " of a tuning is " << value << ", write 0 to " << field.most;
+  return success();
+}
+
+sluice::KernelTuning sluice::dataflow::tuningOf(Operation *op) {
+  if (auto group = dyn_cast<FusedOp>(op))
+    op = group.getAnchor();
+  auto tuning = op ? DataflowDialect::TuningAttrHelper(op->getContext()).getAttr(op) : TuningAttr();
+  return tuning ? tuning.getTuning() : sluice::KernelTuning();
+}
+
 LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
@@ -194,6 +226,9 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
     return verifyDecision(op, name, value, isa<DeviceAttr, StringAttr>(value), "#dataflow.device<\"gpu0\", grids>");
   if (name == SplitAttrHelper::getNameStr())
     return verifyDecision(op, name, value, isa<SplitAttr>(value), "#dataflow.split<\"rows\", 2>");
+  if (name == TuningAttrHelper::getNameStr())
+    return verifyDecision(op, name, value, isa<TuningAttr>(value) && isa<ConvOp, MatmulOp>(op),
+                          "#dataflow.tuning<kernel = \"KEY\", rows = 7>, of a conv or matmul alone");
   if (name == TilingAttrHelper::getNameStr()) {
     auto list = dyn_cast<ArrayAttr>(value);
     return verifyDecision(op, name, value,

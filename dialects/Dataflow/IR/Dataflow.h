@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_IR_DATAFLOW_H
 
 #include "dialects/Dataflow/IR/TensorView.h"
+#include "sluice/Support/KernelTuning.h"
 #include "sluice/Tiling/TilingRule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -109,6 +110,9 @@ llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, i
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
 /// True for collectives that exchange something, which runs beside computing.
 bool communicates(mlir::Operation *op);
+
+/// How the kernel of an operator, or of a group by its anchor, is tuned; empty where it is not.
+KernelTuning tuningOf(mlir::Operation *op);
 
 /// What a value is a view of: a reshape's operand has the same memory.
 mlir::Value viewedValue(mlir::Value value);

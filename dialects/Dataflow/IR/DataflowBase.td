@@ -36,6 +36,8 @@ def Dataflow_Dialect : Dialect {
       and the form of its kernel. A string in an exported program names the devices;
     - `dataflow.order`: the position of the operator's first launch in the schedule;
     - `dataflow.split = #dataflow.split<...>`: the operator runs as several;
+    - `dataflow.tuning = #dataflow.tuning<...>`: how the kernel of a `matmul` or `conv`
+      for a CPU is cut, as `sluice tune` measured;
     - `dataflow.tiling`: how ranks hold the results, a list with a #dataflow.tiling for
       each. An argument of the function has one #dataflow.tiling. A tensor without a
       tiling is replicated;
@@ -68,6 +70,7 @@ def Dataflow_Dialect : Dialect {
     "::sluice::dataflow::DeviceAttr":$device,
     "::mlir::IntegerAttr":$order,
     "::sluice::dataflow::SplitAttr":$split,
+    "::sluice::dataflow::TuningAttr":$tuning,
     "::mlir::ArrayAttr":$tiling,
     "::mlir::ArrayAttr":$rules,
     "::mlir::StringAttr":$computed_again,
@@ -183,6 +186,40 @@ def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
   let description = "Example: `#dataflow.split<\"rows\", 2>` makes two operators by the rule `rows`.";
   let parameters = (ins StringRefParameter<>:$rule, "int64_t":$parts);
   let assemblyFormat = "`<` $rule `,` $parts `>`";
+}
+
+// What a tuning says of the algorithm of a convolution: `any` leaves the choice to
+// --dataflow-assign-layout.
+def Dataflow_TunedAlgorithm : Dataflow_Enum<"TunedAlgorithm", [
+  Case<"any", 0>, Case<"direct", 1>, Case<"winograd2", 2>, Case<"winograd4", 3>]>;
+
+def Dataflow_TunedAlgorithmParameter : EnumParameter<Dataflow_TunedAlgorithm> {
+  let defaultValue = "::sluice::dataflow::TunedAlgorithm::any";
+}
+
+def Dataflow_TuningAttr : AttrDef<Dataflow_Dialect, "Tuning"> {
+  let mnemonic = "tuning";
+  let summary = "How a CPU's kernel of a matrix product or a convolution is cut";
+  let description = [{
+    Example: `#dataflow.tuning<kernel = "9f86d081884c7d65", rows = 7, vectors = 2>`. `kernel` is
+    the key of the operator in the tuning file. A field that is absent, or 0, is the
+    compiler's to choose: `rows` and `vectors` of a register tile, `row_block` rows of a
+    work item, `depth_block` terms of a sum at a time, `chunk_ns`, the least estimated
+    time of a chunk of the parallel loop. Sums are cut as the tile says, so results
+    with another tuning may differ in rounding; they never depend on the number of threads.
+  }];
+  let parameters = (ins
+    StringRefParameter<>:$kernel,
+    Dataflow_TunedAlgorithmParameter:$algorithm,
+    DefaultValuedParameter<"int64_t", "0">:$rows, DefaultValuedParameter<"int64_t", "0">:$vectors,
+    DefaultValuedParameter<"int64_t", "0">:$row_block, DefaultValuedParameter<"int64_t", "0">:$depth_block,
+    DefaultValuedParameter<"int64_t", "0">:$chunk_ns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static TuningAttr get(::mlir::MLIRContext *context, ::llvm::StringRef kernel, const ::sluice::KernelTuning &tuning);
+    ::sluice::KernelTuning getTuning() const;
+  }];
 }
 
 def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {

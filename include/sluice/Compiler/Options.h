@@ -127,6 +127,8 @@ struct CompilerOptions {
   bool resume = false;
   /// A profile whose times replace the analytic ones; empty: none.
   std::string profileFile;
+  /// A tuning of this machine, by which kernels are cut and costed; empty: by estimates.
+  std::string tuningFile;
   /// By device's name: how many times as long as its costs say it takes; absent: 1.
   std::map<std::string, double> slowdowns;
   /// Where to write the planning problem; empty: nowhere.

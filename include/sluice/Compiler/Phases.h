@@ -107,7 +107,11 @@ struct Fused : Stage {
   Machine measured; ///< The rank's machine with the links that a profile measured.
   BridgedGraph bridge;
   CostTable costs;
+  std::string chunks; ///< From which times on loops are cut, as dataflow-emit-kernels reads it; empty: its defaults.
 };
+
+/// What measurements of kernels belong to: the compiler, the processor, and what products are rounded to.
+std::string measurementOrigin(const TargetSpec &target, dataflow::MatmulPrecision precision);
 
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options);
 

@@ -84,3 +84,35 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @main(%x: tensor<4xf32> {dataflow.name = 5 : i64}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{attribute 'dataflow.tuning' is 7 : i64, write #dataflow.tuning<kernel = "KEY", rows = 7>, of a conv or matmul alone}}
+  %0 = dataflow.matmul %x, %x {dataflow.tuning = 7 : i64} : tensor<8x8xf32>, tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{attribute 'dataflow.tuning' is #dataflow.tuning<kernel = "k", rows = 7>, write #dataflow.tuning<kernel = "KEY", rows = 7>, of a conv or matmul alone}}
+  %0 = dataflow.unary tanh %x {dataflow.tuning = #dataflow.tuning<kernel = "k", rows = 7>} : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{vectors of a tuning is 5, write 0 to 4}}
+  %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", vectors = 5>} : tensor<8x8xf32>, tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{chunk_ns of a tuning is -1, write 0 to 1099511627776}}
+  %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", chunk_ns = -1>} : tensor<8x8xf32>, tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}

@@ -91,3 +91,35 @@ TEST_CASE("work and extents of any size have a grain", "[dataflow]") {
       CHECK(grain < extent);
     }
 }
+
+TEST_CASE("a loop is cut by the least time of its chunks", "[dataflow]") {
+  Work work = workOf(20'000);
+  ChunkTimes times;
+  CHECK(times.of(Rate::Vectors) == ChunkTimes::kDefaultNs);
+  times.ns[1] = 10'000;
+  REQUIRE(times.of(Rate::Vectors) == 10'000);
+  CHECK(chooseGrain(100, work, 1, times) == 50);
+  times.ns[1] = 10'001;
+  CHECK(chooseGrain(100, work, 1, times) == 100);
+  // A kernel's own comes before the rate's.
+  work.chunkNs = 5'000;
+  CHECK(chooseGrain(100, work, 1, times) == 25);
+  work.chunkNs = ChunkTimes::kNever;
+  CHECK(chooseGrain(100, work) == 100);
+}
+
+TEST_CASE("chunks' times are read from text", "[dataflow]") {
+  const std::optional<ChunkTimes> none = ChunkTimes::parse("");
+  REQUIRE(none);
+  CHECK(none->ns == ChunkTimes().ns);
+  const std::optional<ChunkTimes> some = ChunkTimes::parse("vectors=9000,tile-products=never");
+  REQUIRE(some);
+  CHECK(some->of(Rate::Vectors) == 9000);
+  CHECK(some->of(Rate::TileProducts) == ChunkTimes::kNever);
+  CHECK(some->of(Rate::ByteProducts) == ChunkTimes::kDefaultNs);
+  for (const char *text : {"vectors", "vectors=", "vectors=0", "vectors=-1", "vectors=1x", "vectors=99999999999999",
+                           "vectors=99999999999999999999", "speed=3", "vectors=1,vectors=2", ",", "vectors=never2"}) {
+    CAPTURE(text);
+    CHECK(!ChunkTimes::parse(text));
+  }
+}

@@ -93,6 +93,36 @@ TEST_CASE("matmul cut along k keeps partial sums", "[emit]") {
   }
 }
 
+TEST_CASE("matmul by tuned tiles equals the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
+  for (const KernelTuning &tuning :
+       {KernelTuning{.rows = 1}, KernelTuning{.rows = 5, .vectors = 3},
+        KernelTuning{.rows = 3, .vectors = 4, .rowBlock = 7}, KernelTuning{.vectors = 1, .depthBlock = 32},
+        KernelTuning{.rows = 32, .rowBlock = 4096, .depthBlock = 4096}})
+    for (auto [m, n, k] : {std::tuple{1, 10, 64}, {13, 33, 5}, {49, 24, 96}, {70, 100, 131}})
+      for (bool packed : {true, false}) {
+        MatmulSpec spec = matmulOf(m, n, k, packed);
+        spec.tuning = tuning;
+        CAPTURE(m, n, k, packed, tuning.rows, tuning.vectors, tuning.rowBlock, tuning.depthBlock);
+        checkMatmul<float>(spec, target);
+      }
+}
+
+TEST_CASE("a tuned tile is as it was asked for, within what there is", "[emit]") {
+  KernelTuning tuning{.rows = 20, .vectors = 3};
+  const RegisterTile whole = chooseTile(100, 100, 32, avx512, tuning);
+  CHECK(whole.rows == 20);
+  CHECK(whole.vectors == 3);
+  const RegisterTile small = chooseTile(7, 20, 32, avx512, tuning);
+  CHECK(small.rows == 7);
+  CHECK(small.vectors == 2);
+  MatmulSpec spec = matmulOf(100, 100, 300, true);
+  spec.tuning = {.rows = 5, .rowBlock = 12, .depthBlock = 100};
+  const MatmulBlocking blocking = chooseBlocking(spec, avx512);
+  CHECK(blocking.rowBlock == 15);
+  CHECK(blocking.depthBlock == 100);
+}
+
 TEST_CASE("long sums are cut, so that their error stays small", "[emit]") {
   const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
   CAPTURE(target.lanesF32);
@@ -112,6 +142,23 @@ TEST_CASE("matmul in double precision", "[emit]") {
     spec.elementBits = 64;
     checkMatmul<double>(spec, avx512);
   }
+}
+
+TEST_CASE("convolution by tuned tiles equals the reference", "[emit]") {
+  const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
+  ConvSpec grouped = convOf(32, 32, 12, 3, 1, 1);
+  grouped.groups = 8;
+  ConvSpec depthwise = convOf(24, 24, 12, 3, 1, 1);
+  depthwise.groups = 24;
+  for (const KernelTuning &tuning : {KernelTuning{.rows = 1}, KernelTuning{.rows = 5, .vectors = 3},
+                                     KernelTuning{.rows = 32, .vectors = 4, .rowBlock = 1},
+                                     KernelTuning{.vectors = 1, .rowBlock = 4096, .depthBlock = 32}})
+    for (ConvSpec spec :
+         {convOf(3, 64, 23, 7, 2, 3), convOf(16, 50, 14, 3, 1, 1), convOf(20, 70, 14, 1, 1, 0), grouped, depthwise}) {
+      spec.tuning = tuning;
+      CAPTURE(describe(spec), tuning.rows, tuning.vectors, tuning.rowBlock);
+      checkConv(spec, target);
+    }
 }
 
 TEST_CASE("convolution equals the reference", "[emit]") {

@@ -146,3 +146,16 @@ TEST_CASE("winograd is chosen by shapes and tolerance", "[emit]") {
     CHECK(outputsOf(other, 5e-4, true) == 0);
   }
 }
+
+TEST_CASE("Winograd's tiles are cut as a tuning says, and its panels by the compiler", "[emit]") {
+  for (int64_t tiles : {5, 16, 4096}) {
+    ConvSpec image = imageOf(20, 70, 14, 14);
+    const int64_t panel = describeWinograd(image, 4, avx512).panel;
+    image.tuning.rowBlock = tiles;
+    image.tuning.vectors = 4;
+    const WinogradSpec spec = describeWinograd(image, 4, avx512);
+    CHECK(spec.panel == panel);
+    CHECK(chooseBlocking(spec, avx512).tiles <= tiles);
+    checkWinograd(spec, avx512);
+  }
+}

@@ -41,6 +41,7 @@ emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
   spec.dilationH = op.getDilations()[0];
   spec.dilationW = op.getDilations()[1];
   spec.groups = op.getGroups();
+  spec.tuning = tuningOf(op);
   return emit::turnColumn(spec);
 }
 

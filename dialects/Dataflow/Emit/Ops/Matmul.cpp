@@ -75,6 +75,7 @@ emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
   spec.transposeB = op.getTransposeRhs();
   spec.packedB = op.getPackedN().has_value();
   spec.elementBits = op.getType().getElementType().isF64() ? 64 : 32;
+  spec.tuning = tuningOf(op);
   return spec;
 }
 

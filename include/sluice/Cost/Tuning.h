@@ -1,0 +1,65 @@
+//===- Tuning.h - Measured choices of kernels -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What `sluice tune` found on one machine: how kernels are computed fastest, from
+// which time on loops gain from threads, and how long the kernels then take.
+// docs/formats/tuning.md describes the file.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_COST_TUNING_H
+#define SLUICE_COST_TUNING_H
+
+#include "sluice/Cost/Profile.h"
+#include "sluice/Optimize/Crossing.h"
+#include "sluice/Support/KernelTuning.h"
+
+#include <map>
+#include <string>
+
+namespace sluice {
+
+inline constexpr int kTuningSchema = 1;
+
+/// The fastest way found to compute one operator. A tuning that is empty is a finding too: nothing gained.
+struct TunedKernel {
+  std::string kind;  ///< "matmul" or "conv".
+  std::string shape; ///< In words, for readers.
+  KernelTuning tuning;
+  int64_t ns = 0, defaultNs = 0; ///< Of all its launches in a step, tuned and as the compiler chooses; at least 1.
+  int64_t trials = 0;            ///< Ways that were measured.
+  bool isFinished = false;       ///< No further step gained 1%.
+};
+
+/// The estimated time of a loop from which on threads gain.
+struct Threshold {
+  CrossingState state = CrossingState::Unknown;
+  int64_t ns = 0; ///< With At, at least 1.
+
+  bool operator==(const Threshold &) const = default;
+};
+
+struct Tuning {
+  std::string origin;                          ///< As a profile's: compiler and processor.
+  std::string device;                          ///< deviceKey of the device that was measured.
+  std::map<std::string, TunedKernel> kernels;  ///< By the key of the operator.
+  std::map<std::string, Threshold> thresholds; ///< By kRateNames.
+  Profile profile;                             ///< The operators' times, of this origin; no links.
+};
+
+Json tuningToJson(const Tuning &tuning);
+Expected<Tuning> tuningFromJson(const JsonReader &reader);
+Expected<Tuning> readTuning(const std::string &path);
+
+/// Fails unless the tuning is of this origin and device. `where` names the file in errors.
+Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
+                   const std::string &where);
+
+/// The option `chunks` of dataflow-emit-kernels: half of each threshold, since a loop that is cut has two chunks at
+/// least.
+std::string chunkTimes(const Tuning &tuning);
+
+} // namespace sluice
+
+#endif // SLUICE_COST_TUNING_H

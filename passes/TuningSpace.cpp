@@ -1,0 +1,122 @@
+//===- TuningSpace.cpp - Which tunings are worth measuring ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/Tuning.h"
+
+#include "dialects/Dataflow/Emit/Work.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+constexpr int64_t kMostRows = 14; ///< More hide no latency that 14 leave.
+
+bool isWinograd(TunedAlgorithm algorithm) {
+  return algorithm == TunedAlgorithm::Winograd2 || algorithm == TunedAlgorithm::Winograd4;
+}
+
+/// One kernel's steps around a tuning.
+class Steps {
+public:
+  Steps(const TunableKernel &kernel, const KernelTuning &from, const emit::VectorTarget &target)
+      : kernel(kernel), from(from), target(target) {}
+
+  std::vector<KernelTuning> take() {
+    const TunedAlgorithm algorithm = from.algorithm == TunedAlgorithm::Any ? kernel.chosen.algorithm : from.algorithm;
+    if (isWinograd(algorithm)) {
+      // The compiler chooses the blocks of tiles by its estimates: any size is a step from there.
+      const int64_t tiles = from.rowBlock > 0 ? from.rowBlock : 32;
+      for (int64_t next : {tiles / 2, tiles * 2, from.rowBlock > 0 ? 0 : tiles})
+        if (next >= 4 && next <= 64)
+          add(&KernelTuning::rowBlock, next);
+    } else if (kernel.hasTile) {
+      stepTile();
+      stepBlocks();
+    }
+    stepChunks();
+    return std::move(steps);
+  }
+
+private:
+  int64_t valueOf(int64_t KernelTuning::*field) const { return from.*field > 0 ? from.*field : kernel.chosen.*field; }
+  /// Rows that leave a register for each vector of weights and one for a broadcast.
+  int64_t mostRows(int64_t vectors) const {
+    return std::min({(target.registers - vectors - 1) / vectors, kMostRows, kernel.rows});
+  }
+  void add(KernelTuning tuning) {
+    for (const TuningField &field : kTuningFields)
+      if (tuning.*field.value == kernel.chosen.*field.value)
+        tuning.*field.value = 0;
+    steps.push_back(tuning);
+  }
+  void add(int64_t KernelTuning::*field, int64_t value) {
+    KernelTuning tuning = from;
+    tuning.*field = value;
+    add(tuning);
+  }
+
+  void stepTile() {
+    const int64_t rows = valueOf(&KernelTuning::rows), vectors = valueOf(&KernelTuning::vectors);
+    for (int64_t next : {vectors - 1, vectors + 1}) {
+      if (next < 1 || next > 4 || (next - 1) * target.lanesF32 >= kernel.columns || mostRows(next) < 1)
+        continue;
+      KernelTuning tuning = from;
+      tuning.vectors = next;
+      tuning.rows = mostRows(next);
+      add(tuning);
+    }
+    for (int64_t next : {rows - 1, rows + 1, rows - 2, rows + 2, rows / 2})
+      if (next >= 1 && next <= mostRows(vectors) && next != rows)
+        add(&KernelTuning::rows, next);
+  }
+
+  void stepBlocks() {
+    const int64_t rowBlock = valueOf(&KernelTuning::rowBlock), depth = valueOf(&KernelTuning::depthBlock);
+    const int64_t rows = valueOf(&KernelTuning::rows);
+    for (int64_t next : {rowBlock / 2, rowBlock * 2})
+      if (rowBlock > 0 && next >= rows && next <= 4096 &&
+          (next < rowBlock || rowBlock < kernel.rows || !kernel.hasDepthBlock))
+        add(&KernelTuning::rowBlock, next);
+    if (kernel.hasDepthBlock)
+      for (int64_t next : {depth / 2, depth * 2})
+        if (next >= 32 && next <= 4096 && (next < depth || depth < kernel.depth))
+          add(&KernelTuning::depthBlock, next);
+  }
+
+  void stepChunks() {
+    const int64_t chunk = from.chunkNs > 0 ? from.chunkNs : dataflow::ChunkTimes::kDefaultNs;
+    if (chunk == kMostChunkNs)
+      return;
+    for (int64_t next : {chunk / 2, chunk * 2})
+      if (next >= 1000 && next <= 72'000)
+        add(&KernelTuning::chunkNs, next == dataflow::ChunkTimes::kDefaultNs ? 0 : next);
+    add(&KernelTuning::chunkNs, kMostChunkNs);
+  }
+
+  const TunableKernel &kernel;
+  const KernelTuning &from;
+  const emit::VectorTarget &target;
+  std::vector<KernelTuning> steps;
+};
+
+} // namespace
+
+std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel) {
+  std::vector<KernelTuning> starts(1);
+  if (kernel.allowsWinograd)
+    for (TunedAlgorithm algorithm : {TunedAlgorithm::Direct, TunedAlgorithm::Winograd2, TunedAlgorithm::Winograd4})
+      if (algorithm != kernel.chosen.algorithm)
+        starts.push_back({algorithm});
+  return starts;
+}
+
+std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const KernelTuning &from,
+                                           const emit::VectorTarget &target) {
+  return Steps(kernel, from, target).take();
+}
+
+} // namespace sluice
