@@ -13,6 +13,7 @@ void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);
 void addPlanCommand(CLI::App &app, Action &action);
 void addProfileCommand(CLI::App &app, Action &action);
+void addTuneCommand(CLI::App &app, Action &action);
 void addReportCommand(CLI::App &app, Action &action);
 void addExportCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);

@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   addRunCommand(app, action);
   addPlanCommand(app, action);
   addProfileCommand(app, action);
+  addTuneCommand(app, action);
   addReportCommand(app, action);
   addExportCommand(app, action);
   addInfoCommand(app, action);

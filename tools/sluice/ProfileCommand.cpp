@@ -5,11 +5,12 @@
 
 #include "Commands.h"
 #include "LinkProbe.h"
+#include "OperatorSamples.h"
 #include "RunInputs.h"
 #include "RunSession.h"
 #include "SharedOptions.h"
-#include "sluice/Codegen/Artifact.h"
 #include "sluice/Codegen/Target.h"
+#include "sluice/Compiler/Phases.h"
 #include "sluice/Cost/LearnedCostModel.h"
 #include "sluice/Support/Units.h"
 
@@ -40,18 +41,13 @@ struct Subject {
   std::optional<TemporaryDirectory> directory = {};
   std::optional<RunSession> session = {};
   std::vector<HostTensor> inputs = {}, outputs = {};
-  std::map<std::string_view, OperatorId> operators = {};
+  std::optional<OperatorSamples> samples = {};
   std::string leftOut = {}; ///< Why it cannot be measured.
 
   const Device &described() const { return compilation->machine().device(device); }
 };
 
 using Key = std::pair<std::string, std::string>; ///< What was measured: (signature, device).
-
-struct Samples {
-  OperatorShape shape;
-  std::vector<int64_t> ns;
-};
 
 /// Whether a profile has all that runs on the subject's device.
 bool isMeasured(const Profile &profile, const Subject &subject) {
@@ -74,41 +70,9 @@ Status open(Subject &subject, int threads) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(model));
   subject.inputs = std::move(inputs);
   subject.outputs = std::move(outputs);
-  const Graph &graph = subject.compilation->graph();
-  for (size_t i = 0; i < graph.numOperators(); ++i)
-    subject.operators.emplace(graph.op(OperatorId(i)).name, OperatorId(i));
-  return {};
-}
-
-/// Adds the last step's launches.
-void takeSamples(const Subject &subject, std::map<Key, Samples> &samples) {
-  const sluice_model &model = subject.session->model();
   const Compilation &compilation = *subject.compilation;
-  const Plan &plan = compilation.result().plan;
-  for (const CommandTime &time : subject.session->commandTimes()) {
-    if (time.op == UINT32_MAX)
-      continue;
-    auto found = subject.operators.find(model.op_names[time.op]);
-    if (found == subject.operators.end())
-      continue;
-    const Operator &op = compilation.graph().op(found->second);
-    if (op.signature.empty())
-      continue;
-    const Device &device = compilation.machine().device(plan.placement[found->second.index()]);
-    Samples &of = samples[{op.signature, deviceKey(device)}];
-    if (of.ns.empty())
-      of.shape = shapeOf(compilation.graph(), found->second);
-    of.ns.push_back(std::max<int64_t>(tookNs(time), 1));
-  }
-}
-
-void summarize(std::map<Key, Samples> samples, Profile &profile) {
-  for (auto &[key, of] : samples) {
-    std::sort(of.ns.begin(), of.ns.end());
-    const size_t count = of.ns.size();
-    profile.operators[key] = {of.ns[count / 2], of.ns[count * 3 / 4] - of.ns[count / 4], static_cast<int64_t>(count),
-                              std::move(of.shape)};
-  }
+  subject.samples.emplace(compilation.graph(), compilation.machine(), compilation.result().plan);
+  return {};
 }
 
 /// One for each kind of device that computes, or of the one asked for.
@@ -142,9 +106,7 @@ Expected<std::vector<Subject>> makeSubjects(const Options &options, const Compil
 Expected<Profile> readEarlier(const Options &options, const CompilerOptions &resolved) {
   SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(resolved.target));
   Profile fresh;
-  fresh.origin = concat(compilerVersion(), ", ", target.tune, ", ", target.cpu, " ", target.required);
-  if (const std::string &precision = matmulPrecisionName(resolved.matmulPrecision); precision != "f32")
-    fresh.origin += ", " + precision;
+  fresh.origin = measurementOrigin(target, resolved.matmulPrecision);
   std::error_code ignored;
   if (options.again || !std::filesystem::exists(options.output, ignored))
     return fresh;
@@ -243,7 +205,6 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
   }
   if (running.empty() && subjects.size() == 1)
     return first;
-  std::map<Key, Samples> samples;
   // The first step of a turn warms caches and pages, and is not counted.
   constexpr int64_t kTurn = 5;
   for (int64_t done = 0; done < options.repeat; done += kTurn)
@@ -251,7 +212,7 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
       for (int64_t step = 0; step <= std::min(kTurn, options.repeat - done); ++step) {
         SLUICE_RETURN_IF_ERROR(subject->session->step(subject->inputs, subject->outputs));
         if (step > 0)
-          takeSamples(*subject, samples);
+          subject->samples->addStep(*subject->session);
       }
   // Grids that stood in for a library say nothing of it. Where it refuses some kernels alone, asking it takes as long
   // there.
@@ -260,6 +221,9 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
       if (note.find(", its ") != std::string::npos && note.find("run as grids") != std::string::npos)
         return makeError(ErrorCode::Unsupported, note,
                          ", where a library's times were asked for, install it or profile with '--gpu-libraries off'");
+  SampleMap samples;
+  for (const Subject *subject : running)
+    subject->samples->addTo(samples);
   summarize(std::move(samples), profile);
   return {};
 }

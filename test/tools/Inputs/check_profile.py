@@ -1,9 +1,10 @@
-"""check_profile.py PROFILE MEASURED ANALYTIC: a plan made with a profile has its times, and one without has not."""
+"""check_profile.py PROFILE MEASURED ANALYTIC: a plan made with a profile, or a tuning, has its times; one without has not."""
 
 import json
 import sys
 
 profile, measured, analytic = (json.load(open(path)) for path in sys.argv[1:])
+profile = profile.get("profile", profile)
 times = {entry["signature"]: entry["medianNs"] for entry in profile["operators"]}
 operators = measured["problem"]["graph"]["operators"]
 found = 0
