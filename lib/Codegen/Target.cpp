@@ -43,6 +43,16 @@ bool mayUseTiles() {
 #endif
 }
 
+/// Of a core of this host, within what kernels have blocks for; `fallback` where it is not known.
+int64_t secondLevelCache([[maybe_unused]] int64_t fallback) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  constexpr int64_t kLeast = 256 << 10, kMost = 4 << 20;
+  if (const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+    return std::clamp(bytes, kLeast, kMost);
+#endif
+  return fallback;
+}
+
 Expected<TargetSpec> resolveCpu(std::string_view name) {
   TargetSpec spec;
   std::string_view asked = name.starts_with("cpu:") ? name.substr(4) : name;
@@ -83,6 +93,7 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   bool wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   spec.vectorBits = wide ? 512 : has("avx2") ? 256 : 128;
   spec.numVectorRegisters = wide ? 32 : 16;
+  spec.l2Bytes = secondLevelCache(spec.l2Bytes);
   spec.hasFma = has("fma");
   spec.hasF16Conversion = has("f16c");
   if (has(wide ? "avx512vnni" : "avxvnni"))

@@ -11,6 +11,7 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=nan' 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // RUN: not sluice-opt %s --dataflow-assign-layout='dot=tiles lanes=4' 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not sluice-opt %s --dataflow-assign-layout='half=tiles lanes=8 registers=16' 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not sluice-opt %s --dataflow-assign-layout='l2=100' 2>&1 | FileCheck %s --check-prefix=CACHE
 // WORD: for the --lanes option: 'many' value invalid
 // NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
 // POWER: lanes = 12 of dataflow-assign-layout is not a power of two
@@ -22,6 +23,7 @@
 // ROUND: round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles
 // CONV: conv = fft of dataflow-assign-layout is none of direct, auto and winograd
 // TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout is not 0 or more
+// CACHE: l2 = 100 of dataflow-assign-layout is not from 4096 to 1073741824
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {
   %w = dataflow.constant dense<1.0> : tensor<8x40xf32>

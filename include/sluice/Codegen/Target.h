@@ -27,7 +27,8 @@ struct TargetSpec {
   std::string required;
   int64_t vectorBits = 128;
   int64_t numVectorRegisters = 16;
-  int64_t l2Bytes = 1 << 20; ///< Of a core's second-level cache.
+  /// Of a core's second-level cache, by which kernels choose their blocks: the host's for native, 1 MiB for the levels.
+  int64_t l2Bytes = 1 << 20;
   bool hasFma = false;
   bool hasF16Conversion = false; ///< f16 <-> f32 in one instruction.
   /// The instructions that multiply bytes, as dataflow-assign-layout names them: "pairs" of products of 16 bits,

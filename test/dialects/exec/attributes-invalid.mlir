@@ -10,6 +10,11 @@
 
 // -----
 
+// expected-error @+1 {{target 'x86-64-v3' has 16 bytes of second-level cache, write 4096 to 1073741824}}
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic", required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [80, 90], l2_bytes = 16>
+
+// -----
+
 // expected-error @+1 {{target 'x86-64-v3' has 0 vector registers of 256 bits}}
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic", required = "x86-64-v3", vector_bits = 256, registers = 0, architectures = [80, 90]>
 

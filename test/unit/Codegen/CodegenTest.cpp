@@ -317,6 +317,11 @@ TEST_CASE("targets are resolved by name", "[codegen]") {
   REQUIRE(native);
   CHECK(native->vectorBits >= 128);
   CHECK(!native->required.empty());
+  // A level's kernels are the same wherever they are compiled.
+  CHECK(v3->l2Bytes == 1 << 20);
+  CHECK(v4->l2Bytes == 1 << 20);
+  CHECK(native->l2Bytes >= 256 << 10);
+  CHECK(native->l2Bytes <= 4 << 20);
   CHECK((native->required.find("+amx-bf16") != std::string::npos) == (native->halfProducts == "tiles"));
   auto unknown = resolveTarget("cpu:z80");
   REQUIRE(!unknown);
