@@ -31,6 +31,8 @@ public:
 
   /// Adds the last step's launches, of a session that traces.
   void addStep(const RunSession &session);
+  /// As if no step had been added.
+  void clear() { ns.assign(ns.size(), {}); }
   /// 0 where an operator never ran.
   int64_t medianNs(OperatorId op) const;
   /// Adds all launches of operators with a signature.

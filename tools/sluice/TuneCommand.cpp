@@ -4,19 +4,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "KernelTuner.h"
 #include "SharedOptions.h"
 #include "ThresholdProbe.h"
-#include "TuningProgram.h"
-#include "sluice/Optimize/HillClimb.h"
 #include "sluice/Support/Units.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unistd.h>
 
 namespace sluice::driver {
 namespace {
@@ -28,41 +25,6 @@ struct Options {
   bool again = false;
   CompileOptions compile;
 };
-
-/// What gains less is noise, as is what a clock of some tens of nanoseconds cannot tell apart.
-constexpr double kLeastGain = 0.01;
-constexpr int64_t kLeastGainNs = 100;
-/// A kernel that takes less is left to the compiler.
-constexpr int64_t kLeastNs = 1'000;
-
-/// A kernel's search, in whichever programs it is.
-struct Search {
-  TunableKernel kernel;
-  std::unique_ptr<HillClimb<KernelTuning>> climb;
-  int64_t defaultNs = 0;
-
-  bool isFinished() const { return (defaultNs > 0 && defaultNs < kLeastNs) || climb->isFinished(); }
-};
-
-struct Tuner {
-  const Options &options;
-  CompilerOptions compile;
-  TargetSpec target;
-  int threads = 1;
-  TemporaryDirectory directory;
-  Tuning tuning = {}; ///< What is known so far.
-  std::vector<TuningProgram> programs = {};
-  std::map<std::string, Search> searches = {};         ///< By key, of kernels to measure.
-  std::vector<std::pair<int64_t, int64_t>> steps = {}; ///< Per program: as the compiler chooses, and tuned.
-
-  std::string trialFile() const { return directory.file("trial.json"); }
-};
-
-/// One line on a terminal, rewritten.
-void showProgress(const std::string &text) {
-  if (isatty(STDERR_FILENO))
-    std::cerr << "\r\033[K" << text << "\r" << std::flush;
-}
 
 /// Products and convolutions as models have them, where no model is given.
 constexpr const char *kStandardSet = R"(
@@ -122,184 +84,31 @@ Expected<Tuning> readEarlier(const Options &options, const Tuning &fresh) {
   return earlier->origin == fresh.origin && earlier->device == fresh.device ? std::move(*earlier) : fresh;
 }
 
-Status measureThresholds(Tuner &tuner) {
-  ProbeSetting setting{tuner.compile, tuner.tuning.origin, tuner.tuning.device,
-                       tuner.threads, tuner.trialFile(),   tuner.options.repeat};
+/// Those that the tuning does not have yet.
+Status measureThresholds(const ProbeSetting &setting, const TargetSpec &target, Tuning &tuning) {
   for (size_t rate = 0; rate < kRateNames.size() && !interrupted; ++rate) {
-    Threshold &known = tuner.tuning.thresholds[std::string(kRateNames[rate])];
-    if (known.state != CrossingState::Unknown || !hasRate(tuner.target, rate))
+    Threshold &known = tuning.thresholds[std::string(kRateNames[rate])];
+    if (known.state != CrossingState::Unknown || !hasRate(target, rate))
       continue;
-    showProgress(concat("threshold of ", kRateNames[rate]));
+    showTuningProgress(concat("threshold of ", kRateNames[rate]));
     SLUICE_ASSIGN_OR_RETURN(known, measureThreshold(setting, rate));
   }
   return {};
 }
 
-Status openPrograms(Tuner &tuner) {
-  std::vector<std::string> models = tuner.options.models;
+/// The given models, or the standard set.
+Status openPrograms(const Options &options, const CompilerOptions &compile, const TemporaryDirectory &directory,
+                    std::vector<TuningProgram> &programs) {
+  std::vector<std::string> models = options.models;
   if (models.empty()) {
-    models.push_back(tuner.directory.file("standard.mlir"));
+    models.push_back(directory.file("standard.mlir"));
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(models.back(), kStandardSet));
   }
   for (const std::string &model : models) {
-    SLUICE_ASSIGN_OR_RETURN(TuningProgram program, TuningProgram::open(model, tuner.compile));
-    tuner.programs.push_back(std::move(program));
+    SLUICE_ASSIGN_OR_RETURN(TuningProgram program, TuningProgram::open(model, compile));
+    programs.push_back(std::move(program));
   }
   return {};
-}
-
-/// Kernels that the file has no end of, each with its climb from the best that is known.
-void prepareSearches(Tuner &tuner) {
-  for (const TuningProgram &program : tuner.programs)
-    for (const TunableKernel &kernel : program.kernels()) {
-      auto known = tuner.tuning.kernels.find(kernel.key);
-      if (known != tuner.tuning.kernels.end() && known->second.isFinished)
-        continue;
-      Search &search = tuner.searches[kernel.key];
-      if (search.climb)
-        continue;
-      search.kernel = kernel;
-      std::vector<KernelTuning> starts = tuningStarts(kernel);
-      if (known != tuner.tuning.kernels.end() && known->second.tuning != KernelTuning())
-        starts.push_back(known->second.tuning);
-      search.climb = std::make_unique<HillClimb<KernelTuning>>(
-          std::move(starts),
-          [&search, &program](const KernelTuning &from) {
-            return tuningNeighbours(search.kernel, from, program.target());
-          },
-          kLeastGain);
-    }
-}
-
-/// Whether the program has a kernel that is still searched for.
-bool isSearched(Tuner &tuner, const TuningProgram &program) {
-  return std::any_of(program.kernels().begin(), program.kernels().end(), [&](const TunableKernel &kernel) {
-    auto found = tuner.searches.find(kernel.key);
-    return found != tuner.searches.end() && !found->second.isFinished();
-  });
-}
-
-/// All kernels with the tunings that `choose` gives those being searched, for a trial.
-template <typename Choose>
-Tuning trialOf(const Tuner &tuner, Choose choose) {
-  Tuning trial = tuner.tuning;
-  trial.profile = {};
-  for (const auto &[key, search] : tuner.searches) {
-    TunedKernel &kernel = trial.kernels[key];
-    kernel = {search.kernel.kind, search.kernel.shape, choose(search), 1, 1, 1};
-  }
-  return trial;
-}
-
-/// Measures one tuning of each kernel. Kernels that no program runs are given up.
-Status runRound(Tuner &tuner, bool isFirst) {
-  const Tuning trial = trialOf(tuner, [](const Search &search) {
-    const std::optional<KernelTuning> next = search.isFinished() ? std::nullopt : search.climb->next();
-    return next ? *next : search.climb->best().value_or(KernelTuning());
-  });
-  std::map<std::string, int64_t> times;
-  for (const TuningProgram &program : tuner.programs) {
-    if (!isSearched(tuner, program))
-      continue;
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> run, program.compile(trial, tuner.trialFile(), tuner.threads));
-    SLUICE_RETURN_IF_ERROR(run->run(tuner.options.repeat));
-    for (const auto &[key, ns] : run->kernelNs())
-      times[key] += ns;
-    if (isFirst)
-      for (const auto &[key, algorithm] : run->algorithms())
-        if (auto found = tuner.searches.find(key); found != tuner.searches.end())
-          found->second.kernel.chosen.algorithm = algorithm;
-  }
-  for (auto search = tuner.searches.begin(); search != tuner.searches.end();) {
-    auto time = times.find(search->first);
-    if (time == times.end() && isFirst) {
-      search = tuner.searches.erase(search);
-      continue;
-    }
-    if (time != times.end() && !search->second.isFinished()) {
-      if (isFirst)
-        search->second.defaultNs = time->second;
-      search->second.climb->tell(static_cast<double>(time->second));
-    }
-    ++search;
-  }
-  return {};
-}
-
-/// The kernels' best tunings into what is known.
-void keepBest(Tuner &tuner) {
-  for (auto &[key, search] : tuner.searches)
-    if (search.climb->trials() > 0) {
-      const auto ns = static_cast<int64_t>(search.climb->bestCost());
-      tuner.tuning.kernels[key] = {search.kernel.kind,       search.kernel.shape, *search.climb->best(),
-                                   std::max<int64_t>(ns, 1), search.defaultNs,    search.climb->trials(),
-                                   search.isFinished()};
-    }
-}
-
-/// Runs every program as the compiler chooses and tuned, in turns: what disturbs one disturbs both. A kernel that is
-/// not faster so is left to the compiler.
-Status verify(Tuner &tuner) {
-  std::map<std::string, int64_t> defaults, tuned;
-  std::vector<std::pair<std::unique_ptr<TuningTrial>, std::unique_ptr<TuningTrial>>> trials;
-  const Tuning plain = trialOf(tuner, [](const Search &) { return KernelTuning(); });
-  const Tuning best =
-      trialOf(tuner, [](const Search &search) { return search.climb->best().value_or(KernelTuning()); });
-  SampleMap samples;
-  for (const TuningProgram &program : tuner.programs) {
-    showProgress(concat("comparing ", program.name()));
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> first,
-                            program.compile(plain, tuner.trialFile(), tuner.threads));
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> second,
-                            program.compile(best, tuner.trialFile(), tuner.threads));
-    constexpr int64_t kTurn = 5;
-    for (int64_t done = 0; done < 2 * tuner.options.repeat; done += kTurn)
-      for (TuningTrial *trial : {first.get(), second.get()})
-        SLUICE_RETURN_IF_ERROR(trial->run(kTurn));
-    for (const auto &[key, ns] : first->kernelNs())
-      defaults[key] += ns;
-    for (const auto &[key, ns] : second->kernelNs())
-      tuned[key] += ns;
-    for (const TuningTrial *trial : {first.get(), second.get()})
-      trial->addTo(samples);
-    tuner.steps.emplace_back(first->stepNs(), second->stepNs());
-  }
-  for (auto &[key, search] : tuner.searches) {
-    auto found = tuner.tuning.kernels.find(key);
-    if (found == tuner.tuning.kernels.end() || !defaults.contains(key) || !tuned.contains(key))
-      continue;
-    TunedKernel &kernel = found->second;
-    kernel.defaultNs = defaults[key];
-    const auto most = static_cast<double>(std::max<int64_t>(defaults[key] - kLeastGainNs, 0));
-    const bool gains =
-        kernel.tuning != KernelTuning() &&
-        static_cast<double>(tuned[key]) < std::min(most, (1 - kLeastGain) * static_cast<double>(defaults[key]));
-    kernel.ns = gains ? tuned[key] : defaults[key];
-    if (!gains)
-      kernel.tuning = {};
-  }
-  summarize(std::move(samples), tuner.tuning.profile);
-  tuner.tuning.profile.origin = tuner.tuning.origin;
-  return {};
-}
-
-Status tuneKernels(Tuner &tuner) {
-  SLUICE_RETURN_IF_ERROR(openPrograms(tuner));
-  prepareSearches(tuner);
-  for (int64_t round = 0; round < tuner.options.rounds && !interrupted; ++round) {
-    const auto left = std::count_if(tuner.searches.begin(), tuner.searches.end(),
-                                    [](const auto &entry) { return !entry.second.isFinished(); });
-    if (left == 0)
-      break;
-    showProgress(concat("round ", round + 1, ", ", left, " of ", tuner.searches.size(), " kernels left"));
-    if (Status ran = runRound(tuner, round == 0); !ran && !interrupted)
-      return ran;
-  }
-  keepBest(tuner);
-  if (interrupted || tuner.searches.empty())
-    return {};
-  Status compared = verify(tuner);
-  return interrupted ? Status() : compared;
 }
 
 std::string textOf(const KernelTuning &tuning) {
@@ -313,22 +122,20 @@ std::string textOf(const KernelTuning &tuning) {
   return text.empty() ? "as the compiler chooses" : text;
 }
 
-void printTuning(const Tuner &tuner) {
-  if (tuner.options.only != "thresholds") {
-    Table table({"kernel", "shape", "default", "tuned", "trials", "tuning"});
-    std::set<std::string> printed;
-    for (const TuningProgram &program : tuner.programs)
-      for (const TunableKernel &kernel : program.kernels())
-        if (auto found = tuner.tuning.kernels.find(kernel.key);
-            found != tuner.tuning.kernels.end() && printed.insert(kernel.key).second)
-          table.add({found->second.kind, found->second.shape, formatDuration(found->second.defaultNs),
-                     formatDuration(found->second.ns), concat(found->second.trials), textOf(found->second.tuning)});
-    table.print();
-    for (size_t i = 0; i < tuner.steps.size(); ++i)
-      printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(tuner.steps[i].first),
-                               " as the compiler chooses, ", formatDuration(tuner.steps[i].second), " tuned"));
-  }
-  for (const auto &[rate, threshold] : tuner.tuning.thresholds)
+void printKernels(const std::vector<TuningProgram> &programs, const Tuning &tuning) {
+  Table table({"kernel", "shape", "default", "tuned", "trials", "tuning"});
+  std::set<std::string> printed;
+  for (const TuningProgram &program : programs)
+    for (const TunableKernel &kernel : program.kernels())
+      if (auto found = tuning.kernels.find(kernel.key);
+          found != tuning.kernels.end() && printed.insert(kernel.key).second)
+        table.add({found->second.kind, found->second.shape, formatDuration(found->second.defaultNs),
+                   formatDuration(found->second.ns), concat(found->second.trials), textOf(found->second.tuning)});
+  table.print();
+}
+
+void printThresholds(const Tuning &tuning) {
+  for (const auto &[rate, threshold] : tuning.thresholds)
     printLine("threshold", concat(rate, ": ",
                                   threshold.state == CrossingState::At      ? formatDuration(threshold.ns)
                                   : threshold.state == CrossingState::Never ? std::string("never")
@@ -350,22 +157,32 @@ Status runTune(const Options &options) {
   Tuning fresh;
   fresh.origin = measurementOrigin(target, resolved.matmulPrecision);
   fresh.device = deviceKey(cpu);
-  SLUICE_ASSIGN_OR_RETURN(Tuning earlier, readEarlier(options, fresh));
+  SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readEarlier(options, fresh));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
-  Tuner tuner{options, std::move(resolved), std::move(target), cpu.threads, std::move(directory), std::move(earlier)};
-  if (options.only != "kernels")
-    SLUICE_RETURN_IF_ERROR(measureThresholds(tuner));
-  if (options.only != "thresholds" && !interrupted)
-    SLUICE_RETURN_IF_ERROR(tuneKernels(tuner));
+  KernelTuner tuner{{}, directory.file("trial.json"), cpu.threads, options.repeat, options.rounds};
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  if (options.only != "kernels") {
+    const ProbeSetting setting{resolved, fresh.origin, fresh.device, cpu.threads, tuner.file, options.repeat};
+    SLUICE_RETURN_IF_ERROR(measureThresholds(setting, target, tuning));
+  }
+  if (options.only != "thresholds" && !interrupted) {
+    SLUICE_RETURN_IF_ERROR(openPrograms(options, resolved, directory, tuner.programs));
+    SLUICE_ASSIGN_OR_RETURN(steps, tuneKernels(tuner, tuning));
+  }
   clearProgress();
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, tuningToJson(tuner.tuning).dump(1) + "\n"));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, tuningToJson(tuning).dump(1) + "\n"));
   if (options.format == "json") {
-    printJson(tuningToJson(tuner.tuning));
+    printJson(tuningToJson(tuning));
     return {};
   }
   if (interrupted)
     printLine("stopped", "what is measured is kept, the same command goes on from it");
-  printTuning(tuner);
+  if (options.only != "thresholds")
+    printKernels(tuner.programs, tuning);
+  for (size_t i = 0; i < steps.size(); ++i)
+    printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(steps[i].first),
+                             " as the compiler chooses, ", formatDuration(steps[i].second), " tuned"));
+  printThresholds(tuning);
   return {};
 }
 

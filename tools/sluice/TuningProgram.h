@@ -25,6 +25,8 @@ class TuningTrial {
 public:
   /// Runs `steps` steps; the first one of all warms caches and pages, and is not counted.
   Status run(int64_t steps);
+  /// Forgets the times of the steps before.
+  void forget() { samples_.clear(); }
   /// Per kernel of the tuning: the median times of its operators, added up. Without those that never ran.
   std::map<std::string, int64_t> kernelNs() const;
   /// The same of all operators.

@@ -1,0 +1,248 @@
+//===- KernelTuner.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "KernelTuner.h"
+
+#include "sluice/Optimize/HillClimb.h"
+#include "tools/common/Driver.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+namespace sluice::driver {
+namespace {
+
+/// What gains less is noise, as is what a clock of some tens of nanoseconds cannot tell apart.
+constexpr double kLeastGain = 0.01;
+constexpr int64_t kLeastGainNs = 100;
+/// A kernel that takes less is left to the compiler.
+constexpr int64_t kLeastNs = 1'000;
+
+/// A kernel's search, in whichever programs it is.
+struct Search {
+  TunableKernel kernel;
+  std::unique_ptr<HillClimb<KernelTuning>> climb;
+  int64_t defaultNs = 0;
+
+  bool isFinished() const { return (defaultNs > 0 && defaultNs < kLeastNs) || climb->isFinished(); }
+};
+
+/// A search under way.
+struct State {
+  const KernelTuner &tuner;
+  Tuning &tuning;
+  std::map<std::string, Search> searches = {}; ///< By key, of kernels to measure.
+  /// Per program, as the compiler chooses: what every trial is compared with, in turns with it.
+  std::vector<std::unique_ptr<TuningTrial>> references = {};
+  std::vector<std::pair<int64_t, int64_t>> steps = {}; ///< Per program: as the compiler chooses, and tuned.
+};
+
+/// Kernels that the file has no end of, each with its climb from the best that is known.
+void prepareSearches(State &state) {
+  for (const TuningProgram &program : state.tuner.programs)
+    for (const TunableKernel &kernel : program.kernels()) {
+      auto known = state.tuning.kernels.find(kernel.key);
+      if (known != state.tuning.kernels.end() && known->second.isFinished)
+        continue;
+      Search &search = state.searches[kernel.key];
+      if (search.climb)
+        continue;
+      search.kernel = kernel;
+      std::vector<KernelTuning> starts = tuningStarts(kernel);
+      if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning())
+        starts.push_back(known->second.tuning);
+      search.climb = std::make_unique<HillClimb<KernelTuning>>(
+          std::move(starts),
+          [&search, &program](const KernelTuning &from) {
+            return tuningNeighbours(search.kernel, from, program.target());
+          },
+          kLeastGain);
+    }
+}
+
+/// Whether the program has a kernel that is still searched for.
+bool isSearched(State &state, const TuningProgram &program) {
+  return std::any_of(program.kernels().begin(), program.kernels().end(), [&](const TunableKernel &kernel) {
+    auto found = state.searches.find(kernel.key);
+    return found != state.searches.end() && !found->second.isFinished();
+  });
+}
+
+/// All kernels with the tunings that `choose` gives those being searched, for a trial.
+template <typename Choose>
+Tuning trialOf(const State &state, Choose choose) {
+  Tuning trial = state.tuning;
+  trial.profile = {};
+  for (const auto &[key, search] : state.searches) {
+    TunedKernel &kernel = trial.kernels[key];
+    kernel = {search.kernel.kind, search.kernel.shape, choose(search), 1, 1, 1};
+  }
+  return trial;
+}
+
+/// The times of a trial's kernels, and of the reference's beside it.
+struct RoundTimes {
+  std::map<std::string, int64_t> trial, reference;
+};
+
+/// Runs both in turns: what disturbs one disturbs the other.
+Status runBeside(TuningTrial &reference, TuningTrial &trial, int64_t steps, RoundTimes &times) {
+  reference.forget();
+  trial.forget();
+  constexpr int64_t kTurn = 5;
+  for (int64_t done = 0; done < steps; done += kTurn)
+    for (TuningTrial *each : {&reference, &trial})
+      SLUICE_RETURN_IF_ERROR(each->run(std::min(kTurn, steps - done)));
+  for (const auto &[key, ns] : trial.kernelNs())
+    times.trial[key] += ns;
+  for (const auto &[key, ns] : reference.kernelNs())
+    times.reference[key] += ns;
+  return {};
+}
+
+/// Measures every kernel as the compiler chooses. Kernels that no program runs are given up.
+Status measureDefaults(State &state) {
+  const Tuning plain = trialOf(state, [](const Search &) { return KernelTuning(); });
+  std::map<std::string, int64_t> times;
+  for (const TuningProgram &program : state.tuner.programs) {
+    showTuningProgress(concat("compiling ", program.name()));
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> reference,
+                            program.compile(plain, state.tuner.file, state.tuner.threads));
+    SLUICE_RETURN_IF_ERROR(reference->run(state.tuner.repeat));
+    for (const auto &[key, ns] : reference->kernelNs())
+      times[key] += ns;
+    for (const auto &[key, algorithm] : reference->algorithms())
+      if (auto found = state.searches.find(key); found != state.searches.end())
+        found->second.kernel.chosen.algorithm = algorithm;
+    state.references.push_back(std::move(reference));
+  }
+  std::erase_if(state.searches, [&](const auto &entry) { return !times.contains(entry.first); });
+  for (auto &[key, search] : state.searches) {
+    search.defaultNs = times[key];
+    if (search.climb->next() == KernelTuning())
+      search.climb->tell(static_cast<double>(search.defaultNs));
+  }
+  return {};
+}
+
+/// Measures one tuning of each kernel, beside the compiler's own: a kernel's cost is what it takes by the time of its
+/// default, so that rounds compare.
+Status runRound(State &state) {
+  const Tuning trial = trialOf(state, [](const Search &search) {
+    const std::optional<KernelTuning> next = search.isFinished() ? std::nullopt : search.climb->next();
+    return next ? *next : search.climb->best().value_or(KernelTuning());
+  });
+  RoundTimes times;
+  for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
+    if (!isSearched(state, state.tuner.programs[i]))
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> run,
+                            state.tuner.programs[i].compile(trial, state.tuner.file, state.tuner.threads));
+    SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *run, state.tuner.repeat, times));
+  }
+  for (auto &[key, search] : state.searches)
+    if (times.trial.contains(key) && !search.isFinished())
+      search.climb->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial[key]) /
+                         static_cast<double>(times.reference[key]));
+  return {};
+}
+
+/// The kernels' best tunings into what is known.
+void keepBest(State &state) {
+  for (auto &[key, search] : state.searches)
+    if (search.climb->trials() > 0) {
+      const auto ns = static_cast<int64_t>(search.climb->bestCost());
+      state.tuning.kernels[key] = {search.kernel.kind,       search.kernel.shape, *search.climb->best(),
+                                   std::max<int64_t>(ns, 1), search.defaultNs,    search.climb->trials(),
+                                   search.isFinished()};
+    }
+}
+
+/// Compares the kernels' best tunings with the compiler's own once more, and leaves to the compiler what is not faster:
+/// the best of many measurements looks better than it is.
+Status verify(State &state) {
+  const Tuning best = trialOf(state, [&](const Search &search) { return *search.climb->best(); });
+  RoundTimes times;
+  for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
+    showTuningProgress(concat("comparing ", state.tuner.programs[i].name()));
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> tuned,
+                            state.tuner.programs[i].compile(best, state.tuner.file, state.tuner.threads));
+    SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *tuned, 2 * state.tuner.repeat, times));
+  }
+  for (auto &[key, search] : state.searches) {
+    TunedKernel &kernel = state.tuning.kernels.at(key);
+    kernel.defaultNs = times.reference.at(key);
+    const auto most = static_cast<double>(std::max<int64_t>(kernel.defaultNs - kLeastGainNs, 0));
+    const bool gains =
+        kernel.tuning != KernelTuning() && static_cast<double>(times.trial.at(key)) <
+                                               std::min(most, (1 - kLeastGain) * static_cast<double>(kernel.defaultNs));
+    kernel.ns = gains ? times.trial.at(key) : kernel.defaultNs;
+    if (!gains)
+      kernel.tuning = {};
+  }
+  return {};
+}
+
+/// The steps' times with what is kept, and the operators' for the cost model.
+Status measureSteps(State &state) {
+  const Tuning kept =
+      trialOf(state, [&](const Search &search) { return state.tuning.kernels.at(search.kernel.key).tuning; });
+  SampleMap samples;
+  for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
+    showTuningProgress(concat("measuring ", state.tuner.programs[i].name()));
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> tuned,
+                            state.tuner.programs[i].compile(kept, state.tuner.file, state.tuner.threads));
+    RoundTimes ignored;
+    SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *tuned, state.tuner.repeat, ignored));
+    for (const TuningTrial *trial : {state.references[i].get(), tuned.get()})
+      trial->addTo(samples);
+    state.steps.emplace_back(state.references[i]->stepNs(), tuned->stepNs());
+  }
+  summarize(std::move(samples), state.tuning.profile);
+  state.tuning.profile.origin = state.tuning.origin;
+  return {};
+}
+
+/// The search, and what is made of its results. Ctrl-C ends it with an error, as it ends a step that runs.
+Status searchKernels(State &state) {
+  SLUICE_RETURN_IF_ERROR(measureDefaults(state));
+  for (int64_t round = 1; round < state.tuner.rounds && !interrupted; ++round) {
+    const auto left = std::count_if(state.searches.begin(), state.searches.end(),
+                                    [](const auto &entry) { return !entry.second.isFinished(); });
+    if (left == 0)
+      break;
+    showTuningProgress(concat("round ", round, ", ", left, " of ", state.searches.size(), " kernels left"));
+    Status ran = runRound(state);
+    if (!ran && !interrupted)
+      return ran;
+  }
+  keepBest(state);
+  if (interrupted)
+    return {};
+  SLUICE_RETURN_IF_ERROR(verify(state));
+  return measureSteps(state);
+}
+
+} // namespace
+
+Expected<std::vector<std::pair<int64_t, int64_t>>> tuneKernels(const KernelTuner &tuner, Tuning &tuning) {
+  State state{tuner, tuning};
+  prepareSearches(state);
+  if (!state.searches.empty())
+    if (Status searched = searchKernels(state); !searched && !interrupted)
+      return propagate(searched);
+  return std::move(state.steps);
+}
+
+/// One line on a terminal, rewritten.
+void showTuningProgress(const std::string &text) {
+  if (isatty(STDERR_FILENO))
+    std::cerr << "\r\033[K" << text << "\r" << std::flush;
+}
+
+} // namespace sluice::driver
