@@ -21,6 +21,7 @@ void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
     attachIntegerConvKernels(context);
     attachIntegerMatmulKernels(context);
     attachMatmulKernels(context);
+    attachMlKernels(context);
     attachMovementKernels(context);
     attachNormalizationKernels(context);
     attachPackingKernels(context);

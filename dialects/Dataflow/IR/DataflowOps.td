@@ -664,6 +664,7 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, Eval
 }
 
 include "dialects/Dataflow/IR/StringOps.td"
+include "dialects/Dataflow/IR/MlOps.td"
 include "dialects/Dataflow/IR/IntegerOps.td"
 include "dialects/Dataflow/IR/HalfOps.td"
 include "dialects/Dataflow/IR/VisionOps.td"

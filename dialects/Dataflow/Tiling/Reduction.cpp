@@ -115,8 +115,21 @@ static std::vector<TilingRule> rulesOfBatchNormTrain(BatchNormTrainOp op) {
   return rules.take();
 }
 
+static std::vector<TilingRule> rulesOfTreeEnsemble(TreeEnsembleOp op) {
+  RuleList rules(op);
+  rules.split("rows", {0}, {0});
+  return rules.take();
+}
+
+static std::vector<TilingRule> rulesOfCoupleProbabilities(CoupleProbabilitiesOp op) {
+  RuleList rules(op);
+  rules.split("rows", {0}, {0});
+  return rules.take();
+}
+
 void sluice::dataflow::attachReductionRules(MLIRContext *context) {
   attach<TilingModel<rulesOfReduce, buildReducePart>, TilingModel<rulesOfArgReduce>, TilingModel<rulesOfCumsum>,
          TilingModel<rulesOfTopk>, TilingModel<rulesOfSoftmax>, TilingModel<rulesOfLrn>, TilingModel<rulesOfLayerNorm>,
-         TilingModel<rulesOfInstanceNorm>, TilingModel<rulesOfBatchNorm>, TilingModel<rulesOfBatchNormTrain>>(context);
+         TilingModel<rulesOfInstanceNorm>, TilingModel<rulesOfBatchNorm>, TilingModel<rulesOfBatchNormTrain>,
+         TilingModel<rulesOfTreeEnsemble>, TilingModel<rulesOfCoupleProbabilities>>(context);
 }

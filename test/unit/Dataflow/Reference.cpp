@@ -337,8 +337,9 @@ void interpret(Operation *op, Environment &values) {
     return interpretScatterNd(scatter, values);
   if (auto oneHot = dyn_cast<OneHotOp>(op))
     return interpretOneHot(oneHot, values);
-  if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretVision(op, values) &&
-      !interpretTraining(op, values) && !interpretIntegers(op, values) && !interpretHalves(op, values))
+  if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretMl(op, values) &&
+      !interpretVision(op, values) && !interpretTraining(op, values) && !interpretIntegers(op, values) &&
+      !interpretHalves(op, values))
     FAIL("no reference for " << op->getName().getStringRef().str());
 }
 

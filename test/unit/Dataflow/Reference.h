@@ -63,6 +63,7 @@ void interpret(mlir::Operation *op, Environment &values);
 /// Each is true where it knows the operator.
 bool interpretWindows(mlir::Operation *op, Environment &values);
 bool interpretRows(mlir::Operation *op, Environment &values);
+bool interpretMl(mlir::Operation *op, Environment &values);
 bool interpretVision(mlir::Operation *op, Environment &values);
 bool interpretTraining(mlir::Operation *op, Environment &values);
 bool interpretIntegers(mlir::Operation *op, Environment &values);

@@ -410,6 +410,20 @@ void checkVision() {
                  f32({6, 4, 2, 2}), "regions; channels", {{-1, 1}, {0, 7}, {0, 1}}));
 }
 
+void checkTrees() {
+  auto i32 = [](std::vector<int64_t> shape) { return tensorOf(shape, "i32"); };
+  const std::vector<std::string> operands{f32({4, 3}), i32({2, 3}), f32({2}), i32({2}), i32({4}), i32({3}), f32({3})};
+  std::string types, names[] = {"%x", "%n", "%t", "%r", "%l", "%g", "%w"}, arguments;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    types += (i ? ", " : "") + operands[i];
+    arguments += (i ? ", " : "") + names[i] + ": " + operands[i];
+  }
+  const std::string head = "dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64} : (";
+  const std::vector<Fill> fills{{-1, 1}, {0, 4}, {-1, 1}, {0, 4}, {0, 3}, {0, 1}, {-1, 1}};
+  checkRules({Case{arguments, head + types + ") -> " + f32({4, 2}), fills}, "rows"});
+  checkRules(one({f32({4, 6})}, "couple_probabilities", "", f32({4, 4}), "rows", {{0.1, 0.9}}));
+}
+
 void checkReductions() {
   for (const char *kind : {"sum", "mean", "max", "min", "l1", "sum_square"}) {
     checkRules(one({f32({4, 6, 2})}, std::string("reduce ") + kind, "axes [1]", f32({4, 2}), "dim 0; dim 1; dim 2"));
@@ -525,6 +539,7 @@ TEST_CASE("operators on parts equal the whole, all that have rules", "[dataflow]
   checkConvolutionGradients();
   checkPooling();
   checkVision();
+  checkTrees();
   checkReductions();
   checkMovement();
   checkGathers();

@@ -50,6 +50,7 @@ void attachHalvesKernels(mlir::MLIRContext *context);
 void attachIntegerConvKernels(mlir::MLIRContext *context);
 void attachIntegerMatmulKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
+void attachMlKernels(mlir::MLIRContext *context);
 void attachMovementKernels(mlir::MLIRContext *context);
 void attachNormalizationKernels(mlir::MLIRContext *context);
 void attachPackingKernels(mlir::MLIRContext *context);

@@ -1,0 +1,88 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+
+func.func @kind(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{joins by sum, max or min}}
+  %y = dataflow.tree_ensemble mean %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @rows(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{makes a row of targets of each row of features, got 'tensor<5x2xf32>' and 'tensor<4x1xf32>'}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @types(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf64>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{compares and joins one type, got 'tensor<5x2xf32>', 'tensor<2xf64>'}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf64>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @branches(%x: tensor<5x2xf32>, %n: tensor<2x2xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{has a feature, two branches and a threshold for each node, got 'tensor<2x2xi32>' and 'tensor<2xf32>'}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x2xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @weights(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<2xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{has lists of roots, of where leaves begin, and of a target for each weight}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<2xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @none(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{has one test for all nodes, or a list of them}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @both(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>, %tests: tensor<2xui8>) {
+  // expected-error @+1 {{has one test for all nodes, or a list of them}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w tests %tests {test = 5 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>, tensor<2xui8>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @bits(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
+  // expected-error @+1 {{has test 16, which is no sum of 1, 2, 4 and 8}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 16 : i64}
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @tests(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>, %tests: tensor<3xui8>) {
+  // expected-error @+1 {{has 'tensor<3xui8>' as the tests of 2 nodes}}
+  %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w tests %tests
+    : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>, tensor<3xui8>) -> tensor<5x1xf32>
+  return
+}
+
+// -----
+
+func.func @pairs(%p: tensor<5x5xf32>) {
+  // expected-error @+1 {{makes K probabilities of K * (K - 1) / 2 pairs, got 'tensor<5x5xf32>' and 'tensor<5x4xf32>'}}
+  %y = dataflow.couple_probabilities %p : tensor<5x5xf32> -> tensor<5x4xf32>
+  return
+}
