@@ -66,7 +66,10 @@ public:
     return 0;
   }
 
-  std::string failureText() const override { return ranks.error(); }
+  std::string failureText() const override {
+    std::string why = text.problem();
+    return why.empty() ? ranks.error() : why;
+  }
   void beginStep(bool) override { text.clear(); }
 
 private:

@@ -4,6 +4,9 @@
 //===----------------------------------------------------------------------===//
 #include "StringFunctions.h"
 
+#include "HostLibraries.h"
+#include "Numbers.h"
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -32,6 +35,19 @@ char *TextStore::take(size_t bytes) {
 void TextStore::clear() {
   blocks.clear();
   left = 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  failed.clear();
+}
+
+void TextStore::fail(const std::string &why) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failed.empty())
+    failed = why;
+}
+
+std::string TextStore::problem() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return failed;
 }
 
 namespace {
@@ -49,6 +65,8 @@ public:
     std::memcpy(&value, bytes(sizeof value).data(), sizeof value);
     return value;
   }
+  /// What models of older versions do not say.
+  int64_t numberOr(int64_t fallback) { return rest.empty() ? fallback : number(); }
   std::string_view text() { return bytes(static_cast<size_t>(number())); }
   std::vector<std::string_view> list() {
     std::vector<std::string_view> texts;
@@ -67,6 +85,20 @@ private:
   }
   std::string_view rest;
 };
+
+/// The operands' values are wrong.
+struct WrongValue : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Text within a message.
+std::string quoted(std::string_view text) {
+  constexpr size_t kMost = 80;
+  std::string result = "'";
+  for (char c : text.substr(0, kMost))
+    result += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+  return result + (text.size() > kMost ? "...'" : "'");
+}
 
 enum class Case : int64_t { Unchanged, Lower, Upper };
 
@@ -204,6 +236,7 @@ std::string_view takePart(std::string_view &rest, std::string_view delimiter, bo
 void split(int64_t count, Settings &settings, void *const *args) {
   const int64_t room = settings.number();
   const std::string_view delimiter = settings.text();
+  const bool whole = settings.numberOr(0) != 0;
   const auto *in = static_cast<const sluice_string *>(args[0]);
   auto *parts = static_cast<sluice_string *>(args[1]);
   auto *counts = static_cast<int64_t *>(args[2]), *most = static_cast<int64_t *>(args[3]);
@@ -215,10 +248,13 @@ void split(int64_t count, Settings &settings, void *const *args) {
     int64_t number = 0;
     for (bool more = !delimiter.empty() || !rest.empty(); more && number < room; ++number) {
       const size_t before = rest.size();
-      const std::string_view part = takePart(rest, delimiter, number + 1 == room);
+      const std::string_view part = takePart(rest, delimiter, !whole && number + 1 == room);
       parts[number] = element(part);
       // A delimiter at the end has an empty part behind it.
       more = delimiter.empty() ? !rest.empty() : before != part.size();
+      if (whole && more && number + 1 == room)
+        throw WrongValue("text " + quoted(view(in[i])) + " has more parts than the " + std::to_string(room) +
+                         " that the model declares, declare as many as there can be");
     }
     std::fill(parts + number, parts + room, sluice_string{nullptr, 0});
     counts[i] = number;
@@ -233,10 +269,82 @@ void equal(int64_t count, void *const *args) {
     out[i] = view(left[i]) == view(right[i]);
 }
 
+void match(int64_t count, std::string_view pattern, void *const *args) {
+  const Result<const RegexLibrary *> found = regexLibrary();
+  if (!found)
+    throw WrongValue(found.error());
+  const RegexLibrary &library = **found;
+  char error[256] = "";
+  const std::unique_ptr<void, void (*)(void *)> regex(
+      library.compile(pattern.data(), static_cast<int64_t>(pattern.size()), error, sizeof error), library.release);
+  if (!regex)
+    throw WrongValue("regular expression " + quoted(pattern) + " is wrong, " + error + ", correct the model");
+  const auto *in = static_cast<const sluice_string *>(args[0]);
+  auto *out = static_cast<uint8_t *>(args[1]);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string_view text = view(in[i]);
+    out[i] = library.matches(regex.get(), text.data(), static_cast<int64_t>(text.size())) != 0;
+  }
+}
+
+template <typename Number>
+void readNumbers(int64_t count, void *const *args) {
+  const auto *in = static_cast<const sluice_string *>(args[0]);
+  for (int64_t i = 0; i < count; ++i)
+    if (!readNumber(view(in[i]), static_cast<Number *>(args[1])[i]))
+      throw WrongValue("text " + quoted(view(in[i])) + " is no number of the type it is cast to, element " +
+                       std::to_string(i) + ", give decimal numbers");
+}
+
+template <typename Number>
+void writeNumbers(TextStore &store, int64_t count, void *const *args) {
+  const auto *in = static_cast<const Number *>(args[0]);
+  for (int64_t i = 0; i < count; ++i)
+    static_cast<sluice_string *>(args[1])[i] = kept(store, textOf(in[i]));
+}
+
+/// Calls `run` with a number of that type.
+template <typename Run>
+void forNumberType(int64_t type, Run run) {
+  switch (type) {
+  case SLUICE_NUMBER_F32:
+    return run(float());
+  case SLUICE_NUMBER_F64:
+    return run(double());
+  case SLUICE_NUMBER_I64:
+    return run(int64_t());
+  case SLUICE_NUMBER_U64:
+    return run(uint64_t());
+  default:
+    throw std::out_of_range("number type");
+  }
+}
+
+void check(int64_t count, std::string_view message, void *const *args) {
+  const auto *in = static_cast<const uint8_t *>(args[0]);
+  if (const uint8_t *wrong = std::find(in, in + count, 0); wrong != in + count)
+    throw WrongValue(std::string(message) + ", element " + std::to_string(wrong - in));
+  std::copy(in, in + count, static_cast<uint8_t *>(args[1]));
+}
+
+void decodeImage(int64_t count, Settings &settings, void *const *args) {
+  const Result<const ImageLibrary *> found = imageLibrary();
+  if (!found)
+    throw WrongValue(found.error());
+  const ImageLibrary &library = **found;
+  sluice_encoded_image image{args[0], count, 0, 0, 0};
+  image.height = settings.number();
+  image.width = settings.number();
+  image.format = static_cast<uint32_t>(settings.number());
+  char error[256] = "";
+  if (library.decode(&image, static_cast<uint8_t *>(args[1]), error, sizeof error) != 0)
+    throw WrongValue(error);
+}
+
 } // namespace
 
 int32_t runStringFunction(TextStore &store, uint32_t function, void *const *args, std::string_view settings) {
-  constexpr int32_t kUnfit = 1, kNoMemory = 2;
+  constexpr int32_t kUnfit = 1, kNoMemory = 2, kWrongValue = 3;
   try {
     Settings read(settings);
     if (function == SLUICE_STRING_CONSTANT) {
@@ -261,11 +369,29 @@ int32_t runStringFunction(TextStore &store, uint32_t function, void *const *args
     case SLUICE_STRING_SPLIT:
       split(count, read, args);
       return 0;
+    case SLUICE_STRING_MATCH:
+      match(count, read.text(), args);
+      return 0;
+    case SLUICE_STRING_TO_NUMBER:
+      forNumberType(read.number(), [&](auto number) { readNumbers<decltype(number)>(count, args); });
+      return 0;
+    case SLUICE_STRING_FROM_NUMBER:
+      forNumberType(read.number(), [&](auto number) { writeNumbers<decltype(number)>(store, count, args); });
+      return 0;
+    case SLUICE_CHECK:
+      check(count, read.text(), args);
+      return 0;
+    case SLUICE_DECODE_IMAGE:
+      decodeImage(count, read, args);
+      return 0;
     default:
       return kUnfit;
     }
   } catch (const std::bad_alloc &) {
     return kNoMemory;
+  } catch (const WrongValue &wrong) {
+    store.fail(wrong.what());
+    return kWrongValue;
   } catch (const std::exception &) {
     return kUnfit;
   }

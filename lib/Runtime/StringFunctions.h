@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,14 +23,20 @@ public:
   char *take(size_t bytes);
   void clear();
 
+  /// Why a function failed, until the next step; the first of several.
+  void fail(const std::string &why);
+  std::string problem() const;
+
 private:
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::vector<std::unique_ptr<char[]>> blocks;
   size_t left = 0; ///< Of the last block.
+  std::string failed;
 };
 
 /// abi.h's sluice_string_function. Returns 0, or 1 where settings do not fit the
-/// function, 2 where there is no memory. Throws nothing.
+/// function, 2 where there is no memory, 3 where the operands' values are wrong, which
+/// store.problem() then explains. Throws nothing.
 int32_t runStringFunction(TextStore &store, uint32_t function, void *const *args, std::string_view settings);
 
 } // namespace sluice::runtime

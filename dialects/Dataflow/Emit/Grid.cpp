@@ -50,6 +50,8 @@ std::string gridProblem(Operation *op) {
   constexpr unsigned kMostTensors = 500;
   if (usesStrings(op))
     return "works on strings, which stay in the host's memory";
+  if (op->hasTrait<HostFunction>())
+    return "calls a function of the host";
   if (op->getNumOperands() + op->getNumResults() > kMostTensors)
     return "has more operands than a GPU's kernel takes";
   std::string problem;

@@ -40,6 +40,11 @@ struct Promises {
   class Impl : public mlir::OpTrait::TraitBase<OpTy, Impl> {};
 };
 
+/// The trait of operators that have no text among their operands and results, and whose kernels call a function of the
+/// host all the same.
+template <typename OpTy>
+class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
+
 /// The devices that run an operator by one of its rules.
 struct PartRule {
   const TilingRule *rule = nullptr;

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 8
+#define SLUICE_ABI_MINOR 9
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -51,18 +51,27 @@ typedef struct sluice_string {
   int64_t size;
 } __attribute__((aligned(16))) sluice_string;
 
-/* Functions on text. `args` are the addresses of operands, then results;
- * `settings` hold, in this machine's byte order, numbers (int64_t) and texts (a
- * number of bytes, then those), lists as a number of entries before them:
- * elements first, then what stands beside the name. */
+/* Functions of the host: on text, and what else kernels do not compute. `args` are
+ * the addresses of operands, then results; `settings` hold, in this machine's byte
+ * order, numbers (int64_t) and texts (a number of bytes, then those), lists as a
+ * number of entries before them: elements of the operand first, then what stands
+ * beside the name. */
 enum sluice_string_function {
   SLUICE_STRING_CONSTANT = 0,  /* () -> text: list of texts (alone) */
   SLUICE_STRING_EQUAL = 1,     /* text, text -> bool */
   SLUICE_STRING_CONCAT = 2,    /* text, text -> text */
   SLUICE_STRING_FIND = 3,      /* text -> int64: list of keys */
   SLUICE_STRING_NORMALIZE = 4, /* text -> text, int64 count: case (0, 1 lower, 2 upper), case matters, list of words */
-  SLUICE_STRING_SPLIT = 5      /* text -> text, int64 counts, int64 most: room, delimiter */
+  /* text -> text, int64 counts, int64 most: room, delimiter; since minor version 9 whether more parts are an error */
+  SLUICE_STRING_SPLIT = 5,
+  /* Since minor version 9, as what follows. */
+  SLUICE_STRING_MATCH = 6,       /* text -> bool: RE2's regular expression */
+  SLUICE_STRING_TO_NUMBER = 7,   /* text -> number: sluice_number_type */
+  SLUICE_STRING_FROM_NUMBER = 8, /* number -> text: sluice_number_type */
+  SLUICE_CHECK = 9,              /* bool -> bool: what is wrong where one is false */
+  SLUICE_DECODE_IMAGE = 10       /* uint8 -> uint8: height, width, format (0 RGB, 1 BGR, 2 grey) */
 };
+enum sluice_number_type { SLUICE_NUMBER_F32 = 0, SLUICE_NUMBER_F64 = 1, SLUICE_NUMBER_I64 = 2, SLUICE_NUMBER_U64 = 3 };
 
 /* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
 typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);

@@ -53,3 +53,27 @@ func.func @split(%x: tensor<2x!dataflow.string>) {
   %p, %c, %m = dataflow.string_split %x at "" : (tensor<2x!dataflow.string>) -> (tensor<3x4x!dataflow.string>, tensor<2xi64>, tensor<i64>)
   return
 }
+
+// -----
+
+func.func @match(%x: tensor<2x!dataflow.string>) {
+  // expected-error @+1 {{failed to verify that all of {input, result} have same shape}}
+  %y = dataflow.string_match %x by "a*" : tensor<2x!dataflow.string> -> tensor<3xi1>
+  return
+}
+
+// -----
+
+func.func @number(%x: tensor<2xf16>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of}}
+  %y = dataflow.string_from_number %x : tensor<2xf16> -> tensor<2x!dataflow.string>
+  return
+}
+
+// -----
+
+func.func @image(%x: tensor<9xui8>) {
+  // expected-error @+1 {{makes rows of columns of 1 channels of a list of bytes, got 'tensor<9xui8>' and 'tensor<4x4x3xui8>'}}
+  %y = dataflow.decode_image grayscale %x : tensor<9xui8> -> tensor<4x4x3xui8>
+  return
+}

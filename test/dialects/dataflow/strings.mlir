@@ -20,3 +20,20 @@ func.func @words(%x: tensor<3x!dataflow.string>, %i: tensor<2xi64>) -> (tensor<4
   %p, %counts, %most = dataflow.string_split %k at "," : (tensor<4x!dataflow.string>) -> (tensor<4x2x!dataflow.string>, tensor<4xi64>, tensor<i64>)
   return %k, %n, %e : tensor<4x!dataflow.string>, tensor<i64>, tensor<2xi1>
 }
+
+// CHECK-LABEL: func.func @numbers
+func.func @numbers(%x: tensor<3x!dataflow.string>, %bytes: tensor<9xui8>) -> (tensor<3x!dataflow.string>, tensor<3xi1>, tensor<3x2x!dataflow.string>, tensor<4x4x3xui8>) {
+  // CHECK: dataflow.string_to_number %{{.*}} : tensor<3x!dataflow.string> -> tensor<3xf32>
+  %n = dataflow.string_to_number %x : tensor<3x!dataflow.string> -> tensor<3xf32>
+  // CHECK: dataflow.string_from_number %{{.*}} : tensor<3xf32> -> tensor<3x!dataflow.string>
+  %t = dataflow.string_from_number %n : tensor<3xf32> -> tensor<3x!dataflow.string>
+  // CHECK: dataflow.string_match %{{.*}} by "[a-z]+" : tensor<3x!dataflow.string> -> tensor<3xi1>
+  %m = dataflow.string_match %x by "[a-z]+" : tensor<3x!dataflow.string> -> tensor<3xi1>
+  // CHECK: dataflow.check %{{.*}} or "not a word" : tensor<3xi1>
+  %c = dataflow.check %m or "not a word" : tensor<3xi1>
+  // CHECK: dataflow.string_split %{{.*}} at "," {whole} : (tensor<3x!dataflow.string>) -> (tensor<3x2x!dataflow.string>, tensor<3xi64>, tensor<i64>)
+  %p, %counts, %most = dataflow.string_split %x at "," {whole} : (tensor<3x!dataflow.string>) -> (tensor<3x2x!dataflow.string>, tensor<3xi64>, tensor<i64>)
+  // CHECK: dataflow.decode_image bgr %{{.*}} : tensor<9xui8> -> tensor<4x4x3xui8>
+  %i = dataflow.decode_image bgr %bytes : tensor<9xui8> -> tensor<4x4x3xui8>
+  return %t, %c, %p, %i : tensor<3x!dataflow.string>, tensor<3xi1>, tensor<3x2x!dataflow.string>, tensor<4x4x3xui8>
+}

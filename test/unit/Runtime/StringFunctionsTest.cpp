@@ -6,6 +6,7 @@
 #include "TestModel.h"
 
 #include <cstring>
+#include <limits>
 #include <string>
 
 using namespace sluice::runtime;
@@ -133,6 +134,50 @@ TEST_CASE("long texts stay until the store is cleared", "[runtime][strings]") {
   void *args[] = {a.data(), a.data(), out.data()};
   REQUIRE(runStringFunction(store, SLUICE_STRING_CONCAT, args, Settings().number(2).bytes) == 0);
   CHECK(textsOf(out) == Texts{text + text, "bb"});
+}
+
+TEST_CASE("texts of more parts than are declared are errors", "[runtime][strings]") {
+  TextStore store;
+  std::vector<sluice_string> in = elements(Literals{"a b", "a b c"}), parts(4);
+  std::vector<int64_t> counts(2);
+  int64_t most = 0;
+  void *args[] = {in.data(), parts.data(), counts.data(), &most};
+  const std::string whole = Settings().number(2).number(2).text(" ").number(1).bytes;
+  CHECK(runStringFunction(store, SLUICE_STRING_SPLIT, args, whole) == 3);
+  CHECK(store.problem() == "text 'a b c' has more parts than the 2 that the model declares, declare as many as there "
+                           "can be");
+  store.clear();
+  CHECK(store.problem() == "");
+  CHECK(runStringFunction(store, SLUICE_STRING_SPLIT, args, Settings().number(1).number(2).text(" ").number(1).bytes) ==
+        0);
+  CHECK(textsOf({parts[0], parts[1]}) == Texts{"a", "b"});
+}
+
+TEST_CASE("texts and numbers become each other", "[runtime][strings]") {
+  TextStore store;
+  std::vector<sluice_string> in = elements(Literals{" 2.5 ", "-INF", "1e3"}), out(3);
+  std::vector<float> numbers(3);
+  void *read[] = {in.data(), numbers.data()}, *write[] = {numbers.data(), out.data()};
+  const std::string settings = Settings().number(3).number(SLUICE_NUMBER_F32).bytes;
+  REQUIRE(runStringFunction(store, SLUICE_STRING_TO_NUMBER, read, settings) == 0);
+  CHECK(numbers == std::vector<float>{2.5F, -std::numeric_limits<float>::infinity(), 1000});
+  REQUIRE(runStringFunction(store, SLUICE_STRING_FROM_NUMBER, write, settings) == 0);
+  CHECK(textsOf(out) == Texts{"2.5", "-INF", "1000"});
+  in = elements(Literals{"1", "0x10", "1"});
+  read[0] = in.data();
+  CHECK(runStringFunction(store, SLUICE_STRING_TO_NUMBER, read, settings) == 3);
+  CHECK(store.problem() == "text '0x10' is no number of the type it is cast to, element 1, give decimal numbers");
+  CHECK(runStringFunction(store, SLUICE_STRING_TO_NUMBER, read, Settings().number(3).number(9).bytes) == 1);
+}
+
+TEST_CASE("what is checked passes or fails with the message", "[runtime][strings]") {
+  TextStore store;
+  std::vector<uint8_t> in{1, 1, 0}, out(3, 7);
+  void *args[] = {in.data(), out.data()};
+  CHECK(runStringFunction(store, SLUICE_CHECK, args, Settings().number(3).text("it is wrong").bytes) == 3);
+  CHECK(store.problem() == "it is wrong, element 2");
+  CHECK(runStringFunction(store, SLUICE_CHECK, args, Settings().number(2).text("it is wrong").bytes) == 0);
+  CHECK(out == std::vector<uint8_t>{1, 1, 7});
 }
 
 TEST_CASE("settings that do not fit fail", "[runtime][strings]") {

@@ -73,10 +73,45 @@ static void emitSplitKernel(StringSplitOp op, KernelEmitter &kernel) {
   forElements(op.getInput())
       .number(shapeOf(op.getParts()).back())
       .text(op.getDelimiter())
+      .number(op.getWhole())
       .call(kernel, SLUICE_STRING_SPLIT);
+}
+
+static void emitMatchKernel(StringMatchOp op, KernelEmitter &kernel) {
+  forElements(op.getInput()).text(op.getPattern()).call(kernel, SLUICE_STRING_MATCH);
+}
+
+static sluice_number_type numberType(Value tensor) {
+  Type type = elementOf(tensor);
+  if (isa<FloatType>(type))
+    return type.isF32() ? SLUICE_NUMBER_F32 : SLUICE_NUMBER_F64;
+  return isUnsignedElement(type) ? SLUICE_NUMBER_U64 : SLUICE_NUMBER_I64;
+}
+
+static void emitToNumberKernel(StringToNumberOp op, KernelEmitter &kernel) {
+  forElements(op.getInput()).number(numberType(op.getResult())).call(kernel, SLUICE_STRING_TO_NUMBER);
+}
+
+static void emitFromNumberKernel(StringFromNumberOp op, KernelEmitter &kernel) {
+  forElements(op.getInput()).number(numberType(op.getInput())).call(kernel, SLUICE_STRING_FROM_NUMBER);
+}
+
+static void emitCheckKernel(CheckOp op, KernelEmitter &kernel) {
+  forElements(op.getInput()).text(op.getMessage()).call(kernel, SLUICE_CHECK);
+}
+
+static void emitDecodeImageKernel(DecodeImageOp op, KernelEmitter &kernel) {
+  ArrayRef<int64_t> image = op.getType().getShape();
+  forElements(op.getInput())
+      .number(image[0])
+      .number(image[1])
+      .number(static_cast<int64_t>(op.getFormat()))
+      .call(kernel, SLUICE_DECODE_IMAGE);
 }
 
 void sluice::dataflow::attachStringsKernels(MLIRContext *context) {
   attach<KernelModel<emitConstantKernel>, KernelModel<emitEqualKernel>, KernelModel<emitConcatKernel>,
-         KernelModel<emitFindKernel>, KernelModel<emitNormalizeKernel>, KernelModel<emitSplitKernel>>(context);
+         KernelModel<emitFindKernel>, KernelModel<emitNormalizeKernel>, KernelModel<emitSplitKernel>,
+         KernelModel<emitMatchKernel>, KernelModel<emitToNumberKernel>, KernelModel<emitFromNumberKernel>,
+         KernelModel<emitCheckKernel>, KernelModel<emitDecodeImageKernel>>(context);
 }

@@ -48,3 +48,12 @@ LogicalResult StringSplitOp::verify() {
                                   << getCounts().getType() << " and " << getMost().getType();
   return success();
 }
+
+LogicalResult DecodeImageOp::verify() {
+  ArrayRef<int64_t> image = getType().getShape();
+  int64_t channels = getFormat() == PixelFormat::grayscale ? 1 : 3;
+  if (typeOf(getInput()).getRank() != 1 || image.size() != 3 || image[2] != channels)
+    return emitOpError("makes rows of columns of ")
+           << channels << " channels of a list of bytes, got " << getInput().getType() << " and " << getType();
+  return success();
+}

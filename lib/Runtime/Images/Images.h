@@ -1,0 +1,56 @@
+//===- Images.h - Decoders of libsluice_images ------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A decoder reads the extents first and refuses others than the model declares,
+// before it takes memory for pixels: what the bytes say makes no allocation larger
+// than the result times a small constant, beside the libraries' own bounds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_IMAGES_IMAGES_H
+#define SLUICE_RUNTIME_IMAGES_IMAGES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sluice::images {
+
+using Bytes = std::span<const uint8_t>;
+
+/// Bytes that are no sound image, or one of other extents.
+struct Unsound : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Pixels of 8 bits for red, green and blue, from the top left on.
+struct Image {
+  int64_t height, width;
+  std::vector<uint8_t> pixels = {};
+
+  /// Throws unless these are its extents; takes memory for the pixels.
+  void start(int64_t actualHeight, int64_t actualWidth) {
+    if (actualHeight != height || actualWidth != width)
+      throw Unsound("it has " + std::to_string(actualHeight) + " x " + std::to_string(actualWidth) +
+                    " pixels, the model declares " + std::to_string(height) + " x " + std::to_string(width));
+    pixels.resize(static_cast<size_t>(height * width) * 3);
+  }
+  uint8_t *at(int64_t row, int64_t column) { return &pixels[static_cast<size_t>(row * width + column) * 3]; }
+};
+
+void decodeJpeg(Bytes bytes, Image &image);
+void decodeJpeg2000(Bytes bytes, Image &image);
+void decodePng(Bytes bytes, Image &image);
+void decodeTiff(Bytes bytes, Image &image);
+void decodeWebp(Bytes bytes, Image &image);
+void decodeBmp(Bytes bytes, Image &image);
+/// Portable bit, grey and pixel maps, as text or bytes: P1 to P6.
+void decodePnm(Bytes bytes, Image &image);
+
+} // namespace sluice::images
+
+#endif // SLUICE_RUNTIME_IMAGES_IMAGES_H

@@ -1,0 +1,189 @@
+//===- Numbers.cpp - Numbers as text --------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Numbers.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <strings.h>
+
+namespace sluice::runtime {
+
+namespace {
+
+constexpr std::string_view kSpaces = " \t\n\v\f\r";
+
+/// A number's parts.
+struct Parsed {
+  bool isNegative = false, isInfinite = false, isNan = false;
+  bool isInteger = false;  ///< Digits alone.
+  std::string_view digits; ///< Digits, a point and an exponent, without a sign.
+};
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+size_t countDigits(std::string_view text) {
+  size_t count = 0;
+  while (count < text.size() && isDigit(text[count]))
+    ++count;
+  return count;
+}
+
+bool equalsInAnyCase(std::string_view text, std::string_view word) {
+  return text.size() == word.size() && strncasecmp(text.data(), word.data(), word.size()) == 0;
+}
+
+bool parse(std::string_view text, Parsed &result) {
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == text.npos)
+    return false;
+  text = text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+  if (text[0] == '+' || text[0] == '-') {
+    result.isNegative = text[0] == '-';
+    text.remove_prefix(1);
+  }
+  result.isInfinite = equalsInAnyCase(text, "inf") || equalsInAnyCase(text, "infinity");
+  result.isNan = equalsInAnyCase(text, "nan");
+  if (result.isInfinite || result.isNan)
+    return true;
+  result.digits = text;
+  const size_t whole = countDigits(text);
+  text.remove_prefix(whole);
+  result.isInteger = whole > 0 && text.empty();
+  size_t fraction = 0;
+  if (!text.empty() && text[0] == '.') {
+    fraction = countDigits(text.substr(1));
+    text.remove_prefix(1 + fraction);
+  }
+  if (whole + fraction == 0)
+    return false;
+  if (!text.empty() && (text[0] == 'e' || text[0] == 'E')) {
+    text.remove_prefix(1);
+    if (!text.empty() && (text[0] == '+' || text[0] == '-'))
+      text.remove_prefix(1);
+    const size_t exponent = countDigits(text);
+    if (exponent == 0)
+      return false;
+    text.remove_prefix(exponent);
+  }
+  return text.empty();
+}
+
+/// Whether a number beyond a type's range is too large, not too small: by the position of its first digit.
+bool isLarge(std::string_view digits) {
+  const size_t end = digits.find_first_of("eE");
+  const std::string_view mantissa = digits.substr(0, end);
+  const size_t first = mantissa.find_first_of("123456789");
+  if (first == mantissa.npos)
+    return false;
+  const size_t point = std::min(mantissa.find('.'), mantissa.size());
+  int64_t position = first < point ? static_cast<int64_t>(point - first) : -static_cast<int64_t>(first - point - 1);
+  if (end != digits.npos) {
+    std::string_view exponent = digits.substr(end + 1);
+    const bool isNegative = exponent[0] == '-';
+    if (exponent[0] == '+' || isNegative)
+      exponent.remove_prefix(1);
+    int64_t value = 0;
+    const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), value);
+    if (read.ec != std::errc() || value > std::numeric_limits<int32_t>::max())
+      return !isNegative;
+    position += isNegative ? -value : value;
+  }
+  return position > 0;
+}
+
+template <typename Float>
+bool readFloat(std::string_view text, Float &number) {
+  Parsed parsed;
+  if (!parse(text, parsed))
+    return false;
+  if (parsed.isNan || parsed.isInfinite) {
+    number = parsed.isNan ? std::numeric_limits<Float>::quiet_NaN() : std::numeric_limits<Float>::infinity();
+  } else {
+    const std::string_view digits = parsed.digits;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (read.ec == std::errc::result_out_of_range)
+      number = isLarge(digits) ? std::numeric_limits<Float>::infinity() : 0;
+    else if (read.ec != std::errc())
+      return false;
+  }
+  if (parsed.isNegative)
+    number = -number;
+  return true;
+}
+
+template <typename Integer>
+bool readInteger(std::string_view text, Integer &number) {
+  Parsed parsed;
+  if (!parse(text, parsed) || parsed.isNan || parsed.isInfinite)
+    return false;
+  if (parsed.isInteger) {
+    // Digits of at most 64 bits are exact; a float would round them.
+    uint64_t magnitude = 0;
+    const auto read = std::from_chars(parsed.digits.data(), parsed.digits.data() + parsed.digits.size(), magnitude);
+    if (read.ec != std::errc())
+      return false;
+    const uint64_t most = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
+    if (!parsed.isNegative || magnitude == 0) {
+      number = static_cast<Integer>(magnitude);
+      return magnitude <= most;
+    }
+    number = static_cast<Integer>(0 - magnitude);
+    return std::numeric_limits<Integer>::is_signed && magnitude <= most + 1;
+  }
+  double value = 0;
+  if (!readFloat(text, value))
+    return false;
+  value = std::trunc(value);
+  // The bound above is a power of two, which a double holds; the greatest integer may round to it.
+  const double above = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
+  if (value >= above || value < static_cast<double>(std::numeric_limits<Integer>::min()))
+    return false;
+  number = static_cast<Integer>(value);
+  return true;
+}
+
+template <typename Float>
+std::string write(Float number, int digits) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::general, digits).ptr;
+  return {text, end};
+}
+
+template <typename Float>
+const char *special(Float number) {
+  return std::isnan(number) ? "NaN" : std::isinf(number) ? (number < 0 ? "-INF" : "INF") : nullptr;
+}
+
+constexpr int kFewestDigits = 8;
+
+} // namespace
+
+bool readNumber(std::string_view text, float &number) { return readFloat(text, number); }
+bool readNumber(std::string_view text, double &number) { return readFloat(text, number); }
+bool readNumber(std::string_view text, int64_t &number) { return readInteger(text, number); }
+bool readNumber(std::string_view text, uint64_t &number) { return readInteger(text, number); }
+
+std::string textOf(float number) {
+  const char *name = special(number);
+  return name ? name : write(number, kFewestDigits);
+}
+
+std::string textOf(double number) {
+  if (const char *name = special(number))
+    return name;
+  for (int digits = kFewestDigits; digits < std::numeric_limits<double>::max_digits10; ++digits) {
+    std::string text = write(number, digits);
+    double again = 0;
+    if (readFloat(text, again) && again == number)
+      return text;
+  }
+  return write(number, std::numeric_limits<double>::max_digits10);
+}
+
+std::string textOf(int64_t number) { return std::to_string(number); }
+std::string textOf(uint64_t number) { return std::to_string(number); }
+
+} // namespace sluice::runtime
