@@ -109,8 +109,8 @@ private:
     SmallVector<unsigned> slots;
     for (Value operand : op->getOperands())
       slots.push_back(cast<BlockArgument>(viewedValue(operand)).getArgNumber());
-    return KernelEmitter::emit(op, symbol, kernels, target, slots, device ? device.getForm() : otherForm, rounded,
-                               times);
+    return KernelEmitter::emit(op, symbol, kernels, target, slots,
+                               {device ? device.getForm() : otherForm, rounded, times});
   }
 };
 

@@ -57,7 +57,7 @@ std::string gridProblem(Operation *op) {
   std::string problem;
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
   ScopedDiagnosticHandler capture(op->getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
-  if (failed(KernelEmitter::emit(op, "kernel", *scratch, {}, {}, KernelForm::Grids)))
+  if (failed(KernelEmitter::emit(op, "kernel", *scratch, {}, {}, {KernelForm::Grids})))
     return problem;
   scratch->walk([&](Operation *inner) {
     if (!isa_and_nonnull<math::MathDialect>(inner->getDialect()) ||

@@ -49,10 +49,10 @@ static_assert(static_cast<int>(MatmulPrecision::TF32) == SLUICE_PRECISION_TF32 &
                   static_cast<int>(MatmulPrecision::F16) == SLUICE_PRECISION_F16,
               "precisions are numbered alike");
 
-KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
-                             const ChunkTimes &chunks, ModuleOp module, StringRef symbol)
-    : kernelOp(op), vectorTarget(target), form(form), precision(precision), chunks(chunks), module(module),
-      symbol(symbol), b(op->getContext()), location(op->getLoc()), entryBuilder(op->getContext()) {
+KernelEmitter::KernelEmitter(Operation *op, const VectorTarget &target, const KernelStyle &style, ModuleOp module,
+                             StringRef symbol)
+    : kernelOp(op), vectorTarget(target), style(style), module(module), symbol(symbol), b(op->getContext()),
+      location(op->getLoc()), entryBuilder(op->getContext()) {
   if (inGrids())
     vectorTarget.lanesF32 = 1;
 }
@@ -100,20 +100,20 @@ static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &targe
 }
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
-                                  ArrayRef<unsigned> slots, KernelForm form, MatmulPrecision precision,
-                                  const ChunkTimes &chunks) {
+                                  ArrayRef<unsigned> slots, const KernelStyle &style) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
-    return op->emitOpError("has no kernel, let dataflow-simplify replace it or compute its operands from constants alone");
+    return op->emitOpError(
+        "has no kernel, let dataflow-simplify replace it or compute its operands from constants alone");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)) || (form == KernelForm::Chunks && failed(checkPackedWeights(op, target))))
+  if (failed(checkAddressable(op)) || (style.form == KernelForm::Chunks && failed(checkPackedWeights(op, target))))
     return failure();
   bool isForCpus = false;
   op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
-  if (form == KernelForm::Grids && isForCpus)
+  if (style.form == KernelForm::Grids && isForCpus)
     return op->emitError("convolves transformed tiles, for which there are no grids");
-  KernelEmitter emitter(op, target, form, precision, chunks, module, symbol);
+  KernelEmitter emitter(op, target, style, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
@@ -155,7 +155,7 @@ void KernelEmitter::emitBody() {
     std::optional<LibraryCall> call;
     if (auto library = dyn_cast<LibraryOpInterface>(anchor); library && library.getLibrary() && inGrids()) {
       LibraryCall form{};
-      if (succeeded(modelOf<LibraryCallOpInterface>(anchor).describeLibraryCall(precision, form)))
+      if (succeeded(modelOf<LibraryCallOpInterface>(anchor).describeLibraryCall(style.precision, form)))
         call = form;
     }
     if (!call || !emitLibraryCall(*call))
@@ -377,7 +377,7 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
   OpBuilder &eb = entryBuilder;
   Value args = entry.getArgument(1);
   auto constantI64 = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 64); };
-  const int64_t grain = chooseGrain(extent, work, multiple, chunks);
+  const int64_t grain = chooseGrain(extent, work, multiple, style.chunks);
   if (extent <= grain && work.specializes) {
     func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
     return;

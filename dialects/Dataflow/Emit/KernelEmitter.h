@@ -54,6 +54,13 @@ llvm::ArrayRef<char> bytesOf(const T &value) {
   return {reinterpret_cast<const char *>(&value), sizeof value};
 }
 
+/// What kernels are emitted as.
+struct KernelStyle {
+  KernelForm form = KernelForm::Chunks;
+  MatmulPrecision precision = MatmulPrecision::F32;
+  ChunkTimes chunks = {};
+};
+
 class KernelEmitter {
 public:
   /// Emits the kernel of `op` (an operator of the dataflow dialect with static
@@ -63,15 +70,14 @@ public:
   /// empty: each its own.
   static llvm::LogicalResult emit(mlir::Operation *op, llvm::StringRef symbol, mlir::ModuleOp module,
                                   const VectorTarget &target, llvm::ArrayRef<unsigned> slots = {},
-                                  KernelForm form = KernelForm::Chunks,
-                                  MatmulPrecision precision = MatmulPrecision::F32, const ChunkTimes &chunks = {});
+                                  const KernelStyle &style = {});
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location loc() const { return location; }
   /// Of a grid's threads: scalars, one lane.
   const VectorTarget &target() const { return vectorTarget; }
-  bool inGrids() const { return form == KernelForm::Grids; }
-  MatmulPrecision matmulPrecision() const { return precision; }
+  bool inGrids() const { return style.form == KernelForm::Grids; }
+  MatmulPrecision matmulPrecision() const { return style.precision; }
 
   //===--- Reading ---------------------------------------------------------===//
 
@@ -229,8 +235,8 @@ private:
     mlir::Value value;
   };
 
-  KernelEmitter(mlir::Operation *op, const VectorTarget &target, KernelForm form, MatmulPrecision precision,
-                const ChunkTimes &chunks, mlir::ModuleOp module, llvm::StringRef symbol);
+  KernelEmitter(mlir::Operation *op, const VectorTarget &target, const KernelStyle &style, mlir::ModuleOp module,
+                llvm::StringRef symbol);
   void emitBody();
   /// The kernel is a library's call where there is such a library, then a grid for
   /// the epilogue, less what the library adds itself; else its own grids. False, and
@@ -255,9 +261,7 @@ private:
 
   mlir::Operation *kernelOp;
   VectorTarget vectorTarget;
-  KernelForm form;
-  MatmulPrecision precision;
-  ChunkTimes chunks;
+  KernelStyle style;
   mlir::ModuleOp module;
   std::string symbol;
   mlir::OpBuilder b;

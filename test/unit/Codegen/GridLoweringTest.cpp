@@ -49,7 +49,7 @@ struct Kernel : Parsed {
          dataflow::MatmulPrecision precision = dataflow::MatmulPrecision::F32)
       : Parsed(arguments, body), module(ModuleOp::create(UnknownLoc::get(&context))) {
     REQUIRE(succeeded(
-        dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, dataflow::KernelForm::Grids, precision)));
+        dataflow::KernelEmitter::emit(op, "kernel", *module, {}, {}, {dataflow::KernelForm::Grids, precision})));
   }
   std::string ptx(unsigned architecture = 80) {
     auto codes = lowerGrids(*module, {{architecture}, false});

@@ -364,7 +364,8 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
     if (c.isPacked)
       operators.back() = packWeights(operators.back(), target, c.algorithm);
     std::string symbol = "kernel" + std::to_string(operators.size() - 1);
-    REQUIRE(succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, made.form, made.precision)));
+    REQUIRE(
+        succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, {made.form, made.precision})));
   }
   bool hasArchitectures = false;
   kernels->walk(

@@ -213,8 +213,7 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a library takes operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
-  if (getErrorBound() &&
-      (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
+  if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
     return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())
     return emitOpError("'kernel' describes a packed weight, its own is not packed");
