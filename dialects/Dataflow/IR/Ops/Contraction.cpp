@@ -218,7 +218,7 @@ LogicalResult ConvOp::verify() {
   if (getKernel() && !getPackedChannels())
     return emitOpError("'kernel' describes a packed weight, its own is not packed");
   // The result's type is compared after this: what follows reads the operands' extents.
-  if (getPackedChannels() && failed(shapeOfConv(getLoc(), *this)))
+  if ((getPackedChannels() || getAlgorithm()) && failed(shapeOfConv(getLoc(), *this)))
     return failure();
   if (isWinograd())
     return verifyWinograd(*this);
