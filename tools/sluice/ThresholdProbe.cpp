@@ -29,12 +29,26 @@ bool hasRate(const TargetSpec &target, size_t rate) {
   return false;
 }
 
-/// A program of one loop of `rows` rows of 64 elements, whose work is in the rate's code.
-static std::string programOf(Rate rate, int64_t rows) {
+namespace {
+/// A program of two loops. The first is long, of code of another rate: it wakes the workers, which in a model are awake
+/// too. The second, under test, has `rows` rows of 64 elements.
+struct ProbeProgram {
+  std::string text;
+  std::string_view wakeKind; ///< Of the first loop's operator.
+};
+} // namespace
+
+static ProbeProgram programOf(Rate rate, int64_t rows) {
   const std::string floats = concat("tensor<", rows, "x64xf32>"), bytes = concat("tensor<", rows, "x64xui8>"),
-                    sums = concat("tensor<", rows, "x64xi32>");
-  auto function = [](const std::string &arguments, const std::string &body, const std::string &result) {
-    return concat("func.func @probe(", arguments, ") -> ", result, " {\n", body, "  return %0 : ", result, "\n}\n");
+                    sums = concat("tensor<", rows, "x64xi32>"), wake = "tensor<4096x64xf32>";
+  const bool isProduct = rate == Rate::Products;
+  auto function = [&](const std::string &arguments, const std::string &body, const std::string &result) {
+    const std::string first = isProduct ? concat("  %wake = dataflow.unary tanh %p : ", wake, "\n")
+                                        : concat("  %v = dataflow.constant dense<0.5> : tensor<64x64xf32>\n  %wake = ",
+                                                 "dataflow.matmul %p, %v : ", wake, ", tensor<64x64xf32>\n");
+    return ProbeProgram{concat("func.func @probe(%p: ", wake, ", ", arguments, ") -> (", wake, ", ", result, ") {\n",
+                               first, body, "  return %wake, %0 : ", wake, ", ", result, "\n}\n"),
+                        isProduct ? "elementwise" : "matmul"};
   };
   switch (rate) {
   case Rate::Scalars:
@@ -50,11 +64,10 @@ static std::string programOf(Rate rate, int64_t rows) {
                     floats);
   case Rate::ByteProducts:
   case Rate::TileProducts:
-    return function(
-        concat("%a: ", bytes),
-        concat("  %w = dataflow.constant dense<3> : tensor<64x64xi8>\n  %0 = dataflow.integer_matmul %a, %w : (", bytes,
-               ", tensor<64x64xi8>) -> ", sums, "\n"),
-        sums);
+    return function(concat("%a: ", bytes),
+                    concat("  %w = dataflow.constant dense<3> : tensor<64x64xi8>\n  %0 = dataflow.integer_matmul %a, ",
+                           "%w : (", bytes, ", tensor<64x64xi8>) -> ", sums, "\n"),
+                    sums);
   }
   return {};
 }
@@ -68,17 +81,18 @@ public:
   /// The time of one chunk over that of two.
   Expected<double> gain(double rows) {
     const std::string path = setting.file + ".mlir";
-    SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, programOf(kRates[rate], std::llround(rows))));
+    const ProbeProgram probe = programOf(kRates[rate], std::llround(rows));
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, probe.text));
     SLUICE_ASSIGN_OR_RETURN(TuningProgram program, TuningProgram::open(path, setting.options));
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> whole, compile(program, {CrossingState::Never, 0}));
-    const int64_t estimate = whole->estimatedNs(kRates[rate]);
+    const int64_t estimate = whole->estimatedNs(kRates[rate], probe.wakeKind);
     estimates[rows] = estimate;
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> halves, compile(program, {CrossingState::At, estimate}));
     constexpr int kTurns = 4;
     for (int turn = 0; turn < kTurns; ++turn)
       for (TuningTrial *trial : {whole.get(), halves.get()})
         SLUICE_RETURN_IF_ERROR(trial->run(setting.steps));
-    return static_cast<double>(whole->stepNs()) / static_cast<double>(halves->stepNs());
+    return static_cast<double>(whole->stepNs(probe.wakeKind)) / static_cast<double>(halves->stepNs(probe.wakeKind));
   }
   int64_t estimateOf(double rows) const { return estimates.at(rows); }
   /// Rows that are estimated to take so long, from what one size takes.

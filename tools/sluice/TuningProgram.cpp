@@ -52,10 +52,11 @@ std::map<std::string, int64_t> TuningTrial::kernelNs() const {
   return times;
 }
 
-int64_t TuningTrial::stepNs() const {
+int64_t TuningTrial::stepNs(std::string_view without) const {
   int64_t sum = 0;
   for (size_t i = 0; i < planned->fused->bridge.operators.size(); ++i)
-    sum += samples_.medianNs(OperatorId(i));
+    if (planned->fused->bridge.graph.op(OperatorId(i)).kind != without)
+      sum += samples_.medianNs(OperatorId(i));
   return sum;
 }
 
@@ -71,10 +72,11 @@ std::map<std::string, TunedAlgorithm> TuningTrial::algorithms() const {
   return algorithms;
 }
 
-int64_t TuningTrial::estimatedNs(dataflow::Rate rate) const {
+int64_t TuningTrial::estimatedNs(dataflow::Rate rate, std::string_view without) const {
   int64_t longest = 1;
   for (const Operator &op : planned->fused->bridge.graph.operators())
-    longest = std::max(longest, dataflow::Work{rate, op.flops, op.bytesMoved}.ns().value());
+    if (op.kind != without)
+      longest = std::max(longest, dataflow::Work{rate, op.flops, op.bytesMoved}.ns().value());
   return longest;
 }
 

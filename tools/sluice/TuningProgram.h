@@ -29,12 +29,12 @@ public:
   void forget() { samples_.clear(); }
   /// Per kernel of the tuning: the median times of its operators, added up. Without those that never ran.
   std::map<std::string, int64_t> kernelNs() const;
-  /// The same of all operators.
-  int64_t stepNs() const;
+  /// The same of all operators but those of a kind.
+  int64_t stepNs(std::string_view without = {}) const;
   /// The algorithm of a kernel's convolutions.
   std::map<std::string, TunedAlgorithm> algorithms() const;
-  /// What the emitters estimate that the longest operator takes, where its loop has this rate.
-  int64_t estimatedNs(dataflow::Rate rate) const;
+  /// What the emitters estimate that the longest operator but those of a kind takes, where its loop has this rate.
+  int64_t estimatedNs(dataflow::Rate rate, std::string_view without) const;
   void addTo(SampleMap &samples) const { samples_.addTo(samples); }
 
 private:
