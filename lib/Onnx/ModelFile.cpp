@@ -143,15 +143,52 @@ static DeclaredTensor declaredTensor(const ::onnx::ValueInfoProto &info) {
   return result;
 }
 
+/// How many entries the tensor has that stands for a map, by the node that reads it: the vocabulary's words, or the
+/// places of a sparse map. -1 where nothing says, nullopt where no node reads maps of this name.
+static std::optional<int64_t> mapEntries(const ::onnx::GraphProto &graph, const std::string &name) {
+  for (const ::onnx::NodeProto &node : graph.node()) {
+    const bool isVocabulary = node.op_type() == "DictVectorizer", isCast = node.op_type() == "CastMap";
+    if (node.domain() != "ai.onnx.ml" || (!isVocabulary && !isCast) || node.input_size() < 1 || node.input(0) != name)
+      continue;
+    int64_t words = 0, places = 1;
+    bool isSparse = false;
+    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+      if (attribute.name() == "string_vocabulary" || attribute.name() == "int64_vocabulary")
+        words += attribute.strings_size() + attribute.ints_size();
+      else if (attribute.name() == "max_map")
+        places = attribute.i();
+      else if (attribute.name() == "map_form")
+        isSparse = attribute.s() == "SPARSE";
+    }
+    return isVocabulary ? words : isSparse && places >= 0 ? places : -1;
+  }
+  return std::nullopt;
+}
+
+/// An input that is a map is a list of its values, in the order of the keys that the node which reads it names: the
+/// vocabulary, a sparse map's positions, or the map's own keys in ascending order.
+static void declareMap(const ::onnx::GraphProto &graph, const ::onnx::ValueInfoProto &info, DeclaredTensor &input) {
+  const std::optional<int64_t> entries = mapEntries(graph, input.name);
+  if (!entries)
+    return;
+  input.kind = "tensor";
+  input.elementType = info.type().map_type().value_type().tensor_type().elem_type();
+  input.dims = {DeclaredDim{*entries, *entries < 0 ? input.name + ".0" : ""}};
+}
+
 void ModelFile::State::declare() {
   std::unordered_set<std::string_view> initializers;
   for (const ::onnx::TensorProto &initializer : proto.graph().initializer())
     initializers.insert(initializer.name());
   for (const ::onnx::SparseTensorProto &sparse : proto.graph().sparse_initializer())
     initializers.insert(sparse.values().name());
-  for (const ::onnx::ValueInfoProto &input : proto.graph().input())
-    if (!initializers.count(input.name()))
-      inputs.push_back(declaredTensor(input));
+  for (const ::onnx::ValueInfoProto &input : proto.graph().input()) {
+    if (initializers.count(input.name()))
+      continue;
+    inputs.push_back(declaredTensor(input));
+    if (inputs.back().kind == "map")
+      declareMap(proto.graph(), input, inputs.back());
+  }
   for (const ::onnx::ValueInfoProto &output : proto.graph().output())
     outputs.push_back(declaredTensor(output));
 }

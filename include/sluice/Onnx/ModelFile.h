@@ -51,7 +51,8 @@ struct DeclaredTensor {
   int32_t elementType = 0;
   /// Empty optional where the model does not even declare a rank.
   std::optional<std::vector<DeclaredDim>> dims;
-  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared".
+  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". An input map that DictVectorizer or
+  /// CastMap reads is a tensor: its values, by the keys that the node names.
   std::string kind;
 };
 

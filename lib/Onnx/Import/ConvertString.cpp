@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Extents.h"
-#include "NodeContext.h"
+#include "Ml.h"
 
 #include "sluice/Onnx/TensorData.h"
 
@@ -14,11 +14,6 @@ namespace sluice::onnximport {
 namespace {
 
 Type stringType(NodeContext &node) { return elementTypeFromOnnx(node.context(), onnxtype::String); }
-
-NamedAttribute texts(NodeContext &node, StringRef name, ArrayRef<std::string> values) {
-  return node.mlir().getNamedAttr(name,
-                                  node.mlir().getStrArrayAttr(SmallVector<StringRef>(values.begin(), values.end())));
-}
 
 LogicalResult stringConcat(NodeContext &node) {
   if (failed(node.require(2)))
@@ -72,19 +67,28 @@ LogicalResult stringSplit(NodeContext &node) {
     return failure();
   constexpr int64_t kMost = 4096;
   Value x = node.input(0);
-  int64_t splits = node.integerOr("maxsplit", -1);
-  bool isEmpty = elementCount(x.getType()) == 0;
-  if (!isEmpty && (splits < 0 || splits >= kMost))
-    return node.unsupported("how many parts a text has is not known before the model runs, and it has no maxsplit (of "
-                            "less than " +
-                            Twine(kMost) + ")");
+  const int64_t splits = node.integerOr("maxsplit", -1);
   Dims dims(shapeOf(x));
+  // A limit, or else what the model declares, with which no text may have more parts.
+  int64_t room = splits >= 0 && splits < kMost ? splits + 1 : 0;
+  const bool isDeclared = splits < 0;
+  if (std::optional<Dims> declared = node.declaredShape(0);
+      isDeclared && declared && declared->size() == dims.size() + 1 && declared->back() <= kMost)
+    room = std::max<int64_t>(declared->back(), 0);
+  const bool isEmpty = elementCount(x.getType()) == 0;
+  if (!isEmpty && room < 1)
+    return node.unsupported("how many parts a text has is not known before the model runs, and it has no maxsplit of "
+                            "less than " +
+                            Twine(kMost) + ", nor does the model declare its output's shape");
   Type index = node.mlir().getI64Type();
   Dims parts = dims;
-  parts.push_back(isEmpty ? 0 : splits + 1);
+  parts.push_back(isEmpty ? 0 : room);
+  SmallVector<NamedAttribute> attributes{
+      node.attribute("delimiter", node.mlir().getStringAttr(node.stringOr("delimiter", "")))};
+  if (isDeclared)
+    attributes.push_back(node.attribute("whole", node.mlir().getUnitAttr()));
   SmallVector<Value> results = node.createAll<StringSplitOp>(
-      {x}, {node.mlir().getNamedAttr("delimiter", node.mlir().getStringAttr(node.stringOr("delimiter", "")))},
-      {node.type(stringType(node), parts), node.type(index, dims), node.type(index, {})});
+      {x}, attributes, {node.type(stringType(node), parts), node.type(index, dims), node.type(index, {})});
   if (results.empty())
     return node.results({});
   if (!isEmpty)
@@ -92,61 +96,20 @@ LogicalResult stringSplit(NodeContext &node) {
   return node.results({results[0], results[1]});
 }
 
-/// A list given as a tensor, or as an attribute of one of three types; its default stands behind it.
-Value encodedValues(NodeContext &node) {
-  OpBuilder &builder = node.mlir();
-  auto list = [&](auto values, Type type) -> Value {
-    auto count = static_cast<int64_t>(values.size());
-    return ConstantOp::create(builder, node.loc(), DenseElementsAttr::get(node.type(type, {count}), ArrayRef(values)));
-  };
-  if (const ::onnx::AttributeProto *values = node.find("values_tensor")) {
-    const ::onnx::AttributeProto *fallback = node.find("default_tensor");
-    Value known = node.constant(values->t()), other = fallback ? node.constant(fallback->t()) : Value();
-    if (!known || !other || elementCount(other.getType()) != 1)
-      return {};
-    return node.concat({node.reshape(known, {elementCount(known.getType())}), node.reshape(other, {1})}, 0);
-  }
-  if (std::optional<Dims> values = node.integersAt("values_int64s")) {
-    values->push_back(node.integerOr("default_int64", -1));
-    return list(*values, builder.getI64Type());
-  }
-  if (std::optional<SmallVector<double>> values = node.numbersAt("values_floats")) {
-    SmallVector<float> narrow(values->begin(), values->end());
-    narrow.push_back(static_cast<float>(node.numberOr("default_float", -0.0)));
-    return list(narrow, builder.getF32Type());
-  }
-  if (std::optional<SmallVector<std::string>> values = node.stringsAt("values_strings")) {
-    values->push_back(node.stringOr("default_string", "_Unused"));
-    return node.create<StringConstantOp>({}, {texts(node, "values", *values)},
-                                         {node.type(stringType(node), {static_cast<int64_t>(values->size())})});
-  }
-  return {};
-}
-
-LogicalResult labelEncoder(NodeContext &node) {
+LogicalResult regexFullMatch(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Value x = node.input(0);
-  SmallVector<std::string> keys = node.stringsAt("keys_strings").value_or(SmallVector<std::string>());
-  if (const ::onnx::AttributeProto *tensor = node.find("keys_tensor"))
-    keys.assign(tensor->t().string_data().begin(), tensor->t().string_data().end());
-  if (!isString(elementTypeOf(x)) || keys.empty())
-    return node.unsupported("its keys are not strings");
-  Value values = encodedValues(node);
-  if (!values)
-    return node.invalid("it has no values, or no default to them");
-  if (shapeOf(values)[0] != static_cast<int64_t>(keys.size()) + 1)
-    return node.invalid("it has " + Twine(keys.size()) + " keys and " + Twine(shapeOf(values)[0] - 1) + " values");
-  Value place =
-      node.create<StringFindOp>({x}, {texts(node, "keys", keys)}, {node.type(node.mlir().getI64Type(), shapeOf(x))});
-  return node.result(node.create<GatherOp>({values, place}, node.integer("axis", 0)));
+  return node.result(node.create<StringMatchOp>(
+      {x}, {node.attribute("pattern", node.mlir().getStringAttr(node.stringOr("pattern", "")))},
+      {node.type(node.mlir().getI1Type(), shapeOf(x))}));
 }
 
 constexpr OperatorEntry kOperators[] = {
     {"", "StringConcat", 20, stringConcat},
     {"", "StringNormalizer", 10, stringNormalizer},
     {"", "StringSplit", 20, stringSplit},
-    {"ai.onnx.ml", "LabelEncoder", 2, labelEncoder},
+    {"", "RegexFullMatch", 20, regexFullMatch},
 };
 
 } // namespace

@@ -115,24 +115,58 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
     constant = state.getValue();
   if (!constant || elementCount(constant.getType()) > kFoldElements)
     return unsupported("its " + what + " is not known before the model runs");
-  if (isa<IntegerType>(constant.getElementType())) {
-    FailureOr<Dims> integers = constantIntegers(index, what);
-    if (failed(integers))
-      return failure();
-    return SmallVector<double>(integers->begin(), integers->end());
-  }
-  auto type = RankedTensorType::get(shapeOf(inputs[index]), constant.getElementType());
+  if (std::optional<SmallVector<double>> values = numbersOf(constant))
+    return *values;
+  return unsupported("the data of its " + what + " is not there");
+}
+
+std::optional<SmallVector<double>> NodeContext::numbersOf(ElementsAttr constant) {
+  auto type = RankedTensorType::get(constant.getShapedType().getShape(), constant.getElementType());
   std::vector<char> bytes(dataflow::tensorBytes(type));
   if (failed(copyConstant(constant, bytes.data())))
-    return unsupported("the data of its " + what + " is not there");
+    return std::nullopt;
+  DenseElementsAttr dense = makeDense(type, bytes);
   SmallVector<double> values;
-  for (const APFloat &value : makeDense(type, bytes).getValues<APFloat>()) {
-    APFloat wide = value;
+  if (isa<IntegerType>(type.getElementType())) {
+    const bool isUnsigned = isUnsignedElement(type.getElementType());
+    for (const APInt &value : dense.getValues<APInt>())
+      values.push_back(isUnsigned ? static_cast<double>(value.getZExtValue())
+                                  : static_cast<double>(value.getSExtValue()));
+    return values;
+  }
+  for (APFloat wide : dense.getValues<APFloat>()) {
     bool loses;
     wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
     values.push_back(wide.convertToDouble());
   }
   return values;
+}
+
+SmallVector<double> NodeContext::numbersIn(StringRef name) {
+  const ::onnx::AttributeProto *attribute = find(name);
+  if (!attribute || !attribute->has_t() || attribute->t().data_type() == onnxtype::String)
+    return {};
+  Value list = constant(attribute->t());
+  ElementsAttr data = list ? getConstant(list) : ElementsAttr();
+  return data ? numbersOf(data).value_or(SmallVector<double>()) : SmallVector<double>();
+}
+
+std::optional<Dims> NodeContext::declaredShape(int output) const {
+  if (output >= proto.output_size())
+    return std::nullopt;
+  auto shapeIn = [&](const auto &values) -> std::optional<Dims> {
+    for (const ::onnx::ValueInfoProto &value : values) {
+      if (value.name() != proto.output(output) || !value.type().tensor_type().has_shape())
+        continue;
+      Dims dims;
+      for (const auto &dim : value.type().tensor_type().shape().dim())
+        dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+      return dims;
+    }
+    return std::nullopt;
+  };
+  std::optional<Dims> shape = shapeIn(model.graph().output());
+  return shape ? shape : shapeIn(model.graph().value_info());
 }
 
 Value NodeContext::constant(const ::onnx::TensorProto &tensor) {

@@ -113,6 +113,8 @@ public:
   /// The elements of an integer (or, second, floating-point) input known while importing; reports otherwise.
   llvm::FailureOr<Dims> constantIntegers(size_t index, llvm::StringRef what);
   llvm::FailureOr<llvm::SmallVector<double>> constantNumbers(size_t index, llvm::StringRef what);
+  /// The elements of a constant as doubles; nothing where its data is not there.
+  static std::optional<llvm::SmallVector<double>> numbersOf(mlir::ElementsAttr constant);
 
   /// Indices that ONNX calls an error where they are not `allowed`, element i by entry i modulo their number: constants
   /// are checked here, an input of the model before each step. Operators clamp what the model computes.
@@ -121,6 +123,11 @@ public:
   /// Reports where importing makes too large constants, `bytes` among them.
   llvm::LogicalResult spend(Count bytes);
 
+  /// What the model declares of an output's shape, -1 for what is no number; nothing where it declares none.
+  std::optional<Dims> declaredShape(int output) const;
+
+  /// The numbers of a tensor held in an attribute; none where there is no such attribute, or it holds text.
+  llvm::SmallVector<double> numbersIn(llvm::StringRef name);
   /// The data of a tensor held in an attribute.
   mlir::Value constant(const ::onnx::TensorProto &tensor);
 
@@ -169,13 +176,17 @@ struct OperatorEntry {
 };
 
 llvm::ArrayRef<OperatorEntry> attentionOperators();
+llvm::ArrayRef<OperatorEntry> classifierOperators();
 llvm::ArrayRef<OperatorEntry> elementwiseOperators();
+llvm::ArrayRef<OperatorEntry> encoderOperators();
 llvm::ArrayRef<OperatorEntry> lossOperators();
 llvm::ArrayRef<OperatorEntry> mlOperators();
+llvm::ArrayRef<OperatorEntry> olderTreeOperators();
 llvm::ArrayRef<OperatorEntry> selectionOperators();
 llvm::ArrayRef<OperatorEntry> sequenceOperators();
 llvm::ArrayRef<OperatorEntry> signalOperators();
 llvm::ArrayRef<OperatorEntry> stringOperators();
+llvm::ArrayRef<OperatorEntry> treeOperators();
 llvm::ArrayRef<OperatorEntry> visionOperators();
 llvm::ArrayRef<OperatorEntry> linearOperators();
 llvm::ArrayRef<OperatorEntry> windowOperators();

@@ -20,10 +20,11 @@ const Table &table() {
   static const Table built = [] {
     Table result;
     for (llvm::ArrayRef<OperatorEntry> family :
-         {attentionOperators(), constantOperators(), elementwiseOperators(), indexingOperators(), linearOperators(),
-          lossOperators(), mlOperators(), movementOperators(), normOperators(), quantizeOperators(),
-          recurrentOperators(), reduceOperators(), resizeOperators(), selectionOperators(), sequenceOperators(),
-          signalOperators(), stringOperators(), visionOperators(), windowOperators()})
+         {attentionOperators(), classifierOperators(), constantOperators(), elementwiseOperators(), encoderOperators(),
+          indexingOperators(),  linearOperators(),     lossOperators(),     mlOperators(),          movementOperators(),
+          normOperators(),      olderTreeOperators(),  quantizeOperators(), recurrentOperators(),   reduceOperators(),
+          resizeOperators(),    selectionOperators(),  sequenceOperators(), signalOperators(),      stringOperators(),
+          treeOperators(),      visionOperators(),     windowOperators()})
       for (const OperatorEntry &entry : family)
         result[{entry.domain, entry.name}].bySince.emplace(entry.since, &entry);
     return result;
@@ -37,8 +38,9 @@ struct Limit {
 };
 constexpr Limit kLimits[] = {
     {"BatchNormalization", "running statistics only in training"},
-    {"Cast", "not between strings and numbers; to float8e8m0 rounding up only"},
+    {"Cast", "to float8e8m0 rounding up only"},
     {"CastLike", "as Cast"},
+    {"CastMap", "the map is a tensor of its values"},
     {"CenterCropPad", "shape known when compiling"},
     {"Col2Im", "shapes known when compiling"},
     {"Compress", "its result has room for all, and an extent"},
@@ -48,11 +50,12 @@ constexpr Limit kLimits[] = {
     {"DFT", "length and axis known when compiling; a product with a matrix"},
     {"DeformConv", "two spatial dimensions"},
     {"Det", "matrices of up to 4 rows"},
+    {"DictVectorizer", "the map is a tensor of its values"},
     {"Expand", "shape known when compiling"},
     {"GRU", "up to 2048 steps"},
     {"If", "of unknown condition: both branches run, their results agree in shape"},
+    {"ImageDecoder", "the shape of its result declared"},
     {"LSTM", "up to 2048 steps"},
-    {"LabelEncoder", "keys are strings"},
     {"LinearAttention", "up to 2048 steps"},
     {"Loop", "number of iterations known when compiling"},
     {"MelWeightMatrix", "operands known when compiling"},
@@ -65,6 +68,7 @@ constexpr Limit kLimits[] = {
     {"Reshape", "shape known when compiling"},
     {"Resize", "scales or sizes known when compiling"},
     {"STFT", "step and length known when compiling"},
+    {"SVMClassifier", "of support vectors up to 256 classes"},
     {"Scan", "unrolled"},
     {"SequenceAt", "position known when compiling"},
     {"SequenceErase", "position known when compiling"},
@@ -74,11 +78,12 @@ constexpr Limit kLimits[] = {
     {"SplitToSequence", "sizes known when compiling"},
     {"Squeeze", "axes known when compiling"},
     {"StringNormalizer", "its result has room for all, and an extent"},
-    {"StringSplit", "only with maxsplit; its parts have an extent"},
+    {"StringSplit", "with maxsplit, or with the shape of its parts declared; they have an extent"},
     {"Tile", "repeats known when compiling"},
     {"TopK", "k known when compiling"},
     {"Unique", "its results have room for all, and an extent; slices of up to 64 elements"},
     {"Unsqueeze", "axes known when compiling"},
+    {"ZipMap", "its result is the tensor of scores"},
 };
 } // namespace
 
