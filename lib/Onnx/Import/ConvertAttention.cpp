@@ -285,7 +285,10 @@ LogicalResult linearAttention(NodeContext &node) {
     return node.has(index) ? splitHeads(node, node.cast(node.input(index), wide), count) : Value();
   };
   Value query = perStep(0, heads), key = perStep(1, stateHeads), value = perStep(2, stateHeads);
-  Value decay = decays ? perStep(4, stateHeads) : Value(), beta = corrects ? perStep(5, stateHeads) : Value();
+  Value decay = decays ? perStep(4, stateHeads) : Value();
+  // One rate for each head, or one for all.
+  const bool sharesBeta = corrects && rankOf(node.input(5)) == 3 && shapeOf(node.input(5))[2] == 1;
+  Value beta = corrects ? perStep(5, sharesBeta ? 1 : stateHeads) : Value();
   if (!query || !key || !value || (decays && !decay) || (corrects && !beta))
     return failure();
   int64_t keySize = shapeOf(key)[3], valueSize = shapeOf(value)[3];

@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "NodeContext.h"
+#include "Ml.h"
 #include "TrainingStates.h"
 
 #include "dialects/Dataflow/IR/ElementwiseKinds.h"
@@ -183,7 +183,7 @@ LogicalResult clip11(NodeContext &node) {
 /// nothing.
 LogicalResult castTo(NodeContext &node, Type type) {
   if (isString(type) != isString(elementTypeOf(node.input(0))))
-    return node.unsupported("it casts between strings and numbers");
+    return node.result(castAny(node, node.input(0), type));
   if (isa<Float8E8M0FNUType>(type) && node.stringOr("round_mode", "up") != "up")
     return node.unsupported("it rounds other than up");
   bool saturates = isSmallFloat(type) && node.integerOr("saturate", 1) != 0;

@@ -243,7 +243,11 @@ LogicalResult lpNormalization(NodeContext &node) {
   int64_t p = node.integerOr("p", 2);
   if (p != 1 && p != 2)
     return node.invalid("its p is " + Twine(p) + ", not 1 or 2");
-  return node.result(node.div(x, node.reduce(p == 1 ? ReduceKind::l1 : ReduceKind::l2, x, {*axis}, true)));
+  // A vector of zeros has no direction, and stays.
+  Value norm = node.reduce(p == 1 ? ReduceKind::l1 : ReduceKind::l2, x, {*axis}, true);
+  Value zero = node.splat(elementTypeOf(x), 0);
+  Value isZero = node.compare(ComparePredicate::eq, norm, zero);
+  return node.result(node.select(isZero, zero, node.div(x, norm)));
 }
 
 LogicalResult lrn(NodeContext &node) {

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "Windows.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -243,7 +245,30 @@ LogicalResult maxUnpool(NodeContext &node) {
                                         {node.type(type, result)}));
 }
 
+/// The extents are those that the model declares for the result: shapes are known before a model runs.
+LogicalResult imageDecoder(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  std::string name = node.stringOr("pixel_format", "RGB");
+  auto format = llvm::StringSwitch<std::optional<PixelFormat>>(name)
+                    .Case("RGB", PixelFormat::rgb)
+                    .Case("BGR", PixelFormat::bgr)
+                    .Case("Grayscale", PixelFormat::grayscale)
+                    .Default(std::nullopt);
+  if (!format)
+    return node.invalid("its pixel_format is '" + name + "', which ONNX does not define");
+  std::optional<Dims> image = node.declaredShape(0);
+  if (!image || image->size() != 3 || (*image)[0] < 1 || (*image)[1] < 1)
+    return node.unsupported(
+        "how large its image is is not known before the model runs, declare the shape of its output");
+  (*image)[2] = *format == PixelFormat::grayscale ? 1 : 3;
+  return node.result(node.create<DecodeImageOp>(
+      {node.input(0)}, {node.attribute("format", PixelFormatAttr::get(node.context(), *format))},
+      {node.type(elementTypeOf(node.input(0)), *image)}));
+}
+
 constexpr OperatorEntry kOperators[] = {
+    {"", "ImageDecoder", 20, imageDecoder},
     {"", "GridSample", 16, static_cast<LogicalResult (*)(NodeContext &)>(gridSample)},
     {"", "AffineGrid", 20, affineGrid},
     {"", "RoiAlign", 10, roiAlign},

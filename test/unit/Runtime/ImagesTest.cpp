@@ -40,7 +40,7 @@ Bytes fileOf(const std::string &name) {
 
 void append(Bytes &bytes, uint32_t value, size_t size) {
   for (size_t i = 0; i < size; ++i)
-    bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+    bytes.push_back(i < sizeof value ? static_cast<uint8_t>(value >> (8 * i)) : 0);
 }
 
 /// 24 bits a pixel, from the bottom up, rows padded to words.
