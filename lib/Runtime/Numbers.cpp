@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Numbers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -146,18 +147,29 @@ bool readInteger(std::string_view text, Integer &number) {
 }
 
 template <typename Float>
-std::string write(Float number, int digits) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::general, digits).ptr;
-  return {text, end};
-}
-
-template <typename Float>
 const char *special(Float number) {
   return std::isnan(number) ? "NaN" : std::isinf(number) ? (number < 0 ? "-INF" : "INF") : nullptr;
 }
 
-constexpr int kFewestDigits = 8;
+/// The fewest digits that read back as the number. As C's %g with as many digits, or 8 where they are fewer, writes it:
+/// scientific where the exponent is below -4, or at least that number of digits.
+template <typename Float>
+std::string shortest(Float number) {
+  if (const char *name = special(number))
+    return name;
+  constexpr int64_t kPlainDigits = 8, kLeastExponent = -4;
+  char text[64];
+  const std::string_view scientific(
+      text, std::to_chars(text, text + sizeof text, number, std::chars_format::scientific).ptr - text);
+  const size_t mark = scientific.find('e');
+  int64_t exponent = 0;
+  const char *first = scientific.data() + mark + 1;
+  std::from_chars(first + (*first == '+'), scientific.data() + scientific.size(), exponent);
+  const auto digits = std::count_if(text, text + mark, isDigit);
+  if (exponent < kLeastExponent || exponent >= std::max<int64_t>(kPlainDigits, digits))
+    return std::string(scientific);
+  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::fixed).ptr};
+}
 
 } // namespace
 
@@ -166,23 +178,8 @@ bool readNumber(std::string_view text, double &number) { return readFloat(text, 
 bool readNumber(std::string_view text, int64_t &number) { return readInteger(text, number); }
 bool readNumber(std::string_view text, uint64_t &number) { return readInteger(text, number); }
 
-std::string textOf(float number) {
-  const char *name = special(number);
-  return name ? name : write(number, kFewestDigits);
-}
-
-std::string textOf(double number) {
-  if (const char *name = special(number))
-    return name;
-  for (int digits = kFewestDigits; digits < std::numeric_limits<double>::max_digits10; ++digits) {
-    std::string text = write(number, digits);
-    double again = 0;
-    if (readFloat(text, again) && again == number)
-      return text;
-  }
-  return write(number, std::numeric_limits<double>::max_digits10);
-}
-
+std::string textOf(float number) { return shortest(number); }
+std::string textOf(double number) { return shortest(number); }
 std::string textOf(int64_t number) { return std::to_string(number); }
 std::string textOf(uint64_t number) { return std::to_string(number); }
 

@@ -22,8 +22,7 @@ bool readNumber(std::string_view text, double &number);
 bool readNumber(std::string_view text, int64_t &number);
 bool readNumber(std::string_view text, uint64_t &number);
 
-/// As C's %g: f32 with 8 significant digits, f64 with 8 or as many more as read back as the same number; NaN, INF,
-/// -INF.
+/// The fewest digits that read back as the same number, scientific from 1e8 on and below 1e-4; NaN, INF, -INF.
 std::string textOf(float number);
 std::string textOf(double number);
 std::string textOf(int64_t number);

@@ -110,8 +110,8 @@ def StringToNumberOp : Dataflow_StringOp<"string_to_number", [AllShapesMatch<["i
 def StringFromNumberOp : Dataflow_StringOp<"string_from_number", [AllShapesMatch<["input", "result"]>]> {
   let summary = "Element-wise: the text of a number";
   let description = [{
-    Integers in decimal; floats as C's `%g` writes them, f32 with 8 significant digits,
-    f64 with 8 or as many more as read back as the same number; `NaN`, `INF`, `-INF`.
+    Integers in decimal; floats with the fewest digits that read back as the same number,
+    scientific from 1e8 on and below 1e-4, as C's `%g`; `NaN`, `INF`, `-INF`.
   }];
   let arguments = (ins RankedTensorOf<[F32, F64, I64, UI64]>:$input);
   let results = (outs Dataflow_StringTensor:$result);
