@@ -67,3 +67,39 @@ func.func @conv_blocks(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x16xf32>) -
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x16xf32> -> tensor<1x9x11x6xf32>
   return %0 : tensor<1x9x11x6xf32>
 }
+
+// -----
+
+func.func @computed_rows(%x: tensor<4x8xbf16>, %p: tensor<256xi8>) -> tensor<4x6xbf16> attributes {dataflow.kernel} {
+  // expected-error @+1 {{member 'dataflow.half_matmul' reads from memory what another member computes, give it as an operand}}
+  %0 = dataflow.fused (%a = %x : tensor<4x8xbf16>, %b = %p : tensor<256xi8>) -> (tensor<4x6xbf16>) {
+    %1 = dataflow.unary neg %a : tensor<4x8xbf16>
+    %2 = dataflow.half_matmul %1, %b panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xbf16>, tensor<256xi8>) -> tensor<4x6xbf16>
+    dataflow.yield %2 : tensor<4x6xbf16>
+  }
+  return %0 : tensor<4x6xbf16>
+}
+
+// -----
+
+func.func @computed_columns(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) -> tensor<4x6xi32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{member 'dataflow.integer_matmul' reads from memory what another member computes, give it as an operand}}
+  %0 = dataflow.fused (%a = %x : tensor<4x8xui8>, %b = %y : tensor<8x6xi8>) -> (tensor<4x6xi32>) {
+    %1 = dataflow.unary neg %b : tensor<8x6xi8>
+    %2 = dataflow.integer_matmul %a, %1 panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
+    dataflow.yield %2 : tensor<4x6xi32>
+  }
+  return %0 : tensor<4x6xi32>
+}
+
+// -----
+
+func.func @computed_queries(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>) -> tensor<4x8xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{member 'dataflow.attention' reads from memory what another member computes, give it as an operand}}
+  %0 = dataflow.fused (%a = %q : tensor<4x8xf32>, %b = %k : tensor<5x8xf32>) -> (tensor<4x8xf32>) {
+    %1 = dataflow.unary neg %a : tensor<4x8xf32>
+    %2 = dataflow.attention %1, %b, %b : (tensor<4x8xf32>, tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<4x8xf32>
+    dataflow.yield %2 : tensor<4x8xf32>
+  }
+  return %0 : tensor<4x8xf32>
+}

@@ -44,8 +44,8 @@ static ProbeProgram programOf(Rate rate, int64_t rows) {
   const bool isProduct = rate == Rate::Products;
   auto function = [&](const std::string &arguments, const std::string &body, const std::string &result) {
     const std::string first = isProduct ? concat("  %wake = dataflow.unary tanh %p : ", wake, "\n")
-                                        : concat("  %v = dataflow.constant dense<0.5> : tensor<64x64xf32>\n  %wake = ",
-                                                 "dataflow.matmul %p, %v : ", wake, ", tensor<64x64xf32>\n");
+                                        : concat("  %v = dataflow.constant dense<0.5> : tensor<64x64xf32>\n",
+                                                 "  %wake = dataflow.matmul %p, %v : ", wake, ", tensor<64x64xf32>\n");
     return ProbeProgram{concat("func.func @probe(%p: ", wake, ", ", arguments, ") -> (", wake, ", ", result, ") {\n",
                                first, body, "  return %wake, %0 : ", wake, ", ", result, "\n}\n"),
                         isProduct ? "elementwise" : "matmul"};

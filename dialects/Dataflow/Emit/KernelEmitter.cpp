@@ -122,6 +122,9 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (unsigned i = 0; i <= op->getNumResults(); ++i)
     emitter.argumentSlots.push_back(next++);
   emitter.emitBody();
+  if (emitter.readsExpression)
+    return op->emitError("member '") << emitter.anchor->getName()
+                                     << "' reads from memory what another member computes, give it as an operand";
   if (emitter.mostBlocks > std::numeric_limits<int32_t>::max())
     return op->emitError("needs ") << emitter.mostBlocks << " blocks of threads, and a GPU launches at most "
                                    << std::numeric_limits<int32_t>::max() << ", run it on a CPU";
@@ -613,8 +616,11 @@ ArrayRef<int64_t> KernelEmitter::shapeOf(Value tensor) {
 
 Value KernelEmitter::pointer(Value tensor) {
   auto it = argumentIndex.find(tensor);
-  assert(it != argumentIndex.end() && "an expression has no memory");
-  return pointers[it->second];
+  if (it != argumentIndex.end())
+    return pointers[it->second];
+  // An expression has no memory. emit() fails, and what is emitted until then is not used.
+  readsExpression = true;
+  return pointers.front();
 }
 
 Value KernelEmitter::workspace() { return pointers[argumentElement.size()]; }

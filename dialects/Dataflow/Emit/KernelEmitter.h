@@ -264,6 +264,7 @@ private:
   KernelStyle style;
   mlir::ModuleOp module;
   std::string symbol;
+  bool readsExpression = false; ///< Some loops ask for the memory of a value that a member of the group computes.
   mlir::OpBuilder b;
   mlir::Location location;
 

@@ -126,27 +126,3 @@ func.func @unrelated_result(%x: tensor<4x4xf32>) {
   }
   return
 }
-
-// -----
-
-func.func @prologue(%x: tensor<4x8xbf16>, %p: tensor<1024xi8>) {
-  // expected-error @+1 {{member 'dataflow.half_matmul' reads operand #0 from memory, which must be an operand of the group}}
-  %0 = dataflow.fused (%a = %x : tensor<4x8xbf16>, %b = %p : tensor<1024xi8>) -> (tensor<4x6xbf16>) {
-    %1 = dataflow.unary neg %a : tensor<4x8xbf16>
-    %2 = dataflow.half_matmul %1, %b panels <dot = tiles, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xbf16>, tensor<1024xi8>) -> tensor<4x6xbf16>
-    dataflow.yield %2 : tensor<4x6xbf16>
-  }
-  return
-}
-
-// -----
-
-func.func @prologue_of_rhs(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) {
-  // expected-error @+1 {{member 'dataflow.integer_matmul' reads operand #1 from memory, which must be an operand of the group}}
-  %0 = dataflow.fused (%a = %x : tensor<4x8xui8>, %b = %y : tensor<8x6xi8>) -> (tensor<4x6xi32>) {
-    %1 = dataflow.unary neg %b : tensor<8x6xi8>
-    %2 = dataflow.integer_matmul %a, %1 panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
-    dataflow.yield %2 : tensor<4x6xi32>
-  }
-  return
-}

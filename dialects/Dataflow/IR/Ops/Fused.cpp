@@ -49,18 +49,6 @@ void FusedOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-/// Members compute those operands alone that the member with loops of its own does not read from memory.
-static LogicalResult verifyPrologue(FusedOp group) {
-  auto anchor = dyn_cast_or_null<KernelOpInterface>(group.getAnchor());
-  if (!anchor)
-    return success();
-  for (OpOperand &operand : anchor->getOpOperands())
-    if (operand.get().getDefiningOp() && !anchor.allowsPrologue(operand.getOperandNumber()))
-      return group.emitOpError("member '") << anchor->getName() << "' reads operand #" << operand.getOperandNumber()
-                                           << " from memory, which must be an operand of the group";
-  return success();
-}
-
 /// Behind the member with loops of its own come functions of each element where
 /// it is, and they end in what the group yields.
 static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
@@ -110,7 +98,7 @@ LogicalResult FusedOp::verify() {
   for (Value value : yield.getValues())
     if (isa<BlockArgument>(value))
       return emitOpError("yields an operand as it is");
-  return failed(verifyPrologue(*this)) ? failure() : verifyEpilogue(*this, yield);
+  return verifyEpilogue(*this, yield);
 }
 
 /// Sum over the members of what one of CostOpInterface's methods says.
