@@ -116,6 +116,7 @@ TEST_CASE("two threads may loop on one pool at once", "[runtime]") {
 TEST_CASE("a thread runs its share's chunks in order, then the others'", "[runtime]") {
   struct Order {
     std::thread::id caller;
+    std::atomic<bool> hasFirst{false}; ///< The caller runs the first chunk, so the worker cannot take it.
     std::atomic<int> others{0};
     std::mutex mutex;
     std::vector<int64_t> chunks; ///< The worker's.
@@ -134,10 +135,13 @@ TEST_CASE("a thread runs its share's chunks in order, then the others'", "[runti
           auto &order = *static_cast<Order *>(args[0]);
           if (std::this_thread::get_id() == order.caller) {
             // The first chunk lasts until the worker has run all others.
+            order.hasFirst = true;
             while (order.others < 7)
               std::this_thread::yield();
             return;
           }
+          while (!order.hasFirst)
+            std::this_thread::yield();
           std::lock_guard<std::mutex> lock(order.mutex);
           order.chunks.push_back(begin);
           ++order.others;
