@@ -99,6 +99,19 @@ static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &targe
   return failure(op->walk(check).wasInterrupted());
 }
 
+/// Fails where the loops of a CPU's kernel read from memory what another member of the group computes.
+static LogicalResult checkPrologue(Operation *op) {
+  auto group = dyn_cast<FusedOp>(op);
+  auto anchor = group ? dyn_cast_or_null<KernelOpInterface>(group.getAnchor()) : KernelOpInterface();
+  if (!anchor)
+    return success();
+  for (OpOperand &operand : anchor->getOpOperands())
+    if (operand.get().getDefiningOp() && !anchor.allowsPrologue(operand.getOperandNumber()))
+      return op->emitError("member '") << anchor->getName()
+                                       << "' reads from memory what another member computes, give it as an operand";
+  return success();
+}
+
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, const KernelStyle &style) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
@@ -107,12 +120,13 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)) || (style.form == KernelForm::Chunks && failed(checkPackedWeights(op, target))))
+  if (failed(checkAddressable(op)) ||
+      (style.form == KernelForm::Chunks && (failed(checkPackedWeights(op, target)) || failed(checkPrologue(op)))))
     return failure();
   bool isForCpus = false;
   op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
   if (style.form == KernelForm::Grids && isForCpus)
-    return op->emitError("convolves transformed tiles, for which there are no grids");
+    return op->emitError("convolves by an algorithm for CPUs, for which there are no grids");
   KernelEmitter emitter(op, target, style, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
