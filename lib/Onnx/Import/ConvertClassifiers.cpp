@@ -10,8 +10,6 @@
 //===----------------------------------------------------------------------===//
 #include "Ml.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 #include <numeric>
 
 using namespace mlir;
@@ -46,51 +44,42 @@ Value linear(NodeContext &node, Value x, ArrayRef<double> rows, StringRef name, 
   return node.matmul(x, weights);
 }
 
-Value plus(NodeContext &node, Value scores, ArrayRef<double> offsets) {
-  if (offsets.empty())
-    return scores;
-  Type type = Float32Type::get(node.context());
-  return node.add(scores, numberConstant(node, offsets, type, {1, static_cast<int64_t>(offsets.size())}));
-}
-
 LogicalResult linearRegressor(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  if (!x || failed(transform))
+  FailureOr<Regressor> model = readRegressor(node);
+  if (failed(model))
     return failure();
   const int64_t targets = node.integerOr("targets", 1);
   if (targets < 1)
     return node.invalid("its targets are " + Twine(targets));
-  Value scores = linear(node, x, numbersAt(node, "coefficients"), "coefficients", targets);
+  Value scores = linear(node, model->x, numbersAt(node, "coefficients"), "coefficients", targets);
   if (!scores)
     return failure();
   const Numbers intercepts = numbersAt(node, "intercepts");
   if (!intercepts.empty() && failed(requireEntries(node, "intercepts", intercepts.size(), targets)))
     return failure();
-  return node.result(transformed(node, *transform, plus(node, scores, intercepts)));
+  return node.result(transformed(node, model->transform, plus(node, scores, intercepts)));
 }
 
 LogicalResult linearClassifier(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  FailureOr<ClassLabels> labels = classLabels(node, "classlabels_ints");
-  if (!x || failed(transform) || failed(labels))
+  FailureOr<Classifier> model = readClassifier(node, "classlabels_ints");
+  if (failed(model))
     return failure();
+  const ClassLabels &labels = model->labels;
   const Numbers coefficients = numbersAt(node, "coefficients"), intercepts = numbersAt(node, "intercepts");
   // One score for each intercept, or for as many lists as there are coefficients for.
-  const int64_t features = std::max<int64_t>(shapeOf(x)[1], 1);
+  const int64_t features = std::max<int64_t>(shapeOf(model->x)[1], 1);
   const int64_t count = static_cast<int64_t>(intercepts.empty() ? coefficients.size() / features : intercepts.size());
-  if (count != labels->count && (count != 1 || labels->count != 2))
-    return node.invalid("it has " + Twine(count) + " scores for " + Twine(labels->count) + " classes");
-  Value scores = linear(node, x, coefficients, "coefficients", count);
+  if (count != labels.count && (count != 1 || labels.count != 2))
+    return node.invalid("it has " + Twine(count) + " scores for " + Twine(labels.count) + " classes");
+  Value scores = linear(node, model->x, coefficients, "coefficients", count);
   if (!scores)
     return failure();
   scores = plus(node, scores, intercepts);
-  if (count == labels->count)
-    return node.results({labels->ofLargest(node, scores), transformed(node, *transform, scores)});
+  if (count == labels.count)
+    return node.results({labels.ofLargest(node, scores), transformed(node, model->transform, scores)});
   Value zero = node.splat(elementTypeOf(scores), 0);
-  Value isPositive = node.compare(ComparePredicate::gt, node.reshape(scores, {shapeOf(x)[0]}), zero);
-  return node.results({labels->ofPair(node, isPositive), bothClasses(node, *transform, scores, true)});
+  Value isPositive = node.compare(ComparePredicate::gt, node.reshape(scores, {shapeOf(model->x)[0]}), zero);
+  return node.results({labels.ofPair(node, isPositive), bothClasses(node, model->transform, scores, true)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,17 +91,13 @@ enum class Similarity : uint8_t { Linear, Poly, Rbf, Sigmoid };
 /// How alike each row is to each of `count` support vectors: [N, count].
 Value similarities(NodeContext &node, Value x, int64_t count) {
   const Numbers vectors = numbersAt(node, "support_vectors"), given = numbersAt(node, "kernel_params");
-  std::string name = node.stringOr("kernel_type", "LINEAR");
-  auto kind = llvm::StringSwitch<std::optional<Similarity>>(name)
-                  .Case("LINEAR", Similarity::Linear)
-                  .Case("POLY", Similarity::Poly)
-                  .Case("RBF", Similarity::Rbf)
-                  .Case("SIGMOID", Similarity::Sigmoid)
-                  .Default(std::nullopt);
-  if (!kind) {
-    (void)node.invalid("its kernel_type is '" + name + "', which ONNX does not define");
+  FailureOr<Similarity> kind = node.choiceOr<Similarity>("kernel_type", "LINEAR",
+                                                         {{"LINEAR", Similarity::Linear},
+                                                          {"POLY", Similarity::Poly},
+                                                          {"RBF", Similarity::Rbf},
+                                                          {"SIGMOID", Similarity::Sigmoid}});
+  if (failed(kind))
     return {};
-  }
   if (!given.empty() && failed(requireEntries(node, "kernel_params", given.size(), 3)))
     return {};
   const Numbers params = given.empty() ? Numbers{0, 0, 0} : given;
@@ -138,21 +123,20 @@ Value similarities(NodeContext &node, Value x, int64_t count) {
 }
 
 LogicalResult svmRegressor(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  if (!x || failed(transform))
+  FailureOr<Regressor> model = readRegressor(node);
+  if (failed(model))
     return failure();
   const Numbers coefficients = numbersAt(node, "coefficients"), rho = numbersAt(node, "rho");
   const int64_t count = node.integerOr("n_supports", 0);
   if (rho.empty())
     return node.invalid("it has no rho");
-  Value alike = count > 0 ? similarities(node, x, count) : x;
+  Value alike = count > 0 ? similarities(node, model->x, count) : model->x;
   Value scores = alike ? linear(node, alike, coefficients, "coefficients", 1) : Value();
   if (!scores)
     return failure();
   scores = plus(node, scores, {rho[0]});
   if (node.integerOr("one_class", 0) == 0)
-    return node.result(transformed(node, *transform, scores));
+    return node.result(transformed(node, model->transform, scores));
   Type type = elementTypeOf(scores);
   Value isInside = node.compare(ComparePredicate::gt, scores, node.splat(type, 0));
   Value inside = node.splat(type, 1), outside = node.splat(type, -1);
@@ -257,26 +241,25 @@ private:
 };
 
 LogicalResult svmClassifier(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  FailureOr<ClassLabels> labels = classLabels(node, "classlabels_ints");
-  if (!x || failed(transform) || failed(labels))
+  FailureOr<Classifier> model = readClassifier(node, "classlabels_ints");
+  if (failed(model))
     return failure();
+  const ClassLabels &labels = model->labels;
   const Dims perClass = node.integersAt("vectors_per_class").value_or(Dims());
   constexpr int64_t kMostClasses = 256;
   if (llvm::any_of(perClass, [](int64_t vectors) { return vectors != 0; })) {
-    if (labels->count < 2 || labels->count > kMostClasses)
-      return node.unsupported("it has " + Twine(labels->count) + " classes, not 2 to " + Twine(kMostClasses));
-    return PairwiseMachine(node).convert(x, *labels, *transform, perClass);
+    if (labels.count < 2 || labels.count > kMostClasses)
+      return node.unsupported("it has " + Twine(labels.count) + " classes, not 2 to " + Twine(kMostClasses));
+    return PairwiseMachine(node).convert(model->x, labels, model->transform, perClass);
   }
   const Numbers rho = numbersAt(node, "rho");
   if (rho.empty())
     return node.invalid("it has no rho");
-  Value scores = linear(node, x, numbersAt(node, "coefficients"), "coefficients", labels->count);
+  Value scores = linear(node, model->x, numbersAt(node, "coefficients"), "coefficients", labels.count);
   if (!scores)
     return failure();
   scores = plus(node, scores, {rho[0]});
-  return node.results({labels->ofLargest(node, scores), transformed(node, *transform, scores)});
+  return node.results({labels.ofLargest(node, scores), transformed(node, model->transform, scores)});
 }
 
 constexpr OperatorEntry kOperators[] = {

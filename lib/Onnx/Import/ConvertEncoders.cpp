@@ -236,13 +236,13 @@ LogicalResult normalizer(NodeContext &node) {
   Value x = featureRows(node);
   if (!x)
     return failure();
-  std::string norm = node.stringOr("norm", "MAX");
-  if (norm != "MAX" && norm != "L1" && norm != "L2")
-    return node.invalid("its norm is '" + norm + "', which ONNX does not define");
-  ReduceKind kind = norm == "MAX" ? ReduceKind::max : norm == "L1" ? ReduceKind::l1 : ReduceKind::l2;
+  FailureOr<ReduceKind> kind = node.choiceOr<ReduceKind>(
+      "norm", "MAX", {{"MAX", ReduceKind::max}, {"L1", ReduceKind::l1}, {"L2", ReduceKind::l2}});
+  if (failed(kind))
+    return failure();
   Type type = Float32Type::get(node.context());
   x = node.cast(x, type);
-  Value divisor = node.reduce(kind, x, {1}, true);
+  Value divisor = node.reduce(*kind, x, {1}, true);
   Value isZero = node.compare(ComparePredicate::eq, divisor, node.splat(type, 0));
   Value one = node.splat(type, 1);
   Value y = node.div(x, node.select(isZero, one, divisor));
@@ -331,16 +331,15 @@ LogicalResult castMap(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Value x = node.input(0);
-  const std::string to = node.stringOr("cast_to", "TO_FLOAT");
-  Type type = to == "TO_FLOAT"    ? Type(node.mlir().getF32Type())
-              : to == "TO_INT64"  ? Type(node.mlir().getI64Type())
-              : to == "TO_STRING" ? stringType(node)
-                                  : Type();
-  if (!type)
-    return node.invalid("its cast_to is '" + to + "', which ONNX does not define");
+  FailureOr<Type> type = node.choiceOr<Type>("cast_to", "TO_FLOAT",
+                                             {{"TO_FLOAT", node.mlir().getF32Type()},
+                                              {"TO_INT64", node.mlir().getI64Type()},
+                                              {"TO_STRING", stringType(node)}});
+  if (failed(type))
+    return failure();
   if (rankOf(x) != 1)
     return node.invalid("its input is no list of a map's values");
-  return node.result(castAny(node, node.reshape(x, {1, shapeOf(x)[0]}), type));
+  return node.result(castAny(node, node.reshape(x, {1, shapeOf(x)[0]}), *type));
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -51,16 +51,15 @@ LogicalResult gatherNd(NodeContext &node) {
 }
 
 FailureOr<NamedAttribute> scatterKind(NodeContext &node) {
-  static const std::pair<StringRef, ScatterKind> kKinds[] = {{"none", ScatterKind::none},
-                                                             {"add", ScatterKind::add},
-                                                             {"mul", ScatterKind::mul},
-                                                             {"max", ScatterKind::max},
-                                                             {"min", ScatterKind::min}};
-  std::string name = node.stringOr("reduction", "none");
-  for (const auto &[known, kind] : kKinds)
-    if (known == name)
-      return node.attribute("kind", ScatterKindAttr::get(node.context(), kind));
-  return node.invalid("its reduction is '" + name + "', which ONNX does not define");
+  FailureOr<ScatterKind> kind = node.choiceOr<ScatterKind>("reduction", "none",
+                                                           {{"none", ScatterKind::none},
+                                                            {"add", ScatterKind::add},
+                                                            {"mul", ScatterKind::mul},
+                                                            {"max", ScatterKind::max},
+                                                            {"min", ScatterKind::min}});
+  if (failed(kind))
+    return failure();
+  return node.attribute("kind", ScatterKindAttr::get(node.context(), *kind));
 }
 
 LogicalResult scatterElements(NodeContext &node) {

@@ -288,12 +288,13 @@ LogicalResult sliceInputs(NodeContext &node) {
 
 LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes, Value value) {
   Value x = node.input(0);
-  static const std::pair<StringRef, PadMode> kModes[] = {
-      {"constant", PadMode::constant}, {"reflect", PadMode::reflect}, {"edge", PadMode::edge}, {"wrap", PadMode::wrap}};
-  std::string name = node.stringOr("mode", "constant");
-  const auto *mode = llvm::find_if(kModes, [&](const auto &entry) { return entry.first == name; });
-  if (mode == std::end(kModes))
-    return node.invalid("its mode is '" + name + "', which ONNX does not define");
+  FailureOr<PadMode> mode = node.choiceOr<PadMode>("mode", "constant",
+                                                   {{"constant", PadMode::constant},
+                                                    {"reflect", PadMode::reflect},
+                                                    {"edge", PadMode::edge},
+                                                    {"wrap", PadMode::wrap}});
+  if (failed(mode))
+    return failure();
   if (pads.size() != 2 * axes.size())
     return node.invalid("it has " + Twine(pads.size()) + " pads for " + Twine(axes.size()) + " dimensions");
   Dims low(rankOf(x), 0), dims(shapeOf(x));
@@ -306,16 +307,16 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
     dims[axis] = extent + before + after;
     if (dims[axis] < 0)
       return node.invalid("its negative pads remove more than there is");
-    if (mode->second == PadMode::constant || (before <= 0 && after <= 0))
+    if (*mode == PadMode::constant || (before <= 0 && after <= 0))
       continue;
-    int64_t most = mode->second == PadMode::reflect ? extent - 1 : limit;
+    int64_t most = *mode == PadMode::reflect ? extent - 1 : limit;
     if (extent == 0 || std::max(before, after) > most)
-      return node.unsupported("its " + name + " padding is larger than its input");
+      return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
   }
   if (ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(low, [](int64_t one) { return one == 0; }))
     return node.result(x);
   return node.result(node.create<PadOp>(
-      {x, value}, {node.attribute("mode", PadModeAttr::get(node.context(), mode->second)), node.list("low", low)},
+      {x, value}, {node.attribute("mode", PadModeAttr::get(node.context(), *mode)), node.list("low", low)},
       {node.type(elementTypeOf(x), dims)}));
 }
 

@@ -137,17 +137,9 @@ FailureOr<Numbers> baseValues(NodeContext &node, ArrayRef<int64_t> counts) {
   return node.invalid("its base_values have " + Twine(values.size()) + " entries, not " + Twine(counts.back()));
 }
 
-Value plus(NodeContext &node, Value scores, ArrayRef<double> values) {
-  if (values.empty())
-    return scores;
-  return node.add(scores,
-                  numberConstant(node, values, elementTypeOf(scores), {1, static_cast<int64_t>(values.size())}));
-}
-
 LogicalResult treeEnsembleRegressor(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  if (!x || failed(transform))
+  FailureOr<Regressor> model = readRegressor(node);
+  if (failed(model))
     return failure();
   std::optional<Aggregate> aggregate = aggregateOf(node.stringOr("aggregate_function", "SUM"));
   if (!aggregate)
@@ -160,28 +152,27 @@ LogicalResult treeEnsembleRegressor(NodeContext &node) {
   FailureOr<Numbers> base = baseValues(node, {forest.targets});
   if (failed(base) || failed(OlderForest(node, forest, "target").read()))
     return failure();
-  Value scores = aggregate->apply(node, x, forest, "nodes_featureids");
+  Value scores = aggregate->apply(node, model->x, forest, "nodes_featureids");
   if (!scores)
     return failure();
   scores = plus(node, scores, *base);
-  return node.result(node.cast(transformed(node, *transform, scores), Float32Type::get(node.context())));
+  return node.result(node.cast(transformed(node, model->transform, scores), Float32Type::get(node.context())));
 }
 
 LogicalResult treeEnsembleClassifier(NodeContext &node) {
-  Value x = featureRows(node);
-  FailureOr<PostTransform> transform = postTransform(node);
-  FailureOr<ClassLabels> labels = classLabels(node, "classlabels_int64s");
-  if (!x || failed(transform) || failed(labels))
+  FailureOr<Classifier> model = readClassifier(node, "classlabels_int64s");
+  if (failed(model))
     return failure();
+  const ClassLabels &labels = model->labels;
   Forest forest;
-  forest.targets = labels->count;
-  const Dims baseCounts = labels->count <= 2 ? Dims{1, labels->count} : Dims{labels->count};
+  forest.targets = labels.count;
+  const Dims baseCounts = labels.count <= 2 ? Dims{1, labels.count} : Dims{labels.count};
   FailureOr<Numbers> base = baseValues(node, baseCounts);
   OlderForest reader(node, forest, "class");
   if (failed(base) || failed(reader.read()))
     return failure();
   // Two classes of which one alone has weights: that the second is meant by it.
-  const bool isPair = labels->count <= 2 && llvm::all_equal(reader.targets);
+  const bool isPair = labels.count <= 2 && llvm::all_equal(reader.targets);
   const int64_t scored = reader.targets.empty() ? 0 : reader.targets.front();
   if (isPair) {
     forest.targets = 1;
@@ -190,32 +181,32 @@ LogicalResult treeEnsembleClassifier(NodeContext &node) {
         weight.target = 0;
     if (base->size() == 2)
       base->erase(base->begin());
-  } else if (static_cast<int64_t>(base->size()) != labels->count && !base->empty()) {
-    base->resize(labels->count, 0);
+  } else if (static_cast<int64_t>(base->size()) != labels.count && !base->empty()) {
+    base->resize(labels.count, 0);
   }
-  Value scores = Aggregate().apply(node, x, forest, "nodes_featureids");
+  Value scores = Aggregate().apply(node, model->x, forest, "nodes_featureids");
   if (!scores)
     return failure();
   scores = plus(node, scores, *base);
   Type f32 = Float32Type::get(node.context());
   if (!isPair)
-    return node.results({labels->ofLargest(node, scores), node.cast(transformed(node, *transform, scores), f32)});
-  if (labels->count == 1 && !labels->areIntegers)
+    return node.results({labels.ofLargest(node, scores), node.cast(transformed(node, model->transform, scores), f32)});
+  if (labels.count == 1 && !labels.areIntegers)
     return node.unsupported("it has one class, whose label is no number");
   const bool areProbabilities =
-      labels->count == 2 && llvm::all_of(reader.values, [](double value) { return value >= 0; });
-  Value list = node.reshape(scores, {shapeOf(x)[0]});
+      labels.count == 2 && llvm::all_of(reader.values, [](double value) { return value >= 0; });
+  Value list = node.reshape(scores, {shapeOf(model->x)[0]});
   Value isPositive =
       node.compare(ComparePredicate::gt, list, node.splat(elementTypeOf(scores), areProbabilities ? 0.5 : 0));
-  Value label = labels->ofPair(node, isPositive);
+  Value label = labels.ofPair(node, isPositive);
   Value both = scores;
-  if (labels->count == 2 && scored == 0)
-    both = bothClasses(node, *transform, scores, areProbabilities);
-  else if (labels->count == 2)
-    both =
-        transformed(node, *transform, node.concat({node.splat(elementTypeOf(scores), 0, shapeOf(scores)), scores}, 1));
+  if (labels.count == 2 && scored == 0)
+    both = bothClasses(node, model->transform, scores, areProbabilities);
+  else if (labels.count == 2)
+    both = transformed(node, model->transform,
+                       node.concat({node.splat(elementTypeOf(scores), 0, shapeOf(scores)), scores}, 1));
   else
-    both = transformed(node, *transform, scores);
+    both = transformed(node, model->transform, scores);
   return node.results({label, node.cast(both, f32)});
 }
 

@@ -15,42 +15,30 @@ namespace {
 constexpr double kExtentLimit = 1e12;
 
 FailureOr<ResizeMode> resizeMode(NodeContext &node) {
-  std::string mode = node.stringOr("mode", "nearest");
-  if (mode == "nearest")
-    return ResizeMode::nearest;
-  if (mode == "linear" || mode == "bilinear")
-    return ResizeMode::linear;
-  if (mode == "cubic")
-    return ResizeMode::cubic;
-  return node.invalid("its mode is '" + mode + "', which ONNX does not define");
+  return node.choiceOr<ResizeMode>("mode", "nearest",
+                                   {{"nearest", ResizeMode::nearest},
+                                    {"linear", ResizeMode::linear},
+                                    {"bilinear", ResizeMode::linear},
+                                    {"cubic", ResizeMode::cubic}});
 }
 
 FailureOr<CoordinateMode> coordinateMode(NodeContext &node) {
-  static const std::pair<StringRef, CoordinateMode> kModes[] = {
-      {"half_pixel", CoordinateMode::half_pixel},
-      {"pytorch_half_pixel", CoordinateMode::pytorch_half_pixel},
-      {"align_corners", CoordinateMode::align_corners},
-      {"asymmetric", CoordinateMode::asymmetric},
-      {"half_pixel_symmetric", CoordinateMode::half_pixel_symmetric},
-      {"tf_half_pixel_for_nn", CoordinateMode::tf_half_pixel_for_nn},
-      {"tf_crop_and_resize", CoordinateMode::tf_crop_and_resize}};
-  std::string name = node.stringOr("coordinate_transformation_mode", "half_pixel");
-  for (const auto &[known, mode] : kModes)
-    if (known == name)
-      return mode;
-  return node.invalid("its coordinate_transformation_mode is '" + name + "', which ONNX does not define");
+  return node.choiceOr<CoordinateMode>("coordinate_transformation_mode", "half_pixel",
+                                       {{"half_pixel", CoordinateMode::half_pixel},
+                                        {"pytorch_half_pixel", CoordinateMode::pytorch_half_pixel},
+                                        {"align_corners", CoordinateMode::align_corners},
+                                        {"asymmetric", CoordinateMode::asymmetric},
+                                        {"half_pixel_symmetric", CoordinateMode::half_pixel_symmetric},
+                                        {"tf_half_pixel_for_nn", CoordinateMode::tf_half_pixel_for_nn},
+                                        {"tf_crop_and_resize", CoordinateMode::tf_crop_and_resize}});
 }
 
 FailureOr<NearestMode> nearestMode(NodeContext &node) {
-  static const std::pair<StringRef, NearestMode> kModes[] = {{"round_prefer_floor", NearestMode::round_prefer_floor},
-                                                             {"round_prefer_ceil", NearestMode::round_prefer_ceil},
-                                                             {"floor", NearestMode::floor},
-                                                             {"ceil", NearestMode::ceil}};
-  std::string name = node.stringOr("nearest_mode", "round_prefer_floor");
-  for (const auto &[known, mode] : kModes)
-    if (known == name)
-      return mode;
-  return node.invalid("its nearest_mode is '" + name + "', which ONNX does not define");
+  return node.choiceOr<NearestMode>("nearest_mode", "round_prefer_floor",
+                                    {{"round_prefer_floor", NearestMode::round_prefer_floor},
+                                     {"round_prefer_ceil", NearestMode::round_prefer_ceil},
+                                     {"floor", NearestMode::floor},
+                                     {"ceil", NearestMode::ceil}});
 }
 
 /// What the versions differ in, for all dimensions of the input.

@@ -38,13 +38,11 @@ LogicalResult stringNormalizer(NodeContext &node) {
   for (StringRef language : {"tr", "az", "lt"})
     if (StringRef(locale).starts_with(language))
       return node.unsupported("its locale is '" + locale + "'");
-  std::string action = node.stringOr("case_change_action", "NONE");
-  std::optional<StringCase> change = action == "NONE"    ? std::optional(StringCase::unchanged)
-                                     : action == "LOWER" ? std::optional(StringCase::lower)
-                                     : action == "UPPER" ? std::optional(StringCase::upper)
-                                                         : std::nullopt;
-  if (!change)
-    return node.invalid("its case_change_action is '" + action + "', which ONNX does not define");
+  FailureOr<StringCase> change = node.choiceOr<StringCase>(
+      "case_change_action", "NONE",
+      {{"NONE", StringCase::unchanged}, {"LOWER", StringCase::lower}, {"UPPER", StringCase::upper}});
+  if (failed(change))
+    return failure();
   int64_t length = shapeOf(x).back(), room = std::max<int64_t>(length, 1);
   SmallVector<NamedAttribute> attributes{
       node.mlir().getNamedAttr("change", StringCaseAttr::get(node.context(), *change)),

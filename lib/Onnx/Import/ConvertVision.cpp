@@ -4,8 +4,6 @@
 //===----------------------------------------------------------------------===//
 #include "Windows.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -249,14 +247,11 @@ LogicalResult maxUnpool(NodeContext &node) {
 LogicalResult imageDecoder(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  std::string name = node.stringOr("pixel_format", "RGB");
-  auto format = llvm::StringSwitch<std::optional<PixelFormat>>(name)
-                    .Case("RGB", PixelFormat::rgb)
-                    .Case("BGR", PixelFormat::bgr)
-                    .Case("Grayscale", PixelFormat::grayscale)
-                    .Default(std::nullopt);
-  if (!format)
-    return node.invalid("its pixel_format is '" + name + "', which ONNX does not define");
+  FailureOr<PixelFormat> format = node.choiceOr<PixelFormat>(
+      "pixel_format", "RGB",
+      {{"RGB", PixelFormat::rgb}, {"BGR", PixelFormat::bgr}, {"Grayscale", PixelFormat::grayscale}});
+  if (failed(format))
+    return failure();
   std::optional<Dims> image = node.declaredShape(0);
   if (!image || image->size() != 3 || (*image)[0] < 1 || (*image)[1] < 1)
     return node.unsupported(

@@ -6,8 +6,6 @@
 
 #include "sluice/Onnx/TensorData.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 #include <numbers>
 
 using namespace mlir;
@@ -96,18 +94,36 @@ Value castAny(NodeContext &node, Value x, Type type) {
 // Transformations of scores
 //===----------------------------------------------------------------------===//
 
-FailureOr<PostTransform> postTransform(NodeContext &node) {
-  std::string name = node.stringOr("post_transform", "NONE");
-  auto transform = llvm::StringSwitch<std::optional<PostTransform>>(name)
-                       .Case("NONE", PostTransform::None)
-                       .Case("SOFTMAX", PostTransform::Softmax)
-                       .Case("LOGISTIC", PostTransform::Logistic)
-                       .Case("SOFTMAX_ZERO", PostTransform::SoftmaxZero)
-                       .Case("PROBIT", PostTransform::Probit)
-                       .Default(std::nullopt);
-  if (!transform)
-    return node.invalid("its post_transform is '" + name + "', which ONNX does not define");
-  return *transform;
+static FailureOr<PostTransform> postTransform(NodeContext &node) {
+  return node.choiceOr<PostTransform>("post_transform", "NONE",
+                                      {{"NONE", PostTransform::None},
+                                       {"SOFTMAX", PostTransform::Softmax},
+                                       {"LOGISTIC", PostTransform::Logistic},
+                                       {"SOFTMAX_ZERO", PostTransform::SoftmaxZero},
+                                       {"PROBIT", PostTransform::Probit}});
+}
+
+FailureOr<Regressor> readRegressor(NodeContext &node) {
+  Value x = featureRows(node);
+  FailureOr<PostTransform> transform = postTransform(node);
+  if (!x || failed(transform))
+    return failure();
+  return Regressor{x, *transform};
+}
+
+FailureOr<Classifier> readClassifier(NodeContext &node, StringRef integers) {
+  FailureOr<Regressor> scored = readRegressor(node);
+  FailureOr<ClassLabels> labels = classLabels(node, integers);
+  if (failed(scored) || failed(labels))
+    return failure();
+  return Classifier{*scored, *labels};
+}
+
+Value plus(NodeContext &node, Value scores, ArrayRef<double> offsets) {
+  if (offsets.empty())
+    return scores;
+  const auto columns = static_cast<int64_t>(offsets.size());
+  return node.add(scores, numberConstant(node, offsets, elementTypeOf(scores), {1, columns}));
 }
 
 /// The exponentials of scores that are not 0, whose sum is 1: others stay 0.

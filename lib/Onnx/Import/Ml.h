@@ -26,8 +26,6 @@ mlir::NamedAttribute texts(NodeContext &node, llvm::StringRef name, llvm::ArrayR
 mlir::Value castAny(NodeContext &node, mlir::Value x, mlir::Type type);
 
 enum class PostTransform : uint8_t { None, Softmax, Logistic, SoftmaxZero, Probit };
-/// By name, as the attribute `post_transform` has it; fails with a report.
-llvm::FailureOr<PostTransform> postTransform(NodeContext &node);
 /// Scores [N, K].
 mlir::Value transformed(NodeContext &node, PostTransform transform, mlir::Value scores);
 
@@ -46,6 +44,21 @@ struct ClassLabels {
 };
 /// Fails with a report unless the node has one of both attributes.
 llvm::FailureOr<ClassLabels> classLabels(NodeContext &node, llvm::StringRef integers);
+
+/// What the nodes of models that compute scores have in common; both readers fail with a report.
+struct Regressor {
+  mlir::Value x; ///< As featureRows().
+  PostTransform transform = PostTransform::None;
+};
+struct Classifier : Regressor {
+  ClassLabels labels;
+};
+llvm::FailureOr<Regressor> readRegressor(NodeContext &node);
+/// `integers` names the attribute of labels that are integers.
+llvm::FailureOr<Classifier> readClassifier(NodeContext &node, llvm::StringRef integers);
+
+/// The scores with an offset for each column, or without any.
+mlir::Value plus(NodeContext &node, mlir::Value scores, llvm::ArrayRef<double> offsets);
 
 /// Scores s [N, 1] of the second of two classes as scores [N, 2] of both: as probabilities, 1 - s and s, or with both
 /// signs; with Logistic the logistic function of -s and s.

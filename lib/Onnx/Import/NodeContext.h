@@ -106,6 +106,16 @@ public:
   int64_t integerOr(llvm::StringRef name, int64_t fallback) const;
   double numberOr(llvm::StringRef name, double fallback) const;
   std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
+  /// What `choices` have for the text of an attribute; fails with a report where they have nothing.
+  template <typename T>
+  llvm::FailureOr<T> choiceOr(llvm::StringRef name, llvm::StringRef fallback,
+                              std::initializer_list<std::pair<llvm::StringRef, T>> choices) {
+    const std::string text = stringOr(name, fallback);
+    for (const auto &[known, choice] : choices)
+      if (known == text)
+        return choice;
+    return invalid("its " + name + " is '" + text + "', which ONNX does not define");
+  }
   std::optional<Dims> integersAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<std::string>> stringsAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<double>> numbersAt(llvm::StringRef name) const;
