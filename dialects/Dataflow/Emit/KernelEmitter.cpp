@@ -5,7 +5,6 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Elementwise/Scalars.h"
-#include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/Library/LibraryCall.h"
@@ -71,45 +70,19 @@ static LogicalResult checkAddressable(Operation *op) {
   return failure(op->walk(check).wasInterrupted());
 }
 
-/// Fails where weights are packed for vectors that a CPU's kernel for `target` does not have.
-static LogicalResult checkPackedWeights(Operation *op, const VectorTarget &target) {
-  auto check = [&](Operation *member) -> WalkResult {
-    Value weight;
-    int64_t block = 0;
-    if (member->getNumResults() == 0 || elementCount(member->getResult(0).getType()) == 0)
-      return WalkResult::advance();
-    if (auto matmul = dyn_cast<MatmulOp>(member); matmul && matmul.getPackedN()) {
-      weight = matmul.getRhs();
-      block = emit::matmulPanel(describeMatmul(matmul), target);
-    } else if (auto conv = dyn_cast<ConvOp>(member); conv && conv.getPackedChannels() && !conv.isWinograd()) {
-      emit::ConvSpec spec = describeConv(conv);
-      if (conv.getAlgorithm())
-        spec = emit::ShiftAddSpec{spec}.taps();
-      weight = conv.getWeight();
-      block = emit::convOutputBlock(spec, target);
-      if (emit::isDepthwise(spec))
-        block = static_cast<int64_t>(llvm::alignTo(spec.outC, block));
-    }
-    if (weight && shapeOf(weight).back() != block)
-      return member->emitOpError("has a weight in blocks of ")
-             << shapeOf(weight).back() << ", where the target has blocks of " << block
-             << ", give dataflow-assign-layout the target's lanes and registers";
-    return WalkResult::advance();
-  };
-  return failure(op->walk(check).wasInterrupted());
-}
-
-/// Fails where the loops of a CPU's kernel read from memory what another member of the group computes.
-static LogicalResult checkPrologue(Operation *op) {
+/// Fails where loops of the operator's own would not do what it asks, or read from memory what another member of the
+/// group computes.
+static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const KernelStyle &style) {
   auto group = dyn_cast<FusedOp>(op);
-  auto anchor = group ? dyn_cast_or_null<KernelOpInterface>(group.getAnchor()) : KernelOpInterface();
+  auto anchor = dyn_cast_or_null<KernelOpInterface>(group ? group.getAnchor() : op);
   if (!anchor)
     return success();
-  for (OpOperand &operand : anchor->getOpOperands())
-    if (operand.get().getDefiningOp() && !anchor.allowsPrologue(operand.getOperandNumber()))
-      return op->emitError("member '") << anchor->getName()
-                                       << "' reads from memory what another member computes, give it as an operand";
-  return success();
+  if (group && style.form == KernelForm::Chunks)
+    for (OpOperand &operand : anchor->getOpOperands())
+      if (operand.get().getDefiningOp() && !anchor.allowsPrologue(operand.getOperandNumber()))
+        return op->emitError("member '") << anchor->getName()
+                                         << "' reads from memory what another member computes, give it as an operand";
+  return modelOf<EmitKernelOpInterface>(anchor).checkKernel(target, style);
 }
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
@@ -120,13 +93,8 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)) ||
-      (style.form == KernelForm::Chunks && (failed(checkPackedWeights(op, target)) || failed(checkPrologue(op)))))
+  if (failed(checkAddressable(op)) || failed(checkLoops(op, target, style)))
     return failure();
-  bool isForCpus = false;
-  op->walk([&](ConvOp conv) { isForCpus |= conv.getAlgorithm().has_value(); });
-  if (style.form == KernelForm::Grids && isForCpus)
-    return op->emitError("convolves by an algorithm for CPUs, for which there are no grids");
   KernelEmitter emitter(op, target, style, module, symbol);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {

@@ -16,6 +16,8 @@ namespace sluice::dataflow {
 emit::MatmulSpec describeMatmul(MatmulOp op);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
+/// Fails, after an error on `op`, where its weight is not packed in blocks of `block`.
+llvm::LogicalResult checkPackedWeight(mlir::Operation *op, mlir::Value weight, int64_t block);
 /// One by Winograd's algorithm, by its packed weight.
 emit::WinogradSpec describeWinograd(ConvOp op);
 

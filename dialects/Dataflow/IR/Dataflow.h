@@ -27,8 +27,12 @@
 // The dialect's discardable attributes are of the types above.
 #include "dialects/Dataflow/IR/DataflowDialect.h.inc"
 
+namespace sluice::emit {
+struct VectorTarget;
+}
 namespace sluice::dataflow {
 class KernelEmitter;
+struct KernelStyle;
 struct LibraryCall;
 class TensorBuilder;
 

@@ -119,6 +119,13 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
         Emits the whole kernel: reads operands through `kernel`, hands every
         element of every result to `kernel.store` exactly once.}],
       "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
+    InterfaceMethod<[{
+        Fails, after an error on the operator, where its attributes ask for what
+        kernels of this form and target are not, as weights packed for longer
+        vectors are.}],
+      "::llvm::LogicalResult", "checkKernel",
+      (ins "const ::sluice::emit::VectorTarget &":$target, "const ::sluice::dataflow::KernelStyle &":$style), "",
+      [{ return ::llvm::success(); }]>,
   ];
 }
 

@@ -304,4 +304,21 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
     emitWith(spec, emit::emitConv2d);
 }
 
-void sluice::dataflow::attachConvKernels(MLIRContext *context) { attach<KernelModel<emitConvKernel>>(context); }
+static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target, const KernelStyle &style) {
+  if (style.form == KernelForm::Grids)
+    return op.getAlgorithm() ? op.emitError("convolves by an algorithm for CPUs, for which there are no grids")
+                             : success();
+  if (!op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
+    return success();
+  emit::ConvSpec spec = describeConv(op);
+  if (op.getAlgorithm())
+    spec = emit::ShiftAddSpec{spec}.taps();
+  int64_t block = emit::convOutputBlock(spec, target);
+  if (emit::isDepthwise(spec))
+    block = static_cast<int64_t>(llvm::alignTo(spec.outC, block));
+  return checkPackedWeight(op, op.getWeight(), block);
+}
+
+void sluice::dataflow::attachConvKernels(MLIRContext *context) {
+  attach<CheckedKernelModel<emitConvKernel, checkConvKernel>>(context);
+}

@@ -200,4 +200,12 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
   });
 }
 
-void sluice::dataflow::attachMatmulKernels(MLIRContext *context) { attach<KernelModel<emitMatmulKernel>>(context); }
+static LogicalResult checkMatmulKernel(MatmulOp op, const emit::VectorTarget &target, const KernelStyle &style) {
+  if (style.form == KernelForm::Grids || !op.getPackedN() || elementCount(op.getType()) == 0)
+    return success();
+  return checkPackedWeight(op, op.getRhs(), emit::matmulPanel(describeMatmul(op), target));
+}
+
+void sluice::dataflow::attachMatmulKernels(MLIRContext *context) {
+  attach<CheckedKernelModel<emitMatmulKernel, checkMatmulKernel>>(context);
+}

@@ -17,6 +17,19 @@ struct KernelModel<emit> : EmitKernelOpInterface::ExternalModel<KernelModel<emit
   void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
 };
 
+/// Of one that `check` allows some forms and targets alone.
+template <auto emit, auto check>
+struct CheckedKernelModel;
+template <typename OpTy, void (*emit)(OpTy, KernelEmitter &),
+          llvm::LogicalResult (*check)(OpTy, const emit::VectorTarget &, const KernelStyle &)>
+struct CheckedKernelModel<emit, check> : EmitKernelOpInterface::ExternalModel<CheckedKernelModel<emit, check>, OpTy> {
+  void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
+  llvm::LogicalResult checkKernel(mlir::Operation *op, const emit::VectorTarget &target,
+                                  const KernelStyle &style) const {
+    return check(mlir::cast<OpTy>(op), target, style);
+  }
+};
+
 /// Of a function that emits one element.
 template <auto emit>
 struct ElementModel;

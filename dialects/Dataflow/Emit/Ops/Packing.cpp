@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Elementwise/Scalars.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Ops/Models.h"
@@ -12,6 +13,15 @@
 
 using namespace mlir;
 using namespace sluice::dataflow;
+
+LogicalResult sluice::dataflow::checkPackedWeight(Operation *op, Value weight, int64_t block) {
+  const int64_t given = shapeOf(weight).back();
+  if (given == block)
+    return success();
+  return op->emitOpError("has a weight in blocks of ")
+         << given << ", where the target has blocks of " << block
+         << ", give dataflow-assign-layout the target's lanes and registers";
+}
 
 /// What `read` gives, where blocks reach behind the last of `extent` positions zero.
 static Value orZero(KernelEmitter &kernel, Value position, int64_t extent, int64_t block, Type type,
