@@ -176,20 +176,76 @@ void outline(const Group &group) {
     op->erase();
 }
 
+/// Gives the programs of an operator their constants from outside, where parameters are.
+class ConstantHoister {
+public:
+  explicit ConstantHoister(ProgramsOpInterface op) : op(op), b(op) {}
+
+  void run() {
+    for (Region &region : op->getRegions()) {
+      Block &program = region.front();
+      llvm::SetVector<Value> wanted;
+      ConstantExpressions constants(program);
+      for (Operation &member : program)
+        if (&member == program.getTerminator() || constants.runs(&member))
+          for (Value operand : member.getOperands())
+            if (constants.contains(operand))
+              wanted.insert(operand);
+      for (Value value : wanted) {
+        op.capture(outside(value));
+        value.replaceUsesWithIf(program.getArguments().back(), [&](OpOperand &use) {
+          return use.getOwner() == program.getTerminator() || constants.runs(use.getOwner());
+        });
+      }
+    }
+  }
+
+private:
+  Value outside(Value value) {
+    if (Value known = copies.lookupOrNull(value))
+      return known;
+    Operation *producer = value.getDefiningOp();
+    for (Value operand : producer->getOperands())
+      outside(operand);
+    b.clone(*producer, copies);
+    return copies.lookup(value);
+  }
+
+  ProgramsOpInterface op;
+  OpBuilder b;
+  IRMapping copies;
+};
+
 struct Fuse : sluice::impl::FusePassBase<Fuse> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
     Block &block = getOperation().getBody().front();
     copyResults(block);
+    fuse(block);
+  }
+
+  static void fuse(Block &block) {
+    for (auto op : llvm::make_early_inc_range(block.getOps<ProgramsOpInterface>())) {
+      for (Region &region : op->getRegions())
+        fuse(region.front());
+      ConstantHoister(op).run();
+      for (Region &region : op->getRegions())
+        eraseUnused(region.front());
+    }
     {
       Grouping grouping(block);
       for (Group *group : grouping.fused())
         outline(*group);
     }
     // Constants that only groups read are theirs now.
+    eraseUnused(block);
+  }
+
+  static void eraseUnused(Block &block) {
+    ConstantExpressions constants(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isa<ConstantOp>(op) && op.use_empty())
+      if (op.use_empty() && op.getNumResults() > 0 && constants.contains(op.getResult(0)))
         op.erase();
   }
 

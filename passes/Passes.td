@@ -166,6 +166,19 @@ def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
     prologue. A value is fused only where its one consumer is in the group, so
     nothing is computed twice. Results that are inputs, constants or one value
     twice get a copy, so that every output has an operator that writes it.
+
+    The programs of `dataflow.if` and `dataflow.loop` are fused by themselves. Their
+    constants, and what follows from constants alone, move outside and are captured.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
+def PlanProgramsPass : Pass<"dataflow-plan-programs", "::mlir::func::FuncOp"> {
+  let summary = "Chooses where tensors of the programs of if and loop lie";
+  let description = [{
+    Each program runs within its operator's kernel. This pass gives its tensors, and its
+    operators' workspaces, places in the operator's workspace: attribute `offsets`, with
+    one entry for each buffer. Without this pass each buffer has bytes of its own.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }

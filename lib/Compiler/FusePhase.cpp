@@ -67,6 +67,10 @@ static Expected<std::string> convChoice(const Machine &machine, const TargetSpec
   return convChoiceNames()[static_cast<size_t>(options.convChoice)];
 }
 
+static bool hasPrograms(const Partitioned &program) {
+  return program.main().walk([](dataflow::ProgramsOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Layouts, libraries' kernels and groups, as passes.
 static Expected<Pipeline> fusionPasses(const Partitioned &program, const CompilerOptions &options,
                                        const std::shared_ptr<const Profile> &profile,
@@ -122,6 +126,8 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
     assigned.push_back({"round", optionText(options.matmulPrecision == dataflow::MatmulPrecision::BF16)});
   }
   passes.onFunctions("dataflow-assign-layout", std::move(assigned)).onFunctions("dataflow-fuse");
+  if (hasPrograms(program))
+    passes.onFunctions("dataflow-plan-programs");
   return passes;
 }
 

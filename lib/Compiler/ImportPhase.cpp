@@ -73,6 +73,7 @@ static ImportOptions importOptions(const CompilerOptions &options) {
   ImportOptions importing;
   importing.dims = options.dims;
   importing.fixedInputs = options.fixedInputs;
+  importing.maxIterations = options.maxIterations;
   importing.buildGradient = [](OpBuilder &builder, Value root, Value seed,
                                ArrayRef<Value> wrt) -> FailureOr<SmallVector<Value>> {
     SmallVector<Value> gradients(wrt.size());

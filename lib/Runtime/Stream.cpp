@@ -43,7 +43,10 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
     command.startNs = nowNs();
   if (command.kernel) {
     if (int32_t result = device.launch(command.kernel, command.args)) {
-      const std::string said = device.failureText();
+      std::string said = device.failureText();
+      if (said.empty() && result == SLUICE_KERNEL_ENDLESS)
+        said = "its loop would run more often than it may, compile with a greater --max-iterations, or check the "
+               "values of the model's inputs";
       state.fail(command.number,
                  said.empty() ? failure("operator '", names.ops[command.op], "' failed with code ", result,
                                         ", in command ", command.number, ", check the values of the model's inputs")

@@ -24,21 +24,23 @@ using namespace dataflow;
 std::string kernelKey(Operation *op, ArrayRef<unsigned> slots) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (auto group = dyn_cast<FusedOp>(op)) {
-    // Printed alone, a group's values are numbered from its own first.
-    OpPrintingFlags flags;
-    flags.useLocalScope().elideLargeElementsAttrs();
-    AsmState state(op, flags);
-    for (Operation &member : group.getBody().front()) {
-      member.print(out, state);
-      out << "\n";
-    }
-  } else {
+  if (!isa<FusedOp>(op)) {
     out << op->getName() << " ";
     if (Attribute properties = op->getPropertiesAsAttribute())
       out << properties;
     if (auto tuning = DataflowDialect::TuningAttrHelper(op->getContext()).getAttr(op))
       out << tuning;
+  }
+  if (op->getNumRegions() > 0) {
+    // Printed alone, an operator's values are numbered from its own first.
+    OpPrintingFlags flags;
+    flags.useLocalScope().elideLargeElementsAttrs();
+    AsmState state(op, flags);
+    for (Region &region : op->getRegions())
+      for (Operation &member : region.front()) {
+        member.print(out, state);
+        out << "\n";
+      }
   }
   for (auto [type, slot] : llvm::zip(op->getOperandTypes(), slots))
     out << " " << slot << ":" << type;

@@ -129,6 +129,10 @@ void CompileOptions::addTo(CLI::App &app) {
 void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
+  addOption(app, "--max-iterations", options.maxIterations,
+            "most iterations of a loop whose end only the data says; a step fails beyond")
+      ->check(CLI::PositiveNumber)
+      ->group(kGeneration);
   addOption(app, "--target", options.target,
             "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()

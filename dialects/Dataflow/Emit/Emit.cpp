@@ -14,6 +14,7 @@ void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
     attachBitsKernels(context);
     attachCollectiveKernels(context);
     attachConstantKernels(context);
+    attachControlKernels(context);
     attachConvKernels(context);
     attachElementwiseKernels(context);
     attachGatherKernels(context);

@@ -104,6 +104,8 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (unsigned i = 0; i <= op->getNumResults(); ++i)
     emitter.argumentSlots.push_back(next++);
   emitter.emitBody();
+  if (emitter.hasFailedMember)
+    return failure();
   if (emitter.readsExpression)
     return op->emitError("member '") << emitter.anchor->getName()
                                      << "' reads from memory what another member computes, give it as an operand";
@@ -405,6 +407,23 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, const Work &work
   });
 }
 
+Value KernelEmitter::environment() { return kernel.getBody().front().getArgument(0); }
+
+Value KernelEmitter::entryPointer(unsigned argument) {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Value at = LLVM::GEPOp::create(entryBuilder, location, ptr, ptr, kernel.getBody().front().getArgument(1),
+                                 ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[argument])});
+  return LLVM::LoadOp::create(entryBuilder, location, ptr, at);
+}
+
+std::string KernelEmitter::emitMember(Operation *member, ArrayRef<unsigned> slots) {
+  std::string name = symbol + "_member" + std::to_string(numMembers++);
+  hasFailedMember |= failed(emit(member, name, module, vectorTarget, slots, style));
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    function.setPrivate();
+  return name;
+}
+
 void KernelEmitter::callRuntime(Service service, uint32_t function, ArrayRef<char> settings) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(argumentElement.size()) + 1));
   status = requestService(service, arith::ConstantIntOp::create(entryBuilder, location, function, 32), settings, all);
@@ -440,14 +459,8 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
   std::optional<LibraryAddition> addition = libraryAddition(kernelOp);
   Value function = number(call.function), isInPlace;
   if (addition) {
-    auto ptr = LLVM::LLVMPointerType::get(b.getContext());
-    auto pointerOf = [&](unsigned argument) -> Value {
-      Value at = LLVM::GEPOp::create(eb, location, ptr, ptr, kernel.getBody().front().getArgument(1),
-                                     ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[argument])});
-      return LLVM::LoadOp::create(eb, location, ptr, at);
-    };
-    isInPlace = LLVM::ICmpOp::create(eb, location, LLVM::ICmpPredicate::eq, pointerOf(addition->operand),
-                                     pointerOf(numOperands));
+    Value operand = entryPointer(addition->operand), result = entryPointer(numOperands);
+    isInPlace = LLVM::ICmpOp::create(eb, location, LLVM::ICmpPredicate::eq, operand, result);
     function =
         arith::SelectOp::create(eb, location, isInPlace, number(call.function | SLUICE_LIBRARY_ACCUMULATE), function);
   }

@@ -190,6 +190,18 @@ public:
   /// (null where there is none) and `settings`, as abi.h says. What it returns, the kernel does.
   void callRuntime(Service service, uint32_t function, llvm::ArrayRef<char> settings);
 
+  //===--- Programs of kernels ---------------------------------------------===//
+
+  /// Where the code stands that runs once, beside the loops of parallel().
+  mlir::OpBuilder &entry() { return entryBuilder; }
+  mlir::Value environment();
+  /// The address of an operand, then results, then the workspace, by number; for entry().
+  mlir::Value entryPointer(unsigned argument);
+  /// Emits another operator's kernel beside this one; returns its symbol. emit() fails where that cannot be.
+  std::string emitMember(mlir::Operation *member, llvm::ArrayRef<unsigned> slots);
+  /// What the kernel returns.
+  void returns(mlir::Value code) { status = code; }
+
   //===--- Values ----------------------------------------------------------===//
 
   mlir::Value index(int64_t value);
@@ -272,7 +284,8 @@ private:
   mlir::OpBuilder entryBuilder;        ///< At the entry's end.
   mlir::Value status;                  ///< What the kernel returns; null: 0.
   mlir::FunctionOpInterface chunkBody; ///< The region being emitted.
-  unsigned numChunks = 0;
+  unsigned numChunks = 0, numMembers = 0;
+  bool hasFailedMember = false;
   int64_t team = 1;                    ///< Of the grid being emitted.
   mlir::Value position;                ///< In the team.
   int64_t sharedBytes = 0;             ///< Of the grid being emitted.

@@ -129,6 +129,30 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
   ];
 }
 
+def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = [{
+    Has regions that are programs: operators that run one after the other within its
+    kernel, in memory of its workspace (ProgramMemory.h).
+  }];
+  let methods = [
+    InterfaceMethod<"Makes a value an operand that all programs see, as their last argument.",
+      "void", "capture", (ins "::mlir::Value":$value)>,
+    InterfaceMethod<[{
+        Where what `program` yields goes: for each yielded value the number of the argument whose
+        memory it takes, kFreshMemory, or kNoMemory where the operator reads it itself.}],
+      "::llvm::SmallVector<int64_t>", "getYieldPlaces", (ins "::mlir::Block &":$program)>,
+    InterfaceMethod<"Bytes that the operator itself keeps in the workspace while `program` runs.",
+      "int64_t", "getOwnBytes", (ins "::mlir::Block &":$program), "", [{ return 0; }]>,
+    InterfaceMethod<"Where the programs' buffers lie, one program's after the other's; empty where nobody chose.",
+      "::llvm::ArrayRef<int64_t>", "getBufferOffsets", (ins)>,
+    InterfaceMethod<"Sets them.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets)>,
+  ];
+  let extraClassDeclaration = [{
+    static constexpr int64_t kFreshMemory = -1, kNoMemory = -2;
+  }];
+}
+
 def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{

@@ -694,10 +694,12 @@ def FusedOp : Dataflow_Op<"fused", [
   }];
 }
 
-def YieldOp : Dataflow_Op<"yield", [Terminator, HasParent<"FusedOp">, ReturnLike]> {
-  let summary = "A fused group's results";
+def YieldOp : Dataflow_Op<"yield", [Terminator, ParentOneOf<["FusedOp", "IfOp", "LoopOp"]>, ReturnLike]> {
+  let summary = "What a group, or a program of an operator, makes";
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
+
+include "dialects/Dataflow/IR/ControlOps.td"
 
 #endif // SLUICE_DATAFLOW_OPS

@@ -111,6 +111,8 @@ struct CompilerOptions {
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
+  /// Of loops whose end only the data says; 0: no limit. See ImportOptions.
+  int64_t maxIterations = 0;
   PruneOptions prune;
   /// Makes a training step of the model; absent: inference.
   std::optional<TrainingOptions> training;

@@ -39,6 +39,9 @@ struct ImportOptions {
   /// graph inputs need this, as all shapes are static. Their arguments stay, unread, with the value in the attribute
   /// `dataflow.fixed`.
   std::map<std::string, HostTensor> fixedInputs;
+  /// The most iterations of loops whose number only the data says, which limits the room of what they stack; 0: none.
+  /// A step fails where a loop would run more often.
+  int64_t maxIterations = 0;
   /// For models that ask for gradients themselves; absent: those are not supported.
   GradientBuilder buildGradient;
 };
@@ -47,9 +50,10 @@ struct ImportOptions {
 /// results in the model's order, each with its name in the attribute `dataflow.name`; operators keep their nodes'
 /// names as locations. Initializers beyond a few hundred bytes are resources that point into the mapped file.
 ///
-/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind. Inputs and outputs
-/// that are sequences are one argument or result an element, "x[0]". An output whose extent only the data says has room
-/// for all there can be, and a result more, "y:extent0", with what holds of it.
+/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind. Control flow that
+/// is known and short becomes part of the program; other branches and loops are dataflow.if and dataflow.loop. Inputs
+/// and outputs that are sequences are one argument or result an element, "x[0]". An output whose extent only the data
+/// says has room for all there can be, and a result more, "y:extent0", with what holds of it.
 ///
 /// Fails on operators, versions, types or attributes it does not know, with one error that lists all such nodes; on
 /// unbound dimensions; and on a node whose operands do not fit its operator. The context must have the dataflow and

@@ -53,23 +53,18 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
     SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(known->front() ? *thenBranch : *elseBranch, {}));
     return bindOutputs(node, results);
   }
-  // Operators have no effects: both branches run, and the condition chooses. What a branch asks of indices does not
-  // matter where it is not chosen.
-  size_t depth = scopes.size();
-  ++conditions;
-  auto ifTrue = importBody(*thenBranch, {}), ifFalse = ifTrue ? importBody(*elseBranch, {}) : ifTrue;
-  --conditions;
-  scopes.resize(depth);
-  if (!ifTrue || !ifFalse) {
+  // What a branch asks of indices does not matter where it is not chosen.
+  auto noArguments = [](ValueRange) { return SmallVector<Value>(); };
+  auto ifTrue = importProgram(*thenBranch, {}, noArguments, locationOf(node));
+  auto ifFalse =
+      ifTrue ? importProgram(*elseBranch, {}, noArguments, locationOf(node)) : Expected<Program>(propagate(ifTrue));
+  if (!ifFalse) {
     reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
-                                   (ifTrue ? ifFalse : ifTrue).error().message));
+                                   ifFalse.error().message));
     return {};
   }
-  onnximport::Builder build(builder, locationOf(node));
-  Value condition = build.reshape(inputs[0], {});
-  SmallVector<Value> results;
   for (int i = 0; i < node.output_size(); ++i) {
-    Value one = (*ifTrue)[i], other = (*ifFalse)[i];
+    Value one = ifTrue->results[i], other = ifFalse->results[i];
     if (!one || !other)
       return {}; // What it lacks is in the list.
     if (one.getType() != other.getType()) {
@@ -77,6 +72,18 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
                               "type or shape");
       return {};
     }
+  }
+  onnximport::Builder build(builder, locationOf(node));
+  Value condition = build.reshape(inputs[0], {});
+  if (std::optional<SmallVector<Value>> results = makeIf(node, condition, *ifTrue, *ifFalse))
+    return bindOutputs(node, *results);
+  // Operators have no effects: both run, and the condition chooses.
+  for (Program *program : {&*ifTrue, &*ifFalse})
+    builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
+                                                        program->region->front().getOperations());
+  SmallVector<Value> results;
+  for (int i = 0; i < node.output_size(); ++i) {
+    Value one = ifTrue->results[i], other = ifFalse->results[i];
     auto chosen = [&](Value a, Value b) { return isTensor(a) ? build.select(condition, a, b) : Value(); };
     Value result;
     if (isList(one)) {
@@ -111,14 +118,14 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     return malformed(node, "its trip count or its condition is a sequence");
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
   std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
+  if (inputs[0] && trips && goesOn && !unrolls(*body, *trips))
+    return importLoopProgram(node, *body, inputs, trips);
   onnximport::Builder build(builder, locationOf(node));
   SmallVector<Value> state(inputs.drop_front(2));
   std::vector<SmallVector<Value>> stacks(stacked);
   for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
-    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes) {
-      reportUnsupported(node, trips && goesOn ? "it runs too often" : "how often it runs is not known before it does");
-      return {};
-    }
+    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !unrolls(*body, trip))
+      return importLoopProgram(node, *body, inputs, inputs[0] ? trips : std::nullopt);
     if (!*goesOn)
       break;
     SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};
@@ -141,6 +148,10 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     state.push_back(value);
   }
   return bindOutputs(node, state);
+}
+
+bool GraphImporter::unrolls(const ::onnx::GraphProto &body, int64_t trips) const {
+  return training.has_value() || Count(trips) * std::max(body.node_size(), 1) <= kMostLoopNodes;
 }
 
 Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,
@@ -189,46 +200,52 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
   if (inputAxes.size() != static_cast<size_t>(scanned) || inputReversed.size() != static_cast<size_t>(scanned) ||
       outputAxes.size() != stacked || outputReversed.size() != stacked)
     return wrong("it does not have one axis and direction for each sequence");
-  int64_t trips = 0;
+  ScanForm form{0, static_cast<size_t>(carried), inputAxes, outputAxes, inputReversed, outputReversed};
   for (int64_t i = 0; i < scanned; ++i) {
     Value sequence = inputs[carried + i];
     int64_t rank = rankOf(sequence);
     if (inputAxes[i] < -rank || inputAxes[i] >= rank)
       return wrong("an axis is out of range");
-    inputAxes[i] += inputAxes[i] < 0 ? rank : 0;
-    int64_t extent = shapeOf(sequence)[inputAxes[i]];
-    if (i > 0 && extent != trips)
+    form.inputAxes[i] += inputAxes[i] < 0 ? rank : 0;
+    int64_t extent = shapeOf(sequence)[form.inputAxes[i]];
+    if (i > 0 && extent != form.trips)
       return wrong("its sequences differ in length");
-    trips = extent;
+    form.trips = extent;
   }
+  return unrolls(*body, form.trips) ? scanUnrolled(node, *body, form, inputs) : scanProgram(node, *body, form, inputs);
+}
+
+Expected<SmallVector<Value>> GraphImporter::scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                                         const ScanForm &form, ArrayRef<Value> inputs) {
+  onnximport::Builder build(builder, locationOf(node));
+  const size_t carried = form.carried;
   SmallVector<Value> state(inputs.take_front(carried));
-  std::vector<SmallVector<Value>> stacks(stacked);
-  for (int64_t trip = 0; trip < trips; ++trip) {
+  std::vector<SmallVector<Value>> stacks(form.outputAxes.size());
+  for (int64_t trip = 0; trip < form.trips; ++trip) {
     if (++unrolledNodes > kMostUnrolledNodes) {
       reportUnsupported(node, "it runs too often");
       return SmallVector<Value>();
     }
     SmallVector<Value> arguments(state);
-    for (int64_t i = 0; i < scanned; ++i) {
-      Value sequence = inputs[carried + i];
+    for (auto [i, sequence] : llvm::enumerate(inputs.drop_front(carried))) {
       Dims dims(shapeOf(sequence));
-      dims.erase(dims.begin() + inputAxes[i]);
-      int64_t at = inputReversed[i] ? trips - 1 - trip : trip;
-      arguments.push_back(context.reshape(context.sliceAxis(sequence, inputAxes[i], at, 1), dims));
+      dims.erase(dims.begin() + form.inputAxes[i]);
+      int64_t at = form.inputReversed[i] ? form.trips - 1 - trip : trip;
+      arguments.push_back(build.reshape(build.sliceAxis(sequence, form.inputAxes[i], at, 1), dims));
     }
-    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(*body, arguments));
+    SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(body, arguments));
     if (llvm::is_contained(results, Value()))
       return SmallVector<Value>(); // What it lacks is in the list.
     state.assign(results.begin(), results.begin() + carried);
-    for (size_t i = 0; i < stacked; ++i)
-      stacks[i].insert(outputReversed[i] ? stacks[i].begin() : stacks[i].end(), results[carried + i]);
+    for (size_t i = 0; i < stacks.size(); ++i)
+      stacks[i].insert(form.outputReversed[i] ? stacks[i].begin() : stacks[i].end(), results[carried + i]);
   }
-  for (size_t i = 0; i < stacked; ++i) {
+  for (size_t i = 0; i < stacks.size(); ++i) {
     if (stacks[i].empty()) {
       reportUnsupported(node, "its sequences are empty");
       return SmallVector<Value>();
     }
-    SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(context, node, stacks[i], outputAxes[i]));
+    SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(build, node, stacks[i], form.outputAxes[i]));
     state.push_back(value);
   }
   return state;

@@ -20,7 +20,7 @@
 
 namespace sluice::onnximport {
 
-/// Builds the program of one model. Control flow is in ControlFlow.cpp.
+/// Builds the program of one model. Control flow is in ControlFlow.cpp, and where it runs as such in Programs.cpp.
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
@@ -45,11 +45,51 @@ private:
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
   Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                       llvm::ArrayRef<mlir::Value> arguments);
-  /// The branch that a condition known now chooses; of both, where it is not known and their results agree in type.
+  /// The branch that a condition known now chooses; else both, by a select where they are short.
   Status importIf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
-  /// Loops whose number of iterations is known now unroll.
+  /// Loops whose number of iterations is known now, and small, unroll.
   Status importLoop(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  /// A subgraph beside the program, whose values it may use until isolate().
+  struct Program {
+    std::unique_ptr<mlir::Region> region;
+    llvm::SmallVector<mlir::Value> results;
+  };
+  using ArgumentMaker = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
+  /// `argumentsOf` makes the subgraph's arguments of the region's, which are of `types`.
+  Expected<Program> importProgram(const ::onnx::GraphProto &graph, mlir::TypeRange types,
+                                  const ArgumentMaker &argumentsOf, mlir::Location location);
+  /// Gives regions what they use from outside: constants as copies, others as arguments behind their own, which are
+  /// returned.
+  llvm::SmallVector<mlir::Value> isolate(llvm::ArrayRef<mlir::Region *> regions);
+  /// Reports, and says false, where a program's results are not tensors that hold as a whole.
+  bool isTensors(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
+  struct LoopParts {
+    mlir::Value trips, condition; ///< One element each.
+    mlir::ValueRange carried;
+    int64_t most = 0;
+  };
+  /// The results of dataflow.loop of a program that makes the condition, what is carried, and what is stacked; nothing
+  /// where that is reported as unsupported.
+  std::optional<llvm::SmallVector<mlir::Value>> makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,
+                                                         Program &program);
+  /// The results of dataflow.if where its branches are worth a choice, else nothing.
+  std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
+                                                       Program &ifTrue, Program &ifFalse);
+  Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+  /// A scan as its attributes say, normal and checked.
+  struct ScanForm {
+    int64_t trips = 0;
+    size_t carried = 0;
+    Dims inputAxes, outputAxes, inputReversed, outputReversed; ///< Output axes may be negative.
+  };
+  Expected<llvm::SmallVector<mlir::Value>> scanProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                                       const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
+  Expected<llvm::SmallVector<mlir::Value>> scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                                        const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
+  /// Whether so many runs of a subgraph become parts of the program around them.
+  bool unrolls(const ::onnx::GraphProto &body, int64_t trips) const;
   /// One scan's results; none where it is reported as unsupported.
   Expected<llvm::SmallVector<mlir::Value>> scan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importGradient(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
@@ -113,7 +153,11 @@ private:
   std::vector<std::string> unsupported;
   /// Loops in loops multiply: unrolling stops here.
   static constexpr int64_t kMostUnrolledNodes = 100000;
+  /// A loop of more nodes than these, in all iterations, runs as one: it would compile for longer than that costs time.
+  static constexpr int64_t kMostLoopNodes = 2048;
   int64_t unrolledNodes = 0;
+  int64_t maxIterations = 0;
+  mlir::Block *entry = nullptr; ///< Of the program.
   /// Initializers stand before everything else.
   mlir::Operation *lastConstant = nullptr;
   /// Branches around the node being imported whose condition is not known, and nodes without influence on results.

@@ -86,7 +86,7 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   const ::onnx::TensorProto &initializer = *scope->initializers.lookup(name);
   if (initializer.data_type() == onnxtype::String) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(builder.getInsertionBlock());
+    builder.setInsertionPointToStart(entry);
     return scope->values[name] =
                onnximport::stringConstant(builder, NameLoc::get(builder.getStringAttr(name)), initializer);
   }
@@ -100,7 +100,7 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
   if (lastConstant)
     builder.setInsertionPointAfter(lastConstant);
   else
-    builder.setInsertionPointToStart(builder.getInsertionBlock());
+    builder.setInsertionPointToStart(entry);
   Location location = NameLoc::get(builder.getStringAttr(name));
   if (training && training->isTrainable(name, value.getType()))
     lastConstant =
@@ -438,6 +438,9 @@ void GraphImporter::tidy(Block &block) {
         constant.setValueAttr(makeResource(cast<RankedTensorType>(constant.getType()),
                                            name ? name.getName().getValue() : "constant", *data, data));
     }
+  for (Operation &op : block)
+    for (Region &region : op.getRegions())
+      tidy(region.front());
 }
 
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
@@ -463,6 +466,8 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType(types, {}));
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToStart(block);
+  entry = block;
+  maxIterations = options.maxIterations;
   std::vector<SmallVector<Value>> arguments(model.inputs().size());
   for (auto [i, port] : llvm::enumerate(ports)) {
     arguments[port.input].push_back(block->getArgument(i));

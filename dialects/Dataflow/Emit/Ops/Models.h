@@ -56,6 +56,7 @@ void attachAttentionKernels(mlir::MLIRContext *context);
 void attachBitsKernels(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachConstantKernels(mlir::MLIRContext *context);
+void attachControlKernels(mlir::MLIRContext *context);
 void attachConvKernels(mlir::MLIRContext *context);
 void attachElementwiseKernels(mlir::MLIRContext *context);
 void attachGatherKernels(mlir::MLIRContext *context);

@@ -1,0 +1,264 @@
+//===- Control.cpp - Kernels of if and loop -------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The kernel is a program: calls of its operators' kernels one after the other, each of which may use all threads.
+// Tensors lie in the workspace where ProgramMemory.h says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "dialects/Dataflow/Emit/Ops/Models.h"
+#include "dialects/Dataflow/IR/ProgramMemory.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "sluice/Runtime/abi.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace {
+
+/// Emits programs in the entry of a kernel.
+class ProgramEmitter {
+public:
+  ProgramEmitter(ProgramsOpInterface op, KernelEmitter &kernel)
+      : op(op), kernel(kernel), b(kernel.entry()), loc(kernel.loc()), ptr(LLVM::LLVMPointerType::get(b.getContext())),
+        offsets(programOffsets(op)) {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      operands.push_back(kernel.entryPointer(i));
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      results.push_back(kernel.entryPointer(op->getNumOperands() + i));
+    if (cast<CostOpInterface>(op.getOperation()).getWorkspaceBytes() > 0)
+      workspace = kernel.entryPointer(op->getNumOperands() + op->getNumResults());
+    for (Region &region : op->getRegions()) {
+      programs.push_back(describeProgram(op, region.front()));
+      starts.push_back(numBuffers);
+      numBuffers += programs.back().buffers.size();
+      for (Operation *member : programs.back().operators)
+        prepare(member);
+    }
+  }
+
+  Value integer(int64_t value, unsigned bits = 64) { return arith::ConstantIntOp::create(b, loc, value, bits); }
+
+  void copy(Value to, Value from, int64_t bytes) {
+    if (bytes > 0)
+      LLVM::MemcpyOp::create(b, loc, to, from, integer(bytes), /*isVolatile=*/false);
+  }
+
+  Value offset(Value base, Value bytes) {
+    return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{bytes});
+  }
+
+  /// The operator's own buffer beside a program's.
+  Value ownBuffer(unsigned program) { return buffer(program, *programs[program].own); }
+
+  Value loadFlag(Value address) {
+    Value byte = LLVM::LoadOp::create(b, loc, b.getI8Type(), address);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, byte, integer(0, 8));
+  }
+
+  /// Runs program number `program` on arguments at `arguments`, unless `status` is an error; what it yields goes to
+  /// `places`, by yield. Returns the status.
+  Value run(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places, Value status) {
+    Block &block = op->getRegion(program).front();
+    const ProgramMemory &memory = programs[program];
+    addresses.clear();
+    for (auto [argument, address] : llvm::zip(block.getArguments(), arguments))
+      addresses[argument] = address;
+    for (const auto &[value, yield] : memory.writtenTo)
+      addresses[value] = places[yield];
+    for (Operation *member : memory.operators)
+      status = call(program, member, status);
+    Operation *yield = block.getTerminator();
+    for (auto [i, move] : llvm::enumerate(memory.moves))
+      if (move == YieldMove::Saved)
+        copy(buffer(program, memory.ofSaved.lookup(i)), addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
+    for (auto [i, move] : llvm::enumerate(memory.moves)) {
+      if (move == YieldMove::Saved)
+        copy(places[i], buffer(program, memory.ofSaved.lookup(i)), bytesAt(yield, i));
+      else if (move == YieldMove::Copied)
+        copy(places[i], addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
+    }
+    return status;
+  }
+
+  /// Of a value of the program that ran last.
+  Value addressOf(unsigned program, Value value) {
+    value = viewedValue(value);
+    if (Value known = addresses.lookup(value))
+      return known;
+    return buffer(program, programs[program].ofValue.lookup(value));
+  }
+
+  SmallVector<Value> operands, results;
+
+private:
+  struct Member {
+    std::string symbol;
+    SmallVector<Value> inputs; ///< Each once.
+    Value args;                ///< An array of addresses.
+  };
+
+  /// Emits an operator's kernel, and the array of its arguments where the kernel begins: a loop would make many.
+  void prepare(Operation *member) {
+    Member &entry = members[member];
+    SmallVector<unsigned> slots;
+    for (Value operand : member->getOperands()) {
+      Value viewed = viewedValue(operand);
+      auto *at = llvm::find(entry.inputs, viewed);
+      slots.push_back(static_cast<unsigned>(at - entry.inputs.begin()));
+      if (at == entry.inputs.end())
+        entry.inputs.push_back(viewed);
+    }
+    entry.symbol = kernel.emitMember(member, slots);
+    const auto count = static_cast<int64_t>(entry.inputs.size()) + member->getNumResults() + 1;
+    entry.args = LLVM::AllocaOp::create(b, loc, ptr, ptr, integer(count));
+  }
+
+  Value call(unsigned program, Operation *member, Value status) {
+    Value works = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, status, integer(0, 32));
+    auto chosen = scf::IfOp::create(b, loc, b.getI32Type(), works, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&chosen.getThenRegion().front());
+      const Member &entry = members.find(member)->second;
+      int32_t next = 0;
+      auto pass = [&](Value address) {
+        Value at = LLVM::GEPOp::create(b, loc, ptr, ptr, entry.args, ArrayRef<LLVM::GEPArg>{next++});
+        LLVM::StoreOp::create(b, loc, address, at);
+      };
+      for (Value input : entry.inputs)
+        pass(addressOf(program, input));
+      for (Value result : member->getResults())
+        pass(addressOf(program, result));
+      if (auto at = programs[program].ofWorkspace.find(member); at != programs[program].ofWorkspace.end())
+        pass(buffer(program, at->second));
+      auto result = func::CallOp::create(b, loc, entry.symbol, b.getI32Type(), {kernel.environment(), entry.args});
+      scf::YieldOp::create(b, loc, result.getResults());
+      b.setInsertionPointToStart(&chosen.getElseRegion().front());
+      scf::YieldOp::create(b, loc, status);
+    }
+    return chosen.getResult(0);
+  }
+
+  static int64_t bytesAt(Operation *yield, unsigned number) { return tensorBytes(yield->getOperand(number).getType()); }
+
+  Value buffer(unsigned program, unsigned number) {
+    return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), workspace,
+                               ArrayRef<LLVM::GEPArg>{integer(offsets[starts[program] + number])});
+  }
+
+  ProgramsOpInterface op;
+  KernelEmitter &kernel;
+  OpBuilder &b;
+  Location loc;
+  Type ptr;
+  SmallVector<int64_t> offsets;
+  Value workspace;
+  std::vector<ProgramMemory> programs;
+  SmallVector<size_t> starts; ///< Of a program's buffers among all.
+  size_t numBuffers = 0;
+  llvm::DenseMap<Operation *, Member> members;
+  llvm::DenseMap<Value, Value> addresses; ///< Of what the program that runs has outside the workspace.
+};
+
+} // namespace
+
+static void emitIfKernel(IfOp op, KernelEmitter &kernel) {
+  ProgramEmitter programs(cast<ProgramsOpInterface>(op.getOperation()), kernel);
+  OpBuilder &b = kernel.entry();
+  Location loc = kernel.loc();
+  Value condition = programs.loadFlag(programs.operands[0]);
+  Value none = programs.integer(0, 32);
+  auto chosen = scf::IfOp::create(b, loc, b.getI32Type(), condition, /*withElseRegion=*/true);
+  for (auto [program, region] : {std::pair(0u, &chosen.getThenRegion()), {1u, &chosen.getElseRegion()}}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&region->front());
+    Value status = programs.run(program, ArrayRef(programs.operands).drop_front(), programs.results, none);
+    scf::YieldOp::create(b, loc, status);
+  }
+  kernel.returns(chosen.getResult(0));
+}
+
+static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
+  ProgramEmitter programs(cast<ProgramsOpInterface>(op.getOperation()), kernel);
+  OpBuilder &b = kernel.entry();
+  Location loc = kernel.loc();
+  Type i64 = b.getI64Type(), i32 = b.getI32Type(), i1 = b.getI1Type();
+  const size_t carried = op.getCarried().size(), stacked = op.getNumStacked();
+  // Carried tensors are where results are.
+  for (size_t i = 0; i < carried; ++i)
+    programs.copy(programs.results[i], programs.operands[2 + i], tensorBytes(op.getCarried()[i].getType()));
+  Value trips = LLVM::LoadOp::create(b, loc, i64, programs.operands[0]);
+  Value most = arith::MinSIOp::create(b, loc, trips, programs.integer(static_cast<int64_t>(op.getMost())));
+  Value goesOn = programs.loadFlag(programs.operands[1]);
+  SmallVector<Value> first{programs.integer(0), programs.integer(0, 32), goesOn};
+  auto loop = scf::WhileOp::create(b, loc, TypeRange{i64, i32, i1}, first);
+  SmallVector<Location> locations(first.size(), loc);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *test = b.createBlock(&loop.getBefore(), {}, {i64, i32, i1}, locations);
+    Value isLess = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, test->getArgument(0), most);
+    Value works =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, test->getArgument(1), programs.integer(0, 32));
+    Value runs = arith::AndIOp::create(b, loc, isLess, works);
+    runs = arith::AndIOp::create(b, loc, runs, test->getArgument(2));
+    scf::ConditionOp::create(b, loc, runs, test->getArguments());
+
+    Block *body = b.createBlock(&loop.getAfter(), {}, {i64, i32, i1}, locations);
+    Value iteration = body->getArgument(0), number = programs.ownBuffer(0);
+    LLVM::StoreOp::create(b, loc, iteration, number);
+    SmallVector<Value> arguments{number}, places{Value()};
+    for (size_t i = 0; i < carried; ++i) {
+      arguments.push_back(programs.results[i]);
+      places.push_back(programs.results[i]);
+    }
+    llvm::append_range(arguments, ArrayRef(programs.operands).drop_front(2 + carried));
+    for (size_t i = 0; i < stacked; ++i) {
+      const int64_t bytes = tensorBytes(op.getBody().front().getTerminator()->getOperand(1 + carried + i).getType());
+      Value at = arith::MulIOp::create(b, loc, iteration, programs.integer(bytes));
+      places.push_back(programs.offset(programs.results[carried + i], at));
+    }
+    Value status = programs.run(0, arguments, places, body->getArgument(1));
+    Value next = programs.loadFlag(programs.addressOf(0, op.getBody().front().getTerminator()->getOperand(0)));
+    Value following = arith::AddIOp::create(b, loc, iteration, programs.integer(1));
+    scf::YieldOp::create(b, loc, ValueRange{following, status, next});
+  }
+  Value count = loop.getResult(0);
+  for (size_t i = 0; i < stacked; ++i) {
+    const int64_t whole = tensorBytes(op.getResult(carried + i).getType());
+    const int64_t slab = op.getMost() == 0 ? 0 : whole / static_cast<int64_t>(op.getMost());
+    Value from = arith::MulIOp::create(b, loc, count, programs.integer(slab));
+    Value rest = arith::SubIOp::create(b, loc, programs.integer(whole), from);
+    LLVM::MemsetOp::create(b, loc, programs.offset(programs.results[carried + i], from), programs.integer(0, 8), rest,
+                           /*isVolatile=*/false);
+  }
+  LLVM::StoreOp::create(b, loc, count, programs.results[carried + stacked]);
+  Value isShort = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, count, trips);
+  Value isEndless = arith::AndIOp::create(b, loc, isShort, loop.getResult(2));
+  Value code =
+      arith::SelectOp::create(b, loc, isEndless, programs.integer(SLUICE_KERNEL_ENDLESS, 32), programs.integer(0, 32));
+  Value works = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getResult(1), programs.integer(0, 32));
+  kernel.returns(arith::SelectOp::create(b, loc, works, code, loop.getResult(1)));
+}
+
+template <typename OpTy>
+static LogicalResult checkProgramKernel(OpTy op, const sluice::emit::VectorTarget &, const KernelStyle &style) {
+  if (style.form == KernelForm::Grids)
+    return op.emitError("runs a program of kernels, for which there are no grids");
+  for (Region &region : op->getRegions())
+    if (!region.front().template getOps<ConstantOp>().empty())
+      return op.emitError("has a program with constants of its own, run dataflow-fuse first");
+  return success();
+}
+
+void sluice::dataflow::attachControlKernels(MLIRContext *context) {
+  attach<CheckedKernelModel<emitIfKernel, checkProgramKernel<IfOp>>,
+         CheckedKernelModel<emitLoopKernel, checkProgramKernel<LoopOp>>>(context);
+}

@@ -1,0 +1,59 @@
+//===- ControlOps.td - Operators with programs of their own -*- tablegen -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_CONTROLOPS
+#define SLUICE_DATAFLOW_CONTROLOPS
+
+class Dataflow_ControlOp<string mnemonic, list<string> programs, list<Trait> traits = []> : Dataflow_Op<mnemonic, !listconcat([
+    IsolatedFromAbove, DeclareOpInterfaceMethods<ProgramsOpInterface, programs>, Kernel<["allowsEpilogue"]>,
+    CostOf<["getFlops", "getBytesMoved", "getWorkspaceBytes"]>], traits)> {
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
+  let summary = "The results of one of two programs";
+  let description = [{
+    Runs `then` where the condition is true, else `otherwise`. The arguments of both are
+    `captured`, and both yield the results.
+  }];
+  let arguments = (ins 0DTensorOf<[I1]>:$condition, Variadic<Dataflow_AnyTensor>:$captured,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets);
+  let results = (outs Variadic<Dataflow_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
+  let assemblyFormat = [{
+    $condition `captured` `(` $captured `)` attr-dict `:` functional-type(operands, results) $then `else` $otherwise
+  }];
+}
+
+def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes"], [SingleBlock, AttrSizedOperandSegments]> {
+  let summary = "A program that runs again and again, on what it made before";
+  let description = [{
+    The body's arguments are the iteration's number (from 0), the carried tensors and
+    those captured. It yields whether to go on, the next carried tensors and what is
+    stacked. Iterations run while `condition` is true, at first the operand and then
+    what the last iteration yielded, and the number is less than `trips` and `most`.
+
+    Results: the carried tensors; for each tensor that is stacked one with a dimension
+    more, of extent `most`, first, zero behind the iterations that ran; and how many ran.
+    The step fails where there would be more than `most`.
+  }];
+  let arguments = (ins 0DTensorOf<[I64]>:$trips, 0DTensorOf<[I1]>:$condition,
+                       Variadic<Dataflow_AnyTensor>:$carried, Variadic<Dataflow_AnyTensor>:$captured,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$most,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets);
+  let results = (outs Variadic<Dataflow_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $trips `,` $condition `carried` `(` $carried `)` `captured` `(` $captured `)` attr-dict
+    `:` functional-type(operands, results) $body
+  }];
+  let extraClassDeclaration = [{
+    unsigned getNumStacked() { return getNumResults() - getCarried().size() - 1; }
+    /// How often the body runs, or a guess where only the data says.
+    int64_t estimateTrips();
+  }];
+}
+
+#endif // SLUICE_DATAFLOW_CONTROLOPS

@@ -1,0 +1,158 @@
+//===- Control.cpp - if, loop ---------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/IR/ProgramMemory.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+/// Of all operators of a program, by one of CostOpInterface's methods.
+template <typename Method>
+static Count sumOf(Block &program, Method method) {
+  Count total = 0;
+  for (Operation &member : program.without_terminator())
+    if (auto cost = dyn_cast<CostOpInterface>(member); cost && !isa<ReshapeOp>(member))
+      total += method(cost);
+  return total;
+}
+
+static Count flopsOf(Block &program) {
+  return sumOf(program, [](CostOpInterface op) { return op.getFlops(); });
+}
+
+static Count bytesOf(Block &program) {
+  return sumOf(program, [](CostOpInterface op) { return op.getBytesMoved(); });
+}
+
+static LogicalResult verifyArguments(Operation *op, Block &program, TypeRange types) {
+  if (TypeRange(program.getArgumentTypes()) != types)
+    return op->emitOpError("has a program of other arguments than it gives it");
+  return success();
+}
+
+/// What runs within a kernel has one, or is a view.
+static LogicalResult verifyMembers(Operation *op, Block &program) {
+  if (!isa<YieldOp>(program.getTerminator()))
+    return op->emitOpError("has a program that does not end in dataflow.yield");
+  for (Operation &member : program.without_terminator()) {
+    if (isa<ReshapeOp, ConstantOp, CostOpInterface>(member) && !isa<CollectiveOpInterface>(member))
+      continue;
+    return op->emitOpError("member '") << member.getName() << "' does not run within a kernel";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// if
+//===----------------------------------------------------------------------===//
+
+LogicalResult IfOp::verify() {
+  for (Region &region : (*this)->getRegions())
+    if (failed(verifyArguments(*this, region.front(), getCaptured().getTypes())))
+      return failure();
+  return success();
+}
+
+LogicalResult IfOp::verifyRegions() {
+  for (Region &region : (*this)->getRegions()) {
+    if (failed(verifyMembers(*this, region.front())))
+      return failure();
+    if (region.front().getTerminator()->getOperandTypes() != getResultTypes())
+      return emitOpError("has a program that yields other types than its results");
+  }
+  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+}
+
+bool IfOp::allowsEpilogue() { return false; }
+
+void IfOp::capture(Value value) {
+  getCapturedMutable().append(value);
+  for (Region &region : (*this)->getRegions())
+    region.addArgument(value.getType(), value.getLoc());
+}
+
+SmallVector<int64_t> IfOp::getYieldPlaces(Block &) {
+  return SmallVector<int64_t>(getNumResults(), ProgramsOpInterface::kFreshMemory);
+}
+
+ArrayRef<int64_t> IfOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
+void IfOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
+
+int64_t IfOp::getFlops() { return std::max(flopsOf(getThen().front()), flopsOf(getOtherwise().front())); }
+int64_t IfOp::getBytesMoved() { return std::max(::bytesOf(getThen().front()), ::bytesOf(getOtherwise().front())); }
+int64_t IfOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
+
+//===----------------------------------------------------------------------===//
+// loop
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoopOp::verify() {
+  auto carried = getCarried().getTypes();
+  SmallVector<Type> arguments{RankedTensorType::get({}, IntegerType::get(getContext(), 64))};
+  llvm::append_range(arguments, carried);
+  llvm::append_range(arguments, getCaptured().getTypes());
+  if (failed(verifyArguments(*this, getBody().front(), arguments)))
+    return failure();
+  if (getNumResults() < carried.size() + 1 || TypeRange(getResultTypes()).take_front(carried.size()) != carried ||
+      getResults().back().getType() != getTrips().getType())
+    return emitOpError("results are the carried tensors, those stacked and one i64");
+  return success();
+}
+
+LogicalResult LoopOp::verifyRegions() {
+  Block &program = getBody().front();
+  if (failed(verifyMembers(*this, program)))
+    return failure();
+  const size_t carried = getCarried().size(), stacked = getNumStacked();
+  auto yielded = program.getTerminator()->getOperandTypes();
+  if (yielded.size() != 1 + carried + stacked || typeOf(program.getTerminator()->getOperand(0)).getRank() != 0 ||
+      !typeOf(program.getTerminator()->getOperand(0)).getElementType().isInteger(1) ||
+      TypeRange(yielded).slice(1, carried) != TypeRange(getCarried().getTypes()))
+    return emitOpError("yields one i1, the carried tensors and those stacked");
+  for (size_t i = 0; i < stacked; ++i) {
+    auto whole = typeOf(getResult(carried + i));
+    auto slab = cast<RankedTensorType>(yielded[1 + carried + i]);
+    if (whole.getRank() != slab.getRank() + 1 || whole.getElementType() != slab.getElementType() ||
+        whole.getShape().drop_front() != slab.getShape() || whole.getShape().front() != static_cast<int64_t>(getMost()))
+      return emitOpError("stacks at most ") << getMost() << " times " << slab << " in " << whole;
+  }
+  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+}
+
+bool LoopOp::allowsEpilogue() { return false; }
+
+void LoopOp::capture(Value value) {
+  getCapturedMutable().append(value);
+  getBody().addArgument(value.getType(), value.getLoc());
+}
+
+/// Argument 1 + i is carried tensor i, whose place is result i.
+SmallVector<int64_t> LoopOp::getYieldPlaces(Block &) {
+  SmallVector<int64_t> places{ProgramsOpInterface::kNoMemory};
+  for (int64_t i = 0; i < static_cast<int64_t>(getCarried().size()); ++i)
+    places.push_back(1 + i);
+  places.append(getNumStacked(), ProgramsOpInterface::kFreshMemory);
+  return places;
+}
+
+/// The iteration's number.
+int64_t LoopOp::getOwnBytes(Block &) { return sizeof(int64_t); }
+
+ArrayRef<int64_t> LoopOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
+void LoopOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
+
+int64_t LoopOp::estimateTrips() {
+  constexpr int64_t kGuess = 16;
+  const auto most = static_cast<int64_t>(getMost());
+  std::optional<SmallVector<int64_t>> trips = getIntegers(getTrips());
+  const int64_t known = trips ? std::clamp<int64_t>(trips->front(), 0, most) : most;
+  // A loop that ends by its condition rarely runs as often as it may.
+  return getNumStacked() > 0 || getConstant(getTrips()) ? known : std::min(known, kGuess);
+}
+
+int64_t LoopOp::getFlops() { return flopsOf(getBody().front()) * estimateTrips(); }
+int64_t LoopOp::getBytesMoved() { return ::bytesOf(getBody().front()) * estimateTrips(); }
+int64_t LoopOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }

@@ -1,0 +1,270 @@
+//===- Programs.cpp - Control flow that runs ------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Branches and bodies become programs of dataflow.if and dataflow.loop where they are
+// not part of the program around them: docs/rationale/control-flow.md.
+//
+//===----------------------------------------------------------------------===//
+#include "GraphImporter.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+
+Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::GraphProto &graph, TypeRange types,
+                                                              const ArgumentMaker &argumentsOf, Location location) {
+  Program program;
+  program.region = std::make_unique<Region>();
+  Block *block = new Block;
+  program.region->push_back(block);
+  block->addArguments(types, SmallVector<Location>(types.size(), location));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(block);
+  // It may not run: indices are not checked ahead of time.
+  ++conditions;
+  const size_t depth = scopes.size();
+  auto results = importBody(graph, argumentsOf(block->getArguments()));
+  scopes.resize(depth);
+  --conditions;
+  if (!results)
+    return propagate(results);
+  program.results = std::move(*results);
+  return std::move(program);
+}
+
+/// Whether `inner` is `outer` or within it, also where that has no operator yet.
+static bool isWithin(Region *outer, Region *inner) {
+  while (inner && inner != outer)
+    inner = inner->getParentOp() ? inner->getParentOp()->getParentRegion() : nullptr;
+  return inner == outer;
+}
+
+SmallVector<Value> GraphImporter::isolate(ArrayRef<Region *> regions) {
+  llvm::SetVector<Value> captured;
+  for (Region *region : regions) {
+    IRMapping constants;
+    OpBuilder inside(builder.getContext()); // A region beside the program knows no context.
+    inside.setInsertionPointToStart(&region->front());
+    region->walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        Value value = operand.get();
+        if (isWithin(region, value.getParentRegion()))
+          continue;
+        if (!value.getDefiningOp<ConstantOp>() && !value.getDefiningOp<StringConstantOp>()) {
+          captured.insert(value);
+          continue;
+        }
+        if (!constants.contains(value))
+          inside.clone(*value.getDefiningOp(), constants);
+        operand.set(constants.lookup(value));
+      }
+    });
+  }
+  for (Region *region : regions)
+    for (Value value : captured) {
+      Value argument = region->addArgument(value.getType(), value.getLoc());
+      value.replaceUsesWithIf(argument,
+                              [&](OpOperand &use) { return isWithin(region, use.getOwner()->getParentRegion()); });
+    }
+  return captured.takeVector();
+}
+
+static std::string describeType(Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value.getType();
+  return text;
+}
+
+bool GraphImporter::isTensors(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
+  if (llvm::all_of(results, isTensor) && llvm::none_of(results, [&](Value value) { return extents.isBounded(value); }))
+    return true;
+  reportUnsupported(node, "its body makes a sequence, or a tensor whose extent is known only when the model runs");
+  return false;
+}
+
+/// Operations and bytes moved.
+static Count workOf(Region &region) {
+  Count work = 0;
+  for (Operation &op : region.front())
+    if (auto cost = dyn_cast<CostOpInterface>(op); cost && !isConstantExpression(op.getResult(0)))
+      work += Count(cost.getFlops()) + cost.getBytesMoved();
+  return work;
+}
+
+std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto &node, Value condition, Program &ifTrue,
+                                                        Program &ifFalse) {
+  // Some tens of microseconds, beside which a kernel of its own for each operator is cheap.
+  constexpr int64_t kLeastWork = 1 << 18;
+  auto fits = [&](const Program &program) {
+    return llvm::all_of(program.results, isTensor) &&
+           llvm::none_of(program.results, [&](Value value) { return extents.isBounded(value); });
+  };
+  if (training || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
+      !fits(ifFalse))
+    return std::nullopt;
+  for (Program *program : {&ifTrue, &ifFalse}) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&program->region->front());
+    YieldOp::create(builder, locationOf(node), ArrayRef(program->results).take_front(node.output_size()));
+  }
+  SmallVector<Value> captured = isolate({ifTrue.region.get(), ifFalse.region.get()});
+  SmallVector<Type> types(ValueRange(ArrayRef(ifTrue.results).take_front(node.output_size())).getTypes());
+  auto chosen = IfOp::create(builder, locationOf(node), types, condition, captured, DenseI64ArrayAttr());
+  chosen.getThen().takeBody(*ifTrue.region);
+  chosen.getOtherwise().takeBody(*ifFalse.region);
+  return SmallVector<Value>(chosen.getResults());
+}
+
+std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,
+                                                          Program &program) {
+  onnximport::Builder build(builder, locationOf(node));
+  const size_t carried = parts.carried.size();
+  if (!isTensors(node, program.results))
+    return std::nullopt;
+  for (auto [i, before] : llvm::enumerate(parts.carried))
+    if (Value after = program.results[1 + i]; after.getType() != before.getType()) {
+      reportUnsupported(node,
+                        concat("how often it runs is not known before it does, or often, and its state ", i, " is ",
+                               describeType(before), " before an iteration and ", describeType(after), " behind it"));
+      return std::nullopt;
+    }
+  SmallVector<Type> types(parts.carried.getTypes());
+  for (Value slab : ArrayRef(program.results).drop_front(1 + carried)) {
+    Dims dims(shapeOf(slab));
+    dims.insert(dims.begin(), parts.most);
+    types.push_back(build.type(elementTypeOf(slab), dims));
+    if (!types.back()) {
+      reportUnsupported(node, concat("what ", parts.most, " iterations stack is too large"));
+      return std::nullopt;
+    }
+  }
+  types.push_back(RankedTensorType::get({}, builder.getI64Type()));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&program.region->front());
+    program.results[0] = build.reshape(program.results[0], {});
+    YieldOp::create(builder, locationOf(node), program.results);
+  }
+  SmallVector<Value> captured = isolate({program.region.get()});
+  Value trips = build.reshape(parts.trips, {}), condition = build.reshape(parts.condition, {});
+  auto loop = LoopOp::create(builder, locationOf(node), types, trips, condition, parts.carried, captured,
+                             builder.getI64IntegerAttr(parts.most), DenseI64ArrayAttr());
+  loop.getBody().takeBody(*program.region);
+  return SmallVector<Value>(loop.getResults());
+}
+
+Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                        ArrayRef<Value> inputs, std::optional<int64_t> trips) {
+  onnximport::Builder build(builder, locationOf(node));
+  const size_t carried = inputs.size() - 2;
+  const bool stacks = static_cast<size_t>(body.output_size()) > 1 + carried;
+  LoopParts parts;
+  parts.carried = ValueRange(inputs.drop_front(2));
+  constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+  parts.most = trips.value_or(maxIterations > 0 ? maxIterations : kEndless);
+  if (maxIterations > 0)
+    parts.most = std::min(parts.most, maxIterations);
+  if (stacks && parts.most == kEndless) {
+    reportUnsupported(node, "how often it runs is not known before it does, and it stacks what iterations make: give "
+                            "the most there may be, option '--max-iterations'");
+    return {};
+  }
+  auto single = [](Value value, Type type) {
+    return !value || (isTensor(value) && elementTypeOf(value) == type && elementCount(value.getType()) == 1);
+  };
+  if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()) ||
+      !llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); }))
+    return malformed(node, "its trip count is no i64, its condition no bool, or its state is no tensors");
+  parts.trips = inputs[0] ? inputs[0] : build.integers({trips.value_or(kEndless)});
+  parts.condition = inputs[1] ? inputs[1] : build.splat(builder.getI1Type(), 1);
+  SmallVector<Type> types{RankedTensorType::get({}, builder.getI64Type())};
+  llvm::append_range(types, parts.carried.getTypes());
+  auto argumentsOf = [&](ValueRange given) {
+    SmallVector<Value> arguments{given[0], build.splat(builder.getI1Type(), 1)};
+    llvm::append_range(arguments, given.drop_front());
+    return arguments;
+  };
+  SLUICE_ASSIGN_OR_RETURN(Program program, importProgram(body, types, argumentsOf, locationOf(node)));
+  if (llvm::is_contained(program.results, Value()))
+    return {}; // What it lacks is in the list.
+  if (!single(program.results[0], builder.getI1Type()))
+    return malformed(node, "its body's condition is no bool");
+  // Of stacked tensors all holds where nothing but the known number of iterations ends the loop.
+  auto isTrue = [](Value value) {
+    std::optional<SmallVector<int64_t>> known = value ? getIntegers(value) : std::nullopt;
+    return !value || (known && known->front() != 0);
+  };
+  const bool holds = trips && isTrue(inputs[1]) && isTrue(program.results[0]);
+  std::optional<SmallVector<Value>> results = makeLoop(node, parts, program);
+  if (!results)
+    return {};
+  Value count = results->pop_back_val();
+  if (!holds)
+    for (size_t i = carried; i < results->size(); ++i)
+      extents.set((*results)[i], 0, count);
+  return bindOutputs(node, *results);
+}
+
+Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                                        const ScanForm &form, ArrayRef<Value> inputs) {
+  onnximport::Builder build(builder, locationOf(node));
+  const size_t carried = form.carried;
+  LoopParts parts;
+  parts.carried = ValueRange(inputs.take_front(carried));
+  parts.most = form.trips;
+  parts.trips = build.integers({form.trips});
+  parts.condition = build.splat(builder.getI1Type(), 1);
+  SmallVector<Type> types{RankedTensorType::get({}, builder.getI64Type())};
+  llvm::append_range(types, parts.carried.getTypes());
+  auto argumentsOf = [&](ValueRange given) {
+    SmallVector<Value> arguments(given.drop_front());
+    for (auto [i, sequence] : llvm::enumerate(inputs.drop_front(carried))) {
+      Value at = given[0];
+      if (form.inputReversed[i])
+        at = build.sub(build.reshape(build.integers({form.trips - 1}), {}), at);
+      arguments.push_back(build.create<GatherOp>({sequence, at}, build.integer("axis", form.inputAxes[i])));
+    }
+    return arguments;
+  };
+  SLUICE_ASSIGN_OR_RETURN(Program program, importProgram(body, types, argumentsOf, locationOf(node)));
+  if (llvm::is_contained(program.results, Value()))
+    return SmallVector<Value>(); // What it lacks is in the list.
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&program.region->front());
+    program.results.insert(program.results.begin(), build.splat(builder.getI1Type(), 1));
+  }
+  std::optional<SmallVector<Value>> results = makeLoop(node, parts, program);
+  if (!results)
+    return SmallVector<Value>();
+  results->pop_back();
+  for (size_t i = carried; i < results->size(); ++i) {
+    Value &stack = (*results)[i];
+    const int64_t rank = rankOf(stack),
+                  axis = form.outputAxes[i - carried] + (form.outputAxes[i - carried] < 0 ? rank : 0);
+    if (axis < 0 || axis >= rank) {
+      Status status = malformed(node, "the values it stacks do not fit together");
+      return propagate(status);
+    }
+    if (form.outputReversed[i - carried]) {
+      Dims starts(rank, 0), steps(rank, 1);
+      starts[0] = form.trips - 1;
+      steps[0] = -1;
+      stack = build.slice(stack, starts, steps, shapeOf(stack));
+    }
+    Dims order = trailingAxes(1, rank);
+    order.insert(order.begin() + axis, 0);
+    if (axis != 0)
+      stack = build.transpose(stack, order);
+  }
+  return std::move(*results);
+}
+
+} // namespace sluice::onnximport
