@@ -19,7 +19,7 @@ extern "C" {
 
 /* An expression in RE2's syntax; null where it is wrong. */
 void *sluice_regex_compile(const char *pattern, int64_t bytes, char *error, int64_t capacity);
-/* Whether it matches the whole text. */
+/* 1 where it matches the whole text, else 0; negative where there is not enough memory. */
 int32_t sluice_regex_matches(const void *regex, const char *text, int64_t bytes);
 void sluice_regex_release(void *regex);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <strings.h>
 
@@ -19,7 +20,6 @@ constexpr std::string_view kSpaces = " \t\n\v\f\r";
 /// A number's parts.
 struct Parsed {
   bool isNegative = false, isInfinite = false, isNan = false;
-  bool isInteger = false;  ///< Digits alone.
   std::string_view digits; ///< Digits, a point and an exponent, without a sign.
 };
 
@@ -52,7 +52,6 @@ bool parse(std::string_view text, Parsed &result) {
   result.digits = text;
   const size_t whole = countDigits(text);
   text.remove_prefix(whole);
-  result.isInteger = whole > 0 && text.empty();
   size_t fraction = 0;
   if (!text.empty() && text[0] == '.') {
     fraction = countDigits(text.substr(1));
@@ -72,27 +71,57 @@ bool parse(std::string_view text, Parsed &result) {
   return text.empty();
 }
 
-/// Whether a number beyond a type's range is too large, not too small: by the position of its first digit.
-bool isLarge(std::string_view digits) {
-  const size_t end = digits.find_first_of("eE");
-  const std::string_view mantissa = digits.substr(0, end);
+/// A number as its digits from the first that is not 0 on, and where its point lies behind the first of them.
+struct Decimal {
+  std::string digits; ///< Empty where the number is 0.
+  int64_t point = 0;
+};
+
+Decimal decimalOf(std::string_view text) {
+  const size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(0, end);
   const size_t first = mantissa.find_first_of("123456789");
   if (first == mantissa.npos)
-    return false;
+    return {};
+  Decimal result;
+  std::copy_if(mantissa.begin() + static_cast<ptrdiff_t>(first), mantissa.end(), std::back_inserter(result.digits),
+               isDigit);
   const size_t point = std::min(mantissa.find('.'), mantissa.size());
-  int64_t position = first < point ? static_cast<int64_t>(point - first) : -static_cast<int64_t>(first - point - 1);
-  if (end != digits.npos) {
-    std::string_view exponent = digits.substr(end + 1);
-    const bool isNegative = exponent[0] == '-';
-    if (exponent[0] == '+' || isNegative)
-      exponent.remove_prefix(1);
-    int64_t value = 0;
-    const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), value);
-    if (read.ec != std::errc() || value > std::numeric_limits<int32_t>::max())
-      return !isNegative;
-    position += isNegative ? -value : value;
+  result.point = first < point ? static_cast<int64_t>(point - first) : -static_cast<int64_t>(first - point - 1);
+  if (end == text.size())
+    return result;
+  std::string_view exponent = text.substr(end + 1);
+  const bool isNegative = exponent[0] == '-';
+  if (exponent[0] == '+' || isNegative)
+    exponent.remove_prefix(1);
+  // Beyond what any text's digits can make up for.
+  constexpr int64_t kMost = int64_t(1) << 62;
+  int64_t value = 0;
+  const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), value);
+  value = read.ec == std::errc() ? std::min(value, kMost) : kMost;
+  result.point += isNegative ? -value : value;
+  return result;
+}
+
+/// Whether a number beyond a type's range is too large, not too small.
+bool isLarge(std::string_view text) {
+  const Decimal decimal = decimalOf(text);
+  return !decimal.digits.empty() && decimal.point > 0;
+}
+
+/// The digits before the point, "0" where there are none; false where they are more than 64 bits hold.
+bool wholeDigits(std::string_view text, std::string &digits) {
+  constexpr int64_t kMostDigits = 20;
+  Decimal decimal = decimalOf(text);
+  if (decimal.digits.empty() || decimal.point <= 0) {
+    digits = "0";
+    return true;
   }
-  return position > 0;
+  if (decimal.point > kMostDigits)
+    return false;
+  decimal.digits.resize(static_cast<size_t>(decimal.point), '0');
+  digits = std::move(decimal.digits);
+  return true;
 }
 
 template <typename Float>
@@ -120,30 +149,21 @@ bool readInteger(std::string_view text, Integer &number) {
   Parsed parsed;
   if (!parse(text, parsed) || parsed.isNan || parsed.isInfinite)
     return false;
-  if (parsed.isInteger) {
-    // Digits of at most 64 bits are exact; a float would round them.
-    uint64_t magnitude = 0;
-    const auto read = std::from_chars(parsed.digits.data(), parsed.digits.data() + parsed.digits.size(), magnitude);
-    if (read.ec != std::errc())
-      return false;
-    const uint64_t most = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
-    if (!parsed.isNegative || magnitude == 0) {
-      number = static_cast<Integer>(magnitude);
-      return magnitude <= most;
-    }
-    number = static_cast<Integer>(0 - magnitude);
-    return std::numeric_limits<Integer>::is_signed && magnitude <= most + 1;
+  // Digits are exact; a float would round them.
+  std::string digits;
+  if (!wholeDigits(parsed.digits, digits))
+    return false;
+  uint64_t magnitude = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
+  if (read.ec != std::errc())
+    return false;
+  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<Integer>::max());
+  if (!parsed.isNegative || magnitude == 0) {
+    number = static_cast<Integer>(magnitude);
+    return magnitude <= most;
   }
-  double value = 0;
-  if (!readFloat(text, value))
-    return false;
-  value = std::trunc(value);
-  // The bound above is a power of two, which a double holds; the greatest integer may round to it.
-  const double above = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
-  if (value >= above || value < static_cast<double>(std::numeric_limits<Integer>::min()))
-    return false;
-  number = static_cast<Integer>(value);
-  return true;
+  number = static_cast<Integer>(0 - magnitude);
+  return std::numeric_limits<Integer>::is_signed && magnitude <= most + 1;
 }
 
 template <typename Float>

@@ -29,7 +29,12 @@ void *sluice_regex_compile(const char *pattern, int64_t bytes, char *error, int6
 }
 
 int32_t sluice_regex_matches(const void *regex, const char *text, int64_t bytes) {
-  return RE2::FullMatch(piece(text, bytes), *static_cast<const RE2 *>(regex));
+  // The runtime may have another C++ library, through which no exception gets.
+  try {
+    return RE2::FullMatch(piece(text, bytes), *static_cast<const RE2 *>(regex));
+  } catch (const std::exception &) {
+    return -1;
+  }
 }
 
 void sluice_regex_release(void *regex) { delete static_cast<RE2 *>(regex); }

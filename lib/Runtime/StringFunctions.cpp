@@ -283,7 +283,10 @@ void match(int64_t count, std::string_view pattern, void *const *args) {
   auto *out = static_cast<uint8_t *>(args[1]);
   for (int64_t i = 0; i < count; ++i) {
     const std::string_view text = view(in[i]);
-    out[i] = library.matches(regex.get(), text.data(), static_cast<int64_t>(text.size())) != 0;
+    const int32_t result = library.matches(regex.get(), text.data(), static_cast<int64_t>(text.size()));
+    if (result < 0)
+      throw std::bad_alloc();
+    out[i] = result != 0;
   }
 }
 

@@ -31,6 +31,17 @@ void warn(j_common_ptr codec, int level) {
     leave(codec);
 }
 
+/// A progressive image may have any number of scans of a few bytes, each of which visits all coefficients.
+void limitScans(j_common_ptr codec) {
+  constexpr int kMostScans = 500;
+  auto *decoder = reinterpret_cast<j_decompress_ptr>(codec);
+  if (decoder->input_scan_number <= kMostScans)
+    return;
+  auto *errors = reinterpret_cast<Errors *>(codec->err);
+  std::snprintf(errors->text, sizeof errors->text, "it has more than %d scans", kMostScans);
+  std::longjmp(errors->escape, 1);
+}
+
 /// Nothing between setjmp and longjmp has a destructor. Returns false where the library reports an error.
 bool readHeader(jpeg_decompress_struct &codec, Errors &errors, Bytes bytes) {
   if (setjmp(errors.escape))
@@ -42,8 +53,11 @@ bool readHeader(jpeg_decompress_struct &codec, Errors &errors, Bytes bytes) {
 }
 
 bool readPixels(jpeg_decompress_struct &codec, Errors &errors, uint8_t *pixels, size_t stride) {
+  jpeg_progress_mgr progress{};
+  progress.progress_monitor = limitScans;
   if (setjmp(errors.escape))
     return false;
+  codec.progress = &progress;
   codec.out_color_space = JCS_RGB;
   jpeg_start_decompress(&codec);
   while (codec.output_scanline < codec.output_height) {

@@ -50,6 +50,55 @@ struct Releaser {
   }
 };
 
+uint64_t bigEndian(Bytes bytes, uint64_t at, size_t size) {
+  if (at > bytes.size() || size > bytes.size() - at)
+    throw Unsound("its header is wrong");
+  uint64_t value = 0;
+  for (size_t i = 0; i < size; ++i)
+    value = value << 8 | bytes[at + i];
+  return value;
+}
+
+/// Where the codestream begins: in a file of boxes it is the contents of the first box "jp2c".
+uint64_t codestreamIn(Bytes bytes) {
+  constexpr uint32_t kCodestream = 0x6a703263;
+  for (uint64_t at = 0;;) {
+    const uint64_t shortLength = bigEndian(bytes, at, 4), type = bigEndian(bytes, at + 4, 4);
+    const uint64_t header = shortLength == 1 ? 16 : 8;
+    if (type == kCodestream)
+      return at + header;
+    const uint64_t length = shortLength == 1 ? bigEndian(bytes, at + 8, 8) : shortLength;
+    if (length < header || length > bytes.size() - at)
+      throw Unsound("its header is wrong");
+    at += length;
+  }
+}
+
+constexpr uint64_t kMostComponents = 4;
+
+/// Checks the extents, components and tiles that the codestream's first segment declares. OpenJPEG takes memory for all
+/// of them while it reads the header: up to 16384 components of each of 65535 tiles.
+void checkSize(Bytes bytes, uint64_t at, Image &image) {
+  constexpr uint64_t kStartAndSize = 0xff4fff51;
+  if (bigEndian(bytes, at, 4) != kStartAndSize)
+    throw Unsound("its header is wrong");
+  auto field = [&](size_t number) { return bigEndian(bytes, at + 8 + 4 * number, 4); };
+  const uint64_t width = field(0), height = field(1), left = field(2), top = field(3), tileWidth = field(4),
+                 tileHeight = field(5), tileLeft = field(6), tileTop = field(7),
+                 components = bigEndian(bytes, at + 40, 2);
+  if (width <= left || height <= top || tileWidth == 0 || tileHeight == 0 || tileLeft > left || tileTop > top)
+    throw Unsound("its header is wrong");
+  image.start(static_cast<int64_t>(height - top), static_cast<int64_t>(width - left));
+  if (components < 1 || components > kMostComponents)
+    throw Unsound("it has " + std::to_string(components) + " components");
+  // A tile takes about 10 KiB, as 160 pixels of 64 bytes do.
+  constexpr uint64_t kLeast = 1024, kPixels = 160;
+  const uint64_t across = (width - tileLeft + tileWidth - 1) / tileWidth,
+                 down = (height - tileTop + tileHeight - 1) / tileHeight;
+  if (across * down > std::max(kLeast, (width - left) * (height - top) / kPixels))
+    throw Unsound("it has " + std::to_string(across * down) + " tiles, too many for its pixels");
+}
+
 /// A sample of a component's precision as 8 bits.
 uint8_t sample(const opj_image_comp_t &component, size_t index) {
   int64_t value = component.data[index];
@@ -66,6 +115,7 @@ uint8_t sample(const opj_image_comp_t &component, size_t index) {
 
 void decodeJpeg2000(Bytes bytes, Image &image) {
   const bool isStream = bytes[0] == 0xff;
+  checkSize(bytes, isStream ? 0 : codestreamIn(bytes), image);
   Source source{bytes};
   const std::unique_ptr<opj_stream_t, Releaser<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
   const std::unique_ptr<opj_codec_t, Releaser<opj_destroy_codec>> codec(
@@ -86,7 +136,6 @@ void decodeJpeg2000(Bytes bytes, Image &image) {
   if (decoded->x1 < decoded->x0 || decoded->y1 < decoded->y0)
     throw Unsound("its header is wrong");
   image.start(int64_t(decoded->y1) - decoded->y0, int64_t(decoded->x1) - decoded->x0);
-  constexpr uint32_t kMostComponents = 4;
   if (decoded->numcomps < 1 || decoded->numcomps > kMostComponents)
     throw Unsound("it has " + std::to_string(decoded->numcomps) + " components");
   if (!opj_decode(codec.get(), stream.get(), decoded.get()) || !opj_end_decompress(codec.get(), stream.get()))

@@ -63,6 +63,13 @@ void decodeTiff(Bytes bytes, Image &image) {
       !TIFFGetField(file.get(), TIFFTAG_IMAGELENGTH, &height))
     throw Unsound("its header is wrong");
   image.start(height, width);
+  // Transparency is left out: samples that are multiplied by it already stay as they are stored.
+  uint16_t extras = 0, *kinds = nullptr;
+  if (TIFFGetField(file.get(), TIFFTAG_EXTRASAMPLES, &extras, &kinds) && extras > 0) {
+    std::vector<uint16_t> changed(kinds, kinds + extras);
+    std::replace(changed.begin(), changed.end(), uint16_t(EXTRASAMPLE_UNASSALPHA), uint16_t(EXTRASAMPLE_ASSOCALPHA));
+    TIFFSetField(file.get(), TIFFTAG_EXTRASAMPLES, extras, changed.data());
+  }
   char why[1024] = "";
   if (!TIFFRGBAImageOK(file.get(), why))
     throw Unsound(why);

@@ -6,12 +6,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
 #include <vector>
+#include <zlib.h>
 
 using Catch::Matchers::Contains;
 
@@ -180,4 +182,130 @@ TEST_CASE("damaged images are errors or other pixels", "[runtime][images]") {
       CHECK((result.error.empty() || result.error.find("cannot be decoded") != std::string::npos));
     }
   }
+}
+
+namespace {
+
+void appendBig(Bytes &bytes, uint64_t value, size_t size) {
+  for (size_t i = size; i-- > 0;)
+    bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+}
+
+Bytes pngChunk(const std::string &type, const Bytes &data) {
+  Bytes body(type.begin(), type.end()), chunk;
+  body.insert(body.end(), data.begin(), data.end());
+  appendBig(chunk, data.size(), 4);
+  chunk.insert(chunk.end(), body.begin(), body.end());
+  appendBig(chunk, crc32(0, body.data(), static_cast<uInt>(body.size())), 4);
+  return chunk;
+}
+
+Bytes deflated(const Bytes &data) {
+  uLongf size = compressBound(data.size());
+  Bytes result(size);
+  REQUIRE(compress(result.data(), &size, data.data(), data.size()) == Z_OK);
+  result.resize(size);
+  return result;
+}
+
+/// One pixel, of 3 samples of so many bits, with other chunks between its header and its data.
+Bytes onePixelPng(uint8_t bits, const Bytes &samples, const Bytes &between) {
+  Bytes png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, row{0};
+  row.insert(row.end(), samples.begin(), samples.end());
+  for (const Bytes &part : {pngChunk("IHDR", {0, 0, 0, 1, 0, 0, 0, 1, bits, 2, 0, 0, 0}), between,
+                            pngChunk("IDAT", deflated(row)), pngChunk("IEND", {})})
+    png.insert(png.end(), part.begin(), part.end());
+  return png;
+}
+
+} // namespace
+
+TEST_CASE("a PNG's samples are taken as they are, whatever their profile", "[runtime][images]") {
+  CHECK(decode(onePixelPng(8, {64, 128, 192}, pngChunk("gAMA", {0, 1, 0x86, 0xa0})), Rgb, 1, 1).pixels ==
+        Bytes{64, 128, 192});
+  CHECK(decode(onePixelPng(16, {64, 64, 128, 128, 192, 192}, {}), Rgb, 1, 1).pixels == Bytes{64, 128, 192});
+}
+
+TEST_CASE("a PNG's compressed texts are not expanded", "[runtime][images]") {
+  Bytes text{'k', 0, 0};
+  const Bytes compressed = deflated(Bytes(7'900'000, 'a'));
+  text.insert(text.end(), compressed.begin(), compressed.end());
+  Bytes texts;
+  for (int i = 0; i < 900; ++i) {
+    const Bytes chunk = pngChunk("zTXt", text);
+    texts.insert(texts.end(), chunk.begin(), chunk.end());
+  }
+  // Expanded they take 7 GB and minutes.
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(decode(onePixelPng(8, {1, 2, 3}, texts), Rgb, 1, 1).pixels == Bytes{1, 2, 3});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
+
+TEST_CASE("JPEG 2000 may not have more components or tiles than its pixels are worth", "[runtime][images]") {
+  auto stream = [](uint32_t side, uint16_t components) {
+    Bytes bytes{0xff, 0x4f, 0xff, 0x51};
+    appendBig(bytes, 38 + 3U * components, 2);
+    appendBig(bytes, 0, 2);
+    for (uint32_t field : {side, side, 0U, 0U, 1U, 1U, 0U, 0U})
+      appendBig(bytes, field, 4);
+    appendBig(bytes, components, 2);
+    for (int i = 0; i < components; ++i)
+      appendBig(bytes, 0x070101, 3);
+    appendBig(bytes, 0xff52000c00000001, 8);
+    appendBig(bytes, 0x000404040001, 6);
+    appendBig(bytes, 0xff5c00044040, 6);
+    appendBig(bytes, 0xff90000a0000, 6);
+    return bytes;
+  };
+  CHECK_THAT(decode(stream(255, 16000), Rgb, 255, 255).error, Contains("it has 16000 components"));
+  CHECK_THAT(decode(stream(255, 3), Rgb, 255, 255).error, Contains("it has 65025 tiles, too many for its pixels"));
+  CHECK_THAT(decode(stream(255, 3), Rgb, 5, 7).error, Contains("it has 255 x 255 pixels"));
+}
+
+TEST_CASE("a JPEG may not have any number of scans", "[runtime][images]") {
+  // A progressive image of 8 x 8 pixels, whose scans repeat the end of the only block, one bit each.
+  Bytes jpeg{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
+  jpeg.insert(jpeg.end(), 64, 1);
+  for (uint8_t byte : {0xff, 0xc2, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0})
+    jpeg.push_back(byte);
+  // The tables have one code of one bit, for a difference of 0 or an end of block.
+  for (uint8_t table : {0x00, 0x10}) {
+    for (uint8_t byte : {0xff, 0xc4, 0, 20, int(table), 1})
+      jpeg.push_back(byte);
+    jpeg.insert(jpeg.end(), 16, 0);
+  }
+  for (uint8_t byte : {0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0, 0x7f})
+    jpeg.push_back(byte);
+  const Bytes scan{0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0, 0x7f};
+  jpeg.insert(jpeg.end(), scan.begin(), scan.end());
+  Bytes few = jpeg;
+  for (int i = 0; i < 2000; ++i)
+    jpeg.insert(jpeg.end(), scan.begin(), scan.end());
+  for (Bytes *image : {&jpeg, &few})
+    image->insert(image->end(), {0xff, 0xd9});
+  CHECK_THAT(decode(jpeg, Grey, 8, 8).error, Contains("it has more than 500 scans"));
+  CHECK(decode(few, Grey, 8, 8).error == "");
+}
+
+TEST_CASE("a TIFF's transparency is left out", "[runtime][images]") {
+  // One strip of one pixel (200, 100, 50), whose alpha of 128 is not multiplied in.
+  Bytes tiff{'I', 'I', 42, 0, 16, 0, 0, 0, 200, 100, 50, 128, 0, 0, 0, 0};
+  struct Entry {
+    uint32_t tag, type, count, value;
+  };
+  constexpr uint32_t kShort = 3, kLong = 4;
+  const std::vector<Entry> entries{{256, kLong, 1, 1},  {257, kLong, 1, 1},  {258, kShort, 1, 8}, {259, kShort, 1, 1},
+                                   {262, kShort, 1, 2}, {273, kLong, 1, 8},  {277, kShort, 1, 4}, {278, kLong, 1, 1},
+                                   {279, kLong, 1, 4},  {284, kShort, 1, 1}, {338, kShort, 1, 2}};
+  append(tiff, static_cast<uint32_t>(entries.size()), 2);
+  for (const Entry &entry : entries) {
+    append(tiff, entry.tag, 2);
+    append(tiff, entry.type, 2);
+    append(tiff, entry.count, 4);
+    append(tiff, entry.value, 4);
+  }
+  append(tiff, 0, 4);
+  const Decoded result = decode(tiff, Rgb, 1, 1);
+  CHECK(result.error == "");
+  CHECK(result.pixels == Bytes{200, 100, 50});
 }

@@ -57,6 +57,19 @@ TEST_CASE("texts are read as integers", "[runtime][numbers]") {
   CHECK(read<uint64_t>("18446744073709551615") == std::numeric_limits<uint64_t>::max());
   CHECK(read<uint64_t>("-0") == 0U);
   CHECK(read<int64_t>("-9.223372036854775808e18") == std::numeric_limits<int64_t>::min());
+  // No digit is rounded, however the number is written.
+  CHECK(read<int64_t>("9007199254740993.5") == 9007199254740993);
+  CHECK(read<int64_t>("1.234567890123456789e18") == 1234567890123456789);
+  CHECK(read<int64_t>("9223372036854775807.9") == std::numeric_limits<int64_t>::max());
+  CHECK(read<int64_t>("-9223372036854775808.9") == std::numeric_limits<int64_t>::min());
+  CHECK(read<uint64_t>("000000000000000000000000000000.5e1") == 5U);
+  CHECK(read<int64_t>("12345e-3") == 12);
+  CHECK(read<int64_t>("-0.9") == 0);
+  CHECK(read<int64_t>("1e-99999999999999999999") == 0);
+  CHECK(read<int64_t>("0e99999999999999999999") == 0);
+  CHECK(read<int64_t>(std::string(300, '7') + "e-299") == 7);
+  for (const char *text : {"1e20", "1e99999999999999999999", "99999999999999999999"})
+    CHECK(!read<int64_t>(text));
   for (const char *text : {"9223372036854775808", "-9223372036854775809", "9.3e18", "nan", "inf", "0x1", "", "1e400"})
     CHECK(!read<int64_t>(text));
   for (const char *text : {"18446744073709551616", "-1", "1.9e19"})
