@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
+#include "lib/Runtime/HostLibraries.h"
 #include "passes/Gradients.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/Phases.h"
@@ -86,6 +87,30 @@ static ImportOptions importOptions(const CompilerOptions &options) {
   return importing;
 }
 
+/// Refuses regular expressions that RE2 refuses. Where libsluice_regex is not installed, the first step does.
+static Status checkExpressions(ModuleOp module) {
+  std::string wrong;
+  module.walk([&](dataflow::StringMatchOp op) {
+    const runtime::Result<const runtime::RegexLibrary *> library = runtime::regexLibrary();
+    if (!library)
+      return WalkResult::interrupt();
+    char error[256] = "";
+    const StringRef pattern = op.getPattern();
+    void *regex = (*library)->compile(pattern.data(), static_cast<int64_t>(pattern.size()), error, sizeof error);
+    if (!regex) {
+      constexpr size_t kMost = 80;
+      wrong = ("regular expression '" + pattern.take_front(kMost) + (pattern.size() > kMost ? "...' " : "' ")).str();
+      if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+        wrong += ("of node '" + name.getName().getValue() + "' ").str();
+      wrong += "is wrong, " + std::string(error) + ", correct the model";
+      return WalkResult::interrupt();
+    }
+    (*library)->release(regex);
+    return WalkResult::advance();
+  });
+  return wrong.empty() ? Status() : makeError(ErrorCode::InvalidInput, wrong);
+}
+
 Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
   auto origin = std::make_shared<Origin>();
   SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
@@ -112,6 +137,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
                           origin->model ? importModel(*origin->context, *origin->model, importOptions(options))
                                         : readModuleFile(*origin->context, modelPath));
+  SLUICE_RETURN_IF_ERROR(checkExpressions(*module));
   origin->imported = std::make_shared<ImportedProgram>(*module);
   return Imported{{std::move(origin), std::move(module), {}}};
 }

@@ -130,6 +130,8 @@ LogicalResult svmRegressor(NodeContext &node) {
   const int64_t count = node.integerOr("n_supports", 0);
   if (rho.empty())
     return node.invalid("it has no rho");
+  if (count < 0)
+    return node.invalid("its n_supports is " + Twine(count));
   Value alike = count > 0 ? similarities(node, model->x, count) : model->x;
   Value scores = alike ? linear(node, alike, coefficients, "coefficients", 1) : Value();
   if (!scores)

@@ -60,7 +60,11 @@ Value encodedValues(NodeContext &node) {
       other =
           isString(type) ? textConstant(node, {"_Unused"}) : node.splat(type, isa<FloatType>(type) ? -0.0 : -1.0, {1});
     }
-    return shapeOf(other)[0] == 1 ? node.concat({known, other}, 0) : Value();
+    if (!other || shapeOf(other)[0] != 1 || elementTypeOf(other) != elementTypeOf(known)) {
+      (void)node.invalid("its default_tensor is not one element of the type of its values_tensor");
+      return {};
+    }
+    return node.concat({known, other}, 0);
   }
   if (std::optional<Dims> values = node.integersAt("values_int64s")) {
     values->push_back(node.integerOr("default_int64", -1));
@@ -123,7 +127,7 @@ LogicalResult encode(NodeContext &node, Value x, Keys keys, Value values, bool l
   const int64_t count = keys.count();
   const bool areWords = !keys.numbers;
   if (!values)
-    return node.invalid("it has no values, or no default to them");
+    return node.invalid("it has no values");
   if (shapeOf(values)[0] != count + 1)
     return node.invalid("it has " + Twine(count) + " keys and " + Twine(shapeOf(values)[0] - 1) + " values");
   if (count == 0)
@@ -157,6 +161,14 @@ LogicalResult encode(NodeContext &node, Value x, Keys keys, Value values, bool l
 LogicalResult labelEncoder(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  for (StringRef list : {"keys", "values"}) {
+    SmallVector<std::string> given;
+    for (StringRef type : {"tensor", "int64s", "floats", "strings"})
+      if (node.find((list + "_" + type).str()))
+        given.push_back((list + "_" + type).str());
+    if (given.size() > 1)
+      return node.invalid("it has both of the attributes " + given[0] + " and " + given[1] + ", give one of them");
+  }
   Keys keys = keysOf(node);
   Value values = encodedValues(node);
   return encode(node, node.input(0), keys, values, node.opset >= 4);
@@ -170,6 +182,8 @@ LogicalResult encodeWords(NodeContext &node, const Words &words, ArrayRef<int64_
     values.push_back(node.integerOr("default_int64", -1));
     return encode(node, x, Keys{words, {}}, node.integers(values), false);
   }
+  if (!isa<IntegerType>(elementTypeOf(x)))
+    return node.invalid("its input holds neither texts nor integers");
   Words values(words);
   values.push_back(node.stringOr("default_string", "_Unused"));
   x = node.cast(x, node.mlir().getI64Type());
@@ -199,6 +213,15 @@ LogicalResult categoryMapper(NodeContext &node) {
   return encodeWords(node, words, numbers);
 }
 
+/// The place of the first text that equals each.
+Dims firstPlaces(ArrayRef<std::string> words) {
+  std::map<StringRef, int64_t> places;
+  Dims result;
+  for (auto [i, word] : llvm::enumerate(words))
+    result.push_back(places.try_emplace(word, static_cast<int64_t>(i)).first->second);
+  return result;
+}
+
 LogicalResult oneHotEncoder(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
@@ -214,7 +237,23 @@ LogicalResult oneHotEncoder(NodeContext &node) {
   wide.push_back(1);
   Value element = node.reshape(areWords ? placeOfText(node, x, words) : node.cast(x, index), wide);
   Value categories = areWords ? node.iota(index, count, 0, 1) : node.integers(numbers);
+  const std::optional<Dims> counting =
+      areWords ? positionsOf(ArrayRef(words), true) : positionsOf(ArrayRef(numbers), true);
+  SmallVector<bool> counts(count, !counting);
+  if (counting) {
+    // Of repeated categories the last counts. A text's place is that of the first.
+    for (int64_t position : *counting)
+      counts[position] = true;
+    if (areWords)
+      categories = node.integers(firstPlaces(words));
+  }
   Value isSame = node.compare(ComparePredicate::eq, element, categories);
+  if (counting)
+    isSame =
+        node.binary(BinaryKind::logical_and, isSame,
+                    ConstantOp::create(node.mlir(), node.loc(),
+                                       DenseElementsAttr::get(RankedTensorType::get({count}, node.mlir().getI1Type()),
+                                                              ArrayRef<bool>(counts))));
   if (node.integerOr("zeros", 1) == 0) {
     Type byte = node.mlir().getI32Type();
     Value found = node.reduce(ReduceKind::max, node.cast(isSame, byte), {static_cast<int64_t>(wide.size()) - 1}, true);

@@ -2,9 +2,11 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "NodeContext.h"
+#include "Ml.h"
 
 #include "llvm/ADT/StringMap.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -32,25 +34,41 @@ LogicalResult binarizer(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Value x = node.input(0);
-  Value limit = node.splat(elementTypeOf(x), node.numberOr("threshold", 0));
-  return node.result(node.cast(node.compare(ComparePredicate::gt, x, limit), elementTypeOf(x)));
+  Type type = elementTypeOf(x);
+  const double threshold = node.numberOr("threshold", 0);
+  if (!isa<IntegerType>(type)) {
+    Value limit = node.splat(type, threshold);
+    return node.result(node.cast(node.compare(ComparePredicate::gt, x, limit), type));
+  }
+  // An integer is above the threshold where it is above the greatest integer that is not. Bounds of 64 bits are beyond
+  // those of every type but themselves.
+  if (type.getIntOrFloatBitWidth() < 32 || isUnsignedElement(type))
+    return node.invalid("its input is none of double, float, int32 and int64");
+  const double bound = std::ldexp(1.0, static_cast<int>(type.getIntOrFloatBitWidth()) - 1),
+               below = std::floor(threshold);
+  if (std::isnan(threshold) || below >= bound)
+    return node.result(node.splat(type, 0, shapeOf(x)));
+  if (below < -bound)
+    return node.result(node.splat(type, 1, shapeOf(x)));
+  Value limit = integerConstant(node, {static_cast<int64_t>(below)}, type, {});
+  return node.result(node.cast(node.compare(ComparePredicate::gt, x, limit), type));
 }
 
 LogicalResult scaler(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Type type = Float32Type::get(node.context());
-  auto list = [&](StringRef name) -> Value {
-    SmallVector<Value> entries;
-    for (double value : node.numbersAt(name).value_or(SmallVector<double>()))
-      entries.push_back(node.splat(type, value, {1}));
-    return entries.empty() ? Value() : node.concat(entries, 0);
-  };
   Value x = node.cast(node.input(0), type);
-  if (Value offset = list("offset"))
-    x = node.sub(x, offset);
-  if (Value scale = list("scale"))
-    x = node.mul(x, scale);
+  const int64_t features = x && rankOf(x) > 0 ? shapeOf(x).back() : 1;
+  for (auto [name, kind] : {std::pair("offset", BinaryKind::sub), std::pair("scale", BinaryKind::mul)}) {
+    const SmallVector<double> values = node.numbersAt(name).value_or(SmallVector<double>());
+    const auto count = static_cast<int64_t>(values.size());
+    if (count > 1 && count != features)
+      return node.invalid("its " + Twine(name) + " has " + Twine(count) + " entries for " + Twine(features) +
+                          " features, give one for each or one for all");
+    if (count > 0)
+      x = node.binary(kind, x, numberConstant(node, values, type, {count}));
+  }
   return node.result(x);
 }
 

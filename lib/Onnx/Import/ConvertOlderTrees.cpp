@@ -58,8 +58,7 @@ private:
           return node.invalid("its nodes_modes hold '" + modes[i] + "', which ONNX does not define");
         const uint8_t nan = !missing.empty() && missing[i] != 0 ? IsNan : 0;
         place.index = static_cast<int64_t>(forest.nodes.size());
-        forest.nodes.push_back({features[i], splits[i], static_cast<uint8_t>(*test | nan), {}, {}});
-        origins.push_back(i);
+        forest.nodes.push_back({features[i], splits[i], static_cast<uint8_t>(*test | nan), {}, {}, i});
       }
       if (!places.try_emplace(identity, place).second)
         return node.invalid("its nodes_nodeids hold " + text(identity) + " twice");
@@ -78,10 +77,10 @@ private:
       result = found->second;
       return success();
     };
-    for (auto [one, origin] : llvm::zip(forest.nodes, origins)) {
-      const int64_t tree = identities[origin].first;
-      if (failed(branch({tree, trueIds[origin]}, "nodes_truenodeids", one.onTrue)) ||
-          failed(branch({tree, falseIds[origin]}, "nodes_falsenodeids", one.onFalse)))
+    for (TreeNode &one : forest.nodes) {
+      const int64_t tree = identities[one.entry].first;
+      if (failed(branch({tree, trueIds[one.entry]}, "nodes_truenodeids", one.onTrue)) ||
+          failed(branch({tree, falseIds[one.entry]}, "nodes_falsenodeids", one.onFalse)))
         return failure();
     }
     // A tree's root is below no node of it.
@@ -112,7 +111,8 @@ private:
         return node.invalid("entry " + Twine(i) + " of its " + kind + "_nodeids is " + text({trees[i], nodes[i]}) +
                             ", which is no leaf of it");
       if (targets[i] < 0 || targets[i] >= forest.targets)
-        return node.invalid("its " + kind + "_ids hold " + Twine(targets[i]) + ", it has " + Twine(forest.targets));
+        return node.invalid("its " + kind + "_ids hold " + Twine(targets[i]) + ", it has " + Twine(forest.targets) +
+                            (kind == "class" ? " classes" : " targets"));
       forest.leaves[place->second.index].push_back({targets[i], values[i]});
     }
     return success();
@@ -122,7 +122,6 @@ private:
   Forest &forest;
   std::string kind;
   std::vector<Identity> identities;
-  std::vector<size_t> origins; ///< Of the forest's nodes.
   Dims trueIds, falseIds;
   std::map<Identity, Branch> places; ///< A model may use any number, also those that LLVM's maps reserve.
 };

@@ -81,7 +81,7 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     const auto mode = static_cast<int64_t>(modes[i]);
     const uint8_t nan = !missing.empty() && missing[i] != 0 ? IsNan : 0;
     const uint8_t test = mode == kMember ? 0 : *testOf(kModes[mode]);
-    forest.nodes.push_back({features[i], splits[i], static_cast<uint8_t>(test | nan), *onTrue, *onFalse});
+    forest.nodes.push_back({features[i], splits[i], static_cast<uint8_t>(test | nan), *onTrue, *onFalse, i});
     if (mode != kMember)
       continue;
     while (member < members.size() && !std::isnan(members[member]))

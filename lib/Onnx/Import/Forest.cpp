@@ -82,13 +82,16 @@ static Value convertForest(NodeContext &node, Value x, const Forest &forest, Red
   if (forest.nodes.size() + forest.leaves.size() > kMost || static_cast<size_t>(forest.targets) > kMost)
     return wrong("it has more than " + Twine(kMost) + " nodes or targets");
   const int64_t width = shapeOf(x)[1];
-  for (auto [i, one] : llvm::enumerate(forest.nodes))
+  if (width == 0)
+    return wrong("its input has no features");
+  for (const TreeNode &one : forest.nodes)
     if (one.feature < 0 || one.feature >= width)
-      return wrong("entry " + Twine(i) + " of its " + features + " is " + Twine(one.feature) + ", its input has " +
-                   Twine(width) + " features");
+      return wrong("entry " + Twine(one.entry) + " of its " + features + " is " + Twine(one.feature) +
+                   ", its input has " + Twine(width) + " features");
   TreeOrder numbered(forest);
   if (!numbered.run())
-    return wrong("node " + Twine(numbered.inCycle) + " of its trees branches to itself, or is below itself");
+    return wrong("the node of entry " + Twine(forest.nodes[numbered.inCycle].entry) + " of its " + features +
+                 " branches to itself, directly or by way of other nodes");
   std::vector<int64_t> numbers(forest.nodes.size(), 0);
   for (auto [number, original] : llvm::enumerate(numbered.order))
     numbers[original] = static_cast<int64_t>(number);

@@ -31,6 +31,7 @@ struct TreeNode {
   double threshold = 0;
   uint8_t test = 0;
   Branch onTrue, onFalse;
+  size_t entry = 0; ///< Of the model's lists of nodes.
 };
 
 struct Weight {

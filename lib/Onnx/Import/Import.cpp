@@ -333,7 +333,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
           return value && isTensor(value) && dataflow::isString(elementTypeOf(value));
         })) {
       converted.isUnsupported = true;
-      converted.reason = "it does not take strings, or not as they are given";
+      converted.reason = "it does not take strings, or not as they are given: " + converted.reason;
     }
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);

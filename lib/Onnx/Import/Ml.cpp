@@ -200,7 +200,8 @@ FailureOr<ClassLabels> classLabels(NodeContext &node, StringRef integers) {
   Dims numbers = node.integersAt(integers).value_or(Dims());
   SmallVector<std::string> words = node.stringsAt("classlabels_strings").value_or(SmallVector<std::string>());
   if (numbers.empty() == words.empty())
-    return node.invalid("it has not one of the attributes " + integers + " and classlabels_strings");
+    return node.invalid("it has " + Twine(numbers.empty() ? "neither" : "both") + " of the attributes " + integers +
+                        " and classlabels_strings, give one of them");
   if (numbers.empty())
     return ClassLabels{textConstant(node, words), static_cast<int64_t>(words.size()), false};
   return ClassLabels{node.integers(numbers), static_cast<int64_t>(numbers.size()), true};
@@ -245,7 +246,7 @@ Value placeOfNumber(NodeContext &node, Value x, Value keys) {
   const int64_t count = shapeOf(keys)[0];
   std::optional<SmallVector<int64_t>> integers = isa<IntegerType>(elementTypeOf(x)) ? getIntegers(keys) : std::nullopt;
   const unsigned bits = elementTypeOf(x).getIntOrFloatBitWidth();
-  if (integers && !integers->empty() && (bits == 32 || bits == 64)) {
+  if (integers && !integers->empty() && (bits == 32 || bits == 64) && !isUnsignedElement(elementTypeOf(x))) {
     auto [low, high] = std::minmax_element(integers->begin(), integers->end());
     constexpr uint64_t kSparse = 4, kSmall = 1024;
     if (static_cast<uint64_t>(*high) - static_cast<uint64_t>(*low) < kSparse * static_cast<uint64_t>(count) + kSmall)
