@@ -24,14 +24,21 @@ std::string ownFolder() {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-/// A library beside the runtime, or in the folder `lib` beside a tool's, or wherever the system finds it.
+/// A library beside the runtime, or in the folder `lib` beside a tool's, or wherever the system finds it. The reason of
+/// a failure is that of a file that is there, as when a library that it needs is not.
 SharedLibrary openLibrary(const std::string &name) {
   const std::string folder = ownFolder(), beside = folder + name, ofTool = folder + "../lib/" + name;
-  return SharedLibrary({beside.c_str(), ofTool.c_str(), name.c_str()});
+  std::error_code ignored;
+  const std::string &first = std::filesystem::exists(beside, ignored)   ? beside
+                             : std::filesystem::exists(ofTool, ignored) ? ofTool
+                                                                        : name;
+  return SharedLibrary({first.c_str(), name.c_str()});
 }
 
-tl::unexpected<std::string> absent(const std::string &name, const char *what, const SharedLibrary &library) {
-  return failure("cannot load ", name, " for ", what, ", ", library.problem(), ", install it beside the runtime");
+tl::unexpected<std::string> absent(const std::string &name, const char *package, const char *what,
+                                   const SharedLibrary &library) {
+  return failure("cannot load ", name, " for ", what, ", ", library.problem(), ", install the package ", package,
+                 " or put the library beside the runtime");
 }
 
 Result<RegexLibrary> loadRegex() {
@@ -42,7 +49,7 @@ Result<RegexLibrary> loadRegex() {
   library.find(functions.matches, "sluice_regex_matches");
   library.find(functions.release, "sluice_regex_release");
   if (!library.problem().empty())
-    return absent(name, "regular expressions", library);
+    return absent(name, "libsluice-regex", "regular expressions", library);
   return functions;
 }
 
@@ -52,7 +59,7 @@ Result<ImageLibrary> loadImages() {
   ImageLibrary functions;
   library.find(functions.decode, "sluice_image_decode");
   if (!library.problem().empty())
-    return absent(name, "encoded images", library);
+    return absent(name, "libsluice-images", "encoded images", library);
   return functions;
 }
 

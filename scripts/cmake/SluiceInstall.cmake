@@ -19,7 +19,12 @@ set(parts runtime:libsluice-runtime tools:sluice dev:libsluice-dev)
 foreach(part IN ITEMS mpi regex images)
   if(TARGET sluice_${part})
     list(APPEND parts ${part}:libsluice-${part})
-    install(TARGETS sluice_${part} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part})
+    # Applications link libsluice_mpi alone; the runtime opens the others by their file's name.
+    set(namelink NAMELINK_SKIP)
+    if(part STREQUAL mpi)
+      set(namelink)
+    endif()
+    install(TARGETS sluice_${part} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part} ${namelink})
   endif()
 endforeach()
 install(TARGETS ${rooms} SluiceOptions EXPORT SluiceTargets
