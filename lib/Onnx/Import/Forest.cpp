@@ -28,6 +28,13 @@ public:
     for (const Branch &root : llvm::reverse(forest.roots))
       if (!root.isLeaf && !visit(root.index))
         return false;
+    // A cycle below no root is wrong, too: the older operators' root is the node to which no other branches, and a
+    // wrong branch to the true root makes another node the root. Other nodes below no root are left out.
+    const size_t reached = order.size();
+    for (size_t node = 0; node < marks.size(); ++node)
+      if (!visit(static_cast<int64_t>(node)))
+        return false;
+    order.resize(reached);
     std::reverse(order.begin(), order.end());
     return true;
   }
