@@ -235,7 +235,7 @@ TEST_CASE("a PNG's compressed texts are not expanded", "[runtime][images]") {
     const Bytes chunk = pngChunk("zTXt", text);
     texts.insert(texts.end(), chunk.begin(), chunk.end());
   }
-  // Expanded they take 7 GB and minutes.
+  // Expanded they are 7 GB.
   const auto start = std::chrono::steady_clock::now();
   CHECK(decode(onePixelPng(8, {1, 2, 3}, texts), Rgb, 1, 1).pixels == Bytes{1, 2, 3});
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
