@@ -50,6 +50,8 @@ public:
     env.library = [](void *, uint32_t, void *const *, const void *, int64_t) -> int32_t {
       return SLUICE_LIBRARY_ABSENT;
     };
+    static const volatile unsigned char goesOn = 0;
+    env.stop = &goesOn;
     env.ranks = &ranks;
     env.collective = [](void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
       return static_cast<Ranks *>(ranks)->run(kind, args, settings, bytes);
@@ -71,6 +73,7 @@ public:
     return why.empty() ? ranks.error() : why;
   }
   void beginStep(bool) override { text.clear(); }
+  void stopBy(const volatile unsigned char *stop) override { env.stop = stop; }
 
 private:
   ThreadPool pool;

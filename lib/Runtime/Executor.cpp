@@ -94,6 +94,8 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
                              createDevice(desc, threads, static_cast<int>(ordinal), static_cast<int>(before), ranks));
         !status)
       return status;
+    if (options.stop)
+      devices.back()->stopBy(options.stop);
     for (const sluice_grid *const *grid = grids; grid && *grid; ++grid)
       if (Status status = devices.back()->load(**grid); !status)
         return status;

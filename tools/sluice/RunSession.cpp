@@ -118,6 +118,8 @@ Expected<RunSession> RunSession::open(const std::string &directory, int threads,
     options.trace = trace;
     options.communicator = ranks.member(i);
     options.spill_directory = spill.empty() ? nullptr : spill.c_str();
+    static_assert(sizeof interrupted == 1 && std::atomic<bool>::is_always_lock_free);
+    options.stop = reinterpret_cast<const volatile unsigned char *>(&interrupted);
     sessions.emplace_back(sluice_open(directory.c_str(), &options));
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());

@@ -30,7 +30,7 @@ constexpr StringLiteral kNoAlias = "llvm.noalias";
 constexpr int64_t kEnvPool = offsetof(sluice_kernel_env, pool),
                   kEnvParallelFor = offsetof(sluice_kernel_env, parallel_for),
                   kEnvStrings = offsetof(sluice_kernel_env, strings), kEnvRanks = offsetof(sluice_kernel_env, ranks),
-                  kEnvLibraries = offsetof(sluice_kernel_env, libraries);
+                  kEnvLibraries = offsetof(sluice_kernel_env, libraries), kEnvStop = offsetof(sluice_kernel_env, stop);
 static_assert(offsetof(sluice_kernel_env, string_function) == kEnvStrings + 8 &&
                   offsetof(sluice_kernel_env, collective) == kEnvRanks + 8 &&
                   offsetof(sluice_kernel_env, library) == kEnvLibraries + 8,
@@ -408,6 +408,13 @@ void KernelEmitter::parallelNest(int64_t rows, int64_t columns, const Work &work
 }
 
 Value KernelEmitter::environment() { return kernel.getBody().front().getArgument(0); }
+
+Value KernelEmitter::isStopped() {
+  Value at = envField(entryBuilder, location, environment(), kEnvStop);
+  Value byte = LLVM::LoadOp::create(entryBuilder, location, b.getI8Type(), at, /*alignment=*/1, /*isVolatile=*/true);
+  Value goesOn = arith::ConstantIntOp::create(entryBuilder, location, 0, 8);
+  return arith::CmpIOp::create(entryBuilder, location, arith::CmpIPredicate::ne, byte, goesOn);
+}
 
 Value KernelEmitter::entryPointer(unsigned argument) {
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());

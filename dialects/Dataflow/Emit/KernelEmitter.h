@@ -195,6 +195,8 @@ public:
   /// Where the code stands that runs once, beside the loops of parallel().
   mlir::OpBuilder &entry() { return entryBuilder; }
   mlir::Value environment();
+  /// Whether the step is to stop, for entry().
+  mlir::Value isStopped();
   /// The address of an operand, then results, then the workspace, by number; for entry().
   mlir::Value entryPointer(unsigned argument);
   /// Emits another operator's kernel beside this one; returns its symbol. emit() fails where that cannot be.

@@ -225,7 +225,9 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
       Value at = arith::MulIOp::create(b, loc, iteration, programs.integer(bytes));
       places.push_back(programs.offset(programs.results[carried + i], at));
     }
-    Value status = programs.run(0, arguments, places, body->getArgument(1));
+    Value stopped = arith::SelectOp::create(b, loc, kernel.isStopped(), programs.integer(SLUICE_KERNEL_STOPPED, 32),
+                                            body->getArgument(1));
+    Value status = programs.run(0, arguments, places, stopped);
     Value next = programs.loadFlag(programs.addressOf(0, op.getBody().front().getTerminator()->getOperand(0)));
     Value following = arith::AddIOp::create(b, loc, iteration, programs.integer(1));
     scf::YieldOp::create(b, loc, ValueRange{following, status, next});

@@ -1,0 +1,203 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.if' op has a program of other arguments than it gives it}}
+  %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<5xf32>):
+    %r = dataflow.slice %a from [0] step [1] : tensor<5xf32> -> tensor<4xf32>
+    dataflow.yield %r : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @results(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<5xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.if' op has a program that yields other types than its results}}
+  %y = dataflow.if %c captured(%x, %z) : (tensor<i1>, tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<5xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<5xf32>):
+    dataflow.yield %b : tensor<5xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @condition(%c: tensor<1xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{operand #0 must be 0D tensor}}
+  %y = dataflow.if %c captured(%x) : (tensor<1xi1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @isolated(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @+1 {{required by region isolation constraints}}
+  %y = dataflow.if %c captured() : (tensor<i1>) -> tensor<4xf32> {
+    // expected-error @+1 {{using value defined outside the region}}
+    %r = dataflow.unary relu %x : tensor<4xf32>
+    dataflow.yield %r : tensor<4xf32>
+  } else {
+    %r = dataflow.constant dense<0.0> : tensor<4xf32>
+    dataflow.yield %r : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @terminator(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.if' op has a program that does not end in dataflow.yield}}
+  %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    llvm.unreachable
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @member(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.if' op member 'dataflow.state' does not run within a kernel}}
+  %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %s = dataflow.state "s" dense<0.0> : tensor<4xf32>
+    dataflow.yield %s : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @carried(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.loop' op yields one i1, the carried tensors and those stacked}}
+  %y, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @stacked(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<7x4xf32> {
+  // expected-error @+1 {{'dataflow.loop' op stacks at most 8 times 'tensor<4xf32>' in 'tensor<7x4xf32>'}}
+  %y, %all, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
+    %on = dataflow.constant dense<true> : tensor<i1>
+    dataflow.yield %on, %a, %a : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %all : tensor<7x4xf32>
+}
+
+// -----
+
+func.func @count(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'dataflow.loop' op results are the carried tensors, those stacked and one i64}}
+  %y = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
+    %on = dataflow.constant dense<true> : tensor<i1>
+    dataflow.yield %on, %a : tensor<i1>, tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @most(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'most' failed to satisfy constraint}}
+  %y, %count = dataflow.loop %n, %c carried(%x) captured() {most = -1 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
+    %on = dataflow.constant dense<true> : tensor<i1>
+    dataflow.yield %on, %a : tensor<i1>, tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @fewer(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
+  // expected-error @+1 {{'dataflow.if' op has offsets for 1 buffers, which are fewer than there are}}
+  %y = dataflow.if %c captured(%x) {offsets = array<i64: 0>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
+  ^bb0(%a: tensor<40xf32>):
+    %r = dataflow.unary relu %a : tensor<40xf32>
+    %s = dataflow.unary exp %r : tensor<40xf32>
+    %t = dataflow.binary add %s, %r : tensor<40xf32>, tensor<40xf32>
+    dataflow.yield %t : tensor<40xf32>
+  } else {
+  ^bb0(%a: tensor<40xf32>):
+    dataflow.yield %a : tensor<40xf32>
+  }
+  return %y : tensor<40xf32>
+}
+
+// -----
+
+func.func @overlap(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
+  // expected-error @+1 {{'dataflow.if' op has buffers at 0 and 128 that overlap while both are in use}}
+  %y = dataflow.if %c captured(%x) {offsets = array<i64: 0, 128>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
+  ^bb0(%a: tensor<40xf32>):
+    %r = dataflow.unary relu %a : tensor<40xf32>
+    %s = dataflow.unary exp %r : tensor<40xf32>
+    %t = dataflow.binary add %s, %r : tensor<40xf32>, tensor<40xf32>
+    dataflow.yield %t : tensor<40xf32>
+  } else {
+  ^bb0(%a: tensor<40xf32>):
+    dataflow.yield %a : tensor<40xf32>
+  }
+  return %y : tensor<40xf32>
+}
+
+// -----
+
+func.func @aligned(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
+  // expected-error @+1 {{'dataflow.if' op has offset 8, which is no multiple of 64}}
+  %y = dataflow.if %c captured(%x) {offsets = array<i64: 8>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
+  ^bb0(%a: tensor<40xf32>):
+    %r = dataflow.unary relu %a : tensor<40xf32>
+    %s = dataflow.unary exp %r : tensor<40xf32>
+    dataflow.yield %s : tensor<40xf32>
+  } else {
+  ^bb0(%a: tensor<40xf32>):
+    dataflow.yield %a : tensor<40xf32>
+  }
+  return %y : tensor<40xf32>
+}
+
+// -----
+
+func.func @more(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
+  // expected-error @+1 {{'dataflow.if' op has offsets for 2 buffers, and there are 1}}
+  %y = dataflow.if %c captured(%x) {offsets = array<i64: 0, 256>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
+  ^bb0(%a: tensor<40xf32>):
+    %r = dataflow.unary relu %a : tensor<40xf32>
+    %s = dataflow.unary exp %r : tensor<40xf32>
+    dataflow.yield %s : tensor<40xf32>
+  } else {
+  ^bb0(%a: tensor<40xf32>):
+    dataflow.yield %a : tensor<40xf32>
+  }
+  return %y : tensor<40xf32>
+}
