@@ -39,6 +39,10 @@ static Expected<std::shared_ptr<const Tuning>> readTuningFor(const Partitioned &
   const std::vector<DeviceId> devices = program.ofRank.computeDevices();
   auto found =
       llvm::find_if(devices, [&](DeviceId id) { return deviceKey(program.ofRank.device(id)) == tuning.device; });
+  if (found == devices.end() && program.ofRank.device(devices.front()).kind != DeviceKind::Cpu)
+    return makeError(ErrorCode::InvalidInput, "the tuning was measured on device '", tuning.device.substr(0, 80),
+                     "', and machine '", program.ofRank.name, "' computes on no such device, '", options.tuningFile,
+                     "', give --machine host or leave the tuning out");
   const Device &device = program.ofRank.device(found == devices.end() ? devices.front() : *found);
   SLUICE_RETURN_IF_ERROR(checkTuning(tuning, measurementOrigin(program.origin->target, options.matmulPrecision),
                                      deviceKey(device), options.tuningFile));

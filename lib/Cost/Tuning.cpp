@@ -149,13 +149,23 @@ Expected<Tuning> readTuning(const std::string &path) {
   return tuningFromJson(JsonReader(json, path + ":"));
 }
 
+/// At most 80 characters of a text, those around its first difference from another.
+static std::string differingPart(const std::string &text, const std::string &other) {
+  const size_t differs = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first - text.begin();
+  constexpr size_t kShown = 80, kBefore = 40;
+  if (std::max(text.size(), other.size()) <= kShown || differs <= kBefore)
+    return text.substr(0, kShown);
+  return "..." + text.substr(differs - kBefore, kShown - 3);
+}
+
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
                    const std::string &where) {
   for (auto [what, theirs, ours] : {std::tuple("by compiler and processor", &tuning.origin, &origin),
                                     std::tuple("on device", &tuning.device, &device)})
     if (*theirs != *ours)
-      return makeError(ErrorCode::InvalidInput, "the tuning was measured ", what, " '", theirs->substr(0, 80),
-                       "', and not '", ours->substr(0, 80), "', '", where, "', run 'sluice tune' here or leave it out");
+      return makeError(ErrorCode::InvalidInput, "the tuning was measured ", what, " '", differingPart(*theirs, *ours),
+                       "', and not '", differingPart(*ours, *theirs), "', '", where,
+                       "', run 'sluice tune' here or leave it out");
   return {};
 }
 
