@@ -126,6 +126,7 @@ static TunableKernel describe(Operation *op, const emit::VectorTarget &target) {
   kernel.hasTile = !emit::isDepthwise(spec) && emit::convGroupsTogether(spec, target) == 1;
   kernel.allowsWinograd =
       emit::allowsWinograd(spec) && elementOf(conv.getResult()).isF32() && isConstantExpression(conv.getWeight());
+  kernel.allowsShiftAdd = emit::prefersShiftAdd(spec, target);
   kernel.chosen.rows = tile.rows;
   kernel.chosen.vectors = tile.vectors;
   kernel.chosen.rowBlock = emit::convRowBlock(spec) * spec.outW;

@@ -6,12 +6,14 @@
 #define SLUICE_PASSES_TUNING_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Support/KernelTuning.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,11 @@ struct TunableKernel {
   bool hasTile = true; ///< Without one, the loop's chunks alone can be tuned.
   bool hasDepthBlock = false;
   bool allowsWinograd = false;
+  bool allowsShiftAdd = false; ///< The compiler may choose shift_add, which a tuning cannot name.
   KernelTuning chosen; ///< What the compiler chooses: the fields for direct sums, the algorithm where it is known.
+
+  /// Sets the algorithm that the compiler chooses for a convolution; nothing: direct.
+  void choose(std::optional<dataflow::ConvAlgorithm> algorithm);
 };
 
 /// The kernels of a function, each once, in the order of their first operators.

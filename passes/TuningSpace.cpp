@@ -105,12 +105,27 @@ private:
 
 } // namespace
 
+void TunableKernel::choose(std::optional<dataflow::ConvAlgorithm> algorithm) {
+  if (!algorithm) {
+    chosen.algorithm = TunedAlgorithm::Direct;
+  } else if (*algorithm == dataflow::ConvAlgorithm::shift_add) {
+    // Blocks of rows are as large as the scratch allows.
+    chosen.algorithm = TunedAlgorithm::Any;
+    chosen.rowBlock = 0;
+  } else {
+    chosen.algorithm =
+        *algorithm == dataflow::ConvAlgorithm::winograd2 ? TunedAlgorithm::Winograd2 : TunedAlgorithm::Winograd4;
+  }
+}
+
 std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel) {
   std::vector<KernelTuning> starts(1);
   if (kernel.allowsWinograd)
     for (TunedAlgorithm algorithm : {TunedAlgorithm::Direct, TunedAlgorithm::Winograd2, TunedAlgorithm::Winograd4})
       if (algorithm != kernel.chosen.algorithm)
         starts.push_back({algorithm});
+  if (kernel.allowsShiftAdd && !kernel.allowsWinograd)
+    starts.push_back({TunedAlgorithm::Direct});
   return starts;
 }
 

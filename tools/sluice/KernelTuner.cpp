@@ -27,9 +27,15 @@ constexpr int64_t kLeastNs = 1'000;
 struct Search {
   TunableKernel kernel;
   std::unique_ptr<HillClimb<KernelTuning>> climb;
+  std::optional<KernelTuning> earlier = {}; ///< What an earlier run has confirmed: the second point of the climb.
   int64_t defaultNs = 0;
 
   bool isFinished() const { return (defaultNs > 0 && defaultNs < kLeastNs) || climb->isFinished(); }
+  KernelTuning best() const {
+    if (earlier && climb->trials() < 2)
+      return *earlier;
+    return climb->best().value_or(KernelTuning());
+  }
 };
 
 /// A search under way.
@@ -39,7 +45,7 @@ struct State {
   std::map<std::string, Search> searches = {}; ///< By key, of kernels to measure.
   /// Per program, as the compiler chooses: what every trial is compared with, in turns with it.
   std::vector<std::unique_ptr<TuningTrial>> references = {};
-  std::vector<std::pair<int64_t, int64_t>> steps = {}; ///< Per program: as the compiler chooses, and tuned.
+  TunedSteps steps = {};
 };
 
 /// Kernels that the file has no end of, each with its climb from the best that is known.
@@ -54,8 +60,10 @@ void prepareSearches(State &state) {
         continue;
       search.kernel = kernel;
       std::vector<KernelTuning> starts = tuningStarts(kernel);
-      if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning())
-        starts.push_back(known->second.tuning);
+      if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning()) {
+        search.earlier = known->second.tuning;
+        starts.insert(starts.begin() + 1, known->second.tuning);
+      }
       search.climb = std::make_unique<HillClimb<KernelTuning>>(
           std::move(starts),
           [&search, &program](const KernelTuning &from) {
@@ -118,7 +126,7 @@ Status measureDefaults(State &state) {
       times[key] += ns;
     for (const auto &[key, algorithm] : reference->algorithms())
       if (auto found = state.searches.find(key); found != state.searches.end())
-        found->second.kernel.chosen.algorithm = algorithm;
+        found->second.kernel.choose(algorithm);
     state.references.push_back(std::move(reference));
   }
   std::erase_if(state.searches, [&](const auto &entry) { return !times.contains(entry.first); });
@@ -135,7 +143,7 @@ Status measureDefaults(State &state) {
 Status runRound(State &state) {
   const Tuning trial = trialOf(state, [](const Search &search) {
     const std::optional<KernelTuning> next = search.isFinished() ? std::nullopt : search.climb->next();
-    return next ? *next : search.climb->best().value_or(KernelTuning());
+    return next ? *next : search.best();
   });
   RoundTimes times;
   for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
@@ -146,27 +154,16 @@ Status runRound(State &state) {
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *run, state.tuner.repeat, times));
   }
   for (auto &[key, search] : state.searches)
-    if (times.trial.contains(key) && !search.isFinished())
+    if (times.trial.contains(key) && times.reference.contains(key) && !search.isFinished())
       search.climb->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial[key]) /
                          static_cast<double>(times.reference[key]));
   return {};
 }
 
-/// The kernels' best tunings into what is known.
-void keepBest(State &state) {
-  for (auto &[key, search] : state.searches)
-    if (search.climb->trials() > 0) {
-      const auto ns = static_cast<int64_t>(search.climb->bestCost());
-      state.tuning.kernels[key] = {search.kernel.kind,       search.kernel.shape, *search.climb->best(),
-                                   std::max<int64_t>(ns, 1), search.defaultNs,    search.climb->trials(),
-                                   search.isFinished()};
-    }
-}
-
 /// Compares the kernels' best tunings with the compiler's own once more, and leaves to the compiler what is not faster:
-/// the best of many measurements looks better than it is.
-Status verify(State &state) {
-  const Tuning best = trialOf(state, [&](const Search &search) { return *search.climb->best(); });
+/// the best of many measurements looks better than it is. Nothing else adds kernels to the tuning.
+Status confirm(State &state) {
+  const Tuning best = trialOf(state, [](const Search &search) { return search.best(); });
   RoundTimes times;
   for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
     showTuningProgress(concat("comparing ", state.tuner.programs[i].name()));
@@ -175,24 +172,28 @@ Status verify(State &state) {
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *tuned, 2 * state.tuner.repeat, times));
   }
   for (auto &[key, search] : state.searches) {
-    TunedKernel &kernel = state.tuning.kernels.at(key);
-    kernel.defaultNs = times.reference.at(key);
-    const auto most = static_cast<double>(std::max<int64_t>(kernel.defaultNs - kLeastGainNs, 0));
-    const bool gains =
-        kernel.tuning != KernelTuning() && static_cast<double>(times.trial.at(key)) <
-                                               std::min(most, (1 - kLeastGain) * static_cast<double>(kernel.defaultNs));
-    kernel.ns = gains ? times.trial.at(key) : kernel.defaultNs;
-    if (!gains)
-      kernel.tuning = {};
+    if (!times.trial.contains(key) || !times.reference.contains(key))
+      continue;
+    const int64_t ns = times.trial[key], defaultNs = times.reference[key];
+    const auto most = static_cast<double>(std::max<int64_t>(defaultNs - kLeastGainNs, 0));
+    const bool gains = search.best() != KernelTuning() &&
+                       static_cast<double>(ns) < std::min(most, (1 - kLeastGain) * static_cast<double>(defaultNs));
+    state.tuning.kernels[key] = {
+        search.kernel.kind,     search.kernel.shape, gains ? search.best() : KernelTuning(),
+        gains ? ns : defaultNs, defaultNs,           std::max<int64_t>(search.climb->trials(), 1),
+        search.isFinished()};
   }
   return {};
 }
 
 /// The steps' times with what is kept, and the operators' for the cost model.
 Status measureSteps(State &state) {
-  const Tuning kept =
-      trialOf(state, [&](const Search &search) { return state.tuning.kernels.at(search.kernel.key).tuning; });
+  const Tuning kept = trialOf(state, [&](const Search &search) {
+    auto found = state.tuning.kernels.find(search.kernel.key);
+    return found == state.tuning.kernels.end() ? KernelTuning() : found->second.tuning;
+  });
   SampleMap samples;
+  std::vector<std::pair<int64_t, int64_t>> steps;
   for (size_t i = 0; i < state.tuner.programs.size(); ++i) {
     showTuningProgress(concat("measuring ", state.tuner.programs[i].name()));
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTrial> tuned,
@@ -201,14 +202,15 @@ Status measureSteps(State &state) {
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *tuned, state.tuner.repeat, ignored));
     for (const TuningTrial *trial : {state.references[i].get(), tuned.get()})
       trial->addTo(samples);
-    state.steps.emplace_back(state.references[i]->stepNs(), tuned->stepNs());
+    steps.emplace_back(state.references[i]->stepNs(), tuned->stepNs());
   }
+  state.steps.ns = std::move(steps);
   summarize(std::move(samples), state.tuning.profile);
   state.tuning.profile.origin = state.tuning.origin;
   return {};
 }
 
-/// The search, and what is made of its results. Ctrl-C ends it with an error, as it ends a step that runs.
+/// The search, and the comparison of its results. Ctrl-C ends a step that runs with an error.
 Status searchKernels(State &state) {
   SLUICE_RETURN_IF_ERROR(measureDefaults(state));
   for (int64_t round = 1; round < state.tuner.rounds && !interrupted; ++round) {
@@ -221,21 +223,23 @@ Status searchKernels(State &state) {
     if (!ran && !interrupted)
       return ran;
   }
-  keepBest(state);
-  if (interrupted)
-    return {};
-  SLUICE_RETURN_IF_ERROR(verify(state));
+  if (interrupted) {
+    state.steps.isStopped = true;
+    hearInterrupts();
+  }
+  SLUICE_RETURN_IF_ERROR(confirm(state));
   return measureSteps(state);
 }
 
 } // namespace
 
-Expected<std::vector<std::pair<int64_t, int64_t>>> tuneKernels(const KernelTuner &tuner, Tuning &tuning) {
+Expected<TunedSteps> tuneKernels(const KernelTuner &tuner, Tuning &tuning) {
   State state{tuner, tuning};
   prepareSearches(state);
   if (!state.searches.empty())
     if (Status searched = searchKernels(state); !searched && !interrupted)
       return propagate(searched);
+  state.steps.isStopped = state.steps.isStopped || interrupted;
   return std::move(state.steps);
 }
 

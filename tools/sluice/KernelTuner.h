@@ -22,10 +22,16 @@ struct KernelTuner {
   int64_t repeat = 1, rounds = 1; ///< Steps of a trial; trials of a kernel at most.
 };
 
-/// Adds what it finds to the tuning: each kernel of the programs that the tuning has no end of, at its fastest, and the
-/// operators' times. Ctrl-C ends the search, and what is measured by then is kept. Returns the steps' times, as the
-/// compiler chooses and tuned, per program; none where nothing was compared.
-Expected<std::vector<std::pair<int64_t, int64_t>>> tuneKernels(const KernelTuner &tuner, Tuning &tuning);
+struct TunedSteps {
+  /// Per program, in nanoseconds: a step as the compiler chooses, and tuned. Empty where nothing was compared.
+  std::vector<std::pair<int64_t, int64_t>> ns;
+  bool isStopped = false; ///< By Ctrl-C.
+};
+
+/// Searches every kernel of the programs whose search the tuning has not finished. Adds to the tuning what a last
+/// comparison with the compiler's choice confirms, and the operators' times. Ctrl-C ends the search and goes on to the
+/// comparison; a second one ends that too, and then the tuning stays as it was.
+Expected<TunedSteps> tuneKernels(const KernelTuner &tuner, Tuning &tuning);
 
 /// A line on a terminal, rewritten.
 void showTuningProgress(const std::string &text);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unistd.h>
 
 namespace sluice::driver {
 namespace {
@@ -24,7 +25,24 @@ struct Options {
   int64_t repeat = 15, rounds = 60;
   bool again = false;
   CompileOptions compile;
+  const CLI::App *command = nullptr;
 };
+
+/// Options of compilation that change no measurement, and why.
+constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
+    {"--tuning", "a tuning is what 'sluice tune' writes: name the file with -o, what it has already is not measured "
+                 "again"},
+    {"--threads", "kernels are measured with all threads of the CPU: give a machine file whose CPU has fewer"},
+    {"--least-gain", nullptr},
+    {"--memory", nullptr},
+    {"--search-time", nullptr},
+    {"--search-evals", nullptr},
+    {"--solver", nullptr},
+    {"--plan", nullptr},
+    {"--resume", nullptr},
+    {"--profile", nullptr},
+    {"--dump-problem", nullptr},
+    {"--gpu-libraries", nullptr}};
 
 /// Products and convolutions as models have them, where no model is given.
 constexpr const char *kStandardSet = R"(
@@ -72,7 +90,32 @@ Expected<Device> findCpu(const CompilerOptions &resolved) {
                    "computes in machine '", machine.name, "', whose kernels could be measured, give --machine host");
 }
 
-/// What an earlier run has left, unless it was made elsewhere or is not wanted.
+Status checkOptions(const CLI::App &command) {
+  for (const auto &[name, reason] : kWithoutEffect)
+    if (command.get_option(name)->count() > 0)
+      return makeError(ErrorCode::InvalidInput,
+                       reason ? reason : "one CPU runs every operator, and the plan changes no kernel", ", option '",
+                       name, "', leave it out");
+  return {};
+}
+
+/// Fails where the output could not be written, before minutes of measuring.
+Status checkOutput(const std::string &path) {
+  std::error_code ignored;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (std::filesystem::is_directory(path, ignored))
+    return makeError(ErrorCode::Io, "'", path, "' is a directory, option '-o', give a file's path");
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return {}; // A terminal or a pipe.
+  if (!parent.empty() && !std::filesystem::is_directory(parent, ignored))
+    return makeError(ErrorCode::Io, "directory '", parent.string(), "' does not exist, option '-o', create it first");
+  if (::access(parent.empty() ? "." : parent.c_str(), W_OK) != 0)
+    return makeError(ErrorCode::Io, "directory '", parent.empty() ? "." : parent.string(),
+                     "' cannot be written, option '-o', give a file of another directory");
+  return {};
+}
+
+/// What an earlier run has left, unless it is not wanted.
 Expected<Tuning> readEarlier(const Options &options, const Tuning &fresh) {
   std::error_code ignored;
   if (options.again || !std::filesystem::exists(options.output, ignored))
@@ -81,7 +124,10 @@ Expected<Tuning> readEarlier(const Options &options, const Tuning &fresh) {
   if (!earlier)
     return makeError(ErrorCode::InvalidInput, earlier.error().message, ": '", options.output,
                      "' is there and no tuning to add to, give another file with -o or --again");
-  return earlier->origin == fresh.origin && earlier->device == fresh.device ? std::move(*earlier) : fresh;
+  if (Status same = checkTuning(*earlier, fresh.origin, fresh.device, options.output); !same)
+    return makeError(ErrorCode::InvalidInput, "the file has another machine's or compiler's tuning, '", options.output,
+                     "', give another file with -o, or --again to replace it: ", same.error().message);
+  return earlier;
 }
 
 /// Those that the tuning does not have yet.
@@ -124,14 +170,27 @@ std::string textOf(const KernelTuning &tuning) {
 
 void printKernels(const std::vector<TuningProgram> &programs, const Tuning &tuning) {
   Table table({"kernel", "shape", "default", "tuned", "trials", "tuning"});
+  size_t total = 0, tuned = 0, unfinished = 0;
   std::set<std::string> printed;
   for (const TuningProgram &program : programs)
     for (const TunableKernel &kernel : program.kernels())
-      if (auto found = tuning.kernels.find(kernel.key);
-          found != tuning.kernels.end() && printed.insert(kernel.key).second)
+      if (printed.insert(kernel.key).second) {
+        ++total;
+        auto found = tuning.kernels.find(kernel.key);
+        unfinished += found == tuning.kernels.end() || !found->second.isFinished;
+        if (found == tuning.kernels.end())
+          continue;
+        tuned += found->second.tuning != KernelTuning();
         table.add({found->second.kind, found->second.shape, formatDuration(found->second.defaultNs),
                    formatDuration(found->second.ns), concat(found->second.trials), textOf(found->second.tuning)});
+      }
+  if (total == 0)
+    return printLine("kernels", "no matrix product or convolution of floats has a kernel to tune");
   table.print();
+  printLine("kernels", concat(total, ", ", tuned, " tuned",
+                              unfinished > 0 ? concat(", ", unfinished,
+                                                      " whose search is not finished: the same command continues it")
+                                             : std::string()));
 }
 
 void printThresholds(const Tuning &tuning) {
@@ -143,10 +202,9 @@ void printThresholds(const Tuning &tuning) {
 }
 
 Status runTune(const Options &options) {
+  SLUICE_RETURN_IF_ERROR(checkOptions(*options.command));
+  SLUICE_RETURN_IF_ERROR(checkOutput(options.output));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
-  if (!resolved.tuningFile.empty())
-    return makeError(ErrorCode::InvalidInput, "a tuning is what 'sluice tune' writes, option '--tuning', name the file "
-                                              "with -o, what it has already is not measured again");
   // The plan of a single CPU matters little: any one serves.
   resolved.progress = nullptr;
   resolved.searchEvaluations = 1;
@@ -160,12 +218,13 @@ Status runTune(const Options &options) {
   SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readEarlier(options, fresh));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
   KernelTuner tuner{{}, directory.file("trial.json"), cpu.threads, options.repeat, options.rounds};
-  std::vector<std::pair<int64_t, int64_t>> steps;
+  TunedSteps steps;
   if (options.only != "kernels") {
     const ProbeSetting setting{resolved, fresh.origin, fresh.device, cpu.threads, tuner.file, options.repeat};
     SLUICE_RETURN_IF_ERROR(measureThresholds(setting, target, tuning));
   }
-  if (options.only != "thresholds" && !interrupted) {
+  steps.isStopped = interrupted;
+  if (options.only != "thresholds" && !steps.isStopped) {
     SLUICE_RETURN_IF_ERROR(openPrograms(options, resolved, directory, tuner.programs));
     SLUICE_ASSIGN_OR_RETURN(steps, tuneKernels(tuner, tuning));
   }
@@ -175,13 +234,13 @@ Status runTune(const Options &options) {
     printJson(tuningToJson(tuning));
     return {};
   }
-  if (interrupted)
-    printLine("stopped", "what is measured is kept, the same command goes on from it");
-  if (options.only != "thresholds")
+  if (steps.isStopped)
+    printLine("stopped", "what is confirmed is kept, the same command goes on from it");
+  if (!tuner.programs.empty())
     printKernels(tuner.programs, tuning);
-  for (size_t i = 0; i < steps.size(); ++i)
-    printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(steps[i].first),
-                             " as the compiler chooses, ", formatDuration(steps[i].second), " tuned"));
+  for (size_t i = 0; i < steps.ns.size(); ++i)
+    printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(steps.ns[i].first),
+                             " as the compiler chooses, ", formatDuration(steps.ns[i].second), " tuned"));
   printThresholds(tuning);
   return {};
 }
@@ -192,21 +251,27 @@ void addTuneCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<Options>();
   CLI::App *command = driver::addCommand(
       app, "tune", "Measure how this CPU computes matrix products and convolutions fastest, for --tuning");
-  addOption(*command, "MODEL", options->models, "ONNX files whose operators are tuned; a standard set without them");
+  addOption(*command, "MODEL", options->models,
+            "ONNX files whose operators are tuned; without any, a standard set of operators");
   addOption(*command, "-o,--output", options->output, "the tuning; what it has already is not measured again")
       ->required();
-  addOption(*command, "--repeat", options->repeat, "steps to measure of each trial; the median counts")
+  addOption(*command, "--repeat", options->repeat, "steps to measure of each trial; their median counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  addOption(*command, "--rounds", options->rounds, "trials of each kernel at most; fewer where nothing gains 1%")
+  addOption(*command, "--rounds", options->rounds,
+            "most trials of a kernel; its search ends earlier where no step gains 1%")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  addOption(*command, "--only", options->only, "what to measure: kernels, thresholds (from which time on threads gain)")
+  addOption(*command, "--only", options->only,
+            "what to measure: kernels; thresholds (from which time of a loop on threads gain); all")
       ->check(oneOf({"all", "kernels", "thresholds"}))
       ->capture_default_str();
-  addFlag(*command, "--again", options->again, "measure all, whatever the output file has");
+  addFlag(*command, "--again", options->again, "measure everything anew and replace the output file");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
+  for (const auto &[name, reason] : kWithoutEffect)
+    command->get_option(name)->group("");
+  options->command = command;
   command->callback([options, &action] { action = [options] { return runTune(*options); }; });
 }
 

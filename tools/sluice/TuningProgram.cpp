@@ -60,15 +60,11 @@ int64_t TuningTrial::stepNs(std::string_view without) const {
   return sum;
 }
 
-std::map<std::string, TunedAlgorithm> TuningTrial::algorithms() const {
-  std::map<std::string, TunedAlgorithm> algorithms;
+std::map<std::string, std::optional<dataflow::ConvAlgorithm>> TuningTrial::algorithms() const {
+  std::map<std::string, std::optional<dataflow::ConvAlgorithm>> algorithms;
   for (size_t i = 0; i < planned->fused->bridge.operators.size(); ++i)
-    planned->fused->bridge.operators[i]->walk([&](dataflow::ConvOp conv) {
-      const auto algorithm = conv.getAlgorithm();
-      algorithms[kernelOf(i)] = !algorithm                                         ? TunedAlgorithm::Direct
-                                : *algorithm == dataflow::ConvAlgorithm::winograd2 ? TunedAlgorithm::Winograd2
-                                                                                   : TunedAlgorithm::Winograd4;
-    });
+    planned->fused->bridge.operators[i]->walk(
+        [&](dataflow::ConvOp conv) { algorithms[kernelOf(i)] = conv.getAlgorithm(); });
   return algorithms;
 }
 

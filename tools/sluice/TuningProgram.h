@@ -31,8 +31,8 @@ public:
   std::map<std::string, int64_t> kernelNs() const;
   /// The same of all operators but those of a kind.
   int64_t stepNs(std::string_view without = {}) const;
-  /// The algorithm of a kernel's convolutions.
-  std::map<std::string, TunedAlgorithm> algorithms() const;
+  /// The algorithm of each kernel of convolutions; nothing where it is direct.
+  std::map<std::string, std::optional<dataflow::ConvAlgorithm>> algorithms() const;
   /// What the emitters estimate that the longest operator but those of a kind takes, where its loop has this rate.
   int64_t estimatedNs(dataflow::Rate rate, std::string_view without) const;
   void addTo(SampleMap &samples) const { samples_.addTo(samples); }
