@@ -5,8 +5,6 @@
 
 #include "passes/Tuning.h"
 
-#include "dialects/Dataflow/Emit/Packing.h"
-#include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Bridge/GraphBridge.h"
@@ -29,23 +27,6 @@ namespace sluice {
 #include "passes/Passes.h.inc"
 
 using TuningHelper = DataflowDialect::TuningAttrHelper;
-
-/// Whether the emitters of matrix products and images have a kernel of the operator whose tiles can be chosen.
-static bool isTunable(Operation *op) {
-  if (!isa<ConvOp, MatmulOp>(op) || cast<LibraryOpInterface>(op).getLibrary())
-    return false;
-  const bool isEmpty = llvm::any_of(llvm::concat<Value>(op->getOperands(), op->getResults()), [](Value value) {
-    auto type = typeOf(value);
-    return !type.hasStaticShape() || elementCount(type) == 0;
-  });
-  const Type element = elementOf(op->getResult(0));
-  const bool isHalf = element.isF16() || element.isBF16();
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return !isEmpty && !matmul.getPackedN() && (element.isF32() || element.isF64() || isHalf);
-  auto conv = cast<ConvOp>(op);
-  const size_t rank = dataflow::shapeOf(conv.getInput()).size();
-  return !isEmpty && !conv.isLaidOut() && (rank == 3 || rank == 4) && (element.isF32() || isHalf);
-}
 
 /// A kernel's text is what its code depends on; constant operands are packed when the model is linked.
 static std::string keyOf(Operation *op) {
@@ -79,58 +60,9 @@ static std::string shapeText(Operation *op) {
   return text;
 }
 
-static void describe(const emit::MatmulSpec &spec, const emit::VectorTarget &target, TunableKernel &kernel) {
-  const emit::MatmulBlocking blocking = emit::chooseBlocking(spec, target);
-  kernel.rows = spec.m;
-  kernel.columns = spec.n;
-  kernel.depth = spec.k;
-  kernel.hasDepthBlock = true;
-  kernel.chosen.rows = blocking.tile.rows;
-  kernel.chosen.vectors = blocking.tile.vectors;
-  kernel.chosen.rowBlock = blocking.rowBlock;
-  kernel.chosen.depthBlock = blocking.depthBlock;
-}
-
-static TunableKernel describe(Operation *op, const emit::VectorTarget &target) {
-  TunableKernel kernel;
-  kernel.kind = op->getName().stripDialect().str();
-  kernel.shape = shapeText(op);
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    emit::MatmulSpec spec = describeMatmul(matmul);
-    spec.tuning = {};
-    spec.packedB = isConstantExpression(matmul.getRhs());
-    describe(spec, target, kernel);
-    return kernel;
-  }
-  auto conv = cast<ConvOp>(op);
-  if (dataflow::shapeOf(conv.getInput()).size() != 4) {
-    // dataflow-assign-layout makes a signal an image, whose tiles lie along it.
-    kernel.rows = dataflow::shapeOf(conv.getResult())[2];
-    kernel.columns = conv.getOutputChannels() / static_cast<int64_t>(conv.getGroups());
-    kernel.hasTile = conv.getGroups() == 1;
-    const emit::RegisterTile tile = emit::chooseTile(kernel.rows, kernel.columns, 32, target);
-    kernel.chosen.rows = tile.rows;
-    kernel.chosen.vectors = tile.vectors;
-    return kernel;
-  }
-  emit::ConvSpec spec = describeConv(conv);
-  spec.tuning = {};
-  if (emit::isPointwise(spec)) {
-    describe(emit::pointwiseMatmul(spec), target, kernel);
-    return kernel;
-  }
-  const emit::RegisterTile tile = emit::chooseTile(spec.outW, spec.groupOutC(), 32, target);
-  kernel.rows = spec.outW;
-  kernel.columns = spec.groupOutC();
-  kernel.depth = spec.groupInC() * spec.kernelH * spec.kernelW;
-  kernel.hasTile = !emit::isDepthwise(spec) && emit::convGroupsTogether(spec, target) == 1;
-  kernel.allowsWinograd =
-      emit::allowsWinograd(spec) && elementOf(conv.getResult()).isF32() && isConstantExpression(conv.getWeight());
-  kernel.allowsShiftAdd = emit::prefersShiftAdd(spec, target);
-  kernel.chosen.rows = tile.rows;
-  kernel.chosen.vectors = tile.vectors;
-  kernel.chosen.rowBlock = emit::convRowBlock(spec) * spec.outW;
-  return kernel;
+static bool isTunable(Operation *op) {
+  auto tunable = dyn_cast<TunableOpInterface>(op);
+  return tunable && tunable.isTunable();
 }
 
 std::vector<TunableKernel> tunableKernels(func::FuncOp function, const emit::VectorTarget &target) {
@@ -142,8 +74,11 @@ std::vector<TunableKernel> tunableKernels(func::FuncOp function, const emit::Vec
     std::string key = keyOf(op);
     if (!known.insert(key).second)
       return;
-    kernels.push_back(describe(op, target));
-    kernels.back().key = std::move(key);
+    TunableKernel &kernel = kernels.emplace_back();
+    kernel.key = std::move(key);
+    kernel.kind = op->getName().stripDialect().str();
+    kernel.shape = shapeText(op);
+    modelOf<TuningSpaceOpInterface>(op).describeTuningSpace(target, kernel);
   });
   return kernels;
 }
@@ -166,14 +101,22 @@ struct ApplyTuning : impl::ApplyTuningPassBase<ApplyTuning> {
       read = std::move(*parsed);
     }
     const Tuning &tuning = measured ? *measured : *read;
-    getOperation().walk([&](Operation *op) {
+    const WalkResult walked = getOperation().walk([&](Operation *op) -> WalkResult {
       if (!isTunable(op))
-        return;
+        return WalkResult::advance();
       std::string key = keyOf(op);
       auto found = tuning.kernels.find(key);
-      if (found != tuning.kernels.end())
-        TuningHelper(op->getContext()).setAttr(op, TuningAttr::get(op->getContext(), key, found->second.tuning));
+      if (found == tuning.kernels.end())
+        return WalkResult::advance();
+      const KernelTuning &chosen = found->second.tuning;
+      if (chosen.algorithm != sluice::TunedAlgorithm::Any && !cast<TunableOpInterface>(op).allowsTunedAlgorithm())
+        return op->emitError("the tuning file gives kernel '")
+               << key << "' an algorithm, which only convolutions have, remove 'algorithm' from that kernel";
+      TuningHelper(op->getContext()).setAttr(op, TuningAttr::get(op->getContext(), key, chosen));
+      return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      signalPassFailure();
   }
 
 private:

@@ -6,6 +6,7 @@
 #define SLUICE_PASSES_TUNING_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
+#include "dialects/Dataflow/Emit/TunableKernel.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Support/KernelTuning.h"
 
@@ -14,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace sluice {
@@ -22,23 +22,11 @@ namespace sluice {
 struct Tuning;
 struct ApplyTuningPassOptions;
 
-/// A matrix product or a convolution of floats, before dataflow-assign-layout, and all others with its key.
-struct TunableKernel {
-  std::string key, kind, shape;
-  int64_t rows = 1, columns = 1,
-          depth = 1;   ///< Of the product: of register tiles' rows, their columns, and sums' terms.
-  bool hasTile = true; ///< Without one, the loop's chunks alone can be tuned.
-  bool hasDepthBlock = false;
-  bool allowsWinograd = false;
-  bool allowsShiftAdd = false; ///< The compiler may choose shift_add, which a tuning cannot name.
-  KernelTuning chosen; ///< What the compiler chooses: the fields for direct sums, the algorithm where it is known.
-
-  /// Sets the algorithm that the compiler chooses for a convolution; nothing: direct.
-  void choose(std::optional<dataflow::ConvAlgorithm> algorithm);
-};
-
 /// The kernels of a function, each once, in the order of their first operators.
 std::vector<TunableKernel> tunableKernels(mlir::func::FuncOp function, const emit::VectorTarget &target);
+
+/// Sets the algorithm that the compiler chooses for a convolution; nothing: direct.
+void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgorithm> algorithm);
 
 /// The tunings to measure first: the compiler's own, which is empty, and each algorithm that there is.
 std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel);

@@ -105,7 +105,8 @@ private:
 
 } // namespace
 
-void TunableKernel::choose(std::optional<dataflow::ConvAlgorithm> algorithm) {
+void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgorithm> algorithm) {
+  KernelTuning &chosen = kernel.chosen;
   if (!algorithm) {
     chosen.algorithm = TunedAlgorithm::Direct;
   } else if (*algorithm == dataflow::ConvAlgorithm::shift_add) {

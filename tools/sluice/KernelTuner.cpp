@@ -126,7 +126,7 @@ Status measureDefaults(State &state) {
       times[key] += ns;
     for (const auto &[key, algorithm] : reference->algorithms())
       if (auto found = state.searches.find(key); found != state.searches.end())
-        found->second.kernel.choose(algorithm);
+        setChosenAlgorithm(found->second.kernel, algorithm);
     state.references.push_back(std::move(reference));
   }
   std::erase_if(state.searches, [&](const auto &entry) { return !times.contains(entry.first); });

@@ -11,6 +11,9 @@ namespace sluice::emit {
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// What a tuning's row block may take of the stack, and its depth block as well.
+static constexpr int64_t kTunedScratchBytes = 256 << 10;
+
 RegisterTile chooseTile(int64_t rows, int64_t columns, int64_t elementBits, const VectorTarget &target,
                         const KernelTuning &tuning) {
   int64_t maxLanes = std::max<int64_t>(1, target.lanesF32 * 32 / elementBits);
@@ -38,10 +41,11 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
   // A panel is reused by every tile of a row block: some 100 rows hide what reading it costs, fewer where there would
   // be too few work items.
   constexpr int64_t minRows = 64, maxRows = 144, itemsWanted = 32;
+  const int64_t mostTuned = kTunedScratchBytes / (tile.block() * elementBytes);
   int64_t rowsInL2 = target.l2Bytes / 2 / (spec.k * elementBytes);
   int64_t rows = std::clamp(std::min(spec.m * blocking.panels / itemsWanted, rowsInL2), minRows, maxRows);
   if (spec.tuning.rowBlock > 0)
-    rows = spec.tuning.rowBlock;
+    rows = std::min(spec.tuning.rowBlock, mostTuned);
   blocking.rowBlocks = ceilDiv(spec.m, rows);
   blocking.rowBlock = ceilDiv(ceilDiv(spec.m, blocking.rowBlocks), tile.rows) * tile.rows;
   blocking.rowBlocks = ceilDiv(spec.m, blocking.rowBlock);
@@ -53,7 +57,7 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
   else if (spec.m > tile.rows)
     depth = target.l2Bytes / std::max(2 * blocking.rowBlock, 4 * tile.block()) / elementBytes;
   if (spec.tuning.depthBlock > 0)
-    depth = spec.tuning.depthBlock;
+    depth = spec.packedB ? spec.tuning.depthBlock : std::min(spec.tuning.depthBlock, mostTuned);
   blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, 4));
   blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), 4) * 4;
   blocking.depthBlocks = ceilDiv(spec.k, blocking.depthBlock);
@@ -116,6 +120,7 @@ ConvSpec ShiftAddSpec::taps() const {
   taps.outW += (image.kernelW - 1) * image.dilationW;
   taps.outC *= image.kernelW;
   taps.kernelW = taps.dilationW = 1;
+  taps.tuning.rowBlock = 0; // The scratch decides.
   taps.sinkStyle = SinkStyle::Inline;
   return taps;
 }

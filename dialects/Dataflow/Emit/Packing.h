@@ -14,6 +14,8 @@ namespace sluice::dataflow {
 /// all of it shares one right-hand side. The same before and after packing, so
 /// that a panel's width is.
 emit::MatmulSpec describeMatmul(MatmulOp op);
+/// What a tuning can choose for the loops of a matrix product, and what the compiler chooses.
+void describeTuningSpace(const emit::MatmulSpec &spec, const emit::VectorTarget &target, TunableKernel &kernel);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
 /// Fails, after an error on `op`, where its weight is not packed in blocks of `block`.

@@ -118,8 +118,8 @@ void DataflowDialect::initialize() {
       >();
   registerDataflowDialectOperations(this);
   AllOperators::promise<CostOpInterface, EmitElementOpInterface, EmitKernelOpInterface, EmitScalarOpInterface,
-                        EvaluateOpInterface, GradientOpInterface, LibraryCallOpInterface, TilingRulesOpInterface>(
-      *this);
+                        EvaluateOpInterface, GradientOpInterface, LibraryCallOpInterface, TilingRulesOpInterface,
+                        TuningSpaceOpInterface>(*this);
   addInterfaces<EvaluateFold>();
 }
 
@@ -219,6 +219,16 @@ sluice::KernelTuning sluice::dataflow::tuningOf(Operation *op) {
   return tuning ? tuning.getTuning() : sluice::KernelTuning();
 }
 
+static LogicalResult verifyTuning(Operation *op, StringRef name, Attribute value) {
+  auto tunable = dyn_cast<TunableOpInterface>(op);
+  auto tuning = dyn_cast<TuningAttr>(value);
+  if (tunable && tuning && tuning.getTuning().algorithm != sluice::TunedAlgorithm::Any)
+    return verifyDecision(op, name, value, tunable.allowsTunedAlgorithm(),
+                          "it without 'algorithm', which only convolutions have");
+  return verifyDecision(op, name, value, tunable && tuning,
+                        "#dataflow.tuning<kernel = \"KEY\", rows = 7>, of a conv or matmul alone");
+}
+
 LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   const StringRef name = attribute.getName();
   const Attribute value = attribute.getValue();
@@ -227,8 +237,7 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
   if (name == SplitAttrHelper::getNameStr())
     return verifyDecision(op, name, value, isa<SplitAttr>(value), "#dataflow.split<\"rows\", 2>");
   if (name == TuningAttrHelper::getNameStr())
-    return verifyDecision(op, name, value, isa<TuningAttr>(value) && isa<ConvOp, MatmulOp>(op),
-                          "#dataflow.tuning<kernel = \"KEY\", rows = 7>, of a conv or matmul alone");
+    return verifyTuning(op, name, value);
   if (name == TilingAttrHelper::getNameStr()) {
     auto list = dyn_cast<ArrayAttr>(value);
     return verifyDecision(op, name, value,
@@ -246,6 +255,8 @@ LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   const Attribute value = attribute.getValue();
   if (attribute.getName() == NameAttrHelper::getNameStr())
     return verifyDecision(op, attribute.getName(), value, isa<StringAttr>(value), "a string");
+  if (attribute.getName() == TuningAttrHelper::getNameStr())
+    return verifyTuning(op, attribute.getName(), value);
   if (attribute.getName() == FixedAttrHelper::getNameStr()) {
     auto function = dyn_cast<FunctionOpInterface>(op);
     auto fixed = dyn_cast<ElementsAttr>(value);
@@ -265,6 +276,8 @@ LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult DataflowDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
                                                            NamedAttribute attribute) {
+  if (attribute.getName() == TuningAttrHelper::getNameStr())
+    return verifyTuning(op, attribute.getName(), attribute.getValue());
   return verifyDecision(
       op, attribute.getName(), attribute.getValue(),
       (attribute.getName() != NameAttrHelper::getNameStr() && attribute.getName() != UpdatesAttrHelper::getNameStr()) ||

@@ -27,9 +27,13 @@
 // The dialect's discardable attributes are of the types above.
 #include "dialects/Dataflow/IR/DataflowDialect.h.inc"
 
-namespace sluice::emit {
+namespace sluice {
+struct TunableKernel;
+namespace emit {
 struct VectorTarget;
-}
+} // namespace emit
+} // namespace sluice
+
 namespace sluice::dataflow {
 class KernelEmitter;
 struct KernelStyle;

@@ -205,7 +205,7 @@ def Dataflow_TuningAttr : AttrDef<Dataflow_Dialect, "Tuning"> {
     the key of the operator in the tuning file. A field that is absent, or 0, is the
     compiler's to choose: `rows` and `vectors` of a register tile, `row_block` rows of a
     work item, `depth_block` terms of a sum at a time, `chunk_ns`, the least estimated
-    time of a chunk of the parallel loop. Sums are cut as the tile says, so results
+    time of a chunk of the parallel loop. A `matmul` has no `algorithm`, grids ignore the attribute. Sums are cut as the tile says, so results
     with another tuning may differ in rounding; they never depend on the number of threads.
   }];
   let parameters = (ins

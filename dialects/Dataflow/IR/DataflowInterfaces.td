@@ -177,6 +177,29 @@ def LibraryCallOpInterface : OpInterface<"LibraryCallOpInterface"> {
   ];
 }
 
+def TunableOpInterface : OpInterface<"TunableOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "Has a kernel for CPUs whose loops `dataflow.tuning` cuts.";
+  let methods = [
+    InterfaceMethod<"Whether the operands and types have such a kernel; asked before layouts are assigned.",
+      "bool", "isTunable", (ins)>,
+    InterfaceMethod<"Whether a tuning may name the algorithm.",
+      "bool", "allowsTunedAlgorithm", (ins), "", [{ return false; }]>,
+  ];
+}
+
+def TuningSpaceOpInterface : OpInterface<"TuningSpaceOpInterface"> {
+  let cppNamespace = "::sluice::dataflow";
+  let description = "What of an operator's kernel can be tuned.";
+  let methods = [
+    InterfaceMethod<[{
+        Sets the extents of the loops, which fields of a tuning there are, and what the
+        compiler chooses for the target. Of an operator that isTunable.}],
+      "void", "describeTuningSpace",
+      (ins "const ::sluice::emit::VectorTarget &":$target, "::sluice::TunableKernel &":$kernel)>,
+  ];
+}
+
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{

@@ -29,6 +29,8 @@ def ElementalMethods : TraitList<[ElementalOpInterface, Promise<"EmitElementOpIn
 class Kernel<list<string> methods = []>
     : TraitList<[DeclareOpInterfaceMethods<KernelOpInterface, methods>, Promise<"EmitKernelOpInterface">]>;
 def Library : TraitList<[DeclareOpInterfaceMethods<LibraryOpInterface>, Promise<"LibraryCallOpInterface">]>;
+class Tunable<list<string> methods = []>
+    : TraitList<[DeclareOpInterfaceMethods<TunableOpInterface, methods>, Promise<"TuningSpaceOpInterface">]>;
 defvar GradientMethods = Promise<"GradientOpInterface">;
 defvar Tiling = Promise<"TilingRulesOpInterface">;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
@@ -188,7 +190,7 @@ def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
 //===----------------------------------------------------------------------===//
 
 def MatmulOp : Dataflow_InferredOp<"matmul", [
-    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, Tunable<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
@@ -208,7 +210,7 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
 }
 
 def ConvOp : Dataflow_InferredOp<"conv", [
-    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, Tunable<["allowsTunedAlgorithm"]>, CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
     input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]

@@ -40,8 +40,8 @@ inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vecto
 /// A loop whose chunks must take so long is never cut.
 inline constexpr int64_t kMostChunkNs = int64_t(1) << 40;
 
-/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels allow. Scratch
-/// for the largest blocks is 2 MiB, of the 8 MiB that a thread's stack has.
+/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels allow. Blocks
+/// whose scratch would take more than 256 KiB of a thread's stack are cut (chooseBlocking).
 struct TuningField {
   std::string_view name;
   int64_t KernelTuning::*value;

@@ -7,7 +7,7 @@ func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     dataflow.yield %a : tensor<4xf32>
   } else {
   ^bb0(%a: tensor<5xf32>):
-    %r = dataflow.slice %a from [0] step [1] : tensor<5xf32> -> tensor<4xf32>
+    %r = dataflow.slice %a from [0] by [1] : tensor<5xf32> -> tensor<4xf32>
     dataflow.yield %r : tensor<4xf32>
   }
   return %y : tensor<4xf32>

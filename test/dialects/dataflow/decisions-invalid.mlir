@@ -116,3 +116,25 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", chunk_ns = -1>} : tensor<8x8xf32>, tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{attribute 'dataflow.tuning' is #dataflow.tuning<kernel = "k", algorithm = winograd2>, write it without 'algorithm', which only convolutions have}}
+  %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", algorithm = winograd2>} : tensor<8x8xf32>, tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.tuning' is #dataflow.tuning<kernel = "k", rows = 7>, write #dataflow.tuning<kernel = "KEY", rows = 7>, of a conv or matmul alone}}
+func.func @main(%x: tensor<8x8xf32> {dataflow.tuning = #dataflow.tuning<kernel = "k", rows = 7>}) -> tensor<8x8xf32> {
+  return %x : tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.tuning' is #dataflow.tuning<kernel = "k", rows = 7>, write #dataflow.tuning<kernel = "KEY", rows = 7>, of a conv or matmul alone}}
+func.func @main(%x: tensor<8x8xf32>) -> (tensor<8x8xf32> {dataflow.tuning = #dataflow.tuning<kernel = "k", rows = 7>}) {
+  return %x : tensor<8x8xf32>
+}

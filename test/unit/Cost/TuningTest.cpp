@@ -101,6 +101,14 @@ TEST_CASE("a tuning belongs to one compiler, processor and device", "[cost]") {
   Status other = checkTuning(tuning, "there", "cpu/2t", "t.json");
   REQUIRE(!other);
   CHECK_THAT(other.error().message, Contains("by compiler and processor 'here', and not 'there', 't.json'"));
+  // Of long texts the part that differs.
+  const std::string features(200, '+');
+  tuning.origin = "sluice 1, " + features;
+  Status precision = checkTuning(tuning, tuning.origin + ", bf16", "cpu/2t", "t.json");
+  REQUIRE(!precision);
+  CHECK_THAT(precision.error().message, Contains("'..." + features.substr(0, 40) + "', and not '..." +
+                                                 features.substr(0, 40) + ", bf16', 't.json'"));
+  tuning.origin = "here";
   Status device = checkTuning(tuning, "here", "cpu/8t", "t.json");
   REQUIRE(!device);
   CHECK_THAT(device.error().message, Contains("on device 'cpu/2t', and not 'cpu/8t'"));

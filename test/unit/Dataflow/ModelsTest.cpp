@@ -37,6 +37,7 @@ TEST_CASE("every operator has the models that it promises", "[dataflow]") {
   CHECK(checkModels<GradientOpInterface>(context) > 0);
   CHECK(checkModels<LibraryCallOpInterface>(context) > 0);
   CHECK(checkModels<TilingRulesOpInterface>(context) > 0);
+  CHECK(checkModels<TuningSpaceOpInterface>(context) > 0);
   // Costs are mostly the operators' own.
   for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("dataflow")) {
     INFO(name.getStringRef().str());
@@ -46,6 +47,7 @@ TEST_CASE("every operator has the models that it promises", "[dataflow]") {
     CHECK(name.hasInterface<KernelOpInterface>() == name.hasInterface<EmitKernelOpInterface>());
     CHECK(name.hasInterface<ElementalOpInterface>() == name.hasInterface<EmitElementOpInterface>());
     CHECK(name.hasInterface<ElementwiseOpInterface>() == name.hasInterface<EmitScalarOpInterface>());
+    CHECK(name.hasInterface<TunableOpInterface>() == name.hasInterface<TuningSpaceOpInterface>());
   }
 }
 

@@ -79,6 +79,30 @@ TEST_CASE("a search starts from the compiler's choice and the other algorithms",
                      [](const KernelTuning &start) { return start.algorithm == TunedAlgorithm::Winograd4; }));
 }
 
+TEST_CASE("a kernel by shift_add competes with direct convolution", "[tuning]") {
+  std::vector<TunableKernel> kernels = kernelsOf(R"(
+func.func @main(%x: tensor<1x32x540x540xf32>) -> tensor<1x3x540x540xf32> {
+  %w = dataflow.constant dense<1.0> : tensor<3x32x9x9xf32>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [4, 4, 4, 4] dilations [1, 1] : tensor<1x32x540x540xf32>, tensor<3x32x9x9xf32> -> tensor<1x3x540x540xf32>
+  return %0 : tensor<1x3x540x540xf32>
+})");
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].allowsShiftAdd);
+  CHECK(tuningStarts(kernels[0]) == std::vector<KernelTuning>{{}, {TunedAlgorithm::Direct}});
+  // A block of rows is what the scratch allows: no step changes it, nor the algorithm.
+  setChosenAlgorithm(kernels[0], dataflow::ConvAlgorithm::shift_add);
+  const std::vector<KernelTuning> steps = tuningNeighbours(kernels[0], {}, avx512);
+  CHECK(!steps.empty());
+  for (const KernelTuning &step : steps) {
+    CHECK(step.rowBlock == 0);
+    CHECK(step.algorithm == TunedAlgorithm::Any);
+  }
+  setChosenAlgorithm(kernels[0], dataflow::ConvAlgorithm::winograd2);
+  CHECK(kernels[0].chosen.algorithm == TunedAlgorithm::Winograd2);
+  setChosenAlgorithm(kernels[0], std::nullopt);
+  CHECK(kernels[0].chosen.algorithm == TunedAlgorithm::Direct);
+}
+
 TEST_CASE("steps are other tunings that the kernels allow", "[tuning]") {
   std::vector<TunableKernel> kernels = kernelsOf(kProgram);
   kernels[2].chosen.algorithm = TunedAlgorithm::Winograd4;

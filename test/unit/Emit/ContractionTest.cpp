@@ -123,6 +123,31 @@ TEST_CASE("a tuned tile is as it was asked for, within what there is", "[emit]")
   CHECK(blocking.depthBlock == 100);
 }
 
+TEST_CASE("tuned blocks keep within the stack", "[emit]") {
+  for (const VectorTarget &target : {avx512, avx2})
+    for (int64_t bits : {32, 64})
+      for (bool packed : {true, false}) {
+        MatmulSpec spec = matmulOf(100'000, 1000, 100'000, packed);
+        spec.elementBits = bits;
+        spec.tuning = {.rows = 32, .vectors = 4, .rowBlock = 4096, .depthBlock = 4096};
+        const MatmulBlocking blocking = chooseBlocking(spec, target);
+        const int64_t lineBytes = blocking.tile.block() * bits / 8;
+        CAPTURE(target.lanesF32, bits, packed);
+        CHECK(blocking.tile.vectors == 4);
+        CHECK(blocking.rowBlock * lineBytes <= (256 << 10) + 32 * lineBytes);
+        if (packed) // Panels are read where they lie.
+          CHECK(blocking.depthBlock > 3900);
+        else
+          CHECK(blocking.depthBlock * lineBytes <= 256 << 10);
+      }
+  // The taps of shift_add are as large as their scratch allows, whatever the tuning says.
+  ConvSpec conv = convOf(32, 3, 540, 9, 1, 4);
+  const int64_t rows = convRowBlock(ShiftAddSpec{conv}.taps());
+  conv.tuning.rowBlock = 4096;
+  CHECK(convRowBlock(ShiftAddSpec{conv}.taps()) == rows);
+  CHECK(prefersShiftAdd(conv, avx512));
+}
+
 TEST_CASE("long sums are cut, so that their error stays small", "[emit]") {
   const VectorTarget &target = GENERATE(as<VectorTarget>{}, avx512, avx2);
   CAPTURE(target.lanesF32);

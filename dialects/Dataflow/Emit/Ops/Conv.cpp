@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Ops/Models.h"
 #include "dialects/Dataflow/Emit/Packing.h"
+#include "dialects/Dataflow/Emit/TunableKernel.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -319,6 +320,34 @@ static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target
   return checkPackedWeight(op, op.getWeight(), block);
 }
 
+static void describeConvSpace(ConvOp op, const emit::VectorTarget &target, TunableKernel &kernel) {
+  if (shapeOf(op.getInput()).size() != 4) {
+    // dataflow-assign-layout makes a signal an image, whose tiles lie along it.
+    kernel.rows = shapeOf(op.getResult())[2];
+    kernel.columns = op.getOutputChannels() / static_cast<int64_t>(op.getGroups());
+    kernel.hasTile = op.getGroups() == 1;
+    const emit::RegisterTile tile = emit::chooseTile(kernel.rows, kernel.columns, 32, target);
+    kernel.chosen.rows = tile.rows;
+    kernel.chosen.vectors = tile.vectors;
+    return;
+  }
+  emit::ConvSpec spec = describeConv(op);
+  spec.tuning = {};
+  if (emit::isPointwise(spec))
+    return describeTuningSpace(emit::pointwiseMatmul(spec), target, kernel);
+  const emit::RegisterTile tile = emit::chooseTile(spec.outW, spec.groupOutC(), 32, target);
+  kernel.rows = spec.outW;
+  kernel.columns = spec.groupOutC();
+  kernel.depth = spec.groupInC() * spec.kernelH * spec.kernelW;
+  kernel.hasTile = !emit::isDepthwise(spec) && emit::convGroupsTogether(spec, target) == 1;
+  kernel.allowsWinograd =
+      emit::allowsWinograd(spec) && op.getType().getElementType().isF32() && isConstantExpression(op.getWeight());
+  kernel.allowsShiftAdd = emit::prefersShiftAdd(spec, target);
+  kernel.chosen.rows = tile.rows;
+  kernel.chosen.vectors = tile.vectors;
+  kernel.chosen.rowBlock = emit::convRowBlock(spec) * spec.outW;
+}
+
 void sluice::dataflow::attachConvKernels(MLIRContext *context) {
-  attach<CheckedKernelModel<emitConvKernel, checkConvKernel>>(context);
+  attach<CheckedKernelModel<emitConvKernel, checkConvKernel>, TuningSpaceModel<describeConvSpace>>(context);
 }

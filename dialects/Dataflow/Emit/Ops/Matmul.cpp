@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Ops/Models.h"
 #include "dialects/Dataflow/Emit/Packing.h"
+#include "dialects/Dataflow/Emit/TunableKernel.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -206,6 +207,26 @@ static LogicalResult checkMatmulKernel(MatmulOp op, const emit::VectorTarget &ta
   return checkPackedWeight(op, op.getRhs(), emit::matmulPanel(describeMatmul(op), target));
 }
 
+void sluice::dataflow::describeTuningSpace(const emit::MatmulSpec &spec, const emit::VectorTarget &target,
+                                           TunableKernel &kernel) {
+  const emit::MatmulBlocking blocking = emit::chooseBlocking(spec, target);
+  kernel.rows = spec.m;
+  kernel.columns = spec.n;
+  kernel.depth = spec.k;
+  kernel.hasDepthBlock = true;
+  kernel.chosen.rows = blocking.tile.rows;
+  kernel.chosen.vectors = blocking.tile.vectors;
+  kernel.chosen.rowBlock = blocking.rowBlock;
+  kernel.chosen.depthBlock = blocking.depthBlock;
+}
+
+static void describeMatmulSpace(MatmulOp op, const emit::VectorTarget &target, TunableKernel &kernel) {
+  emit::MatmulSpec spec = describeMatmul(op);
+  spec.tuning = {};
+  spec.packedB = isConstantExpression(op.getRhs());
+  describeTuningSpace(spec, target, kernel);
+}
+
 void sluice::dataflow::attachMatmulKernels(MLIRContext *context) {
-  attach<CheckedKernelModel<emitMatmulKernel, checkMatmulKernel>>(context);
+  attach<CheckedKernelModel<emitMatmulKernel, checkMatmulKernel>, TuningSpaceModel<describeMatmulSpace>>(context);
 }

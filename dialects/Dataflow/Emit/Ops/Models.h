@@ -51,6 +51,16 @@ struct ScalarModel<emit> : EmitScalarOpInterface::ExternalModel<ScalarModel<emit
   }
 };
 
+/// Of a function that says what of a kernel can be tuned.
+template <auto describe>
+struct TuningSpaceModel;
+template <typename OpTy, void (*describe)(OpTy, const emit::VectorTarget &, TunableKernel &)>
+struct TuningSpaceModel<describe> : TuningSpaceOpInterface::ExternalModel<TuningSpaceModel<describe>, OpTy> {
+  void describeTuningSpace(mlir::Operation *op, const emit::VectorTarget &target, TunableKernel &kernel) const {
+    describe(mlir::cast<OpTy>(op), target, kernel);
+  }
+};
+
 // One function a file of this folder.
 void attachAttentionKernels(mlir::MLIRContext *context);
 void attachBitsKernels(mlir::MLIRContext *context);

@@ -12,6 +12,15 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
 
+/// Whether loops of a CPU compute something: not a library, and of known extents.
+static bool hasOwnLoops(Operation *op) {
+  return !cast<LibraryOpInterface>(op).getLibrary() &&
+         llvm::all_of(llvm::concat<Value>(op->getOperands(), op->getResults()), [](Value value) {
+           auto type = typeOf(value);
+           return type.hasStaticShape() && elementCount(type) != 0;
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // matmul
 //===----------------------------------------------------------------------===//
@@ -57,6 +66,12 @@ static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTen
 MatmulShape sluice::dataflow::shapeOfMatmul(MatmulOp op) {
   return *matmulShape(std::nullopt, typeOf(op.getLhs()), typeOf(op.getRhs()), op.getTransposeLhs(),
                       op.getTransposeRhs(), op.getPackedN());
+}
+
+bool MatmulOp::isTunable() {
+  const Type element = getType().getElementType();
+  return hasOwnLoops(*this) && !getPackedN() &&
+         (element.isF32() || element.isF64() || element.isF16() || element.isBF16());
 }
 
 bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
@@ -226,6 +241,15 @@ LogicalResult ConvOp::verify() {
     return verifyShiftAdd(*this);
   return getPackedChannels() ? verifyPackedWeight(*this) : success();
 }
+
+bool ConvOp::isTunable() {
+  const Type element = getType().getElementType();
+  const size_t rank = shapeOf(getInput()).size();
+  return hasOwnLoops(*this) && !isLaidOut() && (rank == 3 || rank == 4) &&
+         (element.isF32() || element.isF16() || element.isBF16());
+}
+
+bool ConvOp::allowsTunedAlgorithm() { return true; }
 
 bool ConvOp::isWinograd() { return getAlgorithm() && *getAlgorithm() != ConvAlgorithm::shift_add; }
 
