@@ -103,3 +103,33 @@ func.func @computed_queries(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>) -> tensor<
   }
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+func.func @constants(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{has a program with constants of its own, run dataflow-fuse first}}
+  %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %r = dataflow.constant dense<0.0> : tensor<4xf32>
+    dataflow.yield %r : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @grids(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attributes {dataflow.kernel} {
+  // expected-error @+1 {{runs a program of kernels, for which there are no grids}}
+  %y = dataflow.if %c captured(%x) {dataflow.device = #dataflow.device<"gpu0", grids>} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %r = dataflow.unary relu %a : tensor<4xf32>
+    dataflow.yield %r : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    dataflow.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

@@ -179,9 +179,12 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   auto single = [](Value value, Type type) {
     return !value || (isTensor(value) && elementTypeOf(value) == type && elementCount(value.getType()) == 1);
   };
-  if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()) ||
-      !llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); }))
-    return malformed(node, "its trip count is no i64, its condition no bool, or its state is no tensors");
+  if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()))
+    return malformed(node, "its trip count is no i64, or its condition no bool");
+  if (!llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); })) {
+    reportUnsupported(node, "how often it runs is not known before it does, or often, and its state is no tensors");
+    return {};
+  }
   parts.trips = inputs[0] ? inputs[0] : build.integers({trips.value_or(kEndless)});
   parts.condition = inputs[1] ? inputs[1] : build.splat(builder.getI1Type(), 1);
   SmallVector<Type> types{RankedTensorType::get({}, builder.getI64Type())};

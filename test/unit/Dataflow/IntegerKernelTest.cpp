@@ -190,8 +190,11 @@ TEST_CASE("products of bytes in their plain form", "[dataflow][integer]") {
   checkKernels(cases);
 }
 
-TEST_CASE("products of bytes by every instruction of this host", "[dataflow][integer]") {
+namespace {
+void checkProducts(const std::string &dot) {
   for (const Form &form : forms()) {
+    if (form.dot != dot)
+      continue;
     INFO(form.dot << " on " << form.lanes << " lanes");
     std::vector<Case> cases;
     for (const Product &product : products())
@@ -207,6 +210,13 @@ TEST_CASE("products of bytes by every instruction of this host", "[dataflow][int
     checkKernels(cases, form.lanes);
   }
 }
+} // namespace
+
+// Of the instructions that this host has.
+TEST_CASE("products of bytes by vectors of numbers", "[dataflow][integer]") { checkProducts("plain"); }
+TEST_CASE("products of bytes by pairs", "[dataflow][integer]") { checkProducts("pairs"); }
+TEST_CASE("products of bytes by quads", "[dataflow][integer]") { checkProducts("quads"); }
+TEST_CASE("products of bytes by tiles", "[dataflow][integer]") { checkProducts("tiles"); }
 
 TEST_CASE("packed products of bytes in grids", "[dataflow][integer]") {
   const Form form = forms().back();
@@ -330,10 +340,19 @@ std::vector<Conv> images() {
 }
 } // namespace
 
-TEST_CASE("convolutions of bytes of any rank", "[dataflow][integer]") {
+TEST_CASE("convolutions of bytes", "[dataflow][integer]") {
   std::vector<Case> cases;
   for (const Conv &conv : images())
-    cases.push_back(caseOf(conv, nullptr));
+    if (conv.groups == 1)
+      cases.push_back(caseOf(conv, nullptr));
+  checkKernels(cases);
+}
+
+TEST_CASE("convolutions of bytes of several groups, and of any rank", "[dataflow][integer]") {
+  std::vector<Case> cases;
+  for (const Conv &conv : images())
+    if (conv.groups > 1)
+      cases.push_back(caseOf(conv, nullptr));
   cases.push_back(caseOf(Conv{{2, 3, 29}, 4, {5}, "2", "2, 1", "2", 1, "ui8", "i8", 1, 4}, nullptr));
   cases.push_back(caseOf(
       Conv{{1, 2, 5, 6, 7}, 3, {2, 3, 3}, "1, 2, 1", "1, 0, 1, 0, 1, 2", "2, 1, 1", 1, "i8", "ui8", 1, 1}, nullptr));

@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Models.h"
 #include "lib/Runtime/GridFibers.h"
+#include "passes/Passes.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -265,6 +267,8 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
   add(cast<CostOpInterface>(op).getWorkspaceBytes());
   sluice_kernel_env env{};
   env.size = sizeof env;
+  const volatile unsigned char goesOn = 0;
+  env.stop = &goesOn;
   env.pool = &chunks;
   env.parallel_for = atEnd ? runForward : runBackward;
   runtime::ThreadPool pool(2);
@@ -361,6 +365,11 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
     REQUIRE(modules.back());
     auto main = *modules.back()->getOps<func::FuncOp>().begin();
     operators.push_back(main.getBody().front().getTerminator()->getPrevNode());
+    if (c.isPlanned) {
+      PassManager passes(&context, func::FuncOp::getOperationName());
+      passes.addPass(createPlanProgramsPass());
+      REQUIRE(succeeded(passes.run(main)));
+    }
     if (c.isPacked)
       operators.back() = packWeights(operators.back(), target, c.algorithm);
     std::string symbol = "kernel" + std::to_string(operators.size() - 1);
@@ -408,10 +417,17 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
   return all;
 }
 
+/// Programs have no grids.
+static bool haveGrids(const std::vector<Case> &cases) {
+  return llvm::none_of(cases, [](const Case &c) {
+    return StringRef(c.body).contains("dataflow.loop") || StringRef(c.body).contains("dataflow.if");
+  });
+}
+
 void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
   std::vector<std::vector<Tensor>> chunks = checkForm(cases, {lanes, KernelForm::Chunks});
   // The same kernels as a GPU runs them; lanes are a CPU's.
-  if (lanes != 0)
+  if (lanes != 0 || !haveGrids(cases))
     return;
   std::vector<std::vector<Tensor>> grids = checkForm(cases, {lanes, KernelForm::Grids});
   std::vector<std::vector<Tensor>> older = checkForm(cases, {lanes, KernelForm::Grids, kOldArchitecture});

@@ -34,6 +34,8 @@ struct Case {
   bool isAlikeInGrids = false;
   /// Packs the weight for this algorithm of conv, "winograd2" or "winograd4", which has no grids.
   std::string algorithm = {};
+  /// Programs within the kernel have the offsets that dataflow-plan-programs chooses.
+  bool isPlanned = false;
 };
 
 /// Compiles the kernels of all cases into one library, runs each twice (chunks
