@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Loops.h"
 #include "NodeContext.h"
 #include "Windows.h"
 
@@ -269,14 +270,14 @@ LogicalResult linearAttention(NodeContext &node) {
     return node.invalid("its update_rule is '" + rule + "', which ONNX does not define");
   if ((decays && !node.has(4)) || (corrects && !node.has(5)))
     return node.invalid("its update_rule needs an operand that it lacks");
-  constexpr int64_t kMostSteps = 2048;
   for (size_t i = 0; i < 3; ++i)
     if (rankOf(node.input(i)) != 3)
       return node.invalid("its operands do not have three dimensions");
   int64_t batch = shapeOf(node.input(0))[0], steps = shapeOf(node.input(0))[1];
-  if (steps < 1 || steps > kMostSteps)
-    return node.unsupported("its sequence has " + Twine(steps) + " elements, 1 to " + Twine(kMostSteps) +
-                            " are supported");
+  constexpr int64_t kMostTrainedSteps = 2048;
+  if (steps < 1 || (node.training && steps > kMostTrainedSteps))
+    return node.unsupported("its sequence has " + Twine(steps) + " elements" +
+                            (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
   if (heads < 1 || stateHeads < 1 || heads % stateHeads != 0)
     return node.invalid("its heads do not fit together");
   // All is computed in f32.
@@ -296,24 +297,47 @@ LogicalResult linearAttention(NodeContext &node) {
       node.has(3) ? node.cast(node.input(3), wide) : node.splat(wide, 0, {batch, stateHeads, keySize, valueSize});
   double scale = node.numberOr("scale", 0);
   Value factor = node.splat(wide, scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(keySize)));
-  auto at = [&](Value x, int64_t step) { return node.sliceAxis(x, 2, step, 1); }; // [batch, heads, 1, size]
-  SmallVector<Value> results;
-  for (int64_t step = 0; step < steps; ++step) {
+  // `at` takes the element of each operand, [batch, heads, 1, size].
+  auto step = [&](Value before, function_ref<Value(Value)> at) {
+    Value next = before;
     if (decay)
-      state = node.mul(state, node.unary(UnaryKind::exp, node.transpose(at(decay, step), {0, 1, 3, 2})));
-    Value written = at(value, step);
+      next = node.mul(next, node.unary(UnaryKind::exp, node.transpose(at(decay), {0, 1, 3, 2})));
+    Value written = at(value);
     if (beta) {
-      const Value error = node.sub(written, node.matmul(at(key, step), state));
-      written = node.mul(at(beta, step), error);
+      const Value error = node.sub(written, node.matmul(at(key), next));
+      written = node.mul(at(beta), error);
     }
-    state = node.add(state, node.matmul(at(key, step), written, /*transposeLhs=*/true));
-    const Value repeated = repeatHeads(node, state, heads / stateHeads);
-    results.push_back(node.mul(factor, node.matmul(at(query, step), repeated)));
-    if (!results.back())
+    next = node.add(next, node.matmul(at(key), written, /*transposeLhs=*/true));
+    const Value repeated = repeatHeads(node, next, heads / stateHeads);
+    return SmallVector<Value>{next, node.mul(factor, node.matmul(at(query), repeated))};
+  };
+  Value all;
+  if (steps > kMostUnrolledSteps && !node.training) {
+    auto body = [&](Value iteration, ValueRange carried) {
+      return step(carried[0], [&](Value x) {
+        Dims dims(shapeOf(x));
+        dims[2] = 1;
+        return node.reshape(sliceAt(node, x, iteration, 2), dims);
+      });
+    };
+    SmallVector<Value> results = countedLoop(node, steps, state, body);
+    if (results.empty())
       return node.result({});
+    state = results[0];
+    all = node.reshape(node.transpose(results[1], {1, 2, 0, 3, 4}), {batch, heads, steps, valueSize});
+  } else {
+    SmallVector<Value> results;
+    for (int64_t i = 0; i < steps; ++i) {
+      SmallVector<Value> made = step(state, [&](Value x) { return node.sliceAxis(x, 2, i, 1); });
+      if (llvm::is_contained(made, Value()))
+        return node.result({});
+      state = made[0];
+      results.push_back(made[1]);
+    }
+    all = node.concat(results, 2);
   }
   Value present = node.cast(state, node.has(3) ? elementTypeOf(node.input(3)) : type);
-  return node.results({node.cast(joinHeads(node, node.concat(results, 2)), type), present});
+  return node.results({node.cast(joinHeads(node, all), type), present});
 }
 
 /// A depthwise convolution over what came before, which the second result carries on.

@@ -3,10 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Sequence lengths are static, so a recurrent operator unrolls: one product for
-// all inputs at once, and one step of the cell per element of the sequence.
+// One product for all inputs at once, and one step of the cell for each element of the
+// sequence: unrolled where it is short, and else as a loop.
 //
 //===----------------------------------------------------------------------===//
+#include "Loops.h"
 #include "NodeContext.h"
 
 using namespace mlir;
@@ -15,7 +16,8 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-constexpr int64_t kMostSteps = 2048;
+/// Unrolled, where the model is trained.
+constexpr int64_t kMostTrainedSteps = 2048;
 
 enum class Cell { Lstm, Gru, Rnn };
 
@@ -46,8 +48,12 @@ private:
   LogicalResult readDirection(int64_t index, Direction &direction);
   FailureOr<SmallVector<Activation>> functions(int64_t index, int64_t count);
   Value apply(const Activation &function, Value x);
-  /// Runs all steps; hidden states in order of time.
-  SmallVector<Value> unroll(Direction &direction, bool backward);
+  /// Runs all steps; hidden states in order of time, [steps, 1, batch, hidden].
+  Value runAll(Direction &direction, bool backward);
+  Value unroll(Direction &direction, Value projected, bool backward);
+  Value loop(Direction &direction, Value projected, bool backward);
+  /// Of the element at `at`, a scalar, whose inputs' product `projected` is; returns what the operator returns of it.
+  Value stepAt(Direction &direction, Value projected, Value at);
   void step(Direction &direction, Value projected);
   void lstm(Direction &direction, Value projected);
   void gru(Direction &direction, Value projected);
@@ -95,9 +101,9 @@ LogicalResult Unroller::readSizes() {
   if (!fits(3, {directions, 2 * gates * hidden}) || !fits(5, state) || !fits(6, state) ||
       !fits(7, {directions, 3 * hidden}))
     return node.invalid("its bias, initial state or peepholes do not fit its weights");
-  if (steps < 1 || steps > kMostSteps)
-    return node.unsupported("its sequence has " + Twine(steps) + " elements, 1 to " + Twine(kMostSteps) +
-                            " are supported");
+  if (steps < 1 || (node.training && steps > kMostTrainedSteps))
+    return node.unsupported("its sequence has " + Twine(steps) + " elements" +
+                            (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
   if (node.find("clip"))
     clip = node.numberOr("clip", 0);
   if (!node.has(4))
@@ -245,30 +251,72 @@ void Unroller::step(Direction &direction, Value projected) {
   direction.hidden = apply(direction.functions[0], node.add(projected, product));
 }
 
-SmallVector<Value> Unroller::unroll(Direction &direction, bool backward) {
+Value Unroller::runAll(Direction &direction, bool backward) {
   Value projected = node.matmul(node.reshape(x, {steps * batch, inputs}), direction.weight, false, true);
   projected = sum(projected, direction.inputBias);
   // A GRU may scale its recurrent bias with the reset gate.
   if (cell != Cell::Gru)
     projected = sum(projected, direction.recurrenceBias);
+  if (!projected)
+    return {};
+  return steps > kMostUnrolledSteps && !node.training ? loop(direction, projected, backward)
+                                                      : unroll(direction, projected, backward);
+}
+
+Value Unroller::stepAt(Direction &direction, Value projected, Value at) {
+  Value hiddenBefore = direction.hidden, cellBefore = direction.cell;
+  step(direction, projected);
+  Value state = direction.hidden;
+  if (!lengths)
+    return state;
+  // Past its end a sequence keeps its state, and returns zeros.
+  Value isIn = node.compare(ComparePredicate::gt, lengths, node.cast(at, elementTypeOf(lengths)));
+  state = node.select(isIn, state, node.splat(elementTypeOf(x), 0));
+  direction.hidden = node.select(isIn, direction.hidden, hiddenBefore);
+  if (cell == Cell::Lstm)
+    direction.cell = node.select(isIn, direction.cell, cellBefore);
+  return state;
+}
+
+Value Unroller::unroll(Direction &direction, Value projected, bool backward) {
   SmallVector<Value> states(steps);
-  for (int64_t i = 0; i < steps && projected; ++i) {
+  for (int64_t i = 0; i < steps; ++i) {
     int64_t at = backward ? steps - 1 - i : i;
-    Value hiddenBefore = direction.hidden, cellBefore = direction.cell, state;
-    step(direction, node.sliceAxis(projected, 0, at * batch, batch));
-    state = direction.hidden;
-    if (lengths) {
-      // Past its end a sequence keeps its state, and returns zeros.
-      Value isIn =
-          node.compare(ComparePredicate::gt, lengths, node.splat(elementTypeOf(lengths), static_cast<double>(at)));
-      state = node.select(isIn, state, node.splat(elementTypeOf(x), 0));
-      direction.hidden = node.select(isIn, direction.hidden, hiddenBefore);
-      if (cell == Cell::Lstm)
-        direction.cell = node.select(isIn, direction.cell, cellBefore);
-    }
+    Value position = node.splat(node.mlir().getI64Type(), static_cast<double>(at));
+    Value state = stepAt(direction, node.sliceAxis(projected, 0, at * batch, batch), position);
     states[at] = node.reshape(state, {1, 1, batch, hidden});
+    if (!states[at])
+      return {};
   }
-  return states;
+  return node.concat(states, 0);
+}
+
+Value Unroller::loop(Direction &direction, Value projected, bool backward) {
+  const bool hasCell = cell == Cell::Lstm;
+  projected = node.reshape(projected, {steps, batch, gates * hidden});
+  SmallVector<Value> carried{direction.hidden};
+  if (hasCell)
+    carried.push_back(direction.cell);
+  if (llvm::is_contained(carried, Value()))
+    return {};
+  SmallVector<Value> results =
+      countedLoop(node, steps, carried, [&](Value iteration, ValueRange before) -> SmallVector<Value> {
+        direction.hidden = before[0];
+        if (hasCell)
+          direction.cell = before[1];
+        Value at = positionAt(node, iteration, steps, backward);
+        Value state = stepAt(direction, sliceAt(node, projected, at, 0), at);
+        if (hasCell)
+          return {direction.hidden, direction.cell, state};
+        return {direction.hidden, state};
+      });
+  if (results.empty())
+    return {};
+  direction.hidden = results[0];
+  if (hasCell)
+    direction.cell = results[1];
+  Value states = backward ? turned(node, results.back()) : results.back();
+  return node.reshape(states, {steps, 1, batch, hidden});
 }
 
 LogicalResult Unroller::run() {
@@ -280,10 +328,10 @@ LogicalResult Unroller::run() {
     Direction direction;
     if (failed(readDirection(index, direction)))
       return failure();
-    SmallVector<Value> states = unroll(direction, backward || index == 1);
-    if (llvm::is_contained(states, Value()))
+    Value states = runAll(direction, backward || index == 1);
+    if (!states)
       return node.result({});
-    sequences.push_back(node.concat(states, 0));
+    sequences.push_back(states);
     lastHidden.push_back(node.reshape(direction.hidden, {1, batch, hidden}));
     lastCell.push_back(node.reshape(direction.cell, {1, batch, hidden}));
   }

@@ -7,6 +7,7 @@
 
 #include "Extents.h"
 #include "Lists.h"
+#include "Loops.h"
 #include "NodeContext.h"
 #include "TrainingStates.h"
 #include "lib/Onnx/ModelInternals.h"
@@ -50,7 +51,7 @@ private:
   /// Loops whose number of iterations is known now, and small, unroll.
   Status importLoop(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
-  /// A subgraph beside the program, whose values it may use until isolate().
+  /// A subgraph beside the program, whose values it may use until it is isolated.
   struct Program {
     std::unique_ptr<mlir::Region> region;
     llvm::SmallVector<mlir::Value> results;
@@ -59,16 +60,8 @@ private:
   /// `argumentsOf` makes the subgraph's arguments of the region's, which are of `types`.
   Expected<Program> importProgram(const ::onnx::GraphProto &graph, mlir::TypeRange types,
                                   const ArgumentMaker &argumentsOf, mlir::Location location);
-  /// Gives regions what they use from outside: constants as copies, others as arguments behind their own, which are
-  /// returned.
-  llvm::SmallVector<mlir::Value> isolate(llvm::ArrayRef<mlir::Region *> regions);
   /// Reports, and says false, where a program's results are not tensors that hold as a whole.
   bool isTensors(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
-  struct LoopParts {
-    mlir::Value trips, condition; ///< One element each.
-    mlir::ValueRange carried;
-    int64_t most = 0;
-  };
   /// The results of dataflow.loop of a program that makes the condition, what is carried, and what is stacked; nothing
   /// where that is reported as unsupported.
   std::optional<llvm::SmallVector<mlir::Value>> makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,

@@ -9,8 +9,6 @@
 //===----------------------------------------------------------------------===//
 #include "GraphImporter.h"
 
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -37,43 +35,6 @@ Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::Grap
     return propagate(results);
   program.results = std::move(*results);
   return std::move(program);
-}
-
-/// Whether `inner` is `outer` or within it, also where that has no operator yet.
-static bool isWithin(Region *outer, Region *inner) {
-  while (inner && inner != outer)
-    inner = inner->getParentOp() ? inner->getParentOp()->getParentRegion() : nullptr;
-  return inner == outer;
-}
-
-SmallVector<Value> GraphImporter::isolate(ArrayRef<Region *> regions) {
-  llvm::SetVector<Value> captured;
-  for (Region *region : regions) {
-    IRMapping constants;
-    OpBuilder inside(builder.getContext()); // A region beside the program knows no context.
-    inside.setInsertionPointToStart(&region->front());
-    region->walk([&](Operation *op) {
-      for (OpOperand &operand : op->getOpOperands()) {
-        Value value = operand.get();
-        if (isWithin(region, value.getParentRegion()))
-          continue;
-        if (!value.getDefiningOp<ConstantOp>() && !value.getDefiningOp<StringConstantOp>()) {
-          captured.insert(value);
-          continue;
-        }
-        if (!constants.contains(value))
-          inside.clone(*value.getDefiningOp(), constants);
-        operand.set(constants.lookup(value));
-      }
-    });
-  }
-  for (Region *region : regions)
-    for (Value value : captured) {
-      Value argument = region->addArgument(value.getType(), value.getLoc());
-      value.replaceUsesWithIf(argument,
-                              [&](OpOperand &use) { return isWithin(region, use.getOwner()->getParentRegion()); });
-    }
-  return captured.takeVector();
 }
 
 static std::string describeType(Value value) {
@@ -114,7 +75,7 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
     builder.setInsertionPointToEnd(&program->region->front());
     YieldOp::create(builder, locationOf(node), ArrayRef(program->results).take_front(node.output_size()));
   }
-  SmallVector<Value> captured = isolate({ifTrue.region.get(), ifFalse.region.get()});
+  SmallVector<Value> captured = isolate(builder, {ifTrue.region.get(), ifFalse.region.get()});
   SmallVector<Type> types(ValueRange(ArrayRef(ifTrue.results).take_front(node.output_size())).getTypes());
   auto chosen = IfOp::create(builder, locationOf(node), types, condition, captured, DenseI64ArrayAttr());
   chosen.getThen().takeBody(*ifTrue.region);
@@ -135,29 +96,12 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
                                describeType(before), " before an iteration and ", describeType(after), " behind it"));
       return std::nullopt;
     }
-  SmallVector<Type> types(parts.carried.getTypes());
-  for (Value slab : ArrayRef(program.results).drop_front(1 + carried)) {
-    Dims dims(shapeOf(slab));
-    dims.insert(dims.begin(), parts.most);
-    types.push_back(build.type(elementTypeOf(slab), dims));
-    if (!types.back()) {
-      reportUnsupported(node, concat("what ", parts.most, " iterations stack is too large"));
-      return std::nullopt;
-    }
+  SmallVector<Value> results = createLoop(build, parts, *program.region, program.results);
+  if (results.empty()) {
+    reportUnsupported(node, concat("what ", parts.most, " iterations stack is too large"));
+    return std::nullopt;
   }
-  types.push_back(RankedTensorType::get({}, builder.getI64Type()));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&program.region->front());
-    program.results[0] = build.reshape(program.results[0], {});
-    YieldOp::create(builder, locationOf(node), program.results);
-  }
-  SmallVector<Value> captured = isolate({program.region.get()});
-  Value trips = build.reshape(parts.trips, {}), condition = build.reshape(parts.condition, {});
-  auto loop = LoopOp::create(builder, locationOf(node), types, trips, condition, parts.carried, captured,
-                             builder.getI64IntegerAttr(parts.most), DenseI64ArrayAttr());
-  loop.getBody().takeBody(*program.region);
-  return SmallVector<Value>(loop.getResults());
+  return results;
 }
 
 Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
@@ -229,10 +173,8 @@ Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto 
   auto argumentsOf = [&](ValueRange given) {
     SmallVector<Value> arguments(given.drop_front());
     for (auto [i, sequence] : llvm::enumerate(inputs.drop_front(carried))) {
-      Value at = given[0];
-      if (form.inputReversed[i])
-        at = build.sub(build.reshape(build.integers({form.trips - 1}), {}), at);
-      arguments.push_back(build.create<GatherOp>({sequence, at}, build.integer("axis", form.inputAxes[i])));
+      Value at = positionAt(build, given[0], form.trips, form.inputReversed[i] != 0);
+      arguments.push_back(sliceAt(build, sequence, at, form.inputAxes[i]));
     }
     return arguments;
   };
@@ -256,12 +198,8 @@ Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto 
       Status status = malformed(node, "the values it stacks do not fit together");
       return propagate(status);
     }
-    if (form.outputReversed[i - carried]) {
-      Dims starts(rank, 0), steps(rank, 1);
-      starts[0] = form.trips - 1;
-      steps[0] = -1;
-      stack = build.slice(stack, starts, steps, shapeOf(stack));
-    }
+    if (form.outputReversed[i - carried])
+      stack = turned(build, stack);
     Dims order = trailingAxes(1, rank);
     order.insert(order.begin() + axis, 0);
     if (axis != 0)
