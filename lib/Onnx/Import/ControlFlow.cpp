@@ -118,14 +118,16 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     return malformed(node, "its trip count or its condition is a sequence");
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
   std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
-  if (inputs[0] && trips && goesOn && !unrolls(*body, *trips))
-    return importLoopProgram(node, *body, inputs, trips);
+  if (inputs[0] && trips && goesOn && !unrolls(*body, *trips) &&
+      succeeds([&] { return importLoopProgram(node, *body, inputs, trips, /*isChoice=*/true); }))
+    return {};
   onnximport::Builder build(builder, locationOf(node));
   SmallVector<Value> state(inputs.drop_front(2));
   std::vector<SmallVector<Value>> stacks(stacked);
   for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
-    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !unrolls(*body, trip))
-      return importLoopProgram(node, *body, inputs, inputs[0] ? trips : std::nullopt);
+    const bool isTried = inputs[0] || training || Count(trip) * body->node_size() <= kMostTriedNodes;
+    if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !isTried)
+      return importLoopProgram(node, *body, inputs, inputs[0] ? trips : std::nullopt, /*isChoice=*/false);
     if (!*goesOn)
       break;
     SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};
@@ -212,7 +214,14 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
       return wrong("its sequences differ in length");
     form.trips = extent;
   }
-  return unrolls(*body, form.trips) ? scanUnrolled(node, *body, form, inputs) : scanProgram(node, *body, form, inputs);
+  SmallVector<Value> results;
+  auto asProgram = [&]() -> Status {
+    SLUICE_ASSIGN_OR_RETURN(results, scanProgram(node, *body, form, inputs));
+    return {};
+  };
+  if (!unrolls(*body, form.trips) && succeeds(asProgram))
+    return results;
+  return scanUnrolled(node, *body, form, inputs);
 }
 
 Expected<SmallVector<Value>> GraphImporter::scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,

@@ -276,8 +276,9 @@ LogicalResult linearAttention(NodeContext &node) {
   int64_t batch = shapeOf(node.input(0))[0], steps = shapeOf(node.input(0))[1];
   constexpr int64_t kMostTrainedSteps = 2048;
   if (steps < 1 || (node.training && steps > kMostTrainedSteps))
-    return node.unsupported("its sequence has " + Twine(steps) + " elements" +
-                            (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
+    return node.unsupported(
+        "its sequence has " + Twine(steps) + " elements" +
+        (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
   if (heads < 1 || stateHeads < 1 || heads % stateHeads != 0)
     return node.invalid("its heads do not fit together");
   // All is computed in f32.

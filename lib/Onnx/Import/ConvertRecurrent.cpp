@@ -102,8 +102,9 @@ LogicalResult Unroller::readSizes() {
       !fits(7, {directions, 3 * hidden}))
     return node.invalid("its bias, initial state or peepholes do not fit its weights");
   if (steps < 1 || (node.training && steps > kMostTrainedSteps))
-    return node.unsupported("its sequence has " + Twine(steps) + " elements" +
-                            (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
+    return node.unsupported(
+        "its sequence has " + Twine(steps) + " elements" +
+        (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
   if (node.find("clip"))
     clip = node.numberOr("clip", 0);
   if (!node.has(4))

@@ -53,7 +53,7 @@ private:
   Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   /// A subgraph beside the program, whose values it may use until it is isolated.
   struct Program {
-    std::unique_ptr<mlir::Region> region;
+    mlir::Region *region = nullptr; ///< Of `regions`.
     llvm::SmallVector<mlir::Value> results;
   };
   using ArgumentMaker = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
@@ -69,8 +69,11 @@ private:
   /// The results of dataflow.if where its branches are worth a choice, else nothing.
   std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
                                                        Program &ifTrue, Program &ifFalse);
+  /// `isChoice`: the loop could be unrolled, where all that is stacked holds.
   Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips, bool isChoice);
+  /// Whether an import succeeds; if not, it leaves neither a report nor a use of a value.
+  bool succeeds(llvm::function_ref<Status()> import);
   /// A scan as its attributes say, normal and checked.
   struct ScanForm {
     int64_t trips = 0;
@@ -146,10 +149,15 @@ private:
   std::vector<std::string> unsupported;
   /// Loops in loops multiply: unrolling stops here.
   static constexpr int64_t kMostUnrolledNodes = 100000;
-  /// A loop of more nodes than these, in all iterations, runs as one: it would compile for longer than that costs time.
-  static constexpr int64_t kMostLoopNodes = 2048;
+  /// A loop of more nodes than these, in all iterations, runs as one where it can: a call within a kernel costs less
+  /// than a kernel.
+  static constexpr int64_t kMostLoopNodes = 32;
+  /// Iterations whose condition is known are tried up to so many nodes, where no number of them is.
+  static constexpr int64_t kMostTriedNodes = 2048;
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
+  /// Of programs, as long as there is something that knows their values.
+  std::deque<mlir::Region> regions;
   mlir::Block *entry = nullptr; ///< Of the program.
   /// Initializers stand before everything else.
   mlir::Operation *lastConstant = nullptr;

@@ -10,7 +10,7 @@
 namespace sluice::onnximport {
 
 /// Longer recurrences run as loops: unrolled, they compile for longer than that costs time.
-inline constexpr int64_t kMostUnrolledSteps = 256;
+inline constexpr int64_t kMostUnrolledSteps = 16;
 
 /// Gives regions what they use from outside: constants, and what follows from them, as copies; others as arguments
 /// behind their own, which are returned.
@@ -21,8 +21,8 @@ struct LoopParts {
   mlir::ValueRange carried;
   int64_t most = 0;
 };
-/// dataflow.loop of a region that has the body's operators, and of what it yields: the condition, what is carried (of the
-/// types it had), what is stacked. Empty, with a message in `build`, where what is stacked is too large.
+/// dataflow.loop of a region that has the body's operators, and of what it yields: the condition, what is carried (of
+/// the types it had), what is stacked. Empty, with a message in `build`, where what is stacked is too large.
 llvm::SmallVector<mlir::Value> createLoop(dataflow::TensorBuilder &build, const LoopParts &parts, mlir::Region &body,
                                           llvm::SmallVector<mlir::Value> yielded);
 

@@ -19,7 +19,7 @@ namespace sluice::onnximport {
 Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::GraphProto &graph, TypeRange types,
                                                               const ArgumentMaker &argumentsOf, Location location) {
   Program program;
-  program.region = std::make_unique<Region>();
+  program.region = &regions.emplace_back();
   Block *block = new Block;
   program.region->push_back(block);
   block->addArguments(types, SmallVector<Location>(types.size(), location));
@@ -35,6 +35,17 @@ Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::Grap
     return propagate(results);
   program.results = std::move(*results);
   return std::move(program);
+}
+
+bool GraphImporter::succeeds(function_ref<Status()> import) {
+  const size_t reported = unsupported.size(), made = regions.size();
+  const Status imported = import();
+  if (imported && unsupported.size() == reported)
+    return true;
+  unsupported.resize(reported);
+  for (size_t i = made; i < regions.size(); ++i)
+    regions[i].dropAllReferences();
+  return false;
 }
 
 static std::string describeType(Value value) {
@@ -75,7 +86,7 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
     builder.setInsertionPointToEnd(&program->region->front());
     YieldOp::create(builder, locationOf(node), ArrayRef(program->results).take_front(node.output_size()));
   }
-  SmallVector<Value> captured = isolate(builder, {ifTrue.region.get(), ifFalse.region.get()});
+  SmallVector<Value> captured = isolate(builder, {ifTrue.region, ifFalse.region});
   SmallVector<Type> types(ValueRange(ArrayRef(ifTrue.results).take_front(node.output_size())).getTypes());
   auto chosen = IfOp::create(builder, locationOf(node), types, condition, captured, DenseI64ArrayAttr());
   chosen.getThen().takeBody(*ifTrue.region);
@@ -105,7 +116,7 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
 }
 
 Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                        ArrayRef<Value> inputs, std::optional<int64_t> trips) {
+                                        ArrayRef<Value> inputs, std::optional<int64_t> trips, bool isChoice) {
   onnximport::Builder build(builder, locationOf(node));
   const size_t carried = inputs.size() - 2;
   const bool stacks = static_cast<size_t>(body.output_size()) > 1 + carried;
@@ -149,6 +160,10 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
     return !value || (known && known->front() != 0);
   };
   const bool holds = trips && isTrue(inputs[1]) && isTrue(program.results[0]);
+  if (isChoice && stacks && !holds) {
+    reportUnsupported(node, "how much of what it stacks holds is not known before it runs");
+    return {};
+  }
   std::optional<SmallVector<Value>> results = makeLoop(node, parts, program);
   if (!results)
     return {};
