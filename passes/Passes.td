@@ -173,6 +173,16 @@ def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
+def GroupLoopsPass : Pass<"dataflow-group-loops", "::mlir::func::FuncOp"> {
+  let summary = "Makes loops that do not depend on each other run at the same time";
+  let description = [{
+    Loops whose kernels are each too short to be cut gain nothing from threads. Two or more
+    of about the same time, none of which follows from another, become one
+    `dataflow.concurrent`: as the two directions of a recurrence.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
 def PlanProgramsPass : Pass<"dataflow-plan-programs", "::mlir::func::FuncOp"> {
   let summary = "Chooses where tensors of the programs of if and loop lie";
   let description = [{

@@ -130,8 +130,12 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
     assigned.push_back({"round", optionText(options.matmulPrecision == dataflow::MatmulPrecision::BF16)});
   }
   passes.onFunctions("dataflow-assign-layout", std::move(assigned)).onFunctions("dataflow-fuse");
-  if (hasPrograms(program))
+  if (hasPrograms(program)) {
+    // Several devices run loops side by side themselves.
+    if (devices.size() == 1)
+      passes.onFunctions("dataflow-group-loops");
     passes.onFunctions("dataflow-plan-programs");
+  }
   return passes;
 }
 

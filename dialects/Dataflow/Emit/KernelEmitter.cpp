@@ -369,14 +369,40 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
     func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
     return;
   }
-  Value env = entry.getArgument(0);
-  Value pool = envField(eb, location, env, kEnvPool), parallelFor = envField(eb, location, env, kEnvParallelFor);
+  callParallelFor(chunk, extent, grain, args);
+}
+
+void KernelEmitter::callParallelFor(func::FuncOp chunk, int64_t extent, int64_t grain, Value args) {
+  OpBuilder &eb = entryBuilder;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type i64 = b.getI64Type();
+  Value pool = envField(eb, location, environment(), kEnvPool),
+        parallelFor = envField(eb, location, environment(), kEnvParallelFor);
   // The chunk is no LLVM function yet: its address is a constant of func, cast.
-  Value constant = func::ConstantOp::create(eb, location, chunk.getFunctionType(), chunkName);
+  Value constant = func::ConstantOp::create(eb, location, chunk.getFunctionType(), chunk.getSymName());
   Value function = UnrealizedConversionCastOp::create(eb, location, ptr, constant).getResult(0);
+  Value items = arith::ConstantIntOp::create(eb, location, extent, 64);
+  Value perChunk = arith::ConstantIntOp::create(eb, location, grain, 64);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
-  LLVM::CallOp::create(eb, location, type,
-                       ValueRange{parallelFor, pool, constantI64(extent), constantI64(grain), function, args});
+  LLVM::CallOp::create(eb, location, type, ValueRange{parallelFor, pool, items, perChunk, function, args});
+}
+
+void KernelEmitter::forEachAtOnce(int64_t extent, Value args, function_ref<void(OpBuilder &, Value, Value)> body) {
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  Type i64 = b.getI64Type();
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+  auto chunk = func::FuncOp::create(moduleBuilder, location, symbol + "_chunk" + std::to_string(numChunks++),
+                                    b.getFunctionType({ptr, i64, i64}, {}));
+  chunk.setPrivate();
+  Block *block = chunk.addEntryBlock();
+  OpBuilder inside = OpBuilder::atBlockBegin(block);
+  // One thread runs them all where there is no other.
+  auto loop = scf::ForOp::create(inside, location, block->getArgument(1), block->getArgument(2),
+                                 arith::ConstantIntOp::create(inside, location, 1, 64));
+  OpBuilder each = OpBuilder::atBlockBegin(loop.getBody());
+  body(each, block->getArgument(0), loop.getInductionVar());
+  func::ReturnOp::create(inside, location);
+  callParallelFor(chunk, extent, /*grain=*/1, args);
 }
 
 void KernelEmitter::loopParts(Value begin, Value end, int64_t length,

@@ -201,6 +201,10 @@ public:
   mlir::Value entryPointer(unsigned argument);
   /// Emits another operator's kernel beside this one; returns its symbol. emit() fails where that cannot be.
   std::string emitMember(mlir::Operation *member, llvm::ArrayRef<unsigned> slots);
+  /// The loop over [0, extent) whose chunks, of one item each, are the calls `chunk(args, item)` of an i64, emitted by
+  /// `body` in a function of its own.
+  void forEachAtOnce(int64_t extent, mlir::Value args,
+                     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value args, mlir::Value item)> body);
   /// What the kernel returns.
   void returns(mlir::Value code) { status = code; }
 
@@ -261,6 +265,7 @@ private:
   /// workspace, by number); returns what it returns.
   mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
                              llvm::ArrayRef<int64_t> arguments);
+  void callParallelFor(mlir::func::FuncOp chunk, int64_t extent, int64_t grain, mlir::Value args);
   /// The work of the loops over so many elements of a result.
   Work loopWork(unsigned result, Count elements, int64_t lanes) const;
   /// The loops of a group without anchor.

@@ -56,4 +56,19 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes"], [SingleBlock, AttrSized
   }];
 }
 
+def ConcurrentOp : Dataflow_ControlOp<"concurrent", ["areConcurrent"], [SingleBlock]> {
+  let summary = "Operators that run at the same time, each on a thread";
+  let description = [{
+    The members of the program do not use each other's results, and it yields the results of
+    all, in order. Each runs as one item of a parallel loop, so what is parallel within it
+    runs in sequence.
+  }];
+  let arguments = (ins Variadic<Dataflow_AnyTensor>:$captured, OptionalAttr<DenseI64ArrayAttr>:$offsets);
+  let results = (outs Variadic<Dataflow_AnyTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `captured` `(` $captured `)` attr-dict `:` functional-type(operands, results) $body
+  }];
+}
+
 #endif // SLUICE_DATAFLOW_CONTROLOPS

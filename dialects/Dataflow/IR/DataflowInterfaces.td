@@ -144,6 +144,8 @@ def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
       "::llvm::SmallVector<int64_t>", "getYieldPlaces", (ins "::mlir::Block &":$program)>,
     InterfaceMethod<"Bytes that the operator itself keeps in the workspace while `program` runs.",
       "int64_t", "getOwnBytes", (ins "::mlir::Block &":$program), "", [{ return 0; }]>,
+    InterfaceMethod<"The operators of a program run at the same time.", "bool", "areConcurrent", (ins), "",
+      [{ return false; }]>,
     InterfaceMethod<"Where the programs' buffers lie, one program's after the other's; empty where nobody chose.",
       "::llvm::ArrayRef<int64_t>", "getBufferOffsets", (ins)>,
     InterfaceMethod<"Sets them.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets)>,

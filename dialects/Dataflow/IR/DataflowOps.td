@@ -696,7 +696,7 @@ def FusedOp : Dataflow_Op<"fused", [
   }];
 }
 
-def YieldOp : Dataflow_Op<"yield", [Terminator, ParentOneOf<["FusedOp", "IfOp", "LoopOp"]>, ReturnLike]> {
+def YieldOp : Dataflow_Op<"yield", [Terminator, ParentOneOf<["ConcurrentOp", "FusedOp", "IfOp", "LoopOp"]>, ReturnLike]> {
   let summary = "What a group, or a program of an operator, makes";
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

@@ -14,7 +14,8 @@ namespace {
 class Describer {
 public:
   Describer(ProgramsOpInterface op, Block &program)
-      : program(program), yield(cast<YieldOp>(program.getTerminator())), places(op.getYieldPlaces(program)) {
+      : program(program), yield(cast<YieldOp>(program.getTerminator())), places(op.getYieldPlaces(program)),
+        areConcurrent(op.areConcurrent()) {
     for (Operation &member : program.without_terminator())
       if (!isa<ReshapeOp, ConstantOp>(member)) {
         position[&member] = static_cast<int64_t>(memory.operators.size());
@@ -32,12 +33,13 @@ public:
     for (unsigned i = 0; i < yield.getNumOperands(); ++i)
       memory.moves.push_back(chooseMove(i));
     for (Operation *member : memory.operators) {
-      const int64_t at = position[member];
+      const int64_t at = areConcurrent ? 0 : position[member], after = areConcurrent ? end : at + 1;
       for (Value result : member->getResults())
         if (!memory.writtenTo.contains(result))
-          memory.ofValue[result] = add({at, std::max(lastUse.lookup(result), at) + 1, tensorBytes(result.getType())});
+          memory.ofValue[result] =
+              add({at, std::max(lastUse.lookup(result) + 1, after), tensorBytes(result.getType())});
       if (int64_t bytes = cast<CostOpInterface>(member).getWorkspaceBytes())
-        memory.ofWorkspace[member] = add({at, at + 1, bytes});
+        memory.ofWorkspace[member] = add({at, after, bytes});
     }
     for (auto [i, move] : llvm::enumerate(memory.moves))
       if (move == YieldMove::Saved)
@@ -102,6 +104,7 @@ private:
   ProgramMemory memory;
   llvm::DenseMap<Operation *, int64_t> position;
   llvm::DenseMap<Value, int64_t> lastUse;
+  bool areConcurrent;
   int64_t end = 0;
 };
 

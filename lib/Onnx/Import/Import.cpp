@@ -12,6 +12,7 @@
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -462,6 +463,11 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   const ::onnx::GraphProto &graph = model.graph();
   Location location = NameLoc::get(builder.getStringAttr(graph.name().empty() ? StringRef("main") : graph.name()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
+  // What fails leaves programs that use values of the module, which goes first.
+  auto release = llvm::make_scope_exit([&] {
+    for (Region &region : regions)
+      region.dropAllReferences();
+  });
   builder.setInsertionPointToEnd(module->getBody());
   auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType(types, {}));
   Block *block = function.addEntryBlock();

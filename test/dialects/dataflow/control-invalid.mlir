@@ -201,3 +201,29 @@ func.func @more(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
   }
   return %y : tensor<40xf32>
 }
+
+// -----
+
+func.func @dependent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-error @+1 {{'dataflow.concurrent' op member 'dataflow.unary' uses what another member computes}}
+  %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %p = dataflow.unary relu %a : tensor<4xf32>
+    %q = dataflow.unary exp %p : tensor<4xf32>
+    dataflow.yield %p, %q : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @order(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-error @+1 {{'dataflow.concurrent' op yields the results of its members, in order}}
+  %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %p = dataflow.unary relu %a : tensor<4xf32>
+    %q = dataflow.unary exp %a : tensor<4xf32>
+    dataflow.yield %q, %p : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -30,3 +30,15 @@ func.func @repeat(%trips: tensor<i64>, %c: tensor<i1>, %s: tensor<2xf32>, %w: te
   }
   return %last, %all, %count : tensor<2xf32>, tensor<8x2xf32>, tensor<i64>
 }
+
+// CHECK-LABEL: func.func @both
+func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: dataflow.concurrent captured(%{{.*}}) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %p = dataflow.unary relu %a : tensor<4xf32>
+    %q = dataflow.unary exp %a : tensor<4xf32>
+    dataflow.yield %p, %q : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -114,6 +114,26 @@ TEST_CASE("programs hold programs", "[dataflow][control]") {
   checkKernels({loopOf(1, 1, 0, outer + yieldOf({"%z#0"}))});
 }
 
+TEST_CASE("operators run at the same time", "[dataflow][control]") {
+  const std::string loop = "tensor<i64>, tensor<i1>, tensor<5xf32>, tensor<5xf32>";
+  const std::string body =
+      "%r:5 = dataflow.concurrent captured(%n, %c, %x, %y) : (" + loop +
+      ") -> (tensor<5xf32>, tensor<i64>, tensor<5xf32>, tensor<5xf32>, tensor<i64>) {\n"
+      "^bb0(%m: tensor<i64>, %go: tensor<i1>, %p: tensor<5xf32>, %q: tensor<5xf32>):\n"
+      "%a:2 = dataflow.loop %m, %go carried(%p) captured(%q) {most = 6 : i64} : (" +
+      loop + ") -> (tensor<5xf32>, tensor<i64>) {\n^bb0(%i: tensor<i64>, %s: tensor<5xf32>, %t: tensor<5xf32>):\n" +
+      binary("%u", "add", "%s", "%t") + binary("%v", "mul", "%u", "%s") + yieldOf({"%v"}) + "}\n" +
+      binary("%b", "max", "%p", "%q") + "%d:2 = dataflow.loop %m, %go carried(%q) captured(%p) {most = 6 : i64} : (" +
+      loop + ") -> (tensor<5xf32>, tensor<i64>) {\n^bb0(%i: tensor<i64>, %s: tensor<5xf32>, %t: tensor<5xf32>):\n" +
+      binary("%u", "sub", "%s", "%t") + yieldOf({"%u"}) +
+      "}\ndataflow.yield %a#0, %a#1, %b, %d#0, %d#1 : tensor<5xf32>, tensor<i64>, tensor<5xf32>, tensor<5xf32>, "
+      "tensor<i64>\n}";
+  Case one{"%n: tensor<i64>, %c: tensor<i1>, %x: tensor<5xf32>, %y: tensor<5xf32>", body, {{0, 5}, {0, 1}, {-1, 1}}};
+  Case planned = one;
+  planned.isPlanned = true;
+  checkKernels({one, planned, one});
+}
+
 TEST_CASE("random programs share memory without harm", "[dataflow][control]") {
   Rng rng(7);
   std::vector<Case> cases;

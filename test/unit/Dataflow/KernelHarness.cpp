@@ -420,7 +420,8 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
 /// Programs have no grids.
 static bool haveGrids(const std::vector<Case> &cases) {
   return llvm::none_of(cases, [](const Case &c) {
-    return StringRef(c.body).contains("dataflow.loop") || StringRef(c.body).contains("dataflow.if");
+    return StringRef(c.body).contains("dataflow.loop") || StringRef(c.body).contains("dataflow.if") ||
+           StringRef(c.body).contains("dataflow.concurrent");
   });
 }
 

@@ -68,11 +68,22 @@ static void interpretLoop(LoopOp op, Environment &values) {
   values.insert({op.getResult(carried + stacks), std::move(count)});
 }
 
+static void interpretConcurrent(ConcurrentOp op, Environment &values) {
+  std::vector<Tensor> arguments;
+  for (Value value : op.getCaptured())
+    arguments.push_back(values.at(value));
+  std::vector<Tensor> yielded = runProgram(op.getBody().front(), arguments);
+  for (auto [result, value] : llvm::zip(op.getResults(), yielded))
+    values.insert({result, std::move(value)});
+}
+
 bool interpretControl(Operation *op, Environment &values) {
   if (auto choice = dyn_cast<IfOp>(op))
     interpretIf(choice, values);
   else if (auto loop = dyn_cast<LoopOp>(op))
     interpretLoop(loop, values);
+  else if (auto group = dyn_cast<ConcurrentOp>(op))
+    interpretConcurrent(group, values);
   else
     return false;
   return true;

@@ -1,4 +1,4 @@
-//===- Control.cpp - Kernels of if and loop -------------------------------===//
+//===- Control.cpp - Kernels of if, loop and concurrent -------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -68,11 +68,7 @@ public:
   Value run(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places, Value status) {
     Block &block = op->getRegion(program).front();
     const ProgramMemory &memory = programs[program];
-    addresses.clear();
-    for (auto [argument, address] : llvm::zip(block.getArguments(), arguments))
-      addresses[argument] = address;
-    for (const auto &[value, yield] : memory.writtenTo)
-      addresses[value] = places[yield];
+    bind(program, arguments, places);
     for (Operation *member : memory.operators)
       status = call(program, member, status);
     Operation *yield = block.getTerminator();
@@ -84,6 +80,44 @@ public:
         copy(places[i], buffer(program, memory.ofSaved.lookup(i)), bytesAt(yield, i));
       else if (move == YieldMove::Copied)
         copy(places[i], addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
+    }
+    return status;
+  }
+
+  /// Runs program 0, whose members yield what they make; returns the status.
+  Value runAtOnce() {
+    bind(0, operands, results);
+    ArrayRef<Operation *> list = programs[0].operators;
+    const auto count = static_cast<int64_t>(list.size());
+    // The environment, each member's arguments, and each member's status.
+    Value shared = LLVM::AllocaOp::create(b, loc, ptr, ptr, integer(2 * count + 1));
+    auto slot = [&](OpBuilder &at, Value base, int64_t index) -> Value {
+      return LLVM::GEPOp::create(at, loc, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    };
+    LLVM::StoreOp::create(b, loc, kernel.environment(), slot(b, shared, 0));
+    for (auto [i, member] : llvm::enumerate(list)) {
+      pass(0, member);
+      LLVM::StoreOp::create(b, loc, members.find(member)->second.args, slot(b, shared, 1 + static_cast<int64_t>(i)));
+    }
+    kernel.forEachAtOnce(count, shared, [&](OpBuilder &each, Value base, Value item) {
+      Value environment = LLVM::LoadOp::create(each, loc, ptr, slot(each, base, 0));
+      for (auto [i, member] : llvm::enumerate(list)) {
+        const auto number = static_cast<int64_t>(i);
+        Value isThis = arith::CmpIOp::create(each, loc, arith::CmpIPredicate::eq, item,
+                                             arith::ConstantIntOp::create(each, loc, number, 64));
+        auto chosen = scf::IfOp::create(each, loc, isThis, /*withElseRegion=*/false);
+        OpBuilder inside = OpBuilder::atBlockBegin(&chosen.getThenRegion().front());
+        Value args = LLVM::LoadOp::create(inside, loc, ptr, slot(inside, base, 1 + number));
+        auto result = func::CallOp::create(inside, loc, members.find(member)->second.symbol, inside.getI32Type(),
+                                           {environment, args});
+        LLVM::StoreOp::create(inside, loc, result.getResult(0), slot(inside, base, 1 + count + number));
+      }
+    });
+    Value status = integer(0, 32);
+    for (int64_t i = 0; i < count; ++i) {
+      Value own = LLVM::LoadOp::create(b, loc, b.getI32Type(), slot(b, shared, 1 + count + i));
+      Value works = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, status, integer(0, 32));
+      status = arith::SelectOp::create(b, loc, works, own, status);
     }
     return status;
   }
@@ -121,24 +155,38 @@ private:
     entry.args = LLVM::AllocaOp::create(b, loc, ptr, ptr, integer(count));
   }
 
+  void bind(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places) {
+    addresses.clear();
+    for (auto [argument, address] : llvm::zip(op->getRegion(program).front().getArguments(), arguments))
+      addresses[argument] = address;
+    for (const auto &[value, yield] : programs[program].writtenTo)
+      addresses[value] = places[yield];
+  }
+
+  /// Writes the addresses that a member's kernel takes.
+  void pass(unsigned program, Operation *member) {
+    const Member &entry = members.find(member)->second;
+    int32_t next = 0;
+    auto add = [&](Value address) {
+      Value at = LLVM::GEPOp::create(b, loc, ptr, ptr, entry.args, ArrayRef<LLVM::GEPArg>{next++});
+      LLVM::StoreOp::create(b, loc, address, at);
+    };
+    for (Value input : entry.inputs)
+      add(addressOf(program, input));
+    for (Value result : member->getResults())
+      add(addressOf(program, result));
+    if (auto at = programs[program].ofWorkspace.find(member); at != programs[program].ofWorkspace.end())
+      add(buffer(program, at->second));
+  }
+
   Value call(unsigned program, Operation *member, Value status) {
     Value works = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, status, integer(0, 32));
     auto chosen = scf::IfOp::create(b, loc, b.getI32Type(), works, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&chosen.getThenRegion().front());
+      pass(program, member);
       const Member &entry = members.find(member)->second;
-      int32_t next = 0;
-      auto pass = [&](Value address) {
-        Value at = LLVM::GEPOp::create(b, loc, ptr, ptr, entry.args, ArrayRef<LLVM::GEPArg>{next++});
-        LLVM::StoreOp::create(b, loc, address, at);
-      };
-      for (Value input : entry.inputs)
-        pass(addressOf(program, input));
-      for (Value result : member->getResults())
-        pass(addressOf(program, result));
-      if (auto at = programs[program].ofWorkspace.find(member); at != programs[program].ofWorkspace.end())
-        pass(buffer(program, at->second));
       auto result = func::CallOp::create(b, loc, entry.symbol, b.getI32Type(), {kernel.environment(), entry.args});
       scf::YieldOp::create(b, loc, result.getResults());
       b.setInsertionPointToStart(&chosen.getElseRegion().front());
@@ -250,6 +298,10 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
   kernel.returns(arith::SelectOp::create(b, loc, works, code, loop.getResult(1)));
 }
 
+static void emitConcurrentKernel(ConcurrentOp op, KernelEmitter &kernel) {
+  kernel.returns(ProgramEmitter(cast<ProgramsOpInterface>(op.getOperation()), kernel).runAtOnce());
+}
+
 template <typename OpTy>
 static LogicalResult checkProgramKernel(OpTy op, const sluice::emit::VectorTarget &, const KernelStyle &style) {
   if (style.form == KernelForm::Grids)
@@ -262,5 +314,6 @@ static LogicalResult checkProgramKernel(OpTy op, const sluice::emit::VectorTarge
 
 void sluice::dataflow::attachControlKernels(MLIRContext *context) {
   attach<CheckedKernelModel<emitIfKernel, checkProgramKernel<IfOp>>,
-         CheckedKernelModel<emitLoopKernel, checkProgramKernel<LoopOp>>>(context);
+         CheckedKernelModel<emitLoopKernel, checkProgramKernel<LoopOp>>,
+         CheckedKernelModel<emitConcurrentKernel, checkProgramKernel<ConcurrentOp>>>(context);
 }

@@ -1,4 +1,4 @@
-//===- Control.cpp - if, loop ---------------------------------------------===//
+//===- Control.cpp - if, loop, concurrent ---------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -156,3 +156,50 @@ int64_t LoopOp::estimateTrips() {
 int64_t LoopOp::getFlops() { return flopsOf(getBody().front()) * estimateTrips(); }
 int64_t LoopOp::getBytesMoved() { return ::bytesOf(getBody().front()) * estimateTrips(); }
 int64_t LoopOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
+
+//===----------------------------------------------------------------------===//
+// concurrent
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcurrentOp::verify() { return verifyArguments(*this, getBody().front(), getCaptured().getTypes()); }
+
+LogicalResult ConcurrentOp::verifyRegions() {
+  Block &program = getBody().front();
+  if (failed(verifyMembers(*this, program)))
+    return failure();
+  SmallVector<Value> made;
+  for (Operation &member : program.without_terminator()) {
+    if (isa<ReshapeOp>(member))
+      continue;
+    if (llvm::any_of(member.getOperands(), [](Value operand) {
+          Operation *producer = viewedValue(operand).getDefiningOp();
+          return producer && !isa<ConstantOp>(producer);
+        }))
+      return emitOpError("member '") << member.getName() << "' uses what another member computes";
+    if (!isa<ConstantOp>(member))
+      llvm::append_range(made, member.getResults());
+  }
+  if (!llvm::equal(program.getTerminator()->getOperands(), made) ||
+      program.getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("yields the results of its members, in order");
+  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+}
+
+bool ConcurrentOp::allowsEpilogue() { return false; }
+bool ConcurrentOp::areConcurrent() { return true; }
+
+void ConcurrentOp::capture(Value value) {
+  getCapturedMutable().append(value);
+  getBody().addArgument(value.getType(), value.getLoc());
+}
+
+SmallVector<int64_t> ConcurrentOp::getYieldPlaces(Block &) {
+  return SmallVector<int64_t>(getNumResults(), ProgramsOpInterface::kFreshMemory);
+}
+
+ArrayRef<int64_t> ConcurrentOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
+void ConcurrentOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
+
+int64_t ConcurrentOp::getFlops() { return flopsOf(getBody().front()); }
+int64_t ConcurrentOp::getBytesMoved() { return ::bytesOf(getBody().front()); }
+int64_t ConcurrentOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
