@@ -35,6 +35,11 @@ static ImportOptions asImported(func::FuncOp function) {
         options.fixedInputs[name.str()] = std::move(tensor);
     }
   }
+  for (auto loop : function.front().getOps<dataflow::LoopOp>()) {
+    constexpr auto kEndless = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    if (!dataflow::getIntegers(loop.getTrips()) && loop.getMost() != kEndless)
+      options.maxIterations = static_cast<int64_t>(loop.getMost());
+  }
   return options;
 }
 
@@ -45,8 +50,15 @@ static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, Program
     return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
                      "', give that model with --model or leave them out with --no-weights");
   func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
-  Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, asImported(function));
+  ImportOptions importing = asImported(function);
+  Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, importing);
   Expected<std::string> digest = module ? digestProgram(**module) : Expected<std::string>(propagate(module));
+  if (!digest || *digest != file.digest) {
+    // The program does not say whether it was imported for devices that run no loops.
+    importing.unrollsLoops = true;
+    module = importModel(context, *model, importing);
+    digest = module ? digestProgram(**module) : Expected<std::string>(propagate(module));
+  }
   if (!digest || *digest != file.digest)
     return makeError(ErrorCode::InvalidInput, "'", path, "' is not the model that was compiled, ",
                      digest ? "it or its weights have changed" : digest.error().message,

@@ -91,9 +91,10 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
                                     {"dot", isGpus ? "none" : target.byteProducts}};
   Pipeline passes;
   if (options.gpuLibraries == GpuLibraries::On && !isGpus)
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' computes on what is no GPU too, give one whose GPUs alone compute or leave out option "
-                     "'--gpu-libraries on'");
+    return makeError(
+        ErrorCode::InvalidInput, "machine '", machine.name,
+        "' has devices that are no GPUs and compute too, give one where only GPUs compute or leave out option "
+        "'--gpu-libraries on'");
   if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
     Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
     Pipeline::Maker make;

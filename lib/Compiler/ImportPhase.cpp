@@ -70,8 +70,13 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
   return {};
 }
 
-static ImportOptions importOptions(const CompilerOptions &options) {
+static ImportOptions importOptions(const CompilerOptions &options, const Origin &origin) {
   ImportOptions importing;
+  // Grids run no loops, and tilings cut none.
+  importing.unrollsLoops =
+      options.unrollsLoops || options.devices > 1 || llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
+        return runsGrids(origin.described.device(id).kind, origin.target);
+      });
   importing.dims = options.dims;
   importing.fixedInputs = options.fixedInputs;
   importing.maxIterations = options.maxIterations;
@@ -135,7 +140,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   origin->context = std::make_shared<MLIRContext>(registry);
   origin->context->loadAllAvailableDialects();
   SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
-                          origin->model ? importModel(*origin->context, *origin->model, importOptions(options))
+                          origin->model ? importModel(*origin->context, *origin->model, importOptions(options, *origin))
                                         : readModuleFile(*origin->context, modelPath));
   SLUICE_RETURN_IF_ERROR(checkExpressions(*module));
   origin->imported = std::make_shared<ImportedProgram>(*module);

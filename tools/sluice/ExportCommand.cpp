@@ -9,6 +9,7 @@
 #include "sluice/Onnx/Export.h"
 #include "sluice/Search/PlanFile.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -32,6 +33,13 @@ Status notForDirectory(const Options &options, const char *option) {
                    "' is compiled and has its own, leave the option out");
 }
 
+/// Its plans are of programs without loops.
+bool hasGpus(const Machine &machine) {
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
+}
+
 Status runExport(const Options &options) {
   ExportOptions to;
   if (options.noWeights)
@@ -45,6 +53,8 @@ Status runExport(const Options &options) {
       return notForDirectory(options, "--dim");
     if (!options.fixed.empty())
       return notForDirectory(options, "--fix");
+    if (options.compile.maxIterations > 0)
+      return notForDirectory(options, "--max-iterations");
     return exportArtifact(options.source, options.model, options.output, to);
   }
   if (!options.model.empty())
@@ -62,6 +72,7 @@ Status runExport(const Options &options) {
   SLUICE_ASSIGN_OR_RETURN(auto fixed, readFixedInputs(options.fixed));
   CompilerOptions compile = options.compile;
   compile.fixedInputs = std::move(fixed);
+  compile.unrollsLoops = plan && hasGpus(plan->problem.machine);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.source, std::move(compile)));
   return compilation->exportModel(options.output, to, plan ? &*plan : nullptr);
@@ -78,6 +89,7 @@ void addExportCommand(CLI::App &app, Action &action) {
   addOption(*command, "--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
   addDimOption(*command, options->compile.dims);
   addFixOption(*command, options->fixed);
+  addMaxIterationsOption(*command, options->compile.maxIterations);
   addOption(*command, "--target", options->compile.target, "of a model: what the plan was made for")
       ->capture_default_str();
   addOption(*command, "--model", options->model, "of a compiled model: where the model with its weights is now");

@@ -37,6 +37,12 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
       ->allow_extra_args(false);
 }
 
+CLI::Option *addMaxIterationsOption(CLI::App &app, int64_t &most) {
+  return addOption(app, "--max-iterations", most,
+                   "most iterations of a loop whose end only the data says; a step fails beyond")
+      ->check(CLI::PositiveNumber);
+}
+
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts) {
   return addOption(app, "--fix", texts, "compile for this one value of an input, where shapes depend on it")
       ->type_name("NAME=FILE")
@@ -129,10 +135,7 @@ void CompileOptions::addTo(CLI::App &app) {
 void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
-  addOption(app, "--max-iterations", options.maxIterations,
-            "most iterations of a loop whose end only the data says; a step fails beyond")
-      ->check(CLI::PositiveNumber)
-      ->group(kGeneration);
+  addMaxIterationsOption(app, options.maxIterations)->group(kGeneration);
   addOption(app, "--target", options.target,
             "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()

@@ -113,6 +113,8 @@ struct CompilerOptions {
   std::map<std::string, HostTensor> fixedInputs;
   /// Of loops whose end only the data says; 0: no limit. See ImportOptions.
   int64_t maxIterations = 0;
+  /// Loops unroll as for devices that run none, also where the machine's do.
+  bool unrollsLoops = false;
   PruneOptions prune;
   /// Makes a training step of the model; absent: inference.
   std::optional<TrainingOptions> training;

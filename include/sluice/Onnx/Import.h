@@ -42,6 +42,9 @@ struct ImportOptions {
   /// The most iterations of loops whose number only the data says, which limits the room of what they stack; 0: none.
   /// A step fails where a loop would run more often.
   int64_t maxIterations = 0;
+  /// Loops and recurrences of known length are unrolled, up to 100,000 nodes and 2,048 elements: for devices that run
+  /// no loops.
+  bool unrollsLoops = false;
   /// For models that ask for gradients themselves; absent: those are not supported.
   GradientBuilder buildGradient;
 };

@@ -29,6 +29,7 @@ public:
   Node &set(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   Node &set(llvm::StringRef name, const llvm::APFloat &value);
   Node &set(llvm::StringRef name, llvm::StringRef value);
+  ::onnx::GraphProto &graph(llvm::StringRef name);
   /// The name of its first output.
   const std::string &output() const { return proto->output(0); }
 
@@ -52,11 +53,17 @@ public:
   std::vector<std::string> operands() const;
 
   /// The node that computes the operator's results. `since`: the opset that its type, or this form of it, is from.
-  Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
+  /// `count`: how many of the results, the first ones; all without.
+  Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset,
+            std::optional<size_t> count = std::nullopt);
   /// The same for a node whose first output the operator does not have.
   Node nodeOfSecond(llvm::StringRef type, std::vector<std::string> inputs);
   /// A node before it, with one result.
   Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
+
+  /// A program of the operator as an attribute of `node`. Its last arguments are what is captured; a loop's first are
+  /// the iteration's number, behind which ONNX has the condition, and the carried tensors.
+  void subgraph(Node &node, llvm::StringRef attribute, mlir::Block &block, bool isLoop, mlir::ValueRange captured);
 
   /// Small constants; `what` becomes part of the name.
   std::string integers(llvm::StringRef what, llvm::ArrayRef<int64_t> values);
@@ -76,7 +83,7 @@ public:
   std::string reason;
 
 private:
-  void addResults(::onnx::NodeProto &proto);
+  void addResults(::onnx::NodeProto &proto, std::optional<size_t> count = std::nullopt);
   ProgramWriter &program;
 };
 
@@ -96,6 +103,7 @@ constexpr ExportEntry exports() {
 
 llvm::ArrayRef<ExportEntry> elementwiseExports();
 llvm::ArrayRef<ExportEntry> contractionExports();
+llvm::ArrayRef<ExportEntry> controlExports();
 llvm::ArrayRef<ExportEntry> windowExports();
 llvm::ArrayRef<ExportEntry> rowExports();
 llvm::ArrayRef<ExportEntry> movementExports();

@@ -113,6 +113,8 @@ Node &Node::set(StringRef name, StringRef value) {
   return *this;
 }
 
+::onnx::GraphProto &Node::graph(StringRef name) { return *add(name, ::onnx::AttributeProto::GRAPH).mutable_g(); }
+
 int64_t NodeWriter::opset() const { return program.opset; }
 std::string NodeWriter::name(Value value) const { return program.names.at(value); }
 std::vector<std::string> NodeWriter::operands() const {
@@ -122,9 +124,9 @@ std::vector<std::string> NodeWriter::operands() const {
   return result;
 }
 
-Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t since) {
+Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t since, std::optional<size_t> count) {
   ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), since, &op);
-  addResults(proto);
+  addResults(proto, count);
   return Node(proto);
 }
 
@@ -135,9 +137,13 @@ Node NodeWriter::nodeOfSecond(StringRef type, std::vector<std::string> inputs) {
   return Node(proto);
 }
 
-void NodeWriter::addResults(::onnx::NodeProto &proto) {
+void NodeWriter::subgraph(Node &node, StringRef attribute, Block &block, bool isLoop, ValueRange captured) {
+  program.addSubgraph(node.graph(attribute), op, block, isLoop, captured);
+}
+
+void NodeWriter::addResults(::onnx::NodeProto &proto, std::optional<size_t> count) {
   proto.set_name(program.nodeBase(op));
-  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+  for (auto [i, result] : llvm::enumerate(op.getResults().take_front(count.value_or(op.getNumResults())))) {
     std::string &name = program.names[result];
     if (name.empty()) {
       std::string base = i ? concat(proto.name(), ":", i) : proto.name();
@@ -206,8 +212,8 @@ LogicalResult NodeWriter::refuse(const Twine &why) {
 ExportConverter findExport(StringRef operation) {
   static const std::map<StringRef, ExportConverter> table = [] {
     std::map<StringRef, ExportConverter> result;
-    for (ArrayRef<ExportEntry> family :
-         {elementwiseExports(), contractionExports(), windowExports(), rowExports(), movementExports()})
+    for (ArrayRef<ExportEntry> family : {controlExports(), elementwiseExports(), contractionExports(), windowExports(),
+                                         rowExports(), movementExports()})
       for (const ExportEntry &entry : family)
         result.emplace(entry.operation(), entry.convert);
     return result;
@@ -243,7 +249,8 @@ std::string ProgramWriter::nodeBase(Operation &op) {
 
 ::onnx::TensorProto &ProgramWriter::addInitializer(const std::string &name, int32_t elementType,
                                                    ArrayRef<int64_t> dims) {
-  ::onnx::TensorProto &tensor = *graph().add_initializer();
+  // A subgraph sees the names around it.
+  ::onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(elementType);
   for (int64_t dim : dims)
@@ -308,7 +315,7 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
   ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
   if (bytes > onnxtensor::kInlineBytes && type.getElementType().getIntOrFloatBitWidth() != 4 &&
       type.getElementType().getIntOrFloatBitWidth() != 2) {
-    weights.push_back({graph().initializer_size() - 1, constant.getValue(), bytes});
+    weights.push_back({model.graph().initializer_size() - 1, constant.getValue(), bytes});
     return {};
   }
   std::string data(bytes, '\0');
@@ -342,14 +349,57 @@ Status ProgramWriter::run() {
   Operation *terminator = block.getTerminator();
   declareInputs();
   nameOutputs(terminator);
-  for (auto constant : block.getOps<ConstantOp>())
-    if (!isWrittenByUsers(*constant))
+  SLUICE_RETURN_IF_ERROR(addConstants(block));
+  addOperators(block);
+  if (numRefused)
+    return makeError(ErrorCode::Unsupported, "program '", graph().name(), "' has ", numRefused,
+                     numRefused == 1 ? " operator that" : " operators that", " ONNX cannot say:", refused);
+  addOutputs(terminator);
+  return {};
+}
+
+Status ProgramWriter::addConstants(Block &block) {
+  for (Operation &op : block) {
+    if (auto constant = dyn_cast<ConstantOp>(op); constant && !isWrittenByUsers(op))
       SLUICE_RETURN_IF_ERROR(addConstant(constant));
-  for (Operation &op : block)
     for (Value operand : op.getOperands())
       needed = std::max(needed, opsetOf(operand.getType()));
-  std::string refused;
-  size_t count = 0;
+    for (Region &region : op.getRegions())
+      SLUICE_RETURN_IF_ERROR(addConstants(region.front()));
+  }
+  return {};
+}
+
+void ProgramWriter::addSubgraph(::onnx::GraphProto &into, Operation &op, Block &block, bool isLoop,
+                                ValueRange captured) {
+  ::onnx::GraphProto *around = std::exchange(current, &into);
+  into.set_name(uniqueName(nodeBase(op) + ".body", nodeNames));
+  auto declare = [&](const std::string &what, Type type) {
+    std::string name = uniqueName(concat(nodeBase(op), ".", what), valueNames);
+    setType(*into.add_input(), name, type);
+    return name;
+  };
+  const size_t own = block.getNumArguments() - captured.size();
+  for (size_t i = 0; i < own; ++i) {
+    names[block.getArgument(i)] =
+        declare(i == 0 ? "iteration" : concat("state", i - 1), block.getArgument(i).getType());
+    if (i == 0 && isLoop)
+      declare("condition", RankedTensorType::get({}, IntegerType::get(op.getContext(), 1)));
+  }
+  for (auto [argument, value] : llvm::zip(block.getArguments().drop_front(own), captured))
+    names[argument] = std::string(names.at(value));
+  addOperators(block);
+  for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    std::string from = names.lookup(value), to = uniqueName(concat(nodeBase(op), ".yield", i), valueNames);
+    ::onnx::NodeProto &node = addNode("Identity", {from}, kExportOpset, nullptr);
+    node.set_name(uniqueName(to, nodeNames));
+    node.add_output(to);
+    setType(*into.add_output(), to, value.getType());
+  }
+  current = around;
+}
+
+void ProgramWriter::addOperators(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (isa<ConstantOp>(op) || isWrittenByUsers(op))
       continue;
@@ -358,18 +408,13 @@ Status ProgramWriter::run() {
     bool isInput = isa<CopyOp>(op) && names.lookup(op.getResult(0)) == names.lookup(op.getOperand(0));
     if (isInput || (convert && succeeded(convert(writer))))
       continue;
-    ++count;
+    ++numRefused;
     refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(),
                       "): ", convert ? writer.reason : "ONNX has no such operator");
     for (Value result : op.getResults())
       if (std::string &given = names[result]; given.empty())
         given = nodeBase(op);
   }
-  if (count)
-    return makeError(ErrorCode::Unsupported, "program '", graph().name(), "' has ", count,
-                     count == 1 ? " operator that" : " operators that", " ONNX cannot say:", refused);
-  addOutputs(terminator);
-  return {};
 }
 
 } // namespace sluice::onnxexport

@@ -35,7 +35,13 @@ public:
 private:
   friend class NodeWriter;
 
-  ::onnx::GraphProto &graph() { return *model.mutable_graph(); }
+  /// Where nodes are written: the model's graph, or an attribute's.
+  ::onnx::GraphProto &graph() { return current ? *current : *model.mutable_graph(); }
+  /// Constants of a block, in the model's graph, and its operators in the current one.
+  Status addConstants(mlir::Block &block);
+  void addOperators(mlir::Block &block);
+  void addSubgraph(::onnx::GraphProto &into, mlir::Operation &op, mlir::Block &block, bool isLoop,
+                   mlir::ValueRange captured);
   void declareInputs();
   void nameOutputs(mlir::Operation *terminator);
   Status addConstant(dataflow::ConstantOp constant);
@@ -46,6 +52,9 @@ private:
   std::string nodeBase(mlir::Operation &op);
 
   mlir::func::FuncOp function;
+  ::onnx::GraphProto *current = nullptr;
+  std::string refused; ///< The lines of operators that ONNX cannot say.
+  size_t numRefused = 0;
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::StringMap<int> valueNames, nodeNames;
   llvm::DenseMap<mlir::Operation *, std::string> bases;

@@ -125,7 +125,7 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
   SmallVector<Value> state(inputs.drop_front(2));
   std::vector<SmallVector<Value>> stacks(stacked);
   for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
-    const bool isTried = inputs[0] || training || Count(trip) * body->node_size() <= kMostTriedNodes;
+    const bool isTried = inputs[0] || unrollsLoops || Count(trip) * body->node_size() <= kMostTriedNodes;
     if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !isTried)
       return importLoopProgram(node, *body, inputs, inputs[0] ? trips : std::nullopt, /*isChoice=*/false);
     if (!*goesOn)
@@ -153,7 +153,7 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
 }
 
 bool GraphImporter::unrolls(const ::onnx::GraphProto &body, int64_t trips) const {
-  return training.has_value() || Count(trips) * std::max(body.node_size(), 1) <= kMostLoopNodes;
+  return unrollsLoops || Count(trips) * std::max(body.node_size(), 1) <= kMostLoopNodes;
 }
 
 Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,

@@ -274,11 +274,11 @@ LogicalResult linearAttention(NodeContext &node) {
     if (rankOf(node.input(i)) != 3)
       return node.invalid("its operands do not have three dimensions");
   int64_t batch = shapeOf(node.input(0))[0], steps = shapeOf(node.input(0))[1];
-  constexpr int64_t kMostTrainedSteps = 2048;
-  if (steps < 1 || (node.training && steps > kMostTrainedSteps))
+  constexpr int64_t kMostSteps = 2048;
+  if (steps < 1 || (node.unrollsLoops && steps > kMostSteps))
     return node.unsupported(
         "its sequence has " + Twine(steps) + " elements" +
-        (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
+        (steps < 1 ? Twine() : ", 1 to " + Twine(kMostSteps) + " are supported in training and on GPUs"));
   if (heads < 1 || stateHeads < 1 || heads % stateHeads != 0)
     return node.invalid("its heads do not fit together");
   // All is computed in f32.
@@ -313,7 +313,7 @@ LogicalResult linearAttention(NodeContext &node) {
     return SmallVector<Value>{next, node.mul(factor, node.matmul(at(query), repeated))};
   };
   Value all;
-  if (steps > kMostUnrolledSteps && !node.training) {
+  if (steps > kMostUnrolledSteps && !node.unrollsLoops) {
     auto body = [&](Value iteration, ValueRange carried) {
       return step(carried[0], [&](Value x) {
         Dims dims(shapeOf(x));

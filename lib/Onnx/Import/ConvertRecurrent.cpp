@@ -16,8 +16,8 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// Unrolled, where the model is trained.
-constexpr int64_t kMostTrainedSteps = 2048;
+/// Where all are unrolled.
+constexpr int64_t kMostSteps = 2048;
 
 enum class Cell { Lstm, Gru, Rnn };
 
@@ -101,10 +101,10 @@ LogicalResult Unroller::readSizes() {
   if (!fits(3, {directions, 2 * gates * hidden}) || !fits(5, state) || !fits(6, state) ||
       !fits(7, {directions, 3 * hidden}))
     return node.invalid("its bias, initial state or peepholes do not fit its weights");
-  if (steps < 1 || (node.training && steps > kMostTrainedSteps))
+  if (steps < 1 || (node.unrollsLoops && steps > kMostSteps))
     return node.unsupported(
         "its sequence has " + Twine(steps) + " elements" +
-        (steps < 1 ? Twine() : ", and a model of at most " + Twine(kMostTrainedSteps) + " is trained"));
+        (steps < 1 ? Twine() : ", 1 to " + Twine(kMostSteps) + " are supported in training and on GPUs"));
   if (node.find("clip"))
     clip = node.numberOr("clip", 0);
   if (!node.has(4))
@@ -260,8 +260,8 @@ Value Unroller::runAll(Direction &direction, bool backward) {
     projected = sum(projected, direction.recurrenceBias);
   if (!projected)
     return {};
-  return steps > kMostUnrolledSteps && !node.training ? loop(direction, projected, backward)
-                                                      : unroll(direction, projected, backward);
+  return steps > kMostUnrolledSteps && !node.unrollsLoops ? loop(direction, projected, backward)
+                                                          : unroll(direction, projected, backward);
 }
 
 Value Unroller::stepAt(Direction &direction, Value projected, Value at) {

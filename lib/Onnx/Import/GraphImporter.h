@@ -156,6 +156,7 @@ private:
   static constexpr int64_t kMostTriedNodes = 2048;
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
+  bool unrollsLoops = false;
   /// Of programs, as long as there is something that knows their values.
   std::deque<mlir::Region> regions;
   mlir::Block *entry = nullptr; ///< Of the program.

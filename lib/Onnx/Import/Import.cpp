@@ -326,6 +326,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
   converted.dequantized = training ? nullptr : &dequantized;
   converted.budget = &budget;
   converted.mayNotRun = conditions > 0;
+  converted.unrollsLoops = unrollsLoops;
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);
   };
@@ -474,6 +475,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   builder.setInsertionPointToStart(block);
   entry = block;
   maxIterations = options.maxIterations;
+  unrollsLoops = options.unrollsLoops || training;
   std::vector<SmallVector<Value>> arguments(model.inputs().size());
   for (auto [i, port] : llvm::enumerate(ports)) {
     arguments[port.input].push_back(block->getArgument(i));

@@ -86,6 +86,8 @@ public:
   const int64_t opset;
   /// Null where the model is to infer.
   Training *const training;
+  /// See ImportOptions.
+  bool unrollsLoops = false;
   /// In a branch that a condition may not choose, or without an influence on the results: what would be an error when
   /// it runs is none yet.
   bool mayNotRun = false;

@@ -78,7 +78,7 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
     return llvm::all_of(program.results, isTensor) &&
            llvm::none_of(program.results, [&](Value value) { return extents.isBounded(value); });
   };
-  if (training || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
+  if (unrollsLoops || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
       !fits(ifFalse))
     return std::nullopt;
   for (Program *program : {&ifTrue, &ifFalse}) {
