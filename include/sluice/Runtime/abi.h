@@ -153,8 +153,8 @@ typedef struct sluice_kernel_env {
 /* A host kernel: args are pointers to its inputs, its outputs, and its
  * workspace where it has one. Returns 0, or non-zero for a run-time failure
  * (an index out of range): the step then fails naming the operator. */
-#define SLUICE_KERNEL_ENDLESS 2 /* a loop that would run more often than it may */
-#define SLUICE_KERNEL_STOPPED 3 /* a loop that sluice_kernel_env.stop has ended */
+#define SLUICE_KERNEL_ENDLESS 1001 /* a loop that would run more often than it may */
+#define SLUICE_KERNEL_STOPPED 1002 /* a loop that sluice_kernel_env.stop has ended */
 typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;

@@ -23,8 +23,19 @@ static Count flopsOf(Block &program) {
   return sumOf(program, [](CostOpInterface op) { return op.getFlops(); });
 }
 
+/// An operator without loops of its own reads at most one element of each operand for each element that it makes: an
+/// iteration takes a slice of a sequence.
 static Count bytesOf(Block &program) {
-  return sumOf(program, [](CostOpInterface op) { return op.getBytesMoved(); });
+  return sumOf(program, [](CostOpInterface op) -> Count {
+    auto group = dyn_cast<FusedOp>(op.getOperation());
+    if (isa<KernelOpInterface>(op.getOperation()) || (group && group.getAnchor()))
+      return op.getBytesMoved();
+    const int64_t made = detail::totalElements(op->getResultTypes());
+    Count bytes = detail::totalBytes(op->getResultTypes());
+    for (Value operand : op->getOperands())
+      bytes += std::min<int64_t>(elementCount(operand.getType()), made) * elementBytes(elementOf(operand));
+    return bytes;
+  });
 }
 
 static LogicalResult verifyArguments(Operation *op, Block &program, TypeRange types) {
