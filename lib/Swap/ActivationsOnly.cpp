@@ -23,8 +23,10 @@ struct Residents {
 
 class ActivationPlacer final : public Placer {
 public:
-  ActivationPlacer(const Residents &residents, const SwapParams &params)
-      : residents(residents), above(params, residents.bytes) {}
+  ActivationPlacer(const Residents &residents, const SwapParams &params, const WindowCosts &windowCosts)
+      : residents(residents), above(params, windowCosts, residents.bytes) {}
+
+  int64_t calendarBase() const override { return above.calendarBase(); }
 
   Status place(const StepPlanner &state, PlaceRequest &request) override {
     auto isResident = [&](TensorId t) { return t.valid() && residents.offsets[t.index()] >= 0; };
@@ -107,6 +109,7 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
 
   SwapParams params;
   params.eviction = EvictionPolicy::Belady;
+  const WindowCosts windowCosts(index, params);
   StepOptions options;
   std::optional<Plan> best;
   int64_t bestNs = 0;
@@ -115,7 +118,7 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
     std::vector<std::unique_ptr<Placer>> owned(index.numMemories);
     std::vector<Placer *> placers(index.numMemories, nullptr);
     for (size_t m = 1; m < index.numMemories; ++m) {
-      owned[m] = std::make_unique<ActivationPlacer>(residents[m], params);
+      owned[m] = std::make_unique<ActivationPlacer>(residents[m], params, windowCosts);
       placers[m] = owned[m].get();
     }
     StepPlanner planner(index, options);

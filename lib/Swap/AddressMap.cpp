@@ -6,44 +6,90 @@
 #include "AddressMap.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::swap;
 
-size_t AddressMap::find(int64_t offset) const {
-  auto after = std::upper_bound(pieces.begin(), pieces.end(), offset,
-                                [](int64_t value, const Extent &extent) { return value < extent.offset; });
-  return static_cast<size_t>(after - pieces.begin()) - 1;
+AddressMap::AddressMap(int64_t capacityBytes) : capacity(capacityBytes) {
+  pieces.push_back({{0, capacity, ResidencyId()}, ExtentId(), ExtentId(), true});
+  byOffset.insert(0, ExtentId(0));
+  vacantByOffset.insert(0, ExtentId(0));
 }
 
-void AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced) {
+void AddressMap::list(std::vector<Extent> &extents) const {
+  extents.clear();
+  for (OffsetIndex::Cursor at = byOffset.floor(0); byOffset.valid(at); at = byOffset.next(at))
+    extents.push_back((*this)[byOffset[at].extent]);
+}
+
+ExtentId AddressMap::split(ExtentId id, int64_t at) {
+  ExtentId upper(pieces.size());
+  if (unused.empty()) {
+    pieces.emplace_back();
+  } else {
+    upper = unused.back();
+    unused.pop_back();
+  }
+  Piece &low = pieces[id.index()];
+  pieces[upper.index()] = {{at, low.extent.end, low.extent.occupant}, id, low.next, low.vacant};
+  if (low.next.valid())
+    pieces[low.next.index()].previous = upper;
+  low.next = upper;
+  low.extent.end = at;
+  byOffset.insert(at, upper);
+  if (low.vacant)
+    vacantByOffset.insert(at, upper);
+  return upper;
+}
+
+void AddressMap::mergeNext(ExtentId id) {
+  Piece &low = pieces[id.index()];
+  const ExtentId gone = low.next;
+  const Piece &high = pieces[gone.index()];
+  byOffset.erase(high.extent.offset);
+  if (high.vacant)
+    vacantByOffset.erase(high.extent.offset);
+  low.extent.end = high.extent.end;
+  low.next = high.next;
+  if (low.next.valid())
+    pieces[low.next.index()].previous = id;
+  unused.push_back(gone);
+}
+
+ExtentId AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced) {
   if (offset == end)
-    return;
+    return {};
   peak = std::max(peak, end);
-  size_t first = find(offset), last = first;
-  while (pieces[last].end < end)
-    ++last;
-  for (size_t i = first; i <= last; ++i)
-    if (pieces[i].occupant.valid())
-      displaced.push_back(pieces[i].occupant);
+  ExtentId id = find(offset);
+  if ((*this)[id].offset < offset)
+    id = split(id, offset);
+  auto displace = [&](ExtentId former) {
+    if ((*this)[former].occupant.valid())
+      displaced.push_back((*this)[former].occupant);
+  };
+  // An extent that reaches beyond the range keeps what is above it.
+  auto cutAtEnd = [&](ExtentId extent) {
+    if ((*this)[extent].end > end)
+      split(extent, end);
+  };
+  displace(id);
+  cutAtEnd(id);
+  while ((*this)[id].end < end) {
+    displace(next(id));
+    cutAtEnd(next(id));
+    mergeNext(id);
+  }
+  Piece &piece = pieces[id.index()];
+  if (piece.vacant)
+    vacantByOffset.erase(offset);
+  piece.vacant = false;
+  piece.extent.occupant = occupant;
+  return id;
+}
 
-  std::array<Extent, 3> replacement;
-  size_t count = 0;
-  if (pieces[first].offset < offset)
-    replacement[count++] = {pieces[first].offset, offset, pieces[first].occupant};
-  replacement[count++] = {offset, end, occupant};
-  if (end < pieces[last].end)
-    replacement[count++] = {end, pieces[last].end, pieces[last].occupant};
-
-  size_t old = last - first + 1;
-  auto at = pieces.begin() + static_cast<std::ptrdiff_t>(first);
-  size_t common = std::min(old, count);
-  std::copy_n(replacement.begin(), common, at);
-  at += static_cast<std::ptrdiff_t>(common);
-  if (count > old)
-    pieces.insert(at, replacement.begin() + static_cast<std::ptrdiff_t>(common),
-                  replacement.begin() + static_cast<std::ptrdiff_t>(count));
-  else
-    pieces.erase(at, at + static_cast<std::ptrdiff_t>(old - count));
+void AddressMap::vacate(ExtentId id) {
+  if (std::exchange(pieces[id.index()].vacant, true))
+    return;
+  vacantByOffset.insert((*this)[id].offset, id);
 }

@@ -5,11 +5,7 @@
 #ifndef SLUICE_LIB_SWAP_ADDRESSMAP_H
 #define SLUICE_LIB_SWAP_ADDRESSMAP_H
 
-#include "sluice/Support/Ids.h"
-
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include "OffsetIndex.h"
 
 namespace sluice::swap {
 
@@ -20,24 +16,51 @@ struct Extent {
   ResidencyId occupant; ///< Invalid: the piece was never used.
 };
 
-/// All of an arena's addresses, [0, capacity), as adjoining extents by offset.
+/// All of an arena's addresses, [0, capacity), as adjoining extents by offset. A vacant extent's
+/// occupant is dead, or the extent was never used.
 class AddressMap {
 public:
-  explicit AddressMap(int64_t capacityBytes) : capacity(capacityBytes), pieces{{0, capacityBytes, ResidencyId()}} {}
+  explicit AddressMap(int64_t capacityBytes);
 
   int64_t capacityBytes() const { return capacity; }
   /// The highest end of an address range ever occupied.
   int64_t peakBytes() const { return peak; }
-  const std::vector<Extent> &extents() const { return pieces; }
-  /// The index of the extent that holds the address. O(log extents).
-  size_t find(int64_t offset) const;
+  size_t numExtents() const { return byOffset.size(); }
+  /// Above the value of every extent's id. Ids of merged extents are used again.
+  size_t idBound() const { return pieces.size(); }
+  const Extent &operator[](ExtentId id) const { return pieces[id.index()].extent; }
+  bool isVacant(ExtentId id) const { return pieces[id.index()].vacant; }
+  /// The neighbours by address; invalid at the arena's ends.
+  ExtentId next(ExtentId id) const { return pieces[id.index()].next; }
+  ExtentId previous(ExtentId id) const { return pieces[id.index()].previous; }
+  ExtentId front() const { return find(0); }
+  /// The extent that holds the address. O(log extents).
+  ExtentId find(int64_t offset) const { return byOffset[byOffset.floor(offset)].extent; }
+  const OffsetIndex &vacant() const { return vacantByOffset; }
+  /// All extents by offset, in place of what the list held. O(extents).
+  void list(std::vector<Extent> &extents) const;
 
-  /// Gives [offset, end) to a residency and appends the former occupants to `displaced`.
-  void occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced);
+  /// Gives [offset, end) to a live residency and appends the former occupants to `displaced`. Returns the extent;
+  /// invalid where the range is empty. O(log extents) for each extent that the range touches.
+  ExtentId occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced);
+  /// The extent's occupant died. O(log extents).
+  void vacate(ExtentId id);
 
 private:
+  struct Piece {
+    Extent extent;
+    ExtentId previous, next;
+    bool vacant = true;
+  };
+  /// Cuts an extent at an address within it. Returns the upper part, which is new.
+  ExtentId split(ExtentId id, int64_t at);
+  /// Removes the extent after this one; this one ends where that one did.
+  void mergeNext(ExtentId id);
+
   int64_t capacity, peak = 0;
-  std::vector<Extent> pieces;
+  std::vector<Piece> pieces;
+  std::vector<ExtentId> unused; ///< Ids without an extent.
+  OffsetIndex byOffset, vacantByOffset;
 };
 
 } // namespace sluice::swap

@@ -126,7 +126,7 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
     for (size_t o = firstOf[c]; o < firstOf[c + 1]; ++o) {
       if (objects[o].takenAt == request.position)
         continue;
-      Rank own = rank(state, request, allocation, arena.extents()[arena.find(objects[o].offset)].occupant);
+      Rank own = rank(state, request, allocation, arena[arena.find(objects[o].offset)].occupant);
       if (best && !(own < bestRank))
         continue;
       best = &objects[o];
@@ -148,7 +148,7 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
 //===----------------------------------------------------------------------===//
 
 Status LruPlacer::place(const StepPlanner &state, PlaceRequest &request) {
-  const std::vector<Extent> &extents = state.arena(request.memory).extents();
+  state.arena(request.memory).list(extents);
   free.assign(extents.size(), 0);
   auto pinned = [&](ResidencyId id) {
     return std::find(request.pinned.begin(), request.pinned.end(), id) != request.pinned.end();

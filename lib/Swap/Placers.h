@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sluice::swap {
@@ -30,12 +31,29 @@ struct Gap {
   int64_t begin, end;
 };
 
+/// What the windows of a plan's walks cost, whatever the walk: computed once for a plan.
+struct WindowCosts {
+  WindowCosts(const ProblemIndex &index, const SwapParams &params);
+
+  std::vector<double> weightAt;       ///< Per distance in operators: the weight of a copy that lies so far ahead.
+  std::vector<double> leastNsPerByte; ///< Per memory: of all tensors' copies in, per aligned byte; 0: unknown.
+  bool areIntegers = false;           ///< Every weight is 0, 1 or 2, so that costs are integers.
+  /// No weight is negative or infinite, and none grows with the distance: bounds of costs hold.
+  bool areBounded = false;
+};
+
 /// Any address from `base` on: the cheapest window for each tensor, the largest
 /// tensor first. Where the operands in place leave no windows, they move.
+///
+/// An allocation takes O(vacant extents) where a window costs nothing. Else, with CostAware, the
+/// search visits the extents that a cheapest window may hold, by their bounds, and with other
+/// policies all extents.
 class WindowPlacer final : public Placer {
 public:
-  WindowPlacer(const SwapParams &params, int64_t base) : params(params), base(base) {}
+  WindowPlacer(const SwapParams &params, const WindowCosts &windowCosts, int64_t base)
+      : params(params), windowCosts(windowCosts), base(base) {}
   bool worksInPlace() const override { return params.inPlace; }
+  int64_t calendarBase() const override { return base; }
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
@@ -46,34 +64,86 @@ private:
       return primary != other.primary ? primary < other.primary : secondary < other.secondary;
     }
   };
-  void findIdle(const StepPlanner &state, const PlaceRequest &request);
-  /// Searches the tightest window whose occupants cost nothing and are gone in time;
-  /// narrows `overhang`. Such a window beats all others, so no other is weighed.
-  void searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Allocation &allocation,
-                  int64_t &overhang, int64_t &bestOffset) const;
-  void weighExtents(const StepPlanner &state, const PlaceRequest &request);
+  /// Extents [first, last] of a gap, of which the tensor takes the addresses from `from` on.
+  struct Window {
+    ExtentId first, last;
+    Gap gap;
+    int64_t from = 0, overhang = 0;
+  };
+  /// What evicting an extent's occupant costs: the part that a window adds up, and the part of which it takes the
+  /// greatest.
+  struct Weight {
+    double cost, key;
+  };
+  /// A window and its score, whose primary part is off by at most `error`.
+  struct Scored {
+    Window window;
+    Score score{0, 0};
+    double error = 0;
+    double worst = 0;                 ///< The greatest key.
+    ExtentId firstCostly, lastCostly; ///< Invalid where no extent costs anything.
+  };
+
+  Weight weigh(const StepPlanner &state, const PlaceRequest &request, const Extent &extent) const;
   Score score(double sum, double worst, int64_t overhang, const Allocation &allocation) const;
-  void searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Allocation &allocation,
-                 Score &best, int64_t &bestOffset);
-  /// The address in a window of extents [first, last), from an address on, at which the rest of the window joins
-  /// free memory.
-  int64_t alignIn(const StepPlanner &state, const PlaceRequest &request, Gap gap, size_t first, size_t last,
-                  int64_t from, int64_t overhang) const;
+  /// The address in a window at which the rest of the window joins free memory.
+  int64_t alignIn(const AddressMap &arena, const Window &window) const;
+
+  std::optional<Window> cheapestWindow(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
+                                       const Allocation &allocation);
+  /// The tightest window of a gap whose occupants cost nothing and are gone in time, if it is tighter than `best`.
+  /// Such a window beats all others. `amongLive`: live occupants may cost nothing too.
+  void searchIdle(const StepPlanner &state, Gap gap, const Allocation &allocation, bool amongLive,
+                  std::optional<Window> &best) const;
+
+  // The search by bounds (WindowSearch.cpp).
+  /// The cheapest window of all gaps, the first of equals; nothing where the search cannot tell.
+  std::optional<Window> searchByBounds(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
+                                       const Allocation &allocation);
+  /// Tries the windows that hold the extent.
+  void tryAround(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
+                 const Allocation &allocation, ExtentId extent);
+  void tryWindow(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Allocation &allocation,
+                 ExtentId first);
+  void offer(const Scored &candidate);
+  /// The extent's weight, computed once for a request.
+  const Weight &weightOf(const StepPlanner &state, const PlaceRequest &request, ExtentId extent);
+  double errorOf(double total) const { return errorPart * (liveCost + total); }
+
+  // The search of all windows.
+  void weighExtents(const StepPlanner &state, const PlaceRequest &request);
+  void searchGap(const StepPlanner &state, Gap gap, const Allocation &allocation, std::optional<Scored> &best);
+
   bool placeByWindows(const StepPlanner &state, PlaceRequest &request);
   bool placeByFirstFit(const StepPlanner &state, PlaceRequest &request);
   std::vector<Gap> gapsBetween(const StepPlanner &state, const PlaceRequest &request) const;
 
   const SwapParams &params;
+  const WindowCosts &windowCosts;
   int64_t base;
-  // Per extent, the cost of evicting its occupant: the part compared first, the
-  // additive part, and the prefix sums of the additive part.
-  std::vector<double> key, costs, sums;
-  std::vector<size_t> falling;        ///< Scratch of searchGap.
-  std::vector<double> idleUntil;      ///< Per extent: when it is free at no cost, or infinite.
-  bool weighed = false;               ///< weighExtents has run for this request.
-  std::vector<double> weightAt;       ///< Per distance in operators: the weight of a copy that lies so far ahead.
+  MemoryId memory;
+  bool isLiveIdle = false;            ///< Evicting some live tensor costs nothing.
   double computeNs = 0, swapInNs = 0; ///< The times until which these streams are busy.
   double copyNs = 0;                  ///< The time to copy in the tensor being placed.
+
+  // Of the search by bounds.
+  struct Known {
+    uint32_t weighedFor = 0, triedFor = 0; ///< The request and the search that these are of.
+    Weight weight{0, 0};
+  };
+  std::vector<Known> known; ///< Per extent id.
+  uint32_t requests = 0, searches = 0;
+  std::optional<Scored> cheapest;
+  double limit = 0;                   ///< A window whose sum exceeds it, rounding included, is not the cheapest.
+  double rival = 0;                   ///< The least primary score that another window than the cheapest may have.
+  double liveCost = 0, errorPart = 0; ///< A score's error is errorPart * (liveCost + score).
+  size_t steps = 0, maxSteps = 0;     ///< Extents looked at; the search gives up where they are too many.
+
+  // Of the search of all windows: per extent, by offset.
+  bool weighed = false; ///< weighExtents has run for this request.
+  std::vector<Extent> extents;
+  std::vector<double> key, sums; ///< `sums` are prefix sums of the costs.
+  std::vector<size_t> falling;   ///< Scratch of searchGap.
 };
 
 /// One object of a size class for each tensor.
@@ -106,6 +176,7 @@ public:
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
+  std::vector<Extent> extents;
   std::vector<uint8_t> free; ///< Per extent.
 };
 

@@ -18,6 +18,7 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)
     arenas.emplace_back(capacity / kArenaAlignment * kArenaAlignment);
+  liveCopies.assign(index.numMemories, 0);
   streamIds.assign(problem.machine.devices.size() * kNumStreamKinds, StreamId());
   auto addStream = [&](DeviceId device, StreamKind kind) {
     StreamId &id = streamIds[device.index() * kNumStreamKinds + size_t(kind)];
@@ -144,9 +145,35 @@ void StepPlanner::waitForTouches(ResidencyId id) {
 void StepPlanner::occupy(ResidencyId id) {
   const Residency &r = residency(id);
   displaced.clear();
-  arenas[r.memory.index()].occupy(r.offset, r.offset + r.bytes, id, displaced);
+  Info &i = info[id.index()];
+  i.extent = arenas[r.memory.index()].occupy(r.offset, r.offset + r.bytes, id, displaced);
+  note(id);
   for (ResidencyId former : displaced)
     waitForTouches(former);
+}
+
+bool StepPlanner::isInCalendar(ResidencyId id) const {
+  const Residency &r = residency(id);
+  return r.tensor.valid() && r.memory != Machine::hostMemory() && info[id.index()].extent.valid() &&
+         r.offset >= calendarBases[r.memory.index()];
+}
+
+void StepPlanner::note(ResidencyId id) {
+  const Info &i = info[id.index()];
+  const size_t memory = residency(id).memory.index();
+  if (i.extent.valid())
+    liveCopies[memory] += i.copyNs;
+  if (isInCalendar(id))
+    calendars[memory].insert(i.extent, slotOf(i.nextUse));
+}
+
+void StepPlanner::forget(ResidencyId id) {
+  const Info &i = info[id.index()];
+  const size_t memory = residency(id).memory.index();
+  if (i.extent.valid())
+    liveCopies[memory] -= i.copyNs;
+  if (isInCalendar(id))
+    calendars[memory].erase(i.extent, slotOf(i.nextUse));
 }
 
 CommandId StepPlanner::emit(Command command, int64_t durationNs) {
@@ -199,34 +226,32 @@ std::optional<int64_t> StepPlanner::hostOffset(TensorId t, Position position, in
 std::optional<int64_t> StepPlanner::findHostRange(int64_t bytes, int64_t readyNs) const {
   // The smallest run of free extents that are free in time; else fresh memory; else the run that is free soonest.
   const AddressMap &host = arenas[0];
+  const OffsetIndex &vacant = host.vacant();
   std::optional<int64_t> best, soonest;
   int64_t bestRun = 0, soonestNs = 0;
-  const std::vector<Extent> &extents = host.extents();
-  for (size_t i = 0; i < extents.size();) {
-    if (live(extents[i].occupant) || extents[i].offset >= host.peakBytes()) {
-      ++i;
-      continue;
-    }
-    const size_t first = i;
-    const int64_t start = extents[i].offset;
-    int64_t timelyStart = start;
-    for (; i < extents.size() && !live(extents[i].occupant); ++i) {
-      const bool isTimely = !extents[i].occupant.valid() || lastTouchNs(extents[i].occupant) <= readyNs;
-      if (!isTimely || extents[i].offset >= host.peakBytes()) {
-        timelyStart = extents[i].end;
+  auto untilNs = [&](const Extent &extent) { return extent.occupant.valid() ? lastTouchNs(extent.occupant) : 0; };
+  for (OffsetIndex::Cursor at = vacant.floor(0); vacant.valid(at) && vacant[at].offset < host.peakBytes();) {
+    const ExtentId first = vacant[at].extent;
+    const int64_t start = host[first].offset;
+    int64_t timelyStart = start, end = start;
+    for (; vacant.valid(at) && vacant[at].offset == end; at = vacant.next(at)) {
+      const Extent &extent = host[vacant[at].extent];
+      end = extent.end;
+      const bool isTimely = !extent.occupant.valid() || lastTouchNs(extent.occupant) <= readyNs;
+      if (!isTimely || extent.offset >= host.peakBytes()) {
+        timelyStart = end;
         continue;
       }
-      const int64_t run = extents[i].end - timelyStart;
+      const int64_t run = end - timelyStart;
       if (run >= bytes && (!best || run < bestRun)) {
         bestRun = run;
         best = timelyStart;
       }
     }
-    if (extents[i - 1].end - start >= bytes) {
+    if (end - start >= bytes) {
       int64_t latestNs = 0;
-      for (size_t j = first; j < i && extents[j].offset < start + bytes; ++j)
-        if (extents[j].occupant.valid())
-          latestNs = std::max(latestNs, lastTouchNs(extents[j].occupant));
+      for (ExtentId id = first; id.valid() && host[id].offset < start + bytes; id = host.next(id))
+        latestNs = std::max(latestNs, untilNs(host[id]));
       if (!soonest || latestNs < soonestNs) {
         soonestNs = latestNs;
         soonest = start;
@@ -253,9 +278,9 @@ Expected<ResidencyId> StepPlanner::makeHostResidency(TensorId t, Position positi
   const std::optional<int64_t> offset = hostOffset(t, position, bytes, readyNs);
   if (!offset || *offset + bytes > capacity) {
     int64_t liveBytes = 0;
-    for (const Extent &extent : arenas[0].extents())
-      if (live(extent.occupant))
-        liveBytes += extent.end - extent.offset;
+    for (ExtentId id = arenas[0].front(); id.valid(); id = arenas[0].next(id))
+      if (live(arenas[0][id].occupant))
+        liveBytes += arenas[0][id].end - arenas[0][id].offset;
     const std::string &memory = index.problem.machine.memory(Machine::hostMemory()).name;
     tl::unexpected<Error> error =
         makeError(ErrorCode::Infeasible, "operator '", index.operatorAt(position).name, "' needs ", formatBytes(bytes),
@@ -282,7 +307,12 @@ ResidencyId StepPlanner::hostCopy(TensorId t) {
 
 void StepPlanner::release(ResidencyId id) {
   const Residency &r = residency(id);
-  info[id.index()].live = false;
+  Info &i = info[id.index()];
+  forget(id);
+  if (i.extent.valid())
+    arenas[r.memory.index()].vacate(i.extent);
+  i.extent = ExtentId();
+  i.live = false;
   if (r.tensor.valid())
     resident[index.spot(r.tensor, r.memory).index()] = ResidencyId();
 }
@@ -326,10 +356,9 @@ Status StepPlanner::evictRange(MemoryId memory, int64_t offset, int64_t end, Pos
   if (offset == end)
     return {};
   const AddressMap &arena = arenas[memory.index()];
-  const std::vector<Extent> &extents = arena.extents();
-  for (size_t i = arena.find(offset); i < extents.size() && extents[i].offset < end; ++i)
-    if (live(extents[i].occupant))
-      SLUICE_RETURN_IF_ERROR(evict(extents[i].occupant, position));
+  for (ExtentId id = arena.find(offset); id.valid() && arena[id].offset < end; id = arena.next(id))
+    if (live(arena[id].occupant))
+      SLUICE_RETURN_IF_ERROR(evict(arena[id].occupant, position));
   return {};
 }
 
@@ -373,8 +402,12 @@ void StepPlanner::finish(Position position, ResidencyId workspace) {
   for (TensorId t : op.inputs) {
     ++cursor[index.spot(t, memory).index()];
     --remaining[t.index()];
-    if (ResidencyId at = residentIn(t, memory); memory != Machine::hostMemory() && at.valid())
-      info[at.index()].nextUse = nextUse(t, memory);
+    if (ResidencyId at = residentIn(t, memory); memory != Machine::hostMemory() && at.valid()) {
+      Info &i = info[at.index()];
+      forget(at);
+      i.nextUse = nextUse(t, memory);
+      note(at);
+    }
   }
   for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs})
     for (TensorId t : *list) {
@@ -535,6 +568,12 @@ Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
 //===----------------------------------------------------------------------===//
 
 Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers) {
+  for (MemoryId memory : index.memories()) {
+    const Placer *placer = memory == Machine::hostMemory() ? nullptr : placers[memory.index()];
+    calendarBases.push_back(placer ? placer->calendarBase() : std::numeric_limits<int64_t>::max());
+    const bool isRead = calendarBases.back() < arenas[memory.index()].capacityBytes();
+    calendars.emplace_back(isRead ? 2 * index.numPositions + 1 : 0);
+  }
   initialParameters = initial;
   for (const ResidentParameter &parameter : initial) {
     const ResidencyId id = addResidency(

@@ -14,8 +14,10 @@
 
 #include "AddressMap.h"
 #include "ProblemIndex.h"
+#include "UseCalendar.h"
 #include "sluice/Plan/Plan.h"
 
+#include <limits>
 #include <optional>
 
 namespace sluice::swap {
@@ -49,6 +51,8 @@ public:
   /// Outputs may take the place of operands that die, where their operator lets
   /// them; they are then not in `allocations`.
   virtual bool worksInPlace() const { return false; }
+  /// The address from which on the placer reads the calendar; by default it reads none.
+  virtual int64_t calendarBase() const { return std::numeric_limits<int64_t>::max(); }
   virtual Status place(const StepPlanner &state, PlaceRequest &request) = 0;
 };
 
@@ -117,6 +121,13 @@ public:
   /// nextUse and copyInNs of a residency's tensor, cached.
   Position nextUse(ResidencyId id) const { return info[id.index()].nextUse; }
   int64_t copyInNs(ResidencyId id) const { return info[id.index()].copyNs; }
+  /// The extents of live tensors in an accelerator's arena from its placer's calendarBase on, in the slots of their
+  /// next uses.
+  const UseCalendar &calendar(MemoryId memory) const { return calendars[memory.index()]; }
+  /// The position, or, above all positions, that of kNever.
+  size_t slotOf(Position use) const { return use == kNever ? 2 * index.numPositions : use.index(); }
+  /// The sum of copyInNs of the live tensors in an accelerator's arena.
+  int64_t liveCopyNs(MemoryId memory) const { return liveCopies[memory.index()]; }
   int64_t computeClockNs(Position position) const;
   int64_t swapInClockNs(MemoryId memory) const;
 
@@ -132,12 +143,18 @@ private:
     bool written = false; ///< An operator made the data: no home has it yet.
     Position nextUse = kNever;
     int64_t copyNs = 0;
+    ExtentId extent;  ///< In its arena, while it is live; invalid for homes and empty ranges.
     CommandId writer; ///< Invalid for initial residencies.
     TouchId touches;
     int64_t lastTouchNs = 0;
   };
 
   ResidencyId addResidency(Residency residency);
+  /// Whether the live residency's extent is in its memory's calendar.
+  bool isInCalendar(ResidencyId id) const;
+  /// A live tensor's extent is noted in the calendar and in liveCopies, or no longer.
+  void note(ResidencyId id);
+  void forget(ResidencyId id);
   void touch(ResidencyId id, CommandId command);
   /// The command being made waits for this one.
   void waitForCommand(CommandId command);
@@ -190,6 +207,9 @@ private:
   const StepOptions &options;
   Plan plan;
   std::vector<AddressMap> arenas;
+  std::vector<UseCalendar> calendars; ///< Per memory; the host's has no slots.
+  std::vector<int64_t> calendarBases; ///< Per memory.
+  std::vector<int64_t> liveCopies;    ///< Per memory.
   std::vector<Info> info;
   std::vector<Touch> touchPool;
   std::vector<ResidencyId> resident; ///< Per spot.

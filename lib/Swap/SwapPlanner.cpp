@@ -231,13 +231,14 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
         stack(always, base, stay.tensor, m);
     streamingBase[m.index()] = base[m.index()];
   }
+  const WindowCosts windowCosts(index, params);
   auto placersAbove = [&](const std::vector<int64_t> &bases) {
     Placers placers(index.numMemories);
     for (size_t m = 1; m < index.numMemories; ++m)
       if (packed[m])
         placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
       else
-        placers[m] = std::make_unique<WindowPlacer>(params, bases[m]);
+        placers[m] = std::make_unique<WindowPlacer>(params, windowCosts, bases[m]);
     return placers;
   };
   Expected<Candidate> best =

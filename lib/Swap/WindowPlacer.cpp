@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placers.h"
+#include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,100 +14,124 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &request) {
-  const std::vector<Extent> &extents = state.arena(request.memory).extents();
-  size_t count = extents.size();
-  size_t horizon = 2 * state.index.numPositions + 2;
-  if (weightAt.empty())
-    for (size_t distance = 0; distance < horizon; ++distance)
-      weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -params.distanceExponent));
-  key.assign(count, 0.0);
-  costs.resize(count);
-  sums.resize(count + 1);
-  sums[0] = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const ResidencyId occupant = extents[i].occupant;
-    double cost = 0;
-    if (occupant.valid()) {
-      bool live = state.live(occupant);
-      Position next = live ? state.nextUse(occupant) : kNever;
-      switch (params.eviction) {
-      case EvictionPolicy::CostAware:
-        key[i] = static_cast<double>(state.availableNs(occupant));
-        if (live) {
-          double weight = next == kNever ? 0.0 : weightAt[next.value - request.position.value];
-          if (state.mustSave(occupant))
-            weight += 1.0;
-          cost = weight * static_cast<double>(state.copyInNs(occupant));
-        }
-        break;
-      case EvictionPolicy::Belady:
-        if (next != kNever)
-          key[i] = static_cast<double>(horizon - next.value);
-        break;
-      case EvictionPolicy::EarliestAvailable:
-        key[i] = static_cast<double>(state.availableNs(occupant));
-        break;
-      case EvictionPolicy::LeastRecentlyUsed:
-        if (live)
-          key[i] = static_cast<double>(state.lastTouchNs(occupant));
-        break;
+WindowCosts::WindowCosts(const ProblemIndex &index, const SwapParams &params) {
+  if (params.eviction != EvictionPolicy::CostAware)
+    return;
+  const double exponent = params.distanceExponent;
+  for (size_t distance = 0; distance < 2 * index.numPositions + 2; ++distance)
+    weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -exponent));
+  areIntegers = exponent == 0;
+  auto isBounded = [](double weight) { return weight >= 0 && std::isfinite(weight); };
+  areBounded = isBounded(exponent) && isBounded(params.stallWeight) && isBounded(params.idleWeight);
+  leastNsPerByte.assign(index.numMemories, 0);
+  for (MemoryId memory : index.acceleratorMemories()) {
+    const LinkId link = index.link(Machine::hostMemory(), memory);
+    if (!link.valid())
+      continue;
+    double least = std::numeric_limits<double>::infinity();
+    for (TensorId t : index.tensors())
+      if (const int64_t bytes = index.bytes[t.index()]; bytes > 0) {
+        const int64_t ns = transferTimeNs(index.problem.machine.link(link), index.problem.graph.tensor(t).bytes);
+        least = std::min(least, static_cast<double>(ns) / static_cast<double>(bytes));
       }
-      if (params.eviction != EvictionPolicy::CostAware && live)
-        cost = static_cast<double>(extents[i].end - extents[i].offset);
+    leastNsPerByte[memory.index()] = std::isfinite(least) ? least : 0;
+  }
+}
+
+WindowPlacer::Weight WindowPlacer::weigh(const StepPlanner &state, const PlaceRequest &request,
+                                         const Extent &extent) const {
+  Weight weight{0, 0};
+  const ResidencyId occupant = extent.occupant;
+  if (!occupant.valid())
+    return weight;
+  const bool live = state.live(occupant);
+  const Position next = live ? state.nextUse(occupant) : kNever;
+  switch (params.eviction) {
+  case EvictionPolicy::CostAware:
+    weight.key = static_cast<double>(state.availableNs(occupant));
+    if (live) {
+      double copies = next == kNever ? 0.0 : windowCosts.weightAt[next.value - request.position.value];
+      if (state.mustSave(occupant))
+        copies += 1.0;
+      weight.cost = copies * static_cast<double>(state.copyInNs(occupant));
     }
-    costs[i] = cost;
-    sums[i + 1] = sums[i] + cost;
+    return weight;
+  case EvictionPolicy::Belady:
+    if (next != kNever)
+      weight.key = static_cast<double>(2 * state.index.numPositions + 2 - next.value);
+    break;
+  case EvictionPolicy::EarliestAvailable:
+    weight.key = static_cast<double>(state.availableNs(occupant));
+    break;
+  case EvictionPolicy::LeastRecentlyUsed:
+    if (live)
+      weight.key = static_cast<double>(state.lastTouchNs(occupant));
+    break;
   }
+  if (live)
+    weight.cost = static_cast<double>(extent.end - extent.offset);
+  return weight;
 }
 
-void WindowPlacer::findIdle(const StepPlanner &state, const PlaceRequest &request) {
-  const std::vector<Extent> &extents = state.arena(request.memory).extents();
-  idleUntil.resize(extents.size());
-  for (size_t i = 0; i < extents.size(); ++i) {
-    const ResidencyId occupant = extents[i].occupant;
-    if (!occupant.valid())
-      idleUntil[i] = 0;
-    else if (state.live(occupant) && (state.nextUse(occupant) != kNever || state.mustSave(occupant)))
-      idleUntil[i] = std::numeric_limits<double>::infinity();
-    else
-      idleUntil[i] = static_cast<double>(state.lastTouchNs(occupant));
-  }
+int64_t WindowPlacer::alignIn(const AddressMap &arena, const Window &window) const {
+  const Extent &first = arena[window.first], &last = arena[window.last];
+  const bool leftFree = first.offset > window.gap.begin && arena.isVacant(arena.previous(window.first));
+  const bool rightFree = last.end < window.gap.end && arena.isVacant(arena.next(window.last));
+  return leftFree && !rightFree ? window.from + window.overhang : window.from;
 }
 
-int64_t WindowPlacer::alignIn(const StepPlanner &state, const PlaceRequest &request, Gap gap, size_t first, size_t last,
-                              int64_t from, int64_t overhang) const {
-  const std::vector<Extent> &extents = state.arena(request.memory).extents();
-  const bool leftFree = extents[first].offset > gap.begin && !state.live(extents[first - 1].occupant);
-  const bool rightFree = extents[last - 1].end < gap.end && !state.live(extents[last].occupant);
-  return leftFree && !rightFree ? from + overhang : from;
-}
-
-void WindowPlacer::searchIdle(const StepPlanner &state, const PlaceRequest &request, Gap gap,
-                              const Allocation &allocation, int64_t &overhang, int64_t &bestOffset) const {
+void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocation &allocation, bool amongLive,
+                              std::optional<Window> &best) const {
   if (gap.end - gap.begin < allocation.bytes)
     return;
-  const AddressMap &arena = state.arena(request.memory);
-  const std::vector<Extent> &extents = arena.extents();
-  const size_t end = arena.find(gap.end - 1) + 1;
+  const AddressMap &arena = state.arena(memory);
   const double soon = allocation.fetch ? swapInNs : computeNs;
-  size_t last = 0; // Of the run, one past what the window from `first` needs.
-  for (size_t first = arena.find(gap.begin); first < end; ++first) {
-    const int64_t from = std::max(gap.begin, extents[first].offset);
+  auto isIdle = [&](ExtentId id) {
+    const ResidencyId occupant = arena[id].occupant;
+    if (!occupant.valid())
+      return true;
+    if (!arena.isVacant(id) && (state.nextUse(occupant) != kNever || state.mustSave(occupant)))
+      return false;
+    return static_cast<double>(state.lastTouchNs(occupant)) <= soon;
+  };
+  const OffsetIndex &vacant = arena.vacant();
+  OffsetIndex::Cursor at = vacant.floor(gap.begin);
+  auto atCursor = [&] { return vacant.valid(at) ? vacant[at].extent : ExtentId(); };
+  auto advance = [&](ExtentId id) {
+    if (amongLive)
+      return arena.next(id);
+    at = vacant.next(at);
+    return atCursor();
+  };
+  ExtentId first = amongLive ? arena.find(gap.begin) : atCursor();
+  if (first.valid() && arena[first].end <= gap.begin)
+    first = advance(first);
+  // The extents from `first` to `last` are idle; no window reaches over the extent at `barrier`.
+  ExtentId last;
+  int64_t barrier = -1;
+  for (; first.valid() && arena[first].offset < gap.end; first = advance(first)) {
+    const int64_t from = std::max(gap.begin, arena[first].offset);
     if (from + allocation.bytes > gap.end)
       return;
-    for (last = std::max(last, first); last < end && extents[last].offset < from + allocation.bytes; ++last)
-      if (idleUntil[last] > soon)
-        break;
-    if (last < end && extents[last].offset < from + allocation.bytes) {
-      first = last++; // No window reaches over it.
+    if (arena[first].offset <= barrier)
       continue;
+    if (!last.valid() || arena[last].offset < arena[first].offset) {
+      last = first;
+      if (!isIdle(first)) {
+        barrier = arena[first].offset;
+        continue;
+      }
     }
-    const int64_t over = std::min(gap.end, extents[last - 1].end) - from - allocation.bytes;
-    if (bestOffset >= 0 && over >= overhang)
+    while (arena[last].end < from + allocation.bytes && arena[last].offset > barrier) {
+      last = arena.next(last);
+      if (!isIdle(last))
+        barrier = arena[last].offset;
+    }
+    if (arena[last].offset <= barrier)
       continue;
-    overhang = over;
-    bestOffset = alignIn(state, request, gap, first, last, from, over);
+    const int64_t overhang = std::min(gap.end, arena[last].end) - from - allocation.bytes;
+    if (!best || overhang < best->overhang)
+      best = Window{first, last, gap, from, overhang};
   }
 }
 
@@ -125,13 +150,28 @@ WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overha
   return {total, static_cast<double>(overhang)};
 }
 
-void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &request, Gap gap,
-                             const Allocation &allocation, Score &best, int64_t &bestOffset) {
+void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &request) {
+  state.arena(memory).list(extents);
+  key.resize(extents.size());
+  sums.assign(1, 0.0);
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const Weight weight = weigh(state, request, extents[i]);
+    key[i] = weight.key;
+    sums.push_back(sums.back() + weight.cost);
+  }
+}
+
+void WindowPlacer::searchGap(const StepPlanner &state, Gap gap, const Allocation &allocation,
+                             std::optional<Scored> &best) {
   if (gap.end - gap.begin < allocation.bytes)
     return;
-  const AddressMap &arena = state.arena(request.memory);
-  const std::vector<Extent> &extents = arena.extents();
-  size_t begin = arena.find(gap.begin), end = arena.find(gap.end - 1) + 1;
+  const AddressMap &arena = state.arena(memory);
+  auto listed = [&](int64_t offset) {
+    auto after = std::upper_bound(extents.begin(), extents.end(), offset,
+                                  [](int64_t value, const Extent &extent) { return value < extent.offset; });
+    return static_cast<size_t>(after - extents.begin()) - 1;
+  };
+  const size_t begin = listed(gap.begin), end = listed(gap.end - 1) + 1;
   // Among the windows that start with an extent, the shortest displaces least. The
   // last extent moves on with the first; `falling` holds the extents between them
   // whose key no later one exceeds, so its front has the greatest key.
@@ -139,7 +179,7 @@ void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &reque
   falling.clear();
   size_t front = 0;
   for (size_t first = begin; first < end; ++first) {
-    int64_t from = std::max(gap.begin, extents[first].offset);
+    const int64_t from = std::max(gap.begin, extents[first].offset);
     if (from + allocation.bytes > gap.end)
       return;
     for (; last < end && (last <= first || extents[last].offset < from + allocation.bytes); ++last) {
@@ -149,12 +189,13 @@ void WindowPlacer::searchGap(const StepPlanner &state, const PlaceRequest &reque
     }
     while (falling[front] < first)
       ++front;
-    int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - allocation.bytes;
-    Score candidate = score(sums[last] - sums[first], key[falling[front]], overhang, allocation);
-    if (bestOffset >= 0 && !(candidate < best))
+    const int64_t overhang = std::min(gap.end, extents[last - 1].end) - from - allocation.bytes;
+    const Score own = score(sums[last] - sums[first], key[falling[front]], overhang, allocation);
+    if (best && !(own < best->score))
       continue;
-    best = candidate;
-    bestOffset = alignIn(state, request, gap, first, last, from, overhang);
+    best.emplace();
+    best->window = {arena.find(extents[first].offset), arena.find(extents[last - 1].offset), gap, from, overhang};
+    best->score = own;
   }
 }
 
@@ -178,29 +219,37 @@ std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const Place
   return gaps;
 }
 
+std::optional<WindowPlacer::Window> WindowPlacer::cheapestWindow(const StepPlanner &state, const PlaceRequest &request,
+                                                                 std::span<const Gap> gaps,
+                                                                 const Allocation &allocation) {
+  // With positive weights no window is cheaper than one that costs nothing.
+  if (params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0) {
+    std::optional<Window> idle;
+    for (Gap gap : gaps)
+      searchIdle(state, gap, allocation, isLiveIdle, idle);
+    if (idle)
+      return idle;
+  }
+  if (std::optional<Window> window = searchByBounds(state, request, gaps, allocation))
+    return window;
+  if (!std::exchange(weighed, true))
+    weighExtents(state, request);
+  std::optional<Scored> best;
+  for (Gap gap : gaps)
+    searchGap(state, gap, allocation, best);
+  return best ? std::optional(best->window) : std::nullopt;
+}
+
 bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
   std::vector<Gap> gaps = gapsBetween(state, request);
-  // With positive weights no window is cheaper than one that costs nothing.
-  const bool idleIsBest =
-      params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0;
   for (Allocation &allocation : request.allocations) {
     allocation.reservedBytes = allocation.bytes;
     if (allocation.bytes == 0)
       continue;
     copyNs = allocation.fetch ? static_cast<double>(state.copyInNs(allocation.tensor, request.memory)) : 0.0;
     allocation.offset = -1;
-    if (idleIsBest) {
-      int64_t overhang = 0;
-      for (Gap gap : gaps)
-        searchIdle(state, request, gap, allocation, overhang, allocation.offset);
-    }
-    if (allocation.offset < 0) {
-      if (!std::exchange(weighed, true))
-        weighExtents(state, request);
-      Score best{0, 0};
-      for (Gap gap : gaps)
-        searchGap(state, request, gap, allocation, best, allocation.offset);
-    }
+    if (const std::optional<Window> window = cheapestWindow(state, request, gaps, allocation))
+      allocation.offset = alignIn(state.arena(memory), *window);
     if (allocation.offset < 0)
       return false;
     for (size_t g = 0; g < gaps.size(); ++g) {
@@ -235,7 +284,14 @@ Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   weighed = false;
   computeNs = static_cast<double>(state.computeClockNs(request.position));
   swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
-  findIdle(state, request);
+  ++requests;
+  memory = request.memory;
+  known.resize(state.arena(memory).idBound());
+  isLiveIdle = false;
+  const UseCalendar &calendar = state.calendar(memory);
+  const size_t never = state.slotOf(kNever);
+  for (ExtentId id = calendar.front(never); id.valid() && !isLiveIdle; id = calendar.next(id))
+    isLiveIdle = !state.mustSave(state.arena(memory)[id].occupant);
   auto largestFirst = [&] {
     for (Allocation &allocation : request.allocations)
       allocation.offset = 0;

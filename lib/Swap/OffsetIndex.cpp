@@ -1,0 +1,63 @@
+//===- OffsetIndex.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "OffsetIndex.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::swap;
+
+static bool isBelow(int64_t offset, const OffsetIndex::Entry &entry) { return offset < entry.offset; }
+
+/// The chunk that holds the offset, or whose range it falls into.
+size_t OffsetIndex::chunkOf(int64_t offset) const {
+  const auto after = std::upper_bound(firsts.begin(), firsts.end(), offset);
+  return after == firsts.begin() ? 0 : static_cast<size_t>(after - firsts.begin()) - 1;
+}
+
+OffsetIndex::Cursor OffsetIndex::floor(int64_t offset) const {
+  if (chunks.empty())
+    return {0, 0};
+  const size_t c = chunkOf(offset);
+  const auto after = std::upper_bound(chunks[c].begin(), chunks[c].end(), offset, isBelow);
+  return {c, after == chunks[c].begin() ? 0 : static_cast<size_t>(after - chunks[c].begin()) - 1};
+}
+
+void OffsetIndex::insert(int64_t offset, ExtentId extent) {
+  ++count;
+  if (chunks.empty()) {
+    firsts.push_back(offset);
+    chunks.push_back({{offset, extent}});
+    return;
+  }
+  size_t c = chunkOf(offset);
+  if (chunks[c].size() == kChunk) {
+    const auto middle = chunks[c].begin() + kChunk / 2;
+    std::vector<Entry> upper(middle, chunks[c].end());
+    chunks[c].erase(middle, chunks[c].end());
+    const auto at = static_cast<std::ptrdiff_t>(c) + 1;
+    firsts.insert(firsts.begin() + at, upper.front().offset);
+    chunks.insert(chunks.begin() + at, std::move(upper));
+    if (firsts[c + 1] <= offset)
+      ++c;
+  }
+  std::vector<Entry> &chunk = chunks[c];
+  chunk.insert(std::upper_bound(chunk.begin(), chunk.end(), offset, isBelow), {offset, extent});
+  firsts[c] = chunk.front().offset;
+}
+
+void OffsetIndex::erase(int64_t offset) {
+  --count;
+  const Cursor at = floor(offset);
+  std::vector<Entry> &chunk = chunks[at.chunk];
+  chunk.erase(chunk.begin() + static_cast<std::ptrdiff_t>(at.entry));
+  if (!chunk.empty()) {
+    firsts[at.chunk] = chunk.front().offset;
+    return;
+  }
+  firsts.erase(firsts.begin() + static_cast<std::ptrdiff_t>(at.chunk));
+  chunks.erase(chunks.begin() + static_cast<std::ptrdiff_t>(at.chunk));
+}
