@@ -30,8 +30,8 @@ static Count bytesOf(Block &program) {
     auto group = dyn_cast<FusedOp>(op.getOperation());
     if (isa<KernelOpInterface>(op.getOperation()) || (group && group.getAnchor()))
       return op.getBytesMoved();
-    const int64_t made = detail::totalElements(op->getResultTypes());
-    Count bytes = detail::totalBytes(op->getResultTypes());
+    const int64_t made = sluice::dataflow::detail::totalElements(op->getResultTypes());
+    Count bytes = sluice::dataflow::detail::totalBytes(op->getResultTypes());
     for (Value operand : op->getOperands())
       bytes += std::min<int64_t>(elementCount(operand.getType()), made) * elementBytes(elementOf(operand));
     return bytes;
