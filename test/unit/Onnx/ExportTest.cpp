@@ -74,6 +74,7 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
   context.loadDialect<dataflow::DataflowDialect>();
   // Groups and layouts, what training adds, results whose extent the data says, and numbers drawn by a seed.
   const std::set<llvm::StringRef> kWithout = {"attention",
+                                              "concurrent",
                                               "fused",
                                               "yield",
                                               "half_matmul",
