@@ -70,7 +70,7 @@ static LogicalResult checkAddressable(Operation *op) {
   return failure(op->walk(check).wasInterrupted());
 }
 
-/// Fails where loops of the operator's own would not do what it asks, or read from memory what another member of the
+/// Fails if the operator has no kernel of this style, or if its loops would read from memory what another member of the
 /// group computes.
 static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const KernelStyle &style) {
   auto group = dyn_cast<FusedOp>(op);
@@ -396,7 +396,7 @@ void KernelEmitter::forEachAtOnce(int64_t extent, Value args, function_ref<void(
   chunk.setPrivate();
   Block *block = chunk.addEntryBlock();
   OpBuilder inside = OpBuilder::atBlockBegin(block);
-  // One thread runs them all where there is no other.
+  // A chunk may have several items: a single thread runs all of them as one chunk.
   auto loop = scf::ForOp::create(inside, location, block->getArgument(1), block->getArgument(2),
                                  arith::ConstantIntOp::create(inside, location, 1, 64));
   OpBuilder each = OpBuilder::atBlockBegin(loop.getBody());

@@ -192,20 +192,22 @@ public:
 
   //===--- Programs of kernels ---------------------------------------------===//
 
-  /// Where the code stands that runs once, beside the loops of parallel().
+  /// The builder of the code that runs once, between the loops of parallel().
   mlir::OpBuilder &entry() { return entryBuilder; }
   mlir::Value environment();
-  /// Whether the step is to stop, for entry().
+  /// Emits, by entry(), whether the caller wants the step to stop.
   mlir::Value isStopped();
-  /// The address of an operand, then results, then the workspace, by number; for entry().
+  /// Emits, by entry(), the address of an argument: the operands are numbered first, then the results, then the
+  /// workspace.
   mlir::Value entryPointer(unsigned argument);
-  /// Emits another operator's kernel beside this one; returns its symbol. emit() fails where that cannot be.
+  /// Emits another operator's kernel beside this one and returns its symbol. If that operator has no kernel, emit()
+  /// fails.
   std::string emitMember(mlir::Operation *member, llvm::ArrayRef<unsigned> slots);
-  /// The loop over [0, extent) whose chunks, of one item each, are the calls `chunk(args, item)` of an i64, emitted by
-  /// `body` in a function of its own.
+  /// Emits, by entry(), a parallel loop over [0, extent) with one item a chunk. `body` emits the code of one item (an
+  /// i64) in a function that gets the address `args`.
   void forEachAtOnce(int64_t extent, mlir::Value args,
                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value args, mlir::Value item)> body);
-  /// What the kernel returns.
+  /// Makes the kernel return `code`, a status as abi.h has it.
   void returns(mlir::Value code) { status = code; }
 
   //===--- Values ----------------------------------------------------------===//

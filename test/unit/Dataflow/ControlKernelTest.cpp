@@ -95,6 +95,27 @@ TEST_CASE("a loop ends by its condition", "[dataflow][control]") {
   checkKernels({loopOf(1, 1, 1, body), loopOf(1, 1, 1, body), loopOf(1, 1, 1, body)});
 }
 
+TEST_CASE("a loop's condition is what it was before the state changed", "[dataflow][control]") {
+  Case one{"%n: tensor<i64>, %c: tensor<i1>, %b: tensor<i1>, %x: tensor<5xf32>",
+           "%r:3 = dataflow.loop %n, %c carried(%b, %x) captured() {most = 6 : i64} : (tensor<i64>, tensor<i1>, "
+           "tensor<i1>, tensor<5xf32>) -> (tensor<i1>, tensor<5xf32>, tensor<i64>) {\n"
+           "^bb0(%i: tensor<i64>, %go: tensor<i1>, %s: tensor<5xf32>):\n" +
+               binary("%t", "add", "%s", "%s") +
+               "%no = dataflow.unary logical_not %go : tensor<i1>\n"
+               "dataflow.yield %go, %no, %t : tensor<i1>, tensor<i1>, tensor<5xf32>\n}",
+           {{5, 5}, {1, 1}, {1, 1}, {-1, 1}}};
+  checkKernels({one});
+}
+
+TEST_CASE("a program may have no bytes", "[dataflow][control]") {
+  checkKernels({{"%c: tensor<i1>, %x: tensor<0x3xf32>",
+                 "%r = dataflow.if %c captured(%x) : (tensor<i1>, tensor<0x3xf32>) -> tensor<0x3xf32> {\n"
+                 "^bb0(%a: tensor<0x3xf32>):\n%b = dataflow.unary exp %a : tensor<0x3xf32>\n"
+                 "%d = dataflow.unary tanh %b : tensor<0x3xf32>\ndataflow.yield %d : tensor<0x3xf32>\n} else {\n"
+                 "^bb0(%a: tensor<0x3xf32>):\ndataflow.yield %a : tensor<0x3xf32>\n}",
+                 {{0, 1}, {-1, 1}}}});
+}
+
 TEST_CASE("programs hold programs", "[dataflow][control]") {
   const std::string inner =
       "%d = dataflow.compare lt %i, %i : tensor<i64>, tensor<i64>\n"

@@ -33,8 +33,9 @@ public:
       operands.push_back(kernel.entryPointer(i));
     for (unsigned i = 0; i < op->getNumResults(); ++i)
       results.push_back(kernel.entryPointer(op->getNumOperands() + i));
-    if (cast<CostOpInterface>(op.getOperation()).getWorkspaceBytes() > 0)
-      workspace = kernel.entryPointer(op->getNumOperands() + op->getNumResults());
+    // Buffers without bytes lie anywhere.
+    workspace = programBytes(op) > 0 ? kernel.entryPointer(op->getNumOperands() + op->getNumResults())
+                                     : LLVM::ZeroOp::create(b, loc, ptr).getResult();
     for (Region &region : op->getRegions()) {
       programs.push_back(describeProgram(op, region.front()));
       starts.push_back(numBuffers);
@@ -55,7 +56,7 @@ public:
     return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{bytes});
   }
 
-  /// The operator's own buffer beside a program's.
+  /// The address of the operator's own buffer beside a program's.
   Value ownBuffer(unsigned program) { return buffer(program, *programs[program].own); }
 
   Value loadFlag(Value address) {
@@ -64,14 +65,17 @@ public:
   }
 
   /// Runs program number `program` on arguments at `arguments`, unless `status` is an error; what it yields goes to
-  /// `places`, by yield. Returns the status.
-  Value run(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places, Value status) {
+  /// `places`, by yield, where the first yield is read as `flag` instead if that is wanted. Returns the status.
+  Value run(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places, Value status, Value *flag = nullptr) {
     Block &block = op->getRegion(program).front();
     const ProgramMemory &memory = programs[program];
     bind(program, arguments, places);
     for (Operation *member : memory.operators)
       status = call(program, member, status);
     Operation *yield = block.getTerminator();
+    // It may be an argument whose memory a move overwrites.
+    if (flag)
+      *flag = loadFlag(addressOf(program, yield->getOperand(0)));
     for (auto [i, move] : llvm::enumerate(memory.moves))
       if (move == YieldMove::Saved)
         copy(buffer(program, memory.ofSaved.lookup(i)), addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
@@ -89,7 +93,7 @@ public:
     bind(0, operands, results);
     ArrayRef<Operation *> list = programs[0].operators;
     const auto count = static_cast<int64_t>(list.size());
-    // The environment, each member's arguments, and each member's status.
+    // The slots are the environment, then each member's arguments, then each member's status.
     Value shared = LLVM::AllocaOp::create(b, loc, ptr, ptr, integer(2 * count + 1));
     auto slot = [&](OpBuilder &at, Value base, int64_t index) -> Value {
       return LLVM::GEPOp::create(at, loc, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
@@ -122,15 +126,7 @@ public:
     return status;
   }
 
-  /// Of a value of the program that ran last.
-  Value addressOf(unsigned program, Value value) {
-    value = viewedValue(value);
-    if (Value known = addresses.lookup(value))
-      return known;
-    return buffer(program, programs[program].ofValue.lookup(value));
-  }
-
-  SmallVector<Value> operands, results;
+  SmallVector<Value> operands, results; ///< Their addresses.
 
 private:
   struct Member {
@@ -139,7 +135,8 @@ private:
     Value args;                ///< An array of addresses.
   };
 
-  /// Emits an operator's kernel, and the array of its arguments where the kernel begins: a loop would make many.
+  /// Emits a member's kernel. The array of its arguments is made where the outer kernel begins, because a loop would
+  /// make one in each iteration.
   void prepare(Operation *member) {
     Member &entry = members[member];
     SmallVector<unsigned> slots;
@@ -155,6 +152,7 @@ private:
     entry.args = LLVM::AllocaOp::create(b, loc, ptr, ptr, integer(count));
   }
 
+  /// Says where the program's arguments lie, and what it writes to its places.
   void bind(unsigned program, ArrayRef<Value> arguments, ArrayRef<Value> places) {
     addresses.clear();
     for (auto [argument, address] : llvm::zip(op->getRegion(program).front().getArguments(), arguments))
@@ -195,6 +193,14 @@ private:
     return chosen.getResult(0);
   }
 
+  /// The address of a value of the program that is bound.
+  Value addressOf(unsigned program, Value value) {
+    value = viewedValue(value);
+    if (Value known = addresses.lookup(value))
+      return known;
+    return buffer(program, programs[program].ofValue.lookup(value));
+  }
+
   static int64_t bytesAt(Operation *yield, unsigned number) { return tensorBytes(yield->getOperand(number).getType()); }
 
   Value buffer(unsigned program, unsigned number) {
@@ -210,10 +216,10 @@ private:
   SmallVector<int64_t> offsets;
   Value workspace;
   std::vector<ProgramMemory> programs;
-  SmallVector<size_t> starts; ///< Of a program's buffers among all.
+  SmallVector<size_t> starts; ///< The number of each program's first buffer among those of all programs.
   size_t numBuffers = 0;
   llvm::DenseMap<Operation *, Member> members;
-  llvm::DenseMap<Value, Value> addresses; ///< Of what the program that runs has outside the workspace.
+  llvm::DenseMap<Value, Value> addresses; ///< Addresses outside the workspace, of the program that is bound.
 };
 
 } // namespace
@@ -240,7 +246,7 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
   Location loc = kernel.loc();
   Type i64 = b.getI64Type(), i32 = b.getI32Type(), i1 = b.getI1Type();
   const size_t carried = op.getCarried().size(), stacked = op.getNumStacked();
-  // Carried tensors are where results are.
+  // The carried tensors are updated where the results are.
   for (size_t i = 0; i < carried; ++i)
     programs.copy(programs.results[i], programs.operands[2 + i], tensorBytes(op.getCarried()[i].getType()));
   Value trips = LLVM::LoadOp::create(b, loc, i64, programs.operands[0]);
@@ -275,8 +281,7 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
     }
     Value stopped = arith::SelectOp::create(b, loc, kernel.isStopped(), programs.integer(SLUICE_KERNEL_STOPPED, 32),
                                             body->getArgument(1));
-    Value status = programs.run(0, arguments, places, stopped);
-    Value next = programs.loadFlag(programs.addressOf(0, op.getBody().front().getTerminator()->getOperand(0)));
+    Value next, status = programs.run(0, arguments, places, stopped, &next);
     Value following = arith::AddIOp::create(b, loc, iteration, programs.integer(1));
     scf::YieldOp::create(b, loc, ValueRange{following, status, next});
   }
