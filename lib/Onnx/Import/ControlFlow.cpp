@@ -55,9 +55,9 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   }
   // What a branch asks of indices does not matter where it is not chosen.
   auto noArguments = [](ValueRange) { return SmallVector<Value>(); };
-  auto ifTrue = importProgram(*thenBranch, {}, noArguments, locationOf(node));
-  auto ifFalse =
-      ifTrue ? importProgram(*elseBranch, {}, noArguments, locationOf(node)) : Expected<Program>(propagate(ifTrue));
+  auto ifTrue = importProgram(*thenBranch, {}, noArguments, locationOf(node), /*mayNotRun=*/true);
+  auto ifFalse = ifTrue ? importProgram(*elseBranch, {}, noArguments, locationOf(node), /*mayNotRun=*/true)
+                        : Expected<Program>(propagate(ifTrue));
   if (!ifFalse) {
     reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
                                    ifFalse.error().message));

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One product for all inputs at once, and one step of the cell for each element of the
-// sequence: unrolled where it is short, and else as a loop.
+// One product covers all inputs at once. The steps of the cell, one for each element of
+// the sequence, are unrolled if they are few, and a loop otherwise.
 //
 //===----------------------------------------------------------------------===//
 #include "Loops.h"
@@ -16,7 +16,7 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// Where all are unrolled.
+/// The most steps that are unrolled.
 constexpr int64_t kMostSteps = 2048;
 
 enum class Cell { Lstm, Gru, Rnn };
@@ -52,7 +52,8 @@ private:
   Value runAll(Direction &direction, bool backward);
   Value unroll(Direction &direction, Value projected, bool backward);
   Value loop(Direction &direction, Value projected, bool backward);
-  /// Of the element at `at`, a scalar, whose inputs' product `projected` is; returns what the operator returns of it.
+  /// One step, for the element at position `at` (a scalar), given the product of its inputs. Returns the hidden state
+  /// that the operator returns for that element.
   Value stepAt(Direction &direction, Value projected, Value at);
   void step(Direction &direction, Value projected);
   void lstm(Direction &direction, Value projected);

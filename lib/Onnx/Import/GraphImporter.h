@@ -21,7 +21,8 @@
 
 namespace sluice::onnximport {
 
-/// Builds the program of one model. Control flow is in ControlFlow.cpp, and where it runs as such in Programs.cpp.
+/// Builds the program of one model. ControlFlow.cpp makes control flow part of the program, Programs.cpp makes it
+/// operators that run.
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
@@ -46,9 +47,10 @@ private:
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
   Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                       llvm::ArrayRef<mlir::Value> arguments);
-  /// The branch that a condition known now chooses; else both, by a select where they are short.
+  /// Imports the branch that a condition known now chooses. If it is not known, both branches become part of the
+  /// program and a select chooses, or they become a dataflow.if.
   Status importIf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
-  /// Loops whose number of iterations is known now, and small, unroll.
+  /// Unrolls loops whose number of iterations is known now and small, and makes others a dataflow.loop.
   Status importLoop(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   /// A subgraph beside the program, whose values it may use until it is isolated.
@@ -59,22 +61,22 @@ private:
   using ArgumentMaker = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
   /// `argumentsOf` makes the subgraph's arguments of the region's, which are of `types`.
   Expected<Program> importProgram(const ::onnx::GraphProto &graph, mlir::TypeRange types,
-                                  const ArgumentMaker &argumentsOf, mlir::Location location);
-  /// Reports, and says false, where a program's results are not tensors that hold as a whole.
+                                  const ArgumentMaker &argumentsOf, mlir::Location location, bool mayNotRun);
+  /// Whether a program's results are tensors whose extents are known; reports if not.
   bool isTensors(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
-  /// The results of dataflow.loop of a program that makes the condition, what is carried, and what is stacked; nothing
-  /// where that is reported as unsupported.
+  /// The results of a dataflow.loop, of a program that makes the condition, the carried tensors and the tensors to
+  /// stack; nothing if the loop is reported as unsupported.
   std::optional<llvm::SmallVector<mlir::Value>> makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,
                                                          Program &program);
-  /// The results of dataflow.if where its branches are worth a choice, else nothing.
+  /// The results of a dataflow.if; nothing if running both branches costs less.
   std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
                                                        Program &ifTrue, Program &ifFalse);
-  /// `isChoice`: the loop could be unrolled, where all that is stacked holds.
+  /// `isChoice`: the loop could be unrolled instead, and its stacks would have known extents.
   Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                            llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips, bool isChoice);
-  /// Whether an import succeeds; if not, it leaves neither a report nor a use of a value.
+  /// Whether an import succeeds. If it does not, its reports and its uses of values are taken back.
   bool succeeds(llvm::function_ref<Status()> import);
-  /// A scan as its attributes say, normal and checked.
+  /// The attributes of a Scan node, checked, with defaults filled in.
   struct ScanForm {
     int64_t trips = 0;
     size_t carried = 0;
@@ -84,7 +86,7 @@ private:
                                                        const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
   Expected<llvm::SmallVector<mlir::Value>> scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                                         const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
-  /// Whether so many runs of a subgraph become parts of the program around them.
+  /// Whether a loop of so many iterations is unrolled.
   bool unrolls(const ::onnx::GraphProto &body, int64_t trips) const;
   /// One scan's results; none where it is reported as unsupported.
   Expected<llvm::SmallVector<mlir::Value>> scan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
@@ -149,15 +151,15 @@ private:
   std::vector<std::string> unsupported;
   /// Loops in loops multiply: unrolling stops here.
   static constexpr int64_t kMostUnrolledNodes = 100000;
-  /// A loop of more nodes than these, in all iterations, runs as one where it can: a call within a kernel costs less
-  /// than a kernel.
+  /// A loop of more nodes than these, over all iterations, becomes a dataflow.loop if it can: a call within a kernel
+  /// costs less than a kernel that the program launches.
   static constexpr int64_t kMostLoopNodes = 32;
-  /// Iterations whose condition is known are tried up to so many nodes, where no number of them is.
+  /// A loop without a number of iterations is unrolled while its condition is known, up to so many nodes.
   static constexpr int64_t kMostTriedNodes = 2048;
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
   bool unrollsLoops = false;
-  /// Of programs, as long as there is something that knows their values.
+  /// The regions of programs. They live as long as the importer, whose tables are keyed by their values.
   std::deque<mlir::Region> regions;
   mlir::Block *entry = nullptr; ///< Of the program.
   /// Initializers stand before everything else.

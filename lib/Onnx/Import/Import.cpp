@@ -464,7 +464,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   const ::onnx::GraphProto &graph = model.graph();
   Location location = NameLoc::get(builder.getStringAttr(graph.name().empty() ? StringRef("main") : graph.name()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
-  // What fails leaves programs that use values of the module, which goes first.
+  // If the import fails, there are programs left that use values of the module, and the module is destroyed first.
   auto release = llvm::make_scope_exit([&] {
     for (Region &region : regions)
       region.dropAllReferences();

@@ -9,11 +9,11 @@
 
 namespace sluice::onnximport {
 
-/// Longer recurrences run as loops: unrolled, they compile for longer than that costs time.
+/// Recurrences of more elements than these run as loops, which compile and run faster than unrolled ones.
 inline constexpr int64_t kMostUnrolledSteps = 16;
 
-/// Gives regions what they use from outside: constants, and what follows from them, as copies; others as arguments
-/// behind their own, which are returned.
+/// Makes regions use nothing from outside. Constants, and what follows from them, are copied into them; other values
+/// become arguments behind the regions' own, and are returned.
 llvm::SmallVector<mlir::Value> isolate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Region *> regions);
 
 struct LoopParts {
@@ -21,22 +21,22 @@ struct LoopParts {
   mlir::ValueRange carried;
   int64_t most = 0;
 };
-/// dataflow.loop of a region that has the body's operators, and of what it yields: the condition, what is carried (of
-/// the types it had), what is stacked. Empty, with a message in `build`, where what is stacked is too large.
+/// The results of a dataflow.loop. `body` has the body's operators; `yielded` are the condition, the carried tensors
+/// (of the types they had) and the tensors to stack. Empty, with a message in `build`, if the stacks are too large.
 llvm::SmallVector<mlir::Value> createLoop(dataflow::TensorBuilder &build, const LoopParts &parts, mlir::Region &body,
                                           llvm::SmallVector<mlir::Value> yielded);
 
-/// The same of a known number of iterations. `body` makes what is carried and what is stacked; the last results are the
-/// carried tensors and stacks of [trips, ...]. Empty, with a message in `build`, where the body makes nothing.
+/// The last carried tensors, then the stacks [trips, ...], of a loop of so many iterations. `body` makes the next
+/// carried tensors and the tensors to stack. Empty, with a message in `build`, if the body makes nothing.
 using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iteration, mlir::ValueRange carried)>;
 llvm::SmallVector<mlir::Value> countedLoop(dataflow::TensorBuilder &build, int64_t trips, mlir::ValueRange carried,
                                            LoopBody body);
 
-/// Element `trips - 1 - iteration`, or `iteration`.
+/// The position that an iteration reads: its number, or trips - 1 minus that if it goes backward.
 mlir::Value positionAt(dataflow::TensorBuilder &build, mlir::Value iteration, int64_t trips, bool backward);
-/// Slice `position` (a scalar) along an axis, which goes.
+/// x at one position (a scalar) of an axis, without that axis.
 mlir::Value sliceAt(dataflow::TensorBuilder &build, mlir::Value x, mlir::Value position, int64_t axis);
-/// In the opposite order along the first dimension.
+/// The stack in the opposite order along its first dimension.
 mlir::Value turned(dataflow::TensorBuilder &build, mlir::Value stack);
 
 } // namespace sluice::onnximport

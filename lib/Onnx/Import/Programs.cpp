@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Branches and bodies become programs of dataflow.if and dataflow.loop where they are
-// not part of the program around them: docs/rationale/control-flow.md.
+// The branches of an If and the bodies of a Loop and a Scan become programs of
+// dataflow.if and dataflow.loop: docs/rationale/control-flow.md.
 //
 //===----------------------------------------------------------------------===//
 #include "GraphImporter.h"
@@ -17,7 +17,8 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 
 Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::GraphProto &graph, TypeRange types,
-                                                              const ArgumentMaker &argumentsOf, Location location) {
+                                                              const ArgumentMaker &argumentsOf, Location location,
+                                                              bool mayNotRun) {
   Program program;
   program.region = &regions.emplace_back();
   Block *block = new Block;
@@ -25,12 +26,12 @@ Expected<GraphImporter::Program> GraphImporter::importProgram(const ::onnx::Grap
   block->addArguments(types, SmallVector<Location>(types.size(), location));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(block);
-  // It may not run: indices are not checked ahead of time.
-  ++conditions;
+  // Indices are checked ahead of time if it runs.
+  conditions += mayNotRun;
   const size_t depth = scopes.size();
   auto results = importBody(graph, argumentsOf(block->getArguments()));
   scopes.resize(depth);
-  --conditions;
+  conditions -= mayNotRun;
   if (!results)
     return propagate(results);
   program.results = std::move(*results);
@@ -61,7 +62,7 @@ bool GraphImporter::isTensors(const ::onnx::NodeProto &node, ArrayRef<Value> res
   return false;
 }
 
-/// Operations and bytes moved.
+/// The operations of a program, and the bytes that they move.
 static Count workOf(Region &region) {
   Count work = 0;
   for (Operation &op : region.front())
@@ -72,11 +73,15 @@ static Count workOf(Region &region) {
 
 std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto &node, Value condition, Program &ifTrue,
                                                         Program &ifFalse) {
-  // Some tens of microseconds, beside which a kernel of its own for each operator is cheap.
+  // This takes some tens of microseconds. Beside that it costs little that the operators of branches are not fused with
+  // those around them.
   constexpr int64_t kLeastWork = 1 << 18;
   auto fits = [&](const Program &program) {
-    return llvm::all_of(program.results, isTensor) &&
-           llvm::none_of(program.results, [&](Value value) { return extents.isBounded(value); });
+    auto isBounded = [&](Value value) { return extents.isBounded(value); };
+    WalkResult walked = program.region->walk(
+        [&](Operation *op) { return WalkResult(failure(llvm::any_of(op->getOperands(), isBounded))); });
+    return !walked.wasInterrupted() && llvm::all_of(program.results, isTensor) &&
+           llvm::none_of(program.results, isBounded);
   };
   if (unrollsLoops || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
       !fits(ifFalse))
@@ -149,16 +154,18 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
     llvm::append_range(arguments, given.drop_front());
     return arguments;
   };
-  SLUICE_ASSIGN_OR_RETURN(Program program, importProgram(body, types, argumentsOf, locationOf(node)));
-  if (llvm::is_contained(program.results, Value()))
-    return {}; // What it lacks is in the list.
-  if (!single(program.results[0], builder.getI1Type()))
-    return malformed(node, "its body's condition is no bool");
-  // Of stacked tensors all holds where nothing but the known number of iterations ends the loop.
+  // Stacks are full if only the known number of iterations ends the loop.
   auto isTrue = [](Value value) {
     std::optional<SmallVector<int64_t>> known = value ? getIntegers(value) : std::nullopt;
     return !value || (known && known->front() != 0);
   };
+  const bool runs = isTrue(inputs[1]) && trips.value_or(inputs[0] ? 0 : kEndless) > 0;
+  SLUICE_ASSIGN_OR_RETURN(Program program,
+                          importProgram(body, types, argumentsOf, locationOf(node), /*mayNotRun=*/!runs));
+  if (llvm::is_contained(program.results, Value()))
+    return {}; // What it lacks is in the list.
+  if (!single(program.results[0], builder.getI1Type()))
+    return malformed(node, "its body's condition is no bool");
   const bool holds = trips && isTrue(inputs[1]) && isTrue(program.results[0]);
   if (isChoice && stacks && !holds) {
     reportUnsupported(node, "how much of what it stacks holds is not known before it runs");
@@ -193,7 +200,8 @@ Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto 
     }
     return arguments;
   };
-  SLUICE_ASSIGN_OR_RETURN(Program program, importProgram(body, types, argumentsOf, locationOf(node)));
+  SLUICE_ASSIGN_OR_RETURN(Program program,
+                          importProgram(body, types, argumentsOf, locationOf(node), /*mayNotRun=*/form.trips < 1));
   if (llvm::is_contained(program.results, Value()))
     return SmallVector<Value>(); // What it lacks is in the list.
   {
