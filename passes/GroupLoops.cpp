@@ -6,7 +6,7 @@
 #include "dialects/Dataflow/Emit/Work.h"
 #include "passes/Passes.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -21,7 +21,7 @@ namespace {
 
 Count nsOf(CostOpInterface op) { return Work{Rate::Products, op.getFlops(), op.getBytesMoved()}.ns(); }
 
-/// Whether other threads cannot help a loop: each kernel of its body is too short to be cut, and it is long itself.
+/// Whether a loop is long, and each kernel of its body is too short to be cut, so that other threads do not help it.
 bool runsOnOneThread(LoopOp loop) {
   constexpr int64_t kLeastNs = 20'000;
   return nsOf(cast<CostOpInterface>(loop.getOperation())) >= kLeastNs &&
@@ -31,7 +31,7 @@ bool runsOnOneThread(LoopOp loop) {
          });
 }
 
-/// Within a factor of 4, so that the shorter one does not wait for most of the time.
+/// Whether two loops take about the same time: the thread of a much shorter one would mostly wait.
 bool areAlike(LoopOp a, LoopOp c) {
   constexpr int64_t kMostRatio = 4;
   const Count first = nsOf(cast<CostOpInterface>(a.getOperation())),
@@ -39,22 +39,7 @@ bool areAlike(LoopOp a, LoopOp c) {
   return first <= second * kMostRatio && second <= first * kMostRatio;
 }
 
-/// The operators between `first` and `last` in a block that follow from `first`; null where `last` does.
-std::optional<SmallVector<Operation *>> dependentsBefore(Operation *first, Operation *last) {
-  llvm::SetVector<Operation *> found;
-  found.insert(first);
-  for (Operation *op = first->getNextNode();; op = op->getNextNode()) {
-    const bool depends = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return operand.getDefiningOp() && found.contains(operand.getDefiningOp());
-    });
-    if (op == last)
-      return depends ? std::nullopt : std::optional(SmallVector<Operation *>(found.begin() + 1, found.end()));
-    if (depends)
-      found.insert(op);
-  }
-}
-
-/// Makes one operator of loops of a block, at the last one's place.
+/// Makes one operator of loops of a block, where the last one is.
 void join(ArrayRef<LoopOp> loops) {
   OpBuilder b(loops.back());
   SmallVector<Value> captured;
@@ -90,13 +75,7 @@ struct GroupLoops : sluice::impl::GroupLoopsPassBase<GroupLoops> {
     for (auto first : llvm::to_vector(block.getOps<LoopOp>())) {
       if (taken.contains(first) || !runsOnOneThread(first))
         continue;
-      SmallVector<LoopOp> group{first};
-      for (Operation *op = first->getNextNode(); op && group.size() < kMost; op = op->getNextNode()) {
-        auto next = dyn_cast<LoopOp>(op);
-        if (!next || taken.contains(next) || !runsOnOneThread(next) || !areAlike(first, next) || !delay(group, next))
-          continue;
-        group.push_back(next);
-      }
+      SmallVector<LoopOp> group = findGroup(first, taken);
       if (group.size() < 2)
         continue;
       for (LoopOp loop : group)
@@ -106,25 +85,33 @@ struct GroupLoops : sluice::impl::GroupLoopsPassBase<GroupLoops> {
   }
 
 private:
-  static constexpr size_t kMost = 8;
-
-  /// Moves what follows from a group behind `next`, unless that follows from it too.
-  static bool delay(ArrayRef<LoopOp> group, LoopOp next) {
-    SmallVector<Operation *> moved;
-    for (LoopOp loop : group) {
-      std::optional<SmallVector<Operation *>> dependents = dependentsBefore(loop, next);
-      if (!dependents)
-        return false;
-      llvm::append_range(moved, *dependents);
+  /// Loops after `first` of which none follows from another, and none from `first`. What follows from them moves behind
+  /// the last one.
+  static SmallVector<LoopOp> findGroup(LoopOp first, const llvm::SmallPtrSetImpl<Operation *> &taken) {
+    constexpr size_t kMost = 8;
+    SmallVector<LoopOp> group{first};
+    llvm::SmallPtrSet<Operation *, 16> following{first};
+    SmallVector<Operation *> delayed, delayedSince;
+    for (Operation *op = first->getNextNode(); op && group.size() < kMost; op = op->getNextNode()) {
+      if (llvm::any_of(op->getOperands(), [&](Value operand) { return following.contains(operand.getDefiningOp()); })) {
+        following.insert(op);
+        delayedSince.push_back(op);
+        continue;
+      }
+      auto next = dyn_cast<LoopOp>(op);
+      if (!next || taken.contains(next) || !runsOnOneThread(next) || !areAlike(first, next))
+        continue;
+      group.push_back(next);
+      following.insert(next);
+      llvm::append_range(delayed, delayedSince);
+      delayedSince.clear();
     }
-    llvm::sort(moved, [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
-    moved.erase(llvm::unique(moved), moved.end());
-    Operation *last = next;
-    for (Operation *op : moved) {
+    Operation *last = group.back();
+    for (Operation *op : delayed) {
       op->moveAfter(last);
       last = op;
     }
-    return true;
+    return group;
   }
 };
 } // namespace

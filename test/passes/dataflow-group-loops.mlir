@@ -68,3 +68,38 @@ func.func @wide(%c: tensor<i1>, %x: tensor<9000000xf32>) -> (tensor<9000000xf32>
   }
   return %a#0, %b#0 : tensor<9000000xf32>, tensor<9000000xf32>
 }
+
+// The third follows from the first: it runs alone, behind the others.
+// CHECK-LABEL: func.func @four
+// CHECK:         %[[R:.*]]:6 = dataflow.concurrent captured(
+// CHECK-COUNT-3:   dataflow.loop
+// CHECK:         }
+// CHECK:         dataflow.loop %{{.*}}, %{{.*}} carried(%[[R]]#0)
+func.func @four(%c: tensor<i1>, %x: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>, tensor<256xf32>) {
+  %n = dataflow.constant dense<4000> : tensor<i64>
+  %a:2 = dataflow.loop %n, %c carried(%x) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary tanh %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  %b:2 = dataflow.loop %n, %c carried(%x) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary tanh %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  %d:2 = dataflow.loop %n, %c carried(%a#0) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary tanh %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  %e:2 = dataflow.loop %n, %c carried(%x) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary tanh %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  return %b#0, %d#0, %e#0 : tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+}
