@@ -21,7 +21,7 @@ static Expected<std::vector<int64_t>> solve(const ProgramMemory &memory) {
   OffsetProblem problem;
   for (const ProgramBuffer &buffer : memory.buffers)
     problem.buffers.push_back({buffer.lower, buffer.upper, buffer.bytes, kProgramAlignment});
-  // A program is small, and compiled often.
+  // The budget bounds the time for a program of many tensors.
   constexpr int64_t kSteps = 20'000;
   OffsetParams params;
   params.budget.evaluations = kSteps;
@@ -33,7 +33,7 @@ static Expected<std::vector<int64_t>> solve(const ProgramMemory &memory) {
 namespace {
 struct PlanPrograms : sluice::impl::PlanProgramsPassBase<PlanPrograms> {
   void runOnOperation() override {
-    // Those within others first: their workspaces are buffers of the others.
+    // Inner programs come first, because their workspaces are buffers of the outer ones.
     WalkResult planned = getOperation().walk<WalkOrder::PostOrder>([](ProgramsOpInterface op) -> WalkResult {
       SmallVector<int64_t> offsets;
       for (Region &region : op->getRegions()) {

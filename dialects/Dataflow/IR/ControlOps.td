@@ -27,17 +27,19 @@ def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
   }];
 }
 
-def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes"], [SingleBlock, AttrSizedOperandSegments]> {
+def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [SingleBlock, AttrSizedOperandSegments]> {
   let summary = "A program that runs again and again, on what it made before";
   let description = [{
-    The body's arguments are the iteration's number (from 0), the carried tensors and
-    those captured. It yields whether to go on, the next carried tensors and what is
-    stacked. Iterations run while `condition` is true, at first the operand and then
-    what the last iteration yielded, and the number is less than `trips` and `most`.
+    The body's arguments are the number of the iteration (from 0), the carried tensors
+    and the captured ones. The body yields whether to go on, the next carried tensors and
+    the tensors to stack. An iteration runs if its number is less than `trips` and the
+    condition is true: the operand before the first iteration, and what the last
+    iteration yielded before the others.
 
-    Results: the carried tensors; for each tensor that is stacked one with a dimension
-    more, of extent `most`, first, zero behind the iterations that ran; and how many ran.
-    The step fails where there would be more than `most`.
+    The results are the last carried tensors, a stack for each tensor to stack, and the
+    number of iterations that ran. A stack has a first dimension of extent `most`, and is
+    zero behind the iterations that ran. The step fails if more than `most` iterations
+    would run.
   }];
   let arguments = (ins 0DTensorOf<[I64]>:$trips, 0DTensorOf<[I1]>:$condition,
                        Variadic<Dataflow_AnyTensor>:$carried, Variadic<Dataflow_AnyTensor>:$captured,
@@ -51,7 +53,7 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes"], [SingleBlock, AttrSized
   }];
   let extraClassDeclaration = [{
     unsigned getNumStacked() { return getNumResults() - getCarried().size() - 1; }
-    /// How often the body runs, or a guess where only the data says.
+    /// The number of iterations, or a guess if only the data says it.
     int64_t estimateTrips();
   }];
 }

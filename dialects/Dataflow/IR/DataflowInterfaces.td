@@ -120,9 +120,8 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
         element of every result to `kernel.store` exactly once.}],
       "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
     InterfaceMethod<[{
-        Fails, after an error on the operator, where its attributes ask for what
-        kernels of this form and target are not, as weights packed for longer
-        vectors are.}],
+        Fails, after an error on the operator, if there is no kernel of this style
+        for this target, for example because a weight is packed for longer vectors.}],
       "::llvm::LogicalResult", "checkKernel",
       (ins "const ::sluice::emit::VectorTarget &":$target, "const ::sluice::dataflow::KernelStyle &":$style), "",
       [{ return ::llvm::success(); }]>,
@@ -132,23 +131,31 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
 def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Has regions that are programs: operators that run one after the other within its
-    kernel, in memory of its workspace (ProgramMemory.h).
+    Has regions that are programs: operators that run one after the other, or all at
+    once, within its kernel, in memory of its workspace (ProgramMemory.h). It has operands
+    `captured`, and an attribute `offsets`.
   }];
   let methods = [
     InterfaceMethod<"Makes a value an operand that all programs see, as their last argument.",
-      "void", "capture", (ins "::mlir::Value":$value)>,
+      "void", "capture", (ins "::mlir::Value":$value), "", [{
+        $_op.getCapturedMutable().append(value);
+        for (::mlir::Region &region : $_op->getRegions())
+          region.addArgument(value.getType(), value.getLoc());
+      }]>,
     InterfaceMethod<[{
         Where what `program` yields goes: for each yielded value the number of the argument whose
         memory it takes, kFreshMemory, or kNoMemory where the operator reads it itself.}],
-      "::llvm::SmallVector<int64_t>", "getYieldPlaces", (ins "::mlir::Block &":$program)>,
+      "::llvm::SmallVector<int64_t>", "getYieldPlaces", (ins "::mlir::Block &":$program), "",
+      [{ return ::llvm::SmallVector<int64_t>($_op->getNumResults(), ProgramsOpInterface::kFreshMemory); }]>,
     InterfaceMethod<"Bytes that the operator itself keeps in the workspace while `program` runs.",
       "int64_t", "getOwnBytes", (ins "::mlir::Block &":$program), "", [{ return 0; }]>,
     InterfaceMethod<"The operators of a program run at the same time.", "bool", "areConcurrent", (ins), "",
       [{ return false; }]>,
     InterfaceMethod<"Where the programs' buffers lie, one program's after the other's; empty where nobody chose.",
-      "::llvm::ArrayRef<int64_t>", "getBufferOffsets", (ins)>,
-    InterfaceMethod<"Sets them.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets)>,
+      "::llvm::ArrayRef<int64_t>", "getBufferOffsets", (ins), "",
+      [{ return $_op.getOffsets().value_or(::llvm::ArrayRef<int64_t>()); }]>,
+    InterfaceMethod<"Sets them.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets), "",
+      [{ $_op.setOffsets(offsets); }]>,
   ];
   let extraClassDeclaration = [{
     static constexpr int64_t kFreshMemory = -1, kNoMemory = -2;

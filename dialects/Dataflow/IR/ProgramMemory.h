@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The programs of if and loop run within a kernel, whose workspace holds their
-// tensors. What needs memory there, and while which operators run, is described
-// once: for the pass that chooses offsets, for the verifier and for the emitter.
+// The programs of if, loop and concurrent run within a kernel, whose workspace holds
+// their tensors. This header describes what needs memory there, and while which
+// operators run: for the pass that chooses offsets, the verifier and the emitter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_IR_PROGRAMMEMORY_H
@@ -19,8 +19,8 @@ namespace sluice::dataflow {
 inline constexpr int64_t kProgramAlignment = 64;
 
 struct ProgramBuffer {
-  int64_t lower = 0,
-          upper = 0; ///< Live while operators lower .. upper - 1 run; what is yielded is moved behind the last.
+  /// The buffer is in use while operators lower .. upper - 1 run. Yielded values move after the last operator.
+  int64_t lower = 0, upper = 0;
   int64_t bytes = 0;
 };
 
@@ -33,29 +33,31 @@ enum class YieldMove : uint8_t {
 };
 
 struct ProgramMemory {
-  /// Those that run, in order: the others are views.
+  /// The operators that run, in order. The other members are views.
   llvm::SmallVector<mlir::Operation *> operators;
   llvm::SmallVector<ProgramBuffer> buffers;
-  /// Numbers in `buffers`: of results, of operators' workspaces, of saved values by yield; and of the operator's own.
+  /// The number in `buffers` of each result, of each operator's workspace, of each saved value by its yield, and of the
+  /// buffer of the operator that has the program.
   llvm::DenseMap<mlir::Value, unsigned> ofValue;
   llvm::DenseMap<mlir::Operation *, unsigned> ofWorkspace;
   llvm::DenseMap<unsigned, unsigned> ofSaved;
   std::optional<unsigned> own;
   llvm::SmallVector<YieldMove> moves; ///< By yield.
-  /// The yield whose place a result is written to.
+  /// The yield in whose place an operator writes each of these results.
   llvm::DenseMap<mlir::Value, unsigned> writtenTo;
 };
 
-/// Of one program of an operator.
+/// Describes the memory of one program of an operator.
 ProgramMemory describeProgram(ProgramsOpInterface op, mlir::Block &program);
 
-/// The offsets of an operator's buffers, one program's after the other's: those chosen, or one behind the other.
+/// The offsets of an operator's buffers, one program's after the other's. If nobody has chosen them, each buffer has
+/// bytes of its own.
 llvm::SmallVector<int64_t> programOffsets(ProgramsOpInterface op);
-/// The bytes that they end at.
+/// The bytes of the workspace that these buffers take.
 int64_t programBytes(ProgramsOpInterface op);
 
-/// Fails, with an error, unless chosen offsets are as many as buffers and no two buffers that are live at one time
-/// overlap.
+/// Fails, with an error, unless there is one chosen offset for each buffer, and no two buffers overlap that are in use
+/// at the same time.
 llvm::LogicalResult verifyProgramOffsets(ProgramsOpInterface op);
 
 } // namespace sluice::dataflow

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics
 
 func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.if' op has a program of other arguments than it gives it}}
+  // expected-error @+1 {{'dataflow.if' op has a program whose arguments are not of the types that it passes}}
   %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     dataflow.yield %a : tensor<4xf32>

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace sluice::dataflow;
 
-/// Of all operators of a program, by one of CostOpInterface's methods.
+/// The sum, over the operators of a program, of what one of CostOpInterface's methods says.
 template <typename Method>
 static Count sumOf(Block &program, Method method) {
   Count total = 0;
@@ -23,8 +23,8 @@ static Count flopsOf(Block &program) {
   return sumOf(program, [](CostOpInterface op) { return op.getFlops(); });
 }
 
-/// An operator without loops of its own reads at most one element of each operand for each element that it makes: an
-/// iteration takes a slice of a sequence.
+/// An operator without loops of its own is taken to read at most one element of each operand for each element that it
+/// makes: an iteration that gathers its slice of a sequence does not read the whole sequence.
 static Count bytesOf(Block &program) {
   return sumOf(program, [](CostOpInterface op) -> Count {
     auto group = dyn_cast<FusedOp>(op.getOperation());
@@ -40,11 +40,11 @@ static Count bytesOf(Block &program) {
 
 static LogicalResult verifyArguments(Operation *op, Block &program, TypeRange types) {
   if (TypeRange(program.getArgumentTypes()) != types)
-    return op->emitOpError("has a program of other arguments than it gives it");
+    return op->emitOpError("has a program whose arguments are not of the types that it passes");
   return success();
 }
 
-/// What runs within a kernel has one, or is a view.
+/// Members of a program are views, constants, or operators that have a kernel.
 static LogicalResult verifyMembers(Operation *op, Block &program) {
   if (!isa<YieldOp>(program.getTerminator()))
     return op->emitOpError("has a program that does not end in dataflow.yield");
@@ -74,27 +74,14 @@ LogicalResult IfOp::verifyRegions() {
     if (region.front().getTerminator()->getOperandTypes() != getResultTypes())
       return emitOpError("has a program that yields other types than its results");
   }
-  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+  return verifyProgramOffsets(*this);
 }
 
 bool IfOp::allowsEpilogue() { return false; }
 
-void IfOp::capture(Value value) {
-  getCapturedMutable().append(value);
-  for (Region &region : (*this)->getRegions())
-    region.addArgument(value.getType(), value.getLoc());
-}
-
-SmallVector<int64_t> IfOp::getYieldPlaces(Block &) {
-  return SmallVector<int64_t>(getNumResults(), ProgramsOpInterface::kFreshMemory);
-}
-
-ArrayRef<int64_t> IfOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
-void IfOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
-
 int64_t IfOp::getFlops() { return std::max(flopsOf(getThen().front()), flopsOf(getOtherwise().front())); }
 int64_t IfOp::getBytesMoved() { return std::max(::bytesOf(getThen().front()), ::bytesOf(getOtherwise().front())); }
-int64_t IfOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
+int64_t IfOp::getWorkspaceBytes() { return programBytes(*this); }
 
 //===----------------------------------------------------------------------===//
 // loop
@@ -130,15 +117,10 @@ LogicalResult LoopOp::verifyRegions() {
         whole.getShape().drop_front() != slab.getShape() || whole.getShape().front() != static_cast<int64_t>(getMost()))
       return emitOpError("stacks at most ") << getMost() << " times " << slab << " in " << whole;
   }
-  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+  return verifyProgramOffsets(*this);
 }
 
 bool LoopOp::allowsEpilogue() { return false; }
-
-void LoopOp::capture(Value value) {
-  getCapturedMutable().append(value);
-  getBody().addArgument(value.getType(), value.getLoc());
-}
 
 /// Argument 1 + i is carried tensor i, whose place is result i.
 SmallVector<int64_t> LoopOp::getYieldPlaces(Block &) {
@@ -149,11 +131,8 @@ SmallVector<int64_t> LoopOp::getYieldPlaces(Block &) {
   return places;
 }
 
-/// The iteration's number.
+/// The loop keeps the iteration's number.
 int64_t LoopOp::getOwnBytes(Block &) { return sizeof(int64_t); }
-
-ArrayRef<int64_t> LoopOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
-void LoopOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
 
 int64_t LoopOp::estimateTrips() {
   constexpr int64_t kGuess = 16;
@@ -166,7 +145,7 @@ int64_t LoopOp::estimateTrips() {
 
 int64_t LoopOp::getFlops() { return flopsOf(getBody().front()) * estimateTrips(); }
 int64_t LoopOp::getBytesMoved() { return ::bytesOf(getBody().front()) * estimateTrips(); }
-int64_t LoopOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
+int64_t LoopOp::getWorkspaceBytes() { return programBytes(*this); }
 
 //===----------------------------------------------------------------------===//
 // concurrent
@@ -193,24 +172,12 @@ LogicalResult ConcurrentOp::verifyRegions() {
   if (!llvm::equal(program.getTerminator()->getOperands(), made) ||
       program.getTerminator()->getOperandTypes() != getResultTypes())
     return emitOpError("yields the results of its members, in order");
-  return verifyProgramOffsets(cast<ProgramsOpInterface>(getOperation()));
+  return verifyProgramOffsets(*this);
 }
 
 bool ConcurrentOp::allowsEpilogue() { return false; }
 bool ConcurrentOp::areConcurrent() { return true; }
 
-void ConcurrentOp::capture(Value value) {
-  getCapturedMutable().append(value);
-  getBody().addArgument(value.getType(), value.getLoc());
-}
-
-SmallVector<int64_t> ConcurrentOp::getYieldPlaces(Block &) {
-  return SmallVector<int64_t>(getNumResults(), ProgramsOpInterface::kFreshMemory);
-}
-
-ArrayRef<int64_t> ConcurrentOp::getBufferOffsets() { return getOffsets().value_or(ArrayRef<int64_t>()); }
-void ConcurrentOp::setBufferOffsets(ArrayRef<int64_t> offsets) { setOffsets(offsets); }
-
 int64_t ConcurrentOp::getFlops() { return flopsOf(getBody().front()); }
 int64_t ConcurrentOp::getBytesMoved() { return ::bytesOf(getBody().front()); }
-int64_t ConcurrentOp::getWorkspaceBytes() { return programBytes(cast<ProgramsOpInterface>(getOperation())); }
+int64_t ConcurrentOp::getWorkspaceBytes() { return programBytes(*this); }
