@@ -22,7 +22,8 @@ WindowCosts::WindowCosts(const ProblemIndex &index, const SwapParams &params) {
     weightAt.push_back(std::pow(std::max<double>(1.0, static_cast<double>(distance)), -exponent));
   areIntegers = exponent == 0;
   auto isBounded = [](double weight) { return weight >= 0 && std::isfinite(weight); };
-  areBounded = isBounded(exponent) && isBounded(params.stallWeight) && isBounded(params.idleWeight);
+  areBounded =
+      !params.searchAllWindows && isBounded(exponent) && isBounded(params.stallWeight) && isBounded(params.idleWeight);
   leastNsPerByte.assign(index.numMemories, 0);
   for (MemoryId memory : index.acceleratorMemories()) {
     const LinkId link = index.link(Machine::hostMemory(), memory);

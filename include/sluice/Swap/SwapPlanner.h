@@ -55,6 +55,9 @@ struct SwapParams {
   /// plan that keeps these parameters resident and streams the others through a buffer
   /// for this many of the largest; the better plan wins. Zero disables the attempt.
   int streamDepth = 4;
+  /// CostAware: looks at every window of addresses, instead of those that bounds leave.
+  /// The plan is the same, and takes longer to make.
+  bool searchAllWindows = false;
 };
 
 /// Plans with arbitrary offsets in the arenas. Succeeds whenever every accelerator

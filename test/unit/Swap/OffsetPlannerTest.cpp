@@ -5,6 +5,9 @@
 
 #include "Problems.h"
 
+#include "sluice/Plan/PlanJson.h"
+
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -314,6 +317,39 @@ TEST_CASE("an operand that dies leaves its place to the result", "[swap]") {
     }
     CHECK(less > 5);
   }
+}
+
+TEST_CASE("the search by bounds finds the plan that looking at every window finds", "[swap]") {
+  size_t planned = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Instance random;
+    Rng rng(seed);
+    fillRandom(random, rng, 20 + 4 * (seed % 20), 1 + static_cast<int>(seed % 2));
+    const std::vector<MinimumBytes> minimum = minimumBytes(random.problem());
+    const std::vector<int64_t> peak = livenessPeakBytes(random.problem());
+    SwapParams params;
+    params.inPlace = seed % 3 == 0;
+    params.distanceExponent = std::array{0.0, 0.5, 1.0, 2.5}[seed % 4];
+    params.stallWeight = std::array{1.0, 0.0, 3.7}[seed % 3];
+    params.idleWeight = std::array{1.0, 0.3}[seed % 2];
+    for (double share : {0.0, 0.2, 0.6}) {
+      for (size_t m = 1; m < minimum.size(); ++m)
+        random.capacity[m] = minimum[m].bytes + static_cast<int64_t>(share * double(peak[m] - minimum[m].bytes));
+      SwapParams all = params;
+      all.searchAllWindows = true;
+      const Expected<Plan> plan = planSwapOffsets(random.problem(), params),
+                           other = planSwapOffsets(random.problem(), all);
+      INFO(seed << " at " << share);
+      REQUIRE(plan.has_value() == other.has_value());
+      if (!plan) {
+        CHECK(plan.error().message == other.error().message);
+        continue;
+      }
+      ++planned;
+      CHECK(planToJson(random.graph, random.machine, *plan) == planToJson(random.graph, random.machine, *other));
+    }
+  }
+  CHECK(planned > 300);
 }
 
 TEST_CASE("values cross between accelerators by the host or a direct link", "[swap]") {
