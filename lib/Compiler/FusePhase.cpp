@@ -132,7 +132,7 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   }
   passes.onFunctions("dataflow-assign-layout", std::move(assigned)).onFunctions("dataflow-fuse");
   if (hasPrograms(program)) {
-    // Several devices run loops side by side themselves.
+    // On several devices, placement decides what runs at the same time.
     if (devices.size() == 1)
       passes.onFunctions("dataflow-group-loops");
     passes.onFunctions("dataflow-plan-programs");

@@ -72,7 +72,7 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
 
 static ImportOptions importOptions(const CompilerOptions &options, const Origin &origin) {
   ImportOptions importing;
-  // Grids run no loops, and tilings cut none.
+  // Devices that run grids run no loops, and a loop is not cut among ranks.
   importing.unrollsLoops =
       options.unrollsLoops || options.devices > 1 || llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
         return runsGrids(origin.described.device(id).kind, origin.target);

@@ -78,7 +78,7 @@ public:
   virtual const char *exchangesBy() const { return nullptr; }
   /// What did not go as fast as it might, and why: a line, or empty. Between steps.
   virtual std::string notes() const { return {}; }
-  /// Kernels that look there end early once the byte is not 0.
+  /// Gives kernels the byte that stops them once it is not 0. The byte outlives the device.
   virtual void stopBy(const volatile unsigned char *stop) {}
   /// Launches take so many times as long from now on; false where a device cannot.
   virtual bool slow(double factor) { return false; }

@@ -33,7 +33,7 @@ Status notForDirectory(const Options &options, const char *option) {
                    "' is compiled and has its own, leave the option out");
 }
 
-/// Its plans are of programs without loops.
+/// Plans for such a machine are of programs whose loops are unrolled.
 bool hasGpus(const Machine &machine) {
   const std::vector<DeviceId> devices = machine.computeDevices();
   return std::any_of(devices.begin(), devices.end(),

@@ -111,9 +111,9 @@ struct CompilerOptions {
   DimBindings dims;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
-  /// Of loops whose end only the data says; 0: no limit. See ImportOptions.
+  /// The most iterations of a loop whose end only the data says; 0: no limit. See ImportOptions.
   int64_t maxIterations = 0;
-  /// Loops unroll as for devices that run none, also where the machine's do.
+  /// Unrolls loops, as for a machine with devices that run no loops.
   bool unrollsLoops = false;
   PruneOptions prune;
   /// Makes a training step of the model; absent: inference.

@@ -39,10 +39,10 @@ struct ImportOptions {
   /// graph inputs need this, as all shapes are static. Their arguments stay, unread, with the value in the attribute
   /// `dataflow.fixed`.
   std::map<std::string, HostTensor> fixedInputs;
-  /// The most iterations of loops whose number only the data says, which limits the room of what they stack; 0: none.
-  /// A step fails where a loop would run more often.
+  /// The most iterations of a loop, 0: no limit. A step fails if a loop would run more often. A loop that stacks
+  /// tensors and whose number of iterations only the data says needs the limit: its stacks have room for so many.
   int64_t maxIterations = 0;
-  /// Loops and recurrences of known length are unrolled, up to 100,000 nodes and 2,048 elements: for devices that run
+  /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that run
   /// no loops.
   bool unrollsLoops = false;
   /// For models that ask for gradients themselves; absent: those are not supported.

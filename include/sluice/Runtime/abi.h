@@ -146,15 +146,15 @@ typedef struct sluice_kernel_env {
    * nothing and returns SLUICE_LIBRARY_ABSENT. Since minor version 5. */
   void *libraries;
   int32_t (*library)(void *libraries, uint32_t function, void *const *args, const void *settings, int64_t bytes);
-  /* Non-zero once the step is to stop: loops look before each iteration. Since minor version 10. */
+  /* A byte that is non-zero once the step has to stop. Loops read it before each iteration. Since minor version 10. */
   const volatile unsigned char *stop;
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its
  * workspace where it has one. Returns 0, or non-zero for a run-time failure
  * (an index out of range): the step then fails naming the operator. */
-#define SLUICE_KERNEL_ENDLESS 1001 /* a loop that would run more often than it may */
-#define SLUICE_KERNEL_STOPPED 1002 /* a loop that sluice_kernel_env.stop has ended */
+#define SLUICE_KERNEL_ENDLESS 1001 /* a loop would run more often than it may */
+#define SLUICE_KERNEL_STOPPED 1002 /* sluice_kernel_env.stop has ended a loop */
 typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;

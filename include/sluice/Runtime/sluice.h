@@ -64,8 +64,8 @@ typedef struct sluice_options {
   /* What the plan keeps in host memory, and the states, are in files without names
    * in this directory, so that the system may write them out; NULL: in memory. */
   const char *spill_directory;
-  /* Where it points to a byte, the caller makes that non-zero to stop a step that runs: its loops end before their next
-   * iteration, and the step fails. NULL: nothing stops a step. Must outlive the session. */
+  /* A byte that the caller makes non-zero to stop a step that runs: the loops of the step end before their next
+   * iteration, and the step fails. It must outlive the session. NULL: nothing stops a step. */
   const volatile unsigned char *stop;
 } sluice_options;
 

@@ -53,7 +53,7 @@ public:
   std::vector<std::string> operands() const;
 
   /// The node that computes the operator's results. `since`: the opset that its type, or this form of it, is from.
-  /// `count`: how many of the results, the first ones; all without.
+  /// `count`: the node has only so many of the operator's results, the first ones.
   Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset,
             std::optional<size_t> count = std::nullopt);
   /// The same for a node whose first output the operator does not have.
@@ -61,8 +61,9 @@ public:
   /// A node before it, with one result.
   Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
 
-  /// A program of the operator as an attribute of `node`. Its last arguments are what is captured; a loop's first are
-  /// the iteration's number, behind which ONNX has the condition, and the carried tensors.
+  /// Writes a program of the operator as an attribute of `node`. The program's last arguments are the captured values.
+  /// The first arguments of a loop's program are the iteration's number and the carried tensors; ONNX has the condition
+  /// between them.
   void subgraph(Node &node, llvm::StringRef attribute, mlir::Block &block, bool isLoop, mlir::ValueRange captured);
 
   /// Small constants; `what` becomes part of the name.

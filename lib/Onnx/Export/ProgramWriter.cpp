@@ -249,7 +249,7 @@ std::string ProgramWriter::nodeBase(Operation &op) {
 
 ::onnx::TensorProto &ProgramWriter::addInitializer(const std::string &name, int32_t elementType,
                                                    ArrayRef<int64_t> dims) {
-  // A subgraph sees the names around it.
+  // Subgraphs see the names of the model's graph.
   ::onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(elementType);

@@ -35,9 +35,9 @@ public:
 private:
   friend class NodeWriter;
 
-  /// Where nodes are written: the model's graph, or an attribute's.
+  /// The graph that nodes are added to: the model's, or that of an attribute.
   ::onnx::GraphProto &graph() { return current ? *current : *model.mutable_graph(); }
-  /// Constants of a block, in the model's graph, and its operators in the current one.
+  /// Adds the constants of a block, and of the blocks within it, to the model's graph.
   Status addConstants(mlir::Block &block);
   void addOperators(mlir::Block &block);
   void addSubgraph(::onnx::GraphProto &into, mlir::Operation &op, mlir::Block &block, bool isLoop,

@@ -17,7 +17,7 @@ struct KernelModel<emit> : EmitKernelOpInterface::ExternalModel<KernelModel<emit
   void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
 };
 
-/// Of one that `check` allows some forms and targets alone.
+/// The model of a function that emits an operator's loops, for the styles and targets that `check` allows.
 template <auto emit, auto check>
 struct CheckedKernelModel;
 template <typename OpTy, void (*emit)(OpTy, KernelEmitter &),
@@ -51,7 +51,7 @@ struct ScalarModel<emit> : EmitScalarOpInterface::ExternalModel<ScalarModel<emit
   }
 };
 
-/// Of a function that says what of a kernel can be tuned.
+/// The model of a function that says what of a kernel can be tuned.
 template <auto describe>
 struct TuningSpaceModel;
 template <typename OpTy, void (*describe)(OpTy, const emit::VectorTarget &, TunableKernel &)>
