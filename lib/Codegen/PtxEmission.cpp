@@ -33,7 +33,7 @@ namespace sluice {
 
 namespace {
 
-constexpr const char *kTriple = "nvptx64-nvidia-cuda";
+constexpr const char *kPtxTriple = "nvptx64-nvidia-cuda";
 
 /// The oldest PTX that has the architecture: any driver that knows the one knows the other.
 struct Architecture {
@@ -61,7 +61,7 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(unsigned number) {
   auto known = std::find_if(kArchitectures.begin(), kArchitectures.end(),
                             [&](const Architecture &a) { return a.number == number; });
   std::string problem;
-  llvm::Triple triple(kTriple);
+  llvm::Triple triple(kPtxTriple);
   const llvm::Target *backend =
       known == kArchitectures.end() ? nullptr : llvm::TargetRegistry::lookupTarget(triple, problem);
   std::unique_ptr<llvm::TargetMachine> machine(
@@ -141,7 +141,7 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::sp
   for (const GridFunction &function : functions)
     grids[function.name] = &function;
   module->setSourceFileName("sluice");
-  module->setTargetTriple(llvm::Triple(kTriple));
+  module->setTargetTriple(llvm::Triple(kPtxTriple));
   std::vector<DeviceCode> codes;
   for (unsigned number : architectures) {
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(number));

@@ -35,6 +35,14 @@ if(EXISTS /usr/lib/llvm-22/bin/ld.lld)
   endif()
 endif()
 
+# sluice_unify(target): its sources compile several at a time, which saves the instantiations that they share. Only where
+# the build is optimized: other builds show that each source includes what it uses.
+function(sluice_unify target)
+  if(SLUICE_UNITY AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 # sluice_add_room(Name SOURCES a.cpp ... [LINKS Room ...] [PRIVATE_LINKS target ...])
 # A pure room: plain C++, no MLIR. LINKS name other rooms.
 function(sluice_add_room name)

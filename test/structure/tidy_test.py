@@ -66,6 +66,17 @@ class TidyTest(unittest.TestCase):
         self.assertNotIn("b.cpp:1:", output)
         self.assertIn("error: clang-tidy has findings, 'b.cpp'", output)
 
+    def test_sources_that_compile_together(self):
+        unit = os.path.join(self.root, "build", "unity_0_cxx.cxx")
+        self.write("build/unity_0_cxx.cxx", "".join(f'#include "{self.root}/{name}"\n' for name in ("a.cpp", "b.cpp")))
+        self.write("build/compile_commands.json", json.dumps([{"directory": self.root, "file": unit, "command": f"c++ -c {unit}"}]))
+        self.commit()
+        self.write("b.cpp", "#define NEW(x) x * 2\nint b();\n")
+        self.commit()
+        status, output = self.tidy("--changed")
+        self.assertEqual(status, 1)
+        self.assertIn("b.cpp:1", output)
+
     def test_headers_and_the_merge_base(self):
         self.commit()
         self.git("update-ref", "refs/remotes/origin/main", "HEAD")

@@ -15,7 +15,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options : CommonOptions {
+struct KernelsOptions : CommonOptions {
   std::string filter, vectors, objectPath;
 };
 
@@ -61,7 +61,7 @@ Json toJson(const KernelCase &test, const KernelTiming &timing) {
   return json;
 }
 
-Status runKernels(const Options &options) {
+Status runKernels(const KernelsOptions &options) {
   std::vector<KernelCase> cases = standardCases();
   std::erase_if(cases, [&](const KernelCase &test) { return test.name.find(options.filter) == std::string::npos; });
   std::erase_if(cases, [&](const KernelCase &test) { return !canRun(test, targetOf(options.vectors)); });
@@ -103,7 +103,7 @@ Status runKernels(const Options &options) {
 } // namespace
 
 void addKernelsCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KernelsOptions>();
   CLI::App *command = driver::addCommand(app, "kernels", "Our matrix products and convolutions beside oneDNN's");
   driver::addOption(*command, "--filter", options->filter, "only kernels whose name contains this")->type_name("TEXT");
   options->addTo(*command);

@@ -33,7 +33,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options : CommonOptions {
+struct ModelsOptions : CommonOptions {
   std::vector<std::string> directories, against = {"onnxruntime"};
   std::vector<int> threads = {1, 2};
   std::string python = "python3", filter;
@@ -95,7 +95,7 @@ std::vector<Measured> measureInTurns(const std::vector<Runner> &runners, std::ve
 /// A model of the list: compiled once, measured for each number of threads.
 class Contest {
 public:
-  Contest(const OnnxTest &test, const Options &options, const Rivals &rivals, std::filesystem::path work)
+  Contest(const OnnxTest &test, const ModelsOptions &options, const Rivals &rivals, std::filesystem::path work)
       : test(test), options(options), rivals(rivals), work(std::move(work)) {}
 
   /// Fails where our side does not compile.
@@ -105,7 +105,7 @@ public:
 
 private:
   const OnnxTest &test;
-  const Options &options;
+  const ModelsOptions &options;
   const Rivals &rivals;
   std::filesystem::path work;
   DataSet set;
@@ -171,7 +171,7 @@ std::string formatted(const char *format, double value) {
 
 class Table {
 public:
-  Table(const Options &options, const Rivals &rivals) : options(options), rivals(rivals) {}
+  Table(const ModelsOptions &options, const Rivals &rivals) : options(options), rivals(rivals) {}
 
   void printHeader() const;
   void add(const std::string &model, int threads, const std::vector<Measured> &measured);
@@ -186,7 +186,7 @@ private:
     return {{"seconds", measured.middle()}, {"least_seconds", measured.least()}, {"turns", measured.seconds.size()}};
   }
 
-  const Options &options;
+  const ModelsOptions &options;
   const Rivals &rivals;
   Json rows = Json::array();
   std::map<std::pair<int, size_t>, Ratios> ratios; ///< By threads and rival.
@@ -258,7 +258,7 @@ void Table::finish() const {
 // The command
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<OnnxTest>> findModels(const Options &options) {
+Expected<std::vector<OnnxTest>> findModels(const ModelsOptions &options) {
   std::vector<OnnxTest> models;
   for (const std::string &directory : options.directories) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> found, findOnnxTests(directory));
@@ -278,7 +278,7 @@ Expected<std::vector<OnnxTest>> findModels(const Options &options) {
 }
 
 /// Those that are installed; a note for each other.
-Expected<Rivals> startRivals(const Options &options) {
+Expected<Rivals> startRivals(const ModelsOptions &options) {
   Rivals rivals;
   for (const std::string &name : options.against) {
     Expected<std::unique_ptr<Rival>> rival = Rival::start(name, options.python);
@@ -292,7 +292,7 @@ Expected<Rivals> startRivals(const Options &options) {
   return rivals;
 }
 
-Status runModels(const Options &options) {
+Status runModels(const ModelsOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> models, findModels(options));
   SLUICE_ASSIGN_OR_RETURN(Rivals rivals, startRivals(options));
   Table table(options, rivals);
@@ -319,7 +319,7 @@ Status runModels(const Options &options) {
 } // namespace
 
 void addModelsCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelsOptions>();
   CLI::App *command = driver::addCommand(app, "models", "Models' steps beside those of other runtimes, in turns");
   driver::addOption(*command, "DIR", options->directories, "folders of model.onnx and test_data_set_*, at any depth")
       ->required();

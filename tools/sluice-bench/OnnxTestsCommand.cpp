@@ -26,7 +26,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options {
+struct OnnxTestsOptions {
   std::string directory, format = "text", filter;
   std::vector<std::string> expectedFailures;
   int processes = 0;
@@ -184,7 +184,7 @@ private:
   std::filesystem::path root;
 };
 
-Status runTests(const Options &options) {
+Status runTests(const OnnxTestsOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<ExpectedFailure> expected, readExpectedFailures(options.expectedFailures));
   SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> tests, findOnnxTests(options.directory));
   if (!options.filter.empty()) {
@@ -240,7 +240,7 @@ Status runTests(const Options &options) {
 } // namespace
 
 void addOnnxTestsCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OnnxTestsOptions>();
   CLI::App *command = driver::addCommand(app, "onnx-tests", "ONNX's backend tests: compiled, run and compared");
   driver::addOption(*command, "DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")
       ->required();

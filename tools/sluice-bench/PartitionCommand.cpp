@@ -27,7 +27,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options {
+struct PartitionOptions {
   std::vector<std::string> models;
   std::vector<int64_t> batches, devices;
   std::vector<std::string> flags;
@@ -52,7 +52,7 @@ struct PartitionCase {
 
 /// SoyBean's, figures 8 to 10: of AlexNet and VGG the batches from small to where data parallelism serves. Megatron's:
 /// a block of GPT-3's width and two small ones, their vocabularies padded as Megatron does.
-std::vector<PartitionCase> casesOf(const Options &options) {
+std::vector<PartitionCase> casesOf(const PartitionOptions &options) {
   if (options.models.empty() && options.suite == "megatron")
     return {{"bert-large", 8, {"--layers", "2", "--sequence", "512", "--vocabulary", "30720", "--classes", "2"}},
             {"llama-7b", 4, {"--layers", "2", "--sequence", "2048", "--vocabulary", "32000"}},
@@ -101,8 +101,8 @@ Expected<Tiling> megatronTiling(const std::string &model, const TensorProgram &p
   return spread.tiling(axes);
 }
 
-Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCase &each, const Options &options,
-                                int64_t devices, bool training, double &seconds) {
+Expected<PlannedPartition> plan(const ModelBuilders &builders, const PartitionCase &each,
+                                const PartitionOptions &options, int64_t devices, bool training, double &seconds) {
   SLUICE_ASSIGN_OR_RETURN(std::string path, builders.build(each.model, each.batch, each.flags));
   CompilerOptions compiler;
   compiler.machine = options.machine;
@@ -163,7 +163,7 @@ private:
   std::vector<std::string> order;
 };
 
-Status runModels(const Options &options, Json &rows) {
+Status runModels(const PartitionOptions &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
     return makeError(ErrorCode::InvalidInput, "models have no batch, give one, option '--batch'");
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
@@ -211,7 +211,7 @@ Status runModels(const Options &options, Json &rows) {
 
 /// Spartan's greedy, the fewest bytes of what it chooses among by enumeration, and ours, which may hold tensors whole
 /// as well.
-Status runSpartan(const Options &options, Json &rows) {
+Status runSpartan(const PartitionOptions &options, Json &rows) {
   const bool isText = options.format == "text";
   if (isText)
     std::cout << "program devices operators | GB sent: spartan fewest ours | seconds: spartan enumeration ours\n";
@@ -280,7 +280,7 @@ Status runSpartan(const Options &options, Json &rows) {
   return {};
 }
 
-Status runPartition(Options options) {
+Status runPartition(PartitionOptions options) {
   if (options.devices.empty())
     options.devices = options.suite == "megatron"  ? std::vector<int64_t>{2, 4, 8}
                       : options.suite == "spartan" ? std::vector<int64_t>{128}
@@ -302,7 +302,7 @@ Status runPartition(Options options) {
 } // namespace
 
 void addPartitionCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PartitionOptions>();
   CLI::App *command = driver::addCommand(
       app, "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
   driver::addOption(

@@ -30,7 +30,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options {
+struct PlacementOptions {
   std::string suite = "families", instances, format = "text";
   std::vector<size_t> operators = {50, 200, 1000};
   std::vector<std::string> problems;
@@ -54,7 +54,7 @@ std::vector<std::string> solversBut(std::initializer_list<std::string> left) {
 
 /// Instances side by side; the first error ends them.
 template <typename Body>
-Status forEachInstance(const Options &options, size_t count, Body body) {
+Status forEachInstance(const PlacementOptions &options, size_t count, Body body) {
   std::mutex mutex;
   std::optional<Error> first;
   const int threads = usableThreads(options.threads);
@@ -91,7 +91,7 @@ InstanceSpec randomSpec(uint64_t seed, size_t operators, size_t devices) {
 //===----------------------------------------------------------------------===//
 
 /// Makespans relative to the lower bound, means of `count` graphs of each kind.
-Status runFamilies(const Options &options, Json &rows) {
+Status runFamilies(const PlacementOptions &options, Json &rows) {
   const std::vector<std::string> solvers = solversBut({"htf-mpr", "exhaustive"});
   const size_t count = options.count > 0 ? static_cast<size_t>(options.count) : 10;
   if (options.text()) {
@@ -146,7 +146,7 @@ Status runFamilies(const Options &options, Json &rows) {
 //===----------------------------------------------------------------------===//
 
 /// The portfolio and its members against the optimum over placements and orders.
-Status runExact(const Options &options, Json &rows) {
+Status runExact(const PlacementOptions &options, Json &rows) {
   const size_t count = options.count > 0 ? static_cast<size_t>(options.count) : 1000;
   std::vector<std::string> solvers = solversBut({"htf-mpr", "exhaustive"});
   std::vector<std::vector<double>> ratios(solvers.size(), std::vector<double>(count, 0));
@@ -203,7 +203,7 @@ Status runExact(const Options &options, Json &rows) {
 
 /// How often the portfolio is worse than some member, on graphs of 2 to
 /// `operators` operators; and who would have won without the others.
-Status runMembers(const Options &options, Json &rows) {
+Status runMembers(const PlacementOptions &options, Json &rows) {
   const std::vector<std::string> solvers = solversBut({"best", "htf-mpr"});
   if (options.text())
     std::printf("%10s %10s %12s %12s\n", "operators", "instances", "comparisons", "worse");
@@ -250,7 +250,7 @@ Status runMembers(const Options &options, Json &rows) {
 //===----------------------------------------------------------------------===//
 
 /// All 59,049 mappings, each in HEFT's order and in its best order.
-Status runMnist(const Options &options, Json &rows) {
+Status runMnist(const PlacementOptions &options, Json &rows) {
   const PlacementInstance instance = makeMnistSoftmax();
   const size_t numOps = instance.graph.numOperators(), devices = instance.machine.devices.size();
   size_t count = 1;
@@ -316,7 +316,7 @@ Status runMnist(const Options &options, Json &rows) {
 // Published instances
 //===----------------------------------------------------------------------===//
 
-Status runInstances(const Options &options, Json &rows) {
+Status runInstances(const PlacementOptions &options, Json &rows) {
   if (options.instances.empty())
     return makeError(ErrorCode::InvalidInput, "no directory of published instances given, name one with --instances");
   std::error_code code;
@@ -385,7 +385,7 @@ Status runInstances(const Options &options, Json &rows) {
 //===----------------------------------------------------------------------===//
 
 /// How well mappings' times are predicted: of MNIST-Softmax, and of problem files.
-Status runPredictors(const Options &options, Json &rows) {
+Status runPredictors(const PlacementOptions &options, Json &rows) {
   if (options.text())
     std::printf("%-24s %9s %7s %8s | %8s %8s %8s %8s\n", "graph", "operators", "devices", "mappings", "boosted",
                 "integers", "linear", "of integers");
@@ -420,12 +420,12 @@ Status runPredictors(const Options &options, Json &rows) {
   return {};
 }
 
-constexpr std::pair<const char *, Status (*)(const Options &, Json &)> kSuites[] = {
+constexpr std::pair<const char *, Status (*)(const PlacementOptions &, Json &)> kSuites[] = {
     {"families", runFamilies}, {"exact", runExact},         {"members", runMembers},
     {"mnist", runMnist},       {"instances", runInstances}, {"predictors", runPredictors},
 };
 
-Status runPlacement(const Options &options) {
+Status runPlacement(const PlacementOptions &options) {
   Json rows = Json::array();
   for (const auto &[name, run] : kSuites)
     if (options.suite == name)
@@ -438,7 +438,7 @@ Status runPlacement(const Options &options) {
 } // namespace
 
 void addPlacementCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlacementOptions>();
   CLI::App *command = driver::addCommand(app, "placement", "Placement solvers against each other and against optima");
   std::vector<std::string> suites;
   for (const auto &[name, run] : kSuites)

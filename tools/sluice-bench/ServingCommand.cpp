@@ -33,7 +33,7 @@ namespace {
 /// clients a second; in turns, 16 models make it eight times that at 300.
 constexpr double kPaperRatio = 2, kPaperRate = 400;
 
-struct Options {
+struct ServingOptions {
   std::vector<int64_t> models = {4, 16}, batches = {16, 32, 64};
   std::vector<std::string> memories;
   std::vector<double> rates = {100, 200, 300, 350, 400, 450};
@@ -57,7 +57,7 @@ struct Sharing {
 /// Plans of one model under any budget.
 class Planner {
 public:
-  Planner(const ProblemFile &file, const Options &options) : file(file), options(options) {
+  Planner(const ProblemFile &file, const ServingOptions &options) : file(file), options(options) {
     for (DeviceId device : file.machine.computeDevices())
       if (file.machine.device(device).memory != Machine::hostMemory())
         memory = file.machine.device(device).memory;
@@ -108,12 +108,12 @@ private:
   }
 
   const ProblemFile &file;
-  const Options &options;
+  const ServingOptions &options;
   MemoryId memory;
 };
 
 /// The model alone; then, for each number of models, in parts and in turns.
-Expected<std::vector<Sharing>> planSharings(const Planner &planner, int64_t bytes, const Options &options) {
+Expected<std::vector<Sharing>> planSharings(const Planner &planner, int64_t bytes, const ServingOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(SearchResult whole, planner.search(bytes));
   const int64_t warmNs = whole.makespanNs;
   SLUICE_ASSIGN_OR_RETURN(SearchResult cold, planner.searchCold(bytes));
@@ -137,7 +137,7 @@ Expected<std::vector<Sharing>> planSharings(const Planner &planner, int64_t byte
 
 /// A sharing at one rate: the median of the seeds' p99, and how far they lie
 /// apart.
-Expected<Json> measure(const Sharing &sharing, double clientsPerSec, int64_t batch, const Options &options) {
+Expected<Json> measure(const Sharing &sharing, double clientsPerSec, int64_t batch, const ServingOptions &options) {
   Json row{{"batch", batch},
            {"sharing", sharing.name},
            {"models", sharing.models},
@@ -209,7 +209,7 @@ void printVerdict(const std::vector<Json> &rows) {
                 worst, at, overloaded ? ", where both keep up" : "", kPaperRatio);
 }
 
-Status measureBatch(const ProblemFile &file, int64_t batch, const Options &options, Json &rows) {
+Status measureBatch(const ProblemFile &file, int64_t batch, const ServingOptions &options, Json &rows) {
   const Planner planner(file, options);
   SLUICE_RETURN_IF_ERROR(planner.check());
   std::vector<int64_t> memories;
@@ -264,7 +264,7 @@ Expected<ProblemFile> readProblem(const std::string &path) {
   return problemFromJson(JsonReader(json, path));
 }
 
-Status runServing(const Options &options) {
+Status runServing(const ServingOptions &options) {
   Json rows = Json::array();
   std::unique_ptr<ModelBuilders> builders;
   if (options.problem.empty()) {
@@ -290,7 +290,7 @@ Status runServing(const Options &options) {
 } // namespace
 
 void addServingCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServingOptions>();
   CLI::App *command = driver::addCommand(
       app, "serving", "Models that share a device: p99 latency against throughput, ResNet-152 unless set");
   driver::addOption(*command, "--models", options->models, "numbers of models that share the device")

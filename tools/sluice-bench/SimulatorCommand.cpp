@@ -25,7 +25,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options : CommonOptions {
+struct SimulatorOptions : CommonOptions {
   std::vector<int> sizes = {1000, 10000}, threads = {1, 2};
   uint64_t seed = 1;
 };
@@ -92,7 +92,7 @@ double timeCalls(int repeats, const Function &function) {
 
 /// The memory is halfway between the least that works and the peak, but no more
 /// than the device has, so that plans hold many copies.
-Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
+Expected<SimulatorTiming> timeSimulator(int operators, const SimulatorOptions &options) {
   Rng rng(options.seed);
   const Graph graph = makeLayers(operators, rng);
   SLUICE_ASSIGN_OR_RETURN(Machine machine, machinePreset("v100-16gb"));
@@ -138,7 +138,7 @@ Expected<SimulatorTiming> timeSimulator(int operators, const Options &options) {
   return timing;
 }
 
-Status runSimulator(const Options &options) {
+Status runSimulator(const SimulatorOptions &options) {
   if (!options.json()) {
     std::printf("%10s %10s %12s %12s %12s", "operators", "commands", "simulated/s", "ns/command", "planned/s");
     for (int threads : options.threads)
@@ -175,7 +175,7 @@ Status runSimulator(const Options &options) {
 } // namespace
 
 void addSimulatorCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulatorOptions>();
   CLI::App *command = driver::addCommand(app, "simulator", "Plans made and simulated per second against graph size");
   driver::addOption(*command, "--operators", options->sizes, "sizes of the random layered graphs")
       ->delimiter(',')

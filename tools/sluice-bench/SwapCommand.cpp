@@ -29,7 +29,7 @@ namespace {
 /// that is less than the target.
 constexpr double kShareOfBound = 0.90;
 
-struct Options {
+struct SwapOptions {
   std::vector<std::string> models, problems, solvers = {"default", "odswap", "swapadvisor"};
   std::vector<int64_t> batches;
   std::vector<uint64_t> seeds = {0};
@@ -56,7 +56,7 @@ struct Run {
   }
 };
 
-Run runSolver(const ProblemFile &file, const Options &options, size_t solver, uint64_t seed,
+Run runSolver(const ProblemFile &file, const SwapOptions &options, size_t solver, uint64_t seed,
               std::optional<double> paper) {
   Run run;
   SearchParams params;
@@ -99,7 +99,7 @@ std::string cell(const Json &row, const char *key, const char *format = "%.3f") 
 
 /// A row of figures 6 to 8. The first solver is ours and counts with its worst
 /// seed; the others are its rivals, with the first seed.
-Json measure(const ProblemFile &file, const TrainingCase &entry, double rate, const Options &options) {
+Json measure(const ProblemFile &file, const TrainingCase &entry, double rate, const SwapOptions &options) {
   Json row{{"model", entry.model}, {"batch", nullptr}, {"rate", rate}, {"operators", file.graph.numOperators()}};
   if (entry.batch > 0)
     row["batch"] = entry.batch;
@@ -152,7 +152,7 @@ Json measure(const ProblemFile &file, const TrainingCase &entry, double rate, co
 }
 
 /// Rows of figure 9: generations of each genetic solver, with the first seed.
-void measureConvergence(const ProblemFile &file, const TrainingCase &entry, const Options &options, Json &rows) {
+void measureConvergence(const ProblemFile &file, const TrainingCase &entry, const SwapOptions &options, Json &rows) {
   for (size_t solver = 0; solver < options.solvers.size(); ++solver) {
     const Run run = runSolver(file, options, solver, options.seeds.front(), std::nullopt);
     if (!run.result && options.text())
@@ -177,7 +177,7 @@ void measureConvergence(const ProblemFile &file, const TrainingCase &entry, cons
   }
 }
 
-void printHeader(const Options &options) {
+void printHeader(const SwapOptions &options) {
   if (options.convergence) {
     std::printf("%-16s %5s %-20s %8s %9s %9s %9s %9s\n", "model", "batch", "solver", "plans", "after, s", "best, s",
                 "mean, s", "worst, s");
@@ -190,7 +190,7 @@ void printHeader(const Options &options) {
   std::printf(" %7s %s\n", "needed", "passed");
 }
 
-void printRow(const Options &options, const Json &row) {
+void printRow(const SwapOptions &options, const Json &row) {
   const std::string gap = row.contains("gap") ? concat(std::llround(row["gap"].get<double>() * 1000) / 10.0) : "-";
   std::printf("%-16s %5s %5s %9s %9s %8s %7s %9s %7s %6s %8s", row["model"].get<std::string>().c_str(),
               cell(row, "batch", "%.0f").c_str(), cell(row, "rate", "%g").c_str(), cell(row, "ideal_seconds").c_str(),
@@ -204,7 +204,7 @@ void printRow(const Options &options, const Json &row) {
   std::fflush(stdout);
 }
 
-Status measureTraining(const Options &options, Json &rows) {
+Status measureTraining(const SwapOptions &options, Json &rows) {
   auto add = [&](ProblemFile file, const TrainingCase &entry) {
     for (double rate : options.rates) {
       ProblemFile scaled = file;
@@ -258,7 +258,7 @@ void limitMemory(ProblemFile &file, int64_t bytes) {
 
 /// Table 2. Slowdowns are against the largest budget's time, each its own; the
 /// paper's are known to half a millisecond, which counts for us.
-Status measureInference(const Options &options, Json &rows) {
+Status measureInference(const SwapOptions &options, Json &rows) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   if (options.text())
     std::printf("%6s %7s %10s %10s %10s %9s %9s %s\n", "batch", "MB", "plan, s", "bound, s", "paper, s", "slowdown",
@@ -315,7 +315,7 @@ Status measureInference(const Options &options, Json &rows) {
   return {};
 }
 
-Status runSwap(const Options &options) {
+Status runSwap(const SwapOptions &options) {
   Json rows = Json::array();
   SLUICE_RETURN_IF_ERROR(options.table2 ? measureInference(options, rows) : measureTraining(options, rows));
   if (options.format == "csv")
@@ -338,7 +338,7 @@ CLI::Option *addDuration(CLI::App &command, const std::string &name, int64_t &ns
 } // namespace
 
 void addSwapCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SwapOptions>();
   CLI::App *command =
       driver::addCommand(app, "swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
   CLI::Option *models = driver::addOption(*command, "--models", options->models, "of the five; all unless set")

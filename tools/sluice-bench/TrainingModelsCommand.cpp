@@ -23,7 +23,7 @@
 namespace sluice::bench {
 namespace {
 
-struct Options : CommonOptions {
+struct TrainingModelsOptions : CommonOptions {
   std::vector<std::string> models;
   std::string scripts, optimizer = "momentum", machine = "v100-16gb";
   bool paper = false;
@@ -37,7 +37,7 @@ struct Counts {
   double seconds = 0;    ///< From the file to the graph a planner takes.
 };
 
-Expected<Counts> countStep(const std::string &path, const Options &options) {
+Expected<Counts> countStep(const std::string &path, const TrainingModelsOptions &options) {
   auto begin = std::chrono::steady_clock::now();
   CompilerOptions compiler;
   compiler.machine = options.machine;
@@ -121,7 +121,7 @@ void printRow(const std::string &label, const Json &row) {
 
 /// The paper's models, built, counted at MXNet's grain by the builders and at
 /// our own by the compiler.
-Status countPaper(const Options &options, Json &rows) {
+Status countPaper(const TrainingModelsOptions &options, Json &rows) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   SLUICE_ASSIGN_OR_RETURN(Json published, builders->paperModels());
   for (Json row : published) {
@@ -138,7 +138,7 @@ Status countPaper(const Options &options, Json &rows) {
   return {};
 }
 
-Status runTrainingModels(const Options &options) {
+Status runTrainingModels(const TrainingModelsOptions &options) {
   Json rows = Json::array();
   if (!options.json())
     printHeader();
@@ -160,7 +160,7 @@ Status runTrainingModels(const Options &options) {
 } // namespace
 
 void addTrainingModelsCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainingModelsOptions>();
   CLI::App *command = driver::addCommand(app, "training-models",
                                          "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
   driver::addOption(*command, "MODEL", options->models, "ONNX files; weights may be absent");

@@ -28,13 +28,13 @@ using driver::Card, runtime::CuPointer, runtime::CuResult, runtime::CudaBlas, ru
 
 namespace {
 
-struct Options {
+struct RatesOptions {
   int64_t megabytes = 1024, matmul = 4096;
   std::vector<int> conv = {32, 128, 56, 128, 3};
   int repeat = 10;
 };
 
-Status measureCopies(Card &card, const Options &options, Json &json) {
+Status measureCopies(Card &card, const RatesOptions &options, Json &json) {
   const size_t bytes = std::min<size_t>(static_cast<size_t>(options.megabytes) << 20, card.memoryBytes / 4);
   SLUICE_ASSIGN_OR_RETURN(double within, card.copyBytesPerSec(bytes, options.repeat));
   json["copyBytesPerSec"] = within;
@@ -54,7 +54,7 @@ Status measureCopies(Card &card, const Options &options, Json &json) {
 }
 
 /// Square products: f32 exact and by tf32, f16 and bf16 with f32 sums.
-Status measureMatmul(Card &card, const Options &options, Json &json) {
+Status measureMatmul(Card &card, const RatesOptions &options, Json &json) {
   runtime::Result<const CudaBlas *> found = runtime::cudaBlas();
   CudaBlas::Handle handle = nullptr;
   if (!found || (*found)->create(&handle) != 0) {
@@ -89,7 +89,7 @@ Status measureMatmul(Card &card, const Options &options, Json &json) {
 
 /// One convolution, padded to keep its extents, in f32 arithmetic: by the fastest
 /// algorithm that the runtime would take, and by the fastest of all.
-Status measureConv(Card &, const Options &options, Json &json) {
+Status measureConv(Card &, const RatesOptions &options, Json &json) {
   struct Performance { // cudnnConvolutionFwdAlgoPerf_t
     int algorithm, status;
     float milliseconds;
@@ -138,7 +138,7 @@ Status measureConv(Card &, const Options &options, Json &json) {
   return {};
 }
 
-Status measureRates(const Options &options) {
+Status measureRates(const RatesOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Card> card, Card::open(0));
   Json json = {{"name", card->name}, {"architecture", card->architecture}, {"memoryBytes", card->memoryBytes}};
   for (auto measure : {measureCopies, measureMatmul, measureConv})
@@ -150,7 +150,7 @@ Status measureRates(const Options &options) {
 } // namespace
 
 void addRatesCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RatesOptions>();
   CLI::App *command =
       driver::addCommand(app, "rates", "Measure the first GPU: copies, cuBLAS' products, cuDNN's convolution");
   driver::addOption(*command, "--megabytes", options->megabytes, "to copy, a quarter of the memory at most")

@@ -32,7 +32,7 @@ using driver::RunSession;
 
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string folder, trace;
   int64_t steps = 2, repeat = 0;
 };
@@ -132,7 +132,7 @@ Expected<bool> check(const KeptRun &run, std::vector<HostTensor> outputs, Json &
   return passes;
 }
 
-Status run(const Options &options) {
+Status run(const RunOptions &options) {
   // Times of commands are asked of the device only where they are wanted.
   std::optional<RunSession> session;
   if (Expected<RunSession> untraced = RunSession::open(options.folder + "/model", /*threads=*/0, /*trace=*/false))
@@ -298,7 +298,7 @@ void addGenerateCommand(CLI::App &app, Action &action) {
 }
 
 void addRunCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App *command = driver::addCommand(app, "run", "Run a kept run and compare it with its references");
   driver::addOption(*command, "FOLDER", options->folder, "what `sluice run --keep` wrote")->required();
   driver::addOption(*command, "--steps", options->steps, "to compare")

@@ -17,7 +17,7 @@ namespace sluice::runner {
 
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::vector<std::string> folders;
   std::string times;
   int64_t repeat = 5;
@@ -25,7 +25,7 @@ struct Options {
 
 /// What the simulator makes of plans with the operators' times of one run and
 /// links as they are measured now.
-Status simulatePlans(const Options &options) {
+Status simulatePlans(const SimulateOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Json measured, readJsonFile(options.times));
   auto wrong = [&](const std::string &what) {
     return makeError(ErrorCode::InvalidInput, what, ", '", options.times,
@@ -73,7 +73,7 @@ Status simulatePlans(const Options &options) {
 } // namespace
 
 void addSimulateCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   CLI::App *command = driver::addCommand(app, "simulate", "Simulate kept runs' plans with measured times");
   driver::addOption(*command, "FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
   driver::addOption(*command, "--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")

@@ -16,7 +16,7 @@
 namespace sluice::solve {
 namespace {
 
-struct Options {
+struct MemoryOptions {
   std::string file, solver = "search", memory, output, format = "text";
   int64_t capacity = 0, timeNs = 0, evaluations = 0;
   uint64_t seed = 1;
@@ -77,7 +77,7 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
   return problem;
 }
 
-Expected<Instance> readInstance(const Options &options) {
+Expected<Instance> readInstance(const MemoryOptions &options) {
   Instance instance;
   if (std::filesystem::path(options.file).extension() == ".json") {
     SLUICE_ASSIGN_OR_RETURN(ProblemFile file, readProblemFile(options.file));
@@ -96,7 +96,7 @@ Expected<Instance> readInstance(const Options &options) {
 constexpr int64_t kLeastPeakNs = 8'000'000'000, kCapacityNs = 60'000'000'000;
 constexpr int64_t kBestFitPackings = 64;
 
-Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Options &options,
+Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const MemoryOptions &options,
                                        const std::atomic<bool> &interrupt) {
   if (options.solver == "owl")
     return solveOffsetsOwl(problem);
@@ -116,7 +116,7 @@ Expected<OffsetSolution> solveInstance(const OffsetProblem &problem, const Optio
   return solveOffsets(problem, params);
 }
 
-Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
+Status runMemory(const MemoryOptions &options, const std::atomic<bool> &interrupt) {
   SLUICE_ASSIGN_OR_RETURN(Instance instance, readInstance(options));
   OffsetProblem &problem = instance.problem;
   if (options.capacity > 0)
@@ -182,7 +182,7 @@ Status runMemory(const Options &options, const std::atomic<bool> &interrupt) {
 } // namespace
 
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoryOptions>();
   CLI::App *command = driver::addCommand(app, "memory", "Give buffers addresses: the least peak");
   driver::addOption(*command, "FILE", options->file,
                     "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")

@@ -16,14 +16,14 @@
 namespace sluice::solve {
 namespace {
 
-struct Options {
+struct PlacementOptions {
   std::string file, output, format = "text";
   bool free = false, limited = false, validate = false;
   PlacementParams params;
 };
 
 /// An instance of Tarnawski et al.: subgraphs on accelerators.
-Status runOffload(const Options &options, const Json &json) {
+Status runOffload(const PlacementOptions &options, const Json &json) {
   SLUICE_ASSIGN_OR_RETURN(OffloadProblem problem, offloadFromJson(JsonReader(json, options.file)));
   const std::vector<std::string> known = offloadSolverNames();
   if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
@@ -78,7 +78,7 @@ Status runOffload(const Options &options, const Json &json) {
   return {};
 }
 
-Status runPlacement(const Options &options) {
+Status runPlacement(const PlacementOptions &options) {
   Expected<Json> json = readJsonFile(options.file);
   if (!json)
     return propagate(json);
@@ -148,7 +148,7 @@ Status runPlacement(const Options &options) {
 } // namespace
 
 void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlacementOptions>();
   PlacementParams &params = options->params;
   params.interrupt = &interrupt;
   params.threads = 0;

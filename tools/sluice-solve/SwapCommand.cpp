@@ -20,7 +20,7 @@
 namespace sluice::solve {
 namespace {
 
-struct Options {
+struct SwapOptions {
   std::string file, planFile, output, trace, format = "text";
   std::vector<std::string> memory;
   SearchParams params;
@@ -34,7 +34,7 @@ std::string fraction(int64_t part, int64_t whole) {
   return text;
 }
 
-Status writeOutputs(const Options &options, const ProblemFile &file, const Plan &plan) {
+Status writeOutputs(const SwapOptions &options, const ProblemFile &file, const Plan &plan) {
   if (!options.output.empty())
     if (Status status = writeFileAtomically(options.output, planToJson(file.graph, file.machine, plan).dump(1) + "\n");
         !status)
@@ -46,7 +46,7 @@ Status writeOutputs(const Options &options, const ProblemFile &file, const Plan 
 }
 
 /// Checks a saved plan against the problem's capacities and times it.
-Status runValidate(const Options &options, const ProblemFile &file) {
+Status runValidate(const SwapOptions &options, const ProblemFile &file) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(options.planFile));
   SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromJson(file.graph, file.machine, JsonReader(json, options.planFile)));
   SLUICE_RETURN_IF_ERROR(validatePlan(file.graph, file.machine, plan));
@@ -130,7 +130,7 @@ void showProgress(const SearchProgress &progress) {
             << formatDuration(progress.elapsedNs) << std::flush;
 }
 
-Status runSwap(Options &options) {
+Status runSwap(SwapOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(ProblemFile file, readProblemFile(options.file));
   SearchProblem problem{&file.graph, &file.machine, &file.costs, file.capacities, file.placement};
   for (const std::string &option : options.memory)
@@ -163,7 +163,7 @@ Status runSwap(Options &options) {
 } // namespace
 
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SwapOptions>();
   SearchParams &params = options->params;
   params.interrupt = &interrupt;
   CLI::App *command =

@@ -15,7 +15,7 @@
 namespace sluice::solve {
 namespace {
 
-struct Options {
+struct TilingOptions {
   std::string file, format = "text";
   int64_t timeNs = 0, evaluations = 0;
   bool validate = false;
@@ -35,7 +35,7 @@ Expected<TilingProblem> readInstance(const std::string &path) {
   return tilingFromJson(JsonReader(json, path));
 }
 
-Status runTiling(const Options &options) {
+Status runTiling(const TilingOptions &options) {
   Stopwatch watch;
   TilingParams params = options.params;
   // Reading counts: who gives a time waits no longer for the answer.
@@ -76,7 +76,7 @@ Status runTiling(const Options &options) {
 } // namespace
 
 void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TilingOptions>();
   TilingParams &params = options->params;
   params.budget.interrupt = &interrupt;
   params.threads = 0;

@@ -18,7 +18,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct CompileCommandOptions {
   std::string model, output, compileTo = "link";
   bool printPipeline = false;
   size_t measured = 0;
@@ -43,7 +43,7 @@ Status writeBytecode(mlir::ModuleOp module, const std::string &path) {
   return writeFileAtomically(path, bytes);
 }
 
-void printSummary(const Options &options, const Compilation &compilation) {
+void printSummary(const CompileCommandOptions &options, const Compilation &compilation) {
   const SearchResult &result = compilation.result();
   const Graph &graph = compilation.graph();
   std::cout << options.output << ": " << graph.numOperators() << " operators, " << formatDuration(result.makespanNs)
@@ -55,7 +55,7 @@ void printSummary(const Options &options, const Compilation &compilation) {
   std::cout << '\n';
 }
 
-Status runCompile(const Options &options) {
+Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
@@ -88,7 +88,7 @@ Status runCompile(const Options &options) {
 } // namespace
 
 void addCompileCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileCommandOptions>();
   CLI::App *command =
       driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
   addOption(*command, "MODEL", options->model, "an ONNX file")->required();

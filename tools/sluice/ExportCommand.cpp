@@ -16,7 +16,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct ExportCommandOptions {
   std::string source, output, plan, model;
   std::vector<std::string> fixed;
   bool beside = false, noWeights = false;
@@ -28,7 +28,7 @@ bool isDirectory(const std::string &path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-Status notForDirectory(const Options &options, const char *option) {
+Status notForDirectory(const ExportCommandOptions &options, const char *option) {
   return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.source,
                    "' is compiled and has its own, leave the option out");
 }
@@ -40,7 +40,7 @@ bool hasGpus(const Machine &machine) {
                      [&](DeviceId id) { return machine.device(id).kind == DeviceKind::Cuda; });
 }
 
-Status runExport(const Options &options) {
+Status runExport(const ExportCommandOptions &options) {
   ExportOptions to;
   if (options.noWeights)
     to.weights = WeightStorage::Omit;
@@ -81,7 +81,7 @@ Status runExport(const Options &options) {
 } // namespace
 
 void addExportCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportCommandOptions>();
   CLI::App *command =
       driver::addCommand(app, "export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
   addOption(*command, "MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();

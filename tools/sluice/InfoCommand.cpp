@@ -19,7 +19,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct InfoOptions {
   std::string model, format = "text";
 };
 
@@ -130,7 +130,7 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
     printLine("", concat(count, " ", type));
 }
 
-Status runInfo(const Options &options) {
+Status runInfo(const InfoOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(options.model));
   ModelInfo info;
   collect(model.graph(), info);
@@ -144,7 +144,7 @@ Status runInfo(const Options &options) {
 } // namespace
 
 void addInfoCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   CLI::App *command = driver::addCommand(app, "info", "Show a model's inputs, outputs, dimensions and operators");
   addOption(*command, "MODEL", options->model, "an ONNX file")->required();
   addFormatOption(*command, options->format);

@@ -19,7 +19,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct MachineOptions {
   std::string machine, format = "text";
   bool detect = false;
 };
@@ -72,7 +72,7 @@ void printMachine(const Machine &machine) {
   links.print();
 }
 
-Status listPresets(const Options &options) {
+Status listPresets(const MachineOptions &options) {
   if (options.format == "json") {
     printJson(Json(machinePresetNames()));
     return {};
@@ -114,7 +114,7 @@ Expected<Machine> detect() {
   return machine;
 }
 
-Status runMachine(const Options &options) {
+Status runMachine(const MachineOptions &options) {
   if (!options.detect && options.machine.empty())
     return listPresets(options);
   SLUICE_ASSIGN_OR_RETURN(Machine machine, options.detect ? detect() : loadMachine(options.machine));
@@ -128,7 +128,7 @@ Status runMachine(const Options &options) {
 } // namespace
 
 void addMachineCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MachineOptions>();
   CLI::App *command = driver::addCommand(app, "machine", "Show a machine, or list the presets");
   CLI::Option *name = addOption(*command, "MACHINE", options->machine, "a preset or a machine file");
   addFlag(*command, "--detect", options->detect, "measure this machine; with --format=json, a machine file")

@@ -18,7 +18,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct PlanOptions {
   std::string model, output, format = "text";
   std::string slowdown; ///< Empty: none is given.
   std::string partitionCost = "time", deviceMemory;
@@ -209,7 +209,7 @@ void printPartition(const PlannedPartition &planned) {
   tensors.print();
 }
 
-Status runPartition(const Options &options, CompilerOptions resolved) {
+Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
   for (auto [step, name] : {std::pair(SolverStep::Place, "place"), std::pair(SolverStep::Search, "search")})
     if (resolved.solvers.contains(step))
       return makeError(ErrorCode::InvalidInput, "a partition's plan has no step '", name,
@@ -242,7 +242,7 @@ Status runPartition(const Options &options, CompilerOptions resolved) {
   return {};
 }
 
-Status runPlan(const Options &options) {
+Status runPlan(const PlanOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   if (resolved.devices > 1)
     return runPartition(options, std::move(resolved));
@@ -275,7 +275,7 @@ Status runPlan(const Options &options) {
 } // namespace
 
 void addPlanCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   CLI::App *command = driver::addCommand(app, "plan", "Decide placement, order, addresses and swaps; generate no code");
   addOption(*command, "MODEL", options->model, "an ONNX file")->required();
   addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");

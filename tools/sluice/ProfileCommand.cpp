@@ -27,7 +27,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string model, output, format = "text";
   int64_t repeat = 10;
   bool again = false;
@@ -76,7 +76,7 @@ Status open(Subject &subject, int threads) {
 }
 
 /// One for each kind of device that computes, or of the one asked for.
-Expected<std::vector<Subject>> makeSubjects(const Options &options, const CompilerOptions &resolved) {
+Expected<std::vector<Subject>> makeSubjects(const ProfileOptions &options, const CompilerOptions &resolved) {
   SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(resolved.machine));
   std::vector<std::string> names, keys;
   for (DeviceId id : machine.computeDevices()) {
@@ -103,7 +103,7 @@ Expected<std::vector<Subject>> makeSubjects(const Options &options, const Compil
 }
 
 /// What an earlier run has left, unless it was made elsewhere or is not wanted.
-Expected<Profile> readEarlier(const Options &options, const CompilerOptions &resolved) {
+Expected<Profile> readEarlier(const ProfileOptions &options, const CompilerOptions &resolved) {
   SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(resolved.target));
   Profile fresh;
   fresh.origin = measurementOrigin(target, resolved.matmulPrecision);
@@ -186,7 +186,7 @@ void printLinks(const Machine &machine, const Profile &profile) {
 }
 
 /// Runs what is not measured yet, the devices in turns: what disturbs one disturbs all.
-Status measureOperators(const Options &options, std::vector<Subject> &subjects, Profile &profile) {
+Status measureOperators(const ProfileOptions &options, std::vector<Subject> &subjects, Profile &profile) {
   std::vector<Subject *> running;
   Status first;
   for (Subject &subject : subjects) {
@@ -228,7 +228,7 @@ Status measureOperators(const Options &options, std::vector<Subject> &subjects, 
   return {};
 }
 
-Status measureLinks(const Options &options, const Machine &machine, Profile &profile) {
+Status measureLinks(const ProfileOptions &options, const Machine &machine, Profile &profile) {
   for (size_t i = 0; i < machine.links.size(); ++i) {
     const Link &link = machine.links[i];
     LinkMeasurement &known = profile.links[{machine.memory(link.a).name, machine.memory(link.b).name}];
@@ -266,7 +266,7 @@ void printPredictor(const Machine &machine, const Profile &profile) {
   table.print();
 }
 
-Status runProfile(const Options &options) {
+Status runProfile(const ProfileOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(Profile profile, readEarlier(options, resolved));
   SLUICE_ASSIGN_OR_RETURN(std::vector<Subject> subjects, makeSubjects(options, resolved));
@@ -287,7 +287,7 @@ Status runProfile(const Options &options) {
 } // namespace
 
 void addProfileCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   CLI::App *command =
       driver::addCommand(app, "profile", "Measure a model's operators on every device, and the links, for --profile");
   addOption(*command, "MODEL", options->model, "an ONNX file")->required();

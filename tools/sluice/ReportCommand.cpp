@@ -14,11 +14,11 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string plan, output, trace;
 };
 
-Status runReport(const Options &options) {
+Status runReport(const ReportOptions &options) {
   // A compiled model's directory keeps its plan.
   std::string path = options.plan;
   std::error_code ignored;
@@ -40,7 +40,7 @@ Status runReport(const Options &options) {
 } // namespace
 
 void addReportCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App *command = driver::addCommand(app, "report", "Show a plan as one HTML page");
   addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
   addOption(*command, "-o,--output", options->output, "the page")->required();

@@ -29,7 +29,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string model, outputDirectory, expect, keep, trace, format = "text";
   std::vector<std::string> inputs;
   std::optional<double> tolerance;
@@ -92,7 +92,7 @@ std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count
   return names;
 }
 
-Expected<OpenModel> openCompiled(const Options &options) {
+Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (options.adaptive)
     return makeError(ErrorCode::InvalidInput, "option '--adaptive' plans anew, '", options.model,
                      "' is compiled, give the model's file");
@@ -112,7 +112,8 @@ Expected<OpenModel> openCompiled(const Options &options) {
 }
 
 /// Compiles the model for what is given to it.
-Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, CompilerOptions resolved, OpenModel &open) {
+Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, CompilerOptions resolved,
+                                                  OpenModel &open) {
   auto read = [&](const std::vector<std::string> &names) -> Status {
     SLUICE_ASSIGN_OR_RETURN(std::vector<GivenInput> given, readGivenInputs(names, options.inputs, options.expect));
     open.given = std::move(given);
@@ -144,12 +145,12 @@ Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, Compil
   return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
 }
 
-Expected<std::unique_ptr<Compilation>> compileFor(const Options &options, OpenModel &open) {
+Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, OpenModel &open) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   return compileFor(options, std::move(resolved), open);
 }
 
-Expected<OpenModel> compileAndOpen(const Options &options) {
+Expected<OpenModel> compileAndOpen(const RunOptions &options) {
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(options, open));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
@@ -170,7 +171,7 @@ Expected<OpenModel> compileAndOpen(const Options &options) {
   return open;
 }
 
-Status compileAndKeep(const Options &options) {
+Status compileAndKeep(const RunOptions &options) {
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(options, open));
   return keepRun(options.keep, *compilation, std::move(open.given), options.expect, open.quantized);
@@ -219,7 +220,7 @@ struct Checked {
   TensorComparison comparison;
 };
 
-Expected<std::vector<Checked>> compareOutputs(const Options &options, bool quantized,
+Expected<std::vector<Checked>> compareOutputs(const RunOptions &options, bool quantized,
                                               const std::vector<HostTensor> &outputs,
                                               const std::map<size_t, HostTensor> &expected) {
   std::vector<Checked> checked;
@@ -422,9 +423,9 @@ double agreement(const HostTensor &output, const HostTensor &reference) {
 }
 
 /// What pruning did to `pruned`, the last step's outputs: the model is run unpruned beside.
-Expected<std::vector<Accuracy>> measureAccuracy(const Options &options, const std::vector<HostTensor> &pruned,
+Expected<std::vector<Accuracy>> measureAccuracy(const RunOptions &options, const std::vector<HostTensor> &pruned,
                                                 const std::map<size_t, HostTensor> &references) {
-  Options plain = options;
+  RunOptions plain = options;
   plain.compile.keepWhole();
   plain.adaptive = false;
   plain.measured = 0;
@@ -450,7 +451,7 @@ bool isScalar(const HostTensor &output) { return isFloatingPoint(output.type) &&
 /// changes to another plan between two steps where the run is adaptive.
 class StepRunner {
 public:
-  StepRunner(const Options &options, OpenModel &open, std::optional<Disturbance> slow)
+  StepRunner(const RunOptions &options, OpenModel &open, std::optional<Disturbance> slow)
       : options(options), open(open), session(*open.session), slow(std::move(slow)) {}
 
   /// Fails on options that the model does not allow, before any step has run.
@@ -545,7 +546,7 @@ private:
     return slow && slow->step < stepsDone ? slow->apply(session) : Status();
   }
 
-  const Options &options;
+  const RunOptions &options;
   OpenModel &open;
   RunSession &session;
   const std::optional<Disturbance> slow;
@@ -556,7 +557,7 @@ private:
 };
 
 /// Writes the trace and prints the outcome, in the first rank's process only.
-Status reportOutcome(const Options &options, const RunSession &session, const Outcome &outcome,
+Status reportOutcome(const RunOptions &options, const RunSession &session, const Outcome &outcome,
                      const std::vector<HostTensor> &results) {
   if (!session.isFirst())
     return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
@@ -575,7 +576,7 @@ Status reportOutcome(const Options &options, const RunSession &session, const Ou
   return {};
 }
 
-Status runRun(const Options &options) {
+Status runRun(const RunOptions &options) {
   std::error_code ignored;
   const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
   if (!isCompiled && isMpiProcess())
@@ -615,7 +616,7 @@ Status runRun(const Options &options) {
 } // namespace
 
 void addRunCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App *command = driver::addCommand(app, "run", "Run a compiled model, or compile one and run it");
   addOption(*command, "MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
   addOption(*command, "--input", options->inputs,

@@ -19,7 +19,7 @@
 namespace sluice::driver {
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::vector<std::string> models;
   std::string output, only = "all", format = "text";
   int64_t repeat = 15, rounds = 60;
@@ -28,7 +28,7 @@ struct Options {
   const CLI::App *command = nullptr;
 };
 
-/// Options of compilation that change no measurement, and why.
+/// TuneOptions of compilation that change no measurement, and why.
 constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
     {"--tuning", "a tuning is what 'sluice tune' writes: name the file with -o, what it has already is not measured "
                  "again"},
@@ -116,7 +116,7 @@ Status checkOutput(const std::string &path) {
 }
 
 /// What an earlier run has left, unless it is not wanted.
-Expected<Tuning> readEarlier(const Options &options, const Tuning &fresh) {
+Expected<Tuning> readEarlier(const TuneOptions &options, const Tuning &fresh) {
   std::error_code ignored;
   if (options.again || !std::filesystem::exists(options.output, ignored))
     return fresh;
@@ -143,7 +143,7 @@ Status measureThresholds(const ProbeSetting &setting, const TargetSpec &target, 
 }
 
 /// The given models, or the standard set.
-Status openPrograms(const Options &options, const CompilerOptions &compile, const TemporaryDirectory &directory,
+Status openPrograms(const TuneOptions &options, const CompilerOptions &compile, const TemporaryDirectory &directory,
                     std::vector<TuningProgram> &programs) {
   std::vector<std::string> models = options.models;
   if (models.empty()) {
@@ -201,7 +201,7 @@ void printThresholds(const Tuning &tuning) {
                                                                             : std::string("unknown")));
 }
 
-Status runTune(const Options &options) {
+Status runTune(const TuneOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkOptions(*options.command));
   SLUICE_RETURN_IF_ERROR(checkOutput(options.output));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
@@ -248,7 +248,7 @@ Status runTune(const Options &options) {
 } // namespace
 
 void addTuneCommand(CLI::App &app, Action &action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   CLI::App *command = driver::addCommand(
       app, "tune", "Measure how this CPU computes matrix products and convolutions fastest, for --tuning");
   addOption(*command, "MODEL", options->models,
