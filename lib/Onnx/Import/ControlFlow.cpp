@@ -31,9 +31,9 @@ Expected<SmallVector<Value>> GraphImporter::importBody(const ::onnx::GraphProto 
   return results;
 }
 
-Status GraphImporter::malformed(const ::onnx::NodeProto &node, StringRef reason) {
+Status GraphImporter::malformed(const ::onnx::NodeProto &node, StringRef reason, StringRef advice) {
   return makeError(ErrorCode::InvalidInput, "node ", describe(node), " of model '", model.path(),
-                   "' cannot be imported: ", reason.str());
+                   "' cannot be imported: ", reason.str(), advice.empty() ? "" : ", ", advice.str());
 }
 
 Status GraphImporter::bindOutputs(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
@@ -199,6 +199,8 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
   Dims inputReversed =
       context.integersAt(context.opset < 9 ? "directions" : "scan_input_directions").value_or(Dims(scanned, 0));
   Dims outputReversed = context.integersAt("scan_output_directions").value_or(Dims(stacked, 0));
+  if (!context.mistyped.empty())
+    return wrong(context.mistyped);
   if (inputAxes.size() != static_cast<size_t>(scanned) || inputReversed.size() != static_cast<size_t>(scanned) ||
       outputAxes.size() != stacked || outputReversed.size() != stacked)
     return wrong("it does not have one axis and direction for each sequence");

@@ -180,7 +180,7 @@ LogicalResult flexAttention(NodeContext &node) {
   if (!precision || !isa<FloatType>(precision))
     return node.invalid("its softmax_precision is no floating-point type");
   auto modified = [&](StringRef name, Value x) -> FailureOr<Value> {
-    const ::onnx::AttributeProto *body = node.find(name);
+    const ::onnx::AttributeProto *body = node.find(name, ::onnx::AttributeProto::GRAPH);
     if (!body)
       return x;
     FailureOr<SmallVector<Value>> results = node.importBody(body->g(), {x});

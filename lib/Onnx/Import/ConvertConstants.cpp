@@ -82,7 +82,7 @@ LogicalResult constantOfShape(NodeContext &node) {
   FailureOr<Dims> dims = node.constantIntegers(0, "shape");
   if (failed(dims))
     return failure();
-  const ::onnx::AttributeProto *value = node.find("value");
+  const ::onnx::AttributeProto *value = node.find("value", ::onnx::AttributeProto::TENSOR);
   if (!value)
     return node.result(node.splat(node.mlir().getF32Type(), 0, *dims));
   Value one = node.constant(value->t());

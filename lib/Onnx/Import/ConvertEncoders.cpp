@@ -29,14 +29,14 @@ struct Keys {
 
 /// The list of a tensor attribute; null where there is none.
 Value listIn(NodeContext &node, StringRef name) {
-  const ::onnx::AttributeProto *tensor = node.find(name);
+  const ::onnx::AttributeProto *tensor = node.find(name, ::onnx::AttributeProto::TENSOR);
   Value list = tensor ? node.constant(tensor->t()) : Value();
   return list ? node.reshape(list, {elementCount(list.getType())}) : Value();
 }
 
 Keys keysOf(NodeContext &node) {
   Keys keys;
-  if (const ::onnx::AttributeProto *tensor = node.find("keys_tensor")) {
+  if (const ::onnx::AttributeProto *tensor = node.find("keys_tensor", ::onnx::AttributeProto::TENSOR)) {
     if (tensor->t().data_type() == onnxtype::String)
       keys.words.assign(tensor->t().string_data().begin(), tensor->t().string_data().end());
     else
@@ -167,7 +167,7 @@ LogicalResult labelEncoder(NodeContext &node) {
       if (node.find((list + "_" + type).str()))
         given.push_back((list + "_" + type).str());
     if (given.size() > 1)
-      return node.invalid("it has both of the attributes " + given[0] + " and " + given[1] + ", give one of them");
+      return node.invalid("it has both of the attributes " + given[0] + " and " + given[1], "give one of them");
   }
   Keys keys = keysOf(node);
   Value values = encodedValues(node);

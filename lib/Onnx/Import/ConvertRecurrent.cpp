@@ -154,7 +154,7 @@ FailureOr<SmallVector<Activation>> Unroller::functions(int64_t index, int64_t co
                                  {"Elu", UnaryKind::elu, 1, {}},
                                  {"Softsign", UnaryKind::softsign, {}, {}},
                                  {"Softplus", UnaryKind::softplus, {}, {}}};
-  const ::onnx::AttributeProto *given = node.find("activations");
+  const ::onnx::AttributeProto *given = node.find("activations", ::onnx::AttributeProto::STRINGS);
   SmallVector<double> alphas = node.numbersAt("activation_alpha").value_or(SmallVector<double>());
   SmallVector<double> betas = node.numbersAt("activation_beta").value_or(SmallVector<double>());
   // Parameters are listed for those functions alone that have them.

@@ -191,7 +191,7 @@ LogicalResult splitToSequence(NodeContext &node) {
 /// A subgraph for each element of the first sequence; of other sequences it gets the element beside, of tensors all.
 LogicalResult sequenceMap(NodeContext &node) {
   FailureOr<SmallVector<Value>> first = listAt(node, 0);
-  const ::onnx::AttributeProto *body = node.find("body");
+  const ::onnx::AttributeProto *body = node.find("body", ::onnx::AttributeProto::GRAPH);
   if (failed(first) || failed(node.require(node.inputCount())))
     return failure();
   if (!body)

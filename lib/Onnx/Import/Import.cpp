@@ -169,7 +169,7 @@ Status GraphImporter::importMember(const ::onnx::NodeProto &node, bool isLive) {
 /// Of one value of the graph by others, as they are there.
 Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
-  const ::onnx::AttributeProto *names = context.find("xs");
+  const ::onnx::AttributeProto *names = context.find("xs", ::onnx::AttributeProto::STRINGS);
   SLUICE_ASSIGN_OR_RETURN(Value root, lookup(context.stringOr("y", "")));
   if (!names || !root || inputs.size() < static_cast<size_t>(names->strings_size()))
     return malformed(node, "it does not name what it differentiates, and by what");
@@ -330,7 +330,10 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
   converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);
   };
-  if (failed(entry.convert(converted))) {
+  const bool isConverted = succeeded(entry.convert(converted));
+  if (!converted.mistyped.empty())
+    return malformed(node, converted.mistyped);
+  if (!isConverted) {
     if (!converted.isUnsupported && llvm::any_of(inputs, [](Value value) {
           return value && isTensor(value) && dataflow::isString(elementTypeOf(value));
         })) {
@@ -341,7 +344,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
       reportUnsupported(node, converted.reason);
       return {};
     }
-    return malformed(node, converted.reason);
+    return malformed(node, converted.reason, converted.advice);
   }
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())

@@ -62,37 +62,48 @@ const ::onnx::AttributeProto *NodeContext::find(StringRef name) const {
   return nullptr;
 }
 
-int64_t NodeContext::integerOr(StringRef name, int64_t fallback) const {
+const ::onnx::AttributeProto *NodeContext::find(StringRef name, ::onnx::AttributeProto::AttributeType type) const {
   const ::onnx::AttributeProto *attribute = find(name);
+  if (!attribute || attribute->type() == type || attribute->type() == ::onnx::AttributeProto::UNDEFINED)
+    return attribute;
+  auto nameOf = [](::onnx::AttributeProto::AttributeType of) {
+    return ::onnx::AttributeProto::AttributeType_Name(of);
+  };
+  mistyped = "its attribute '" + name.str() + "' is of type " + nameOf(attribute->type()) + " instead of " + nameOf(type);
+  return nullptr;
+}
+
+int64_t NodeContext::integerOr(StringRef name, int64_t fallback) const {
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::INT);
   return attribute ? attribute->i() : fallback;
 }
 
 double NodeContext::numberOr(StringRef name, double fallback) const {
-  const ::onnx::AttributeProto *attribute = find(name);
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::FLOAT);
   return attribute ? attribute->f() : static_cast<float>(fallback); // Defaults are f32 as well.
 }
 
 std::string NodeContext::stringOr(StringRef name, StringRef fallback) const {
-  const ::onnx::AttributeProto *attribute = find(name);
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::STRING);
   return attribute ? attribute->s() : fallback.str();
 }
 
 std::optional<Dims> NodeContext::integersAt(StringRef name) const {
-  const ::onnx::AttributeProto *attribute = find(name);
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::INTS);
   if (!attribute)
     return std::nullopt;
   return Dims(attribute->ints().begin(), attribute->ints().end());
 }
 
 std::optional<SmallVector<std::string>> NodeContext::stringsAt(StringRef name) const {
-  const ::onnx::AttributeProto *attribute = find(name);
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::STRINGS);
   if (!attribute)
     return std::nullopt;
   return SmallVector<std::string>(attribute->strings().begin(), attribute->strings().end());
 }
 
 std::optional<SmallVector<double>> NodeContext::numbersAt(StringRef name) const {
-  const ::onnx::AttributeProto *attribute = find(name);
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::FLOATS);
   if (!attribute)
     return std::nullopt;
   return SmallVector<double>(attribute->floats().begin(), attribute->floats().end());
@@ -143,8 +154,8 @@ std::optional<SmallVector<double>> NodeContext::numbersOf(ElementsAttr constant)
 }
 
 SmallVector<double> NodeContext::numbersIn(StringRef name) {
-  const ::onnx::AttributeProto *attribute = find(name);
-  if (!attribute || !attribute->has_t() || attribute->t().data_type() == onnxtype::String)
+  const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::TENSOR);
+  if (!attribute || attribute->t().data_type() == onnxtype::String)
     return {};
   Value list = constant(attribute->t());
   ElementsAttr data = list ? getConstant(list) : ElementsAttr();
@@ -179,7 +190,7 @@ Value NodeContext::constant(const ::onnx::TensorProto &tensor) {
   Expected<TensorData> data = model.tensor(tensor);
   if (!data) {
     (void)(data.error().code == ErrorCode::Unsupported ? unsupported(data.error().message)
-                                                       : invalid(data.error().message));
+                                                       : invalid(data.error().message, ""));
     return {};
   }
   StringRef name = tensor.name().empty() && proto.output_size() ? StringRef(proto.output(0)) : StringRef(tensor.name());
@@ -215,8 +226,9 @@ LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed
           isKnownToFit(indices, allowed) ? std::nullopt : findWrongIndex(indices, allowed)) {
     const auto &[low, high, other] = wrong->allowed;
     return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
-                   " of its indices, give " + (other ? Twine(*other) + " or values from " : Twine("values from ")) +
-                   Twine(low) + " to " + Twine(high));
+                       " of its indices",
+                   "give " + (other ? std::to_string(*other) + " or " : std::string()) + "values from " +
+                       std::to_string(low) + " to " + std::to_string(high));
   }
   // One range is all that an input has: what is wrong for every entry of a tuple.
   AllowedIndices all = allowed.front();
@@ -253,9 +265,11 @@ FailureOr<Dims> NodeContext::axes(ArrayRef<int64_t> given, int64_t rank) {
   return result;
 }
 
-LogicalResult NodeContext::invalid(const Twine &why) {
-  if (reason.empty())
+LogicalResult NodeContext::invalid(const Twine &why, StringRef what) {
+  if (reason.empty()) {
     reason = why.str();
+    advice = what.str();
+  }
   return failure();
 }
 
@@ -270,7 +284,7 @@ FailureOr<SmallVector<Value>> NodeContext::importBody(const ::onnx::GraphProto &
   Expected<SmallVector<Value>> results = bodyImporter(body, arguments);
   if (!results)
     return results.error().code == ErrorCode::Unsupported ? unsupported(results.error().message)
-                                                          : invalid(results.error().message);
+                                                          : invalid(results.error().message, "");
   if (llvm::is_contained(*results, Value()))
     return unsupported("a subgraph of it has unsupported nodes");
   return std::move(*results);

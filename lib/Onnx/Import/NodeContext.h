@@ -105,6 +105,9 @@ public:
   llvm::LogicalResult require(size_t count);
 
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  /// Null also where the attribute is of another type, which `mistyped` then says. Models of ONNX's first versions do
+  /// not say the types.
+  const ::onnx::AttributeProto *find(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type) const;
   int64_t integerOr(llvm::StringRef name, int64_t fallback) const;
   double numberOr(llvm::StringRef name, double fallback) const;
   std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
@@ -148,8 +151,8 @@ public:
   /// Each as above, sorted; reports repetitions.
   llvm::FailureOr<Dims> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
-  /// The model is wrong.
-  llvm::LogicalResult invalid(const llvm::Twine &reason);
+  /// The model is wrong. The advice says what to do; empty: the reason says it.
+  llvm::LogicalResult invalid(const llvm::Twine &reason, llvm::StringRef advice = "correct the model");
   /// The model asks what we do not do; goes to the list of unsupported nodes.
   llvm::LogicalResult unsupported(const llvm::Twine &reason);
 
@@ -166,7 +169,9 @@ public:
   ImportBudget *budget = nullptr;
   llvm::SmallVector<mlir::Value> outputs;
   bool isUnsupported = false;
-  std::string reason;
+  std::string reason, advice;
+  /// What is wrong with the type of an attribute that the converter asked for; empty: nothing.
+  mutable std::string mistyped;
 
 private:
   bool isKnownToFit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed) const;
