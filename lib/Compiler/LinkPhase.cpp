@@ -67,9 +67,17 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   // As the program reads them.
   const ParameterLayout layout = layOutParameters(planned.fused->bridge, numRanksOf(planned.fused->main()));
   SLUICE_RETURN_IF_ERROR(checkEvaluationBudget(layout));
+  if (directory == "-")
+    return makeError(ErrorCode::InvalidInput,
+                     "'-' names no directory, option '-o', give ./- for a directory of that name");
+  const bool isNew = !llvm::sys::fs::exists(directory);
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
                      ", choose another with -o");
+  llvm::scope_exit unmade([&] {
+    if (isNew)
+      llvm::sys::fs::remove_directories(directory);
+  });
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
   SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, directory));
@@ -88,6 +96,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
   SLUICE_RETURN_IF_ERROR(writeArtifact(description, objects, directory));
+  unmade.release();
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};
 }

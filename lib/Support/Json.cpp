@@ -64,8 +64,8 @@ public:
 
   bool parse_error(size_t, const std::string &last, const nlohmann::detail::exception &failure) override {
     problem = failure.what();
-    // The message ends in the whole of what was read last.
-    if (size_t at = problem.rfind(last); last.size() > kMostQuoted && at != std::string::npos)
+    // The message ends in the whole of what was read last, whatever its bytes are.
+    if (size_t at = problem.rfind(last); !last.empty() && at != std::string::npos)
       problem.replace(at, last.size(), excerpt(last));
     // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (size_t end = problem.find("] "); problem.starts_with('[') && end != std::string::npos)
@@ -203,6 +203,9 @@ static bool writeAll(int fd, std::string_view contents) {
 }
 
 Status writeFileAtomically(const std::string &path, std::string_view contents) {
+  if (path == "-")
+    return makeError(ErrorCode::InvalidInput,
+                     "'-' names no file, give /dev/stdout for the standard output or ./- for a file of that name");
   struct stat info;
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode))

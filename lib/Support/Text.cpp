@@ -6,6 +6,7 @@
 #include "sluice/Support/Text.h"
 
 #include <algorithm>
+#include <boost/locale/utf.hpp>
 
 namespace sluice {
 
@@ -29,9 +30,18 @@ static std::string_view wholeCharacters(std::string_view text, bool cutBefore, b
   return text;
 }
 
+/// With '?' for control characters and for each byte that is no UTF-8.
 static std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  namespace utf = boost::locale::utf;
+  for (auto at = text.begin(); at != text.end();) {
+    const auto begin = at;
+    const utf::code_point point = utf::utf_traits<char>::decode(at, text.end());
+    if (point == utf::illegal || point == utf::incomplete)
+      at = begin + 1;
+    else if (point >= 0x20 && point != 0x7F)
+      continue;
+    *begin = '?';
+  }
   return text;
 }
 

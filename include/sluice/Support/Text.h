@@ -20,7 +20,7 @@ namespace sluice {
 inline constexpr size_t kMostQuoted = 80;
 
 /// `text` itself where it has at most kMostQuoted bytes. A longer text keeps its beginning and its end, which tell
-/// names apart, around "...". Control characters become '?'. No character of UTF-8 is cut.
+/// names apart, around "...". Control characters, and bytes that are no UTF-8, become '?'. No character is cut.
 std::string excerpt(std::string_view text);
 
 /// As excerpt, but of a longer text what is around byte `position` is kept.

@@ -65,7 +65,8 @@ LogicalResult scaler(NodeContext &node) {
     const auto count = static_cast<int64_t>(values.size());
     if (count > 1 && count != features)
       return node.invalid("its " + Twine(name) + " has " + Twine(count) + " entries for " + Twine(features) +
-                          " features", "give one for each or one for all");
+                              " features",
+                          "give one for each or one for all");
     if (count > 0)
       x = node.binary(kind, x, numberConstant(node, values, type, {count}));
   }

@@ -102,8 +102,7 @@ private:
                                     llvm::ArrayRef<mlir::Value> values, int64_t axis);
   static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, llvm::StringRef name);
   Status bindOutputs(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
-  Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason,
-                   llvm::StringRef advice = "correct the model");
+  Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason, llvm::StringRef advice = "correct the model");
   /// The attribute of an initializer's data. Null where the dialect cannot represent it, which is then listed as
   /// unsupported.
   Expected<mlir::ElementsAttr> readInitializer(const std::string &name, Expected<TensorData> data);

@@ -201,7 +201,8 @@ FailureOr<ClassLabels> classLabels(NodeContext &node, StringRef integers) {
   SmallVector<std::string> words = node.stringsAt("classlabels_strings").value_or(SmallVector<std::string>());
   if (numbers.empty() == words.empty())
     return node.invalid("it has " + Twine(numbers.empty() ? "neither" : "both") + " of the attributes " + integers +
-                        " and classlabels_strings", "give one of them");
+                            " and classlabels_strings",
+                        "give one of them");
   if (numbers.empty())
     return ClassLabels{textConstant(node, words), static_cast<int64_t>(words.size()), false};
   return ClassLabels{node.integers(numbers), static_cast<int64_t>(numbers.size()), true};

@@ -66,10 +66,9 @@ const ::onnx::AttributeProto *NodeContext::find(StringRef name, ::onnx::Attribut
   const ::onnx::AttributeProto *attribute = find(name);
   if (!attribute || attribute->type() == type || attribute->type() == ::onnx::AttributeProto::UNDEFINED)
     return attribute;
-  auto nameOf = [](::onnx::AttributeProto::AttributeType of) {
-    return ::onnx::AttributeProto::AttributeType_Name(of);
-  };
-  mistyped = "its attribute '" + name.str() + "' is of type " + nameOf(attribute->type()) + " instead of " + nameOf(type);
+  auto nameOf = [](::onnx::AttributeProto::AttributeType of) { return ::onnx::AttributeProto::AttributeType_Name(of); };
+  mistyped =
+      "its attribute '" + name.str() + "' is of type " + nameOf(attribute->type()) + " instead of " + nameOf(type);
   return nullptr;
 }
 

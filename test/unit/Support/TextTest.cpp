@@ -27,6 +27,13 @@ TEST_CASE("control characters are not quoted", "[support]") {
   CHECK(excerpt("na\xC3\xAFve") == "na\xC3\xAFve");
 }
 
+TEST_CASE("bytes that are no UTF-8 are not quoted", "[support]") {
+  CHECK(excerpt("a\xFF\xC3") == "a??");
+  CHECK(excerpt("\xC0\x80") == "??");        // Zero, too long.
+  CHECK(excerpt("\xED\xA0\x80x") == "???x"); // Half of a pair of UTF-16.
+  CHECK(excerpt("\xF0\x9F\x98\x80") == "\xF0\x9F\x98\x80");
+}
+
 TEST_CASE("an excerpt cuts no character of UTF-8", "[support]") {
   for (size_t shift = 0; shift < 3; ++shift) {
     std::string text(shift, 'x');
