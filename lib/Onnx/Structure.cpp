@@ -259,7 +259,8 @@ std::vector<int> nodeOrder(const ::onnx::GraphProto &graph) {
   Producers producers;
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string &output : graph.node(i).output())
-      producers.emplace(output, i);
+      if (!output.empty()) // An input without a name is not there: nobody produces it.
+        producers.emplace(output, i);
   Expected<std::vector<int>> order = sortNodes(graph, producers);
   return order ? std::move(*order) : std::vector<int>();
 }

@@ -40,7 +40,8 @@ llvm::DenseSet<const ::onnx::NodeProto *> liveNodes(const Nodes &nodes, std::vec
   llvm::StringMap<llvm::SmallVector<const ::onnx::NodeProto *, 1>> producers;
   for (const ::onnx::NodeProto &node : nodes)
     for (const std::string &output : node.output())
-      producers[output].push_back(&node);
+      if (!output.empty())
+        producers[output].push_back(&node);
   llvm::DenseSet<const ::onnx::NodeProto *> live;
   while (!outputs.empty()) {
     const std::string name = std::move(outputs.back());
