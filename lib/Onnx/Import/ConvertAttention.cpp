@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Heads.h"
 #include "Loops.h"
 #include "NodeContext.h"
 #include "Windows.h"
@@ -13,11 +14,7 @@ using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
-namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// [batch, sequence, heads * size] -> [batch, heads, sequence, size].
 Value splitHeads(NodeContext &node, Value x, int64_t heads) {
   if (!x || heads < 1 || rankOf(x) != 3 || shapeOf(x)[2] % heads != 0) {
     (void)node.invalid("its " + Twine(heads) + " heads do not divide an operand");
@@ -27,7 +24,6 @@ Value splitHeads(NodeContext &node, Value x, int64_t heads) {
   return node.transpose(node.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
-/// The inverse.
 Value joinHeads(NodeContext &node, Value x) {
   if (!x)
     return x;
@@ -35,7 +31,6 @@ Value joinHeads(NodeContext &node, Value x) {
   return node.reshape(node.transpose(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
 }
 
-/// [batch, heads, sequence, size] with each head repeated `times` times, one after the other.
 Value repeatHeads(NodeContext &node, Value x, int64_t times) {
   if (!x || times == 1)
     return x;
@@ -44,6 +39,50 @@ Value repeatHeads(NodeContext &node, Value x, int64_t times) {
   wide = node.expand(wide, {shape[0], shape[1], times, shape[2], shape[3]});
   return node.reshape(wide, {shape[0], shape[1] * times, shape[2], shape[3]});
 }
+
+Value rotateHeads(NodeContext &node, Value x, Value cosine, Value sine, bool interleaved) {
+  if (!x || !cosine || !sine)
+    return {};
+  const int64_t size = shapeOf(x)[3], rotated = 2 * shapeOf(cosine)[2];
+  auto overHeads = [&](Value angles) -> Value {
+    Dims dims(shapeOf(angles));
+    return node.reshape(angles, {dims[0], 1, dims[1], dims[2]});
+  };
+  cosine = overHeads(cosine);
+  sine = overHeads(sine);
+  Value part = node.sliceAxis(x, 3, 0, rotated), first, second;
+  if (!part)
+    return {};
+  Dims dims(shapeOf(part)), pairs(dims);
+  pairs.back() = rotated / 2;
+  if (interleaved) {
+    Dims starts(4, 0), steps(4, 1);
+    steps[3] = 2;
+    first = node.slice(part, starts, steps, pairs);
+    starts[3] = 1;
+    second = node.slice(part, starts, steps, pairs);
+  } else {
+    first = node.sliceAxis(part, 3, 0, rotated / 2);
+    second = node.sliceAxis(part, 3, rotated / 2, rotated / 2);
+  }
+  const Value sineSecond = node.mul(sine, second);
+  Value real = node.sub(node.mul(cosine, first), sineSecond);
+  const Value cosineSecond = node.mul(cosine, second);
+  Value imaginary = node.add(node.mul(sine, first), cosineSecond);
+  Value turned;
+  if (interleaved) {
+    Dims columns(pairs);
+    columns.push_back(1);
+    turned = node.reshape(node.concat({node.reshape(real, columns), node.reshape(imaginary, columns)}, 4), dims);
+  } else {
+    turned = node.concat({real, imaginary}, 3);
+  }
+  return rotated < size ? node.concat({turned, node.sliceAxis(x, 3, rotated, size - rotated)}, 3) : turned;
+}
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What is added to the scores; null for nothing.
 FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Type type) {
@@ -221,41 +260,12 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
       cache = node.create<GatherOp>({cache, node.input(3)}, node.integer("axis", 0));
     if (!cache || rankOf(cache) != 3 || shapeOf(cache)[2] < rotated / 2)
       return {};
-    cache = node.sliceAxis(cache, 2, 0, rotated / 2);
-    Dims dims(shapeOf(cache));
-    return node.reshape(cache, {dims[0], 1, dims[1], dims[2]});
+    return node.sliceAxis(cache, 2, 0, rotated / 2);
   };
   Value cosine = angles(1), sine = angles(2);
   if (!cosine || !sine)
     return node.invalid("its caches do not fit its input");
-  Value part = node.sliceAxis(x, 3, 0, rotated), first, second;
-  Dims dims(shapeOf(part)), pairs(dims);
-  bool interleaved = node.integerOr("interleaved", 0) != 0;
-  pairs.back() = rotated / 2;
-  if (interleaved) {
-    Dims starts(4, 0), steps(4, 1);
-    steps[3] = 2;
-    first = node.slice(part, starts, steps, pairs);
-    starts[3] = 1;
-    second = node.slice(part, starts, steps, pairs);
-  } else {
-    first = node.sliceAxis(part, 3, 0, rotated / 2);
-    second = node.sliceAxis(part, 3, rotated / 2, rotated / 2);
-  }
-  const Value sineSecond = node.mul(sine, second);
-  Value real = node.sub(node.mul(cosine, first), sineSecond);
-  const Value cosineSecond = node.mul(cosine, second);
-  Value imaginary = node.add(node.mul(sine, first), cosineSecond);
-  Value turned;
-  if (interleaved) {
-    Dims columns(pairs);
-    columns.push_back(1);
-    turned = node.reshape(node.concat({node.reshape(real, columns), node.reshape(imaginary, columns)}, 4), dims);
-  } else {
-    turned = node.concat({real, imaginary}, 3);
-  }
-  if (rotated < size)
-    turned = node.concat({turned, node.sliceAxis(x, 3, rotated, size - rotated)}, 3);
+  Value turned = rotateHeads(node, x, cosine, sine, node.integerOr("interleaved", 0) != 0);
   return node.result(flat ? joinHeads(node, turned) : turned);
 }
 

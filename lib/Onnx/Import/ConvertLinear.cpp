@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -207,16 +209,36 @@ LogicalResult gemm(NodeContext &node) {
   return node.result(sum);
 }
 
+/// Gemm, with an activation behind it.
+LogicalResult fusedGemm(NodeContext &node) {
+  if (failed(
+          node.knows({"activation", "activation_alpha", "activation_beta", "alpha", "beta", "transA", "transB"}, 1)) ||
+      failed(gemm(node)))
+    return failure();
+  return node.result(activate(node, node.outputs.front(), node.stringOr("activation", ""),
+                              node.numberOr("activation_alpha", 0), node.numberOr("activation_beta", 0)));
+}
+
 /// ONNX Runtime's product with transpositions and a factor.
 LogicalResult fusedMatmul(NodeContext &node) {
-  if (failed(node.require(2)))
+  if (failed(node.require(2)) || failed(node.knows({"alpha", "transA", "transB", "transBatchA", "transBatchB"}, 1)))
     return failure();
-  if (node.integerOr("transBatchA", 0) != 0 || node.integerOr("transBatchB", 0) != 0)
-    return node.unsupported("it transposes batch dimensions");
   if (rankOf(node.input(0)) < 2 || rankOf(node.input(1)) < 2)
     return node.unsupported("an operand is a vector");
+  // The first dimension becomes a matrix's, and those that were before the last become batches.
+  auto operand = [&](size_t index, StringRef movesBatches) {
+    Value x = node.input(index);
+    if (node.integerOr(movesBatches, 0) == 0)
+      return x;
+    Dims order;
+    for (int64_t d = 1; d + 1 < rankOf(x); ++d)
+      order.push_back(d);
+    order.append({0, rankOf(x) - 1});
+    return node.transpose(x, order);
+  };
+  const Value rhs = operand(1, "transBatchB");
   Value product =
-      node.matmul(node.input(0), node.input(1), node.integerOr("transA", 0) != 0, node.integerOr("transB", 0) != 0);
+      node.matmul(operand(0, "transBatchA"), rhs, node.integerOr("transA", 0) != 0, node.integerOr("transB", 0) != 0);
   double alpha = node.numberOr("alpha", 1);
   if (alpha != 1)
     product = node.mul(product, node.splat(elementTypeOf(node.input(0)), alpha));
@@ -476,6 +498,7 @@ LogicalResult det(NodeContext &node) {
 constexpr OperatorEntry kOperators[] = {
     {"", "MatMul", 1, matmul},
     {"", "Gemm", 1, gemm},
+    {"com.microsoft", "FusedGemm", 1, fusedGemm},
     {"com.microsoft", "FusedMatMul", 1, fusedMatmul},
     {"", "MatMulInteger", 10, matmulInteger},
     {"", "Einsum", 12, einsum},
@@ -483,6 +506,31 @@ constexpr OperatorEntry kOperators[] = {
 };
 
 } // namespace
+
+Value activate(NodeContext &node, Value x, StringRef activation, double first, double second) {
+  if (!x || activation.empty() || activation == "Identity")
+    return x;
+  if (activation == "Clip") {
+    const Value most = node.splat(elementTypeOf(x), second);
+    const Value least = node.splat(elementTypeOf(x), first);
+    return node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, least), most);
+  }
+  const std::optional<UnaryKind> kind = llvm::StringSwitch<std::optional<UnaryKind>>(activation)
+                                            .Case("Relu", UnaryKind::relu)
+                                            .Case("Tanh", UnaryKind::tanh)
+                                            .Case("Sigmoid", UnaryKind::sigmoid)
+                                            .Case("Softplus", UnaryKind::softplus)
+                                            .Case("Softsign", UnaryKind::softsign)
+                                            .Case("LeakyRelu", UnaryKind::leaky_relu)
+                                            .Case("Elu", UnaryKind::elu)
+                                            .Case("ThresholdedRelu", UnaryKind::thresholded_relu)
+                                            .Case("HardSigmoid", UnaryKind::hard_sigmoid)
+                                            .Default(std::nullopt);
+  if (kind)
+    return node.unary(*kind, x, first, second);
+  (void)node.unsupported("its activation is '" + activation + "'");
+  return {};
+}
 
 ArrayRef<OperatorEntry> linearOperators() { return kOperators; }
 

@@ -181,7 +181,11 @@ LogicalResult rmsNormalization(NodeContext &node) {
   Value square = node.reduce(ReduceKind::mean, node.mul(wide, wide), trailingAxes(*axis, rankOf(x)), true);
   Value root = node.unary(UnaryKind::sqrt, node.add(square, node.splat(type, node.numberOr("epsilon", 1e-5))));
   Value normal = node.cast(node.div(wide, root), elementTypeOf(x));
-  return node.result(node.mul(normal, node.input(1)));
+  SmallVector<Value> outputs{node.mul(normal, node.input(1))};
+  // ONNX Runtime's operator of the same function has another result.
+  if (node.wantsOutput(1))
+    outputs.push_back(node.unary(UnaryKind::reciprocal, root));
+  return node.results(outputs);
 }
 
 LogicalResult groupNormalization(NodeContext &node) {
@@ -268,7 +272,9 @@ constexpr OperatorEntry kOperators[] = {
     {"", "Hardmax", 1, hardmax},
     {"", "BatchNormalization", 1, batchNormalization},
     {"", "InstanceNormalization", 1, instanceNormalization},
-    {"", "LayerNormalization", 17, layerNormalization},
+    // ONNX Runtime had both before the standard had the first.
+    {"", "LayerNormalization", 1, layerNormalization},
+    {"", "SimplifiedLayerNormalization", 1, rmsNormalization},
     {"", "RMSNormalization", 23, rmsNormalization},
     {"", "GroupNormalization", 18, groupNormalization},
     {"", "MeanVarianceNormalization", 9, meanVarianceNormalization},

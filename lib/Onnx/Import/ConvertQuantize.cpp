@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"
+#include "Quantize.h"
 #include "Windows.h"
 
 #include "sluice/Onnx/TensorData.h"
@@ -17,9 +18,7 @@ using namespace mlir;
 using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
-namespace {
 
-/// A scale or zero point given per block along an axis, repeated to one value an element.
 Value perElement(NodeContext &node, Value parameter, ArrayRef<int64_t> shape, int64_t axis, int64_t block) {
   if (!parameter)
     return parameter;
@@ -43,6 +42,8 @@ Value perElement(NodeContext &node, Value parameter, ArrayRef<int64_t> shape, in
   whole[axis] = shape[axis];
   return node.slice(all, starts, steps, whole);
 }
+
+namespace {
 
 struct Quantization {
   Value scale, zeroPoint;
@@ -198,20 +199,8 @@ LogicalResult quantizeLinear(NodeContext &node) {
 LogicalResult dynamicQuantizeLinear(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  Value x = node.input(0);
-  Type type = elementTypeOf(x), byte = IntegerType::get(node.context(), 8, IntegerType::Unsigned);
-  Dims axes;
-  for (int64_t axis = 0; axis < rankOf(x); ++axis)
-    axes.push_back(axis);
-  Value zero = node.splat(type, 0), one = node.splat(type, 1);
-  Value most = node.binary(BinaryKind::max, node.reduce(ReduceKind::max, x, axes, false), zero);
-  Value least = node.binary(BinaryKind::min, node.reduce(ReduceKind::min, x, axes, false), zero);
-  const Value levels = node.splat(type, 255);
-  Value span = node.div(node.sub(most, least), levels);
-  // All zeros: any scale will do but 0.
-  Value scale = node.select(node.compare(ComparePredicate::eq, span, zero), one, span);
-  Value zeroPoint = node.cast(node.unary(UnaryKind::round, node.div(node.sub(zero, least), scale)), byte, true);
-  return node.results({quantize(node, x, {scale, zeroPoint}, byte, -1), scale, zeroPoint});
+  const DynamicBytes made = quantizeDynamically(node, node.input(0));
+  return node.results({made.bytes, made.scale, made.zeroPoint});
 }
 
 /// Inputs: x, its scale, its zero point, w, its scale, its zero point, y's scale, y's zero point, bias. The product of
@@ -327,6 +316,22 @@ constexpr OperatorEntry kOperators[] = {
 };
 
 } // namespace
+
+DynamicBytes quantizeDynamically(NodeContext &node, Value x) {
+  Type type = elementTypeOf(x), byte = IntegerType::get(node.context(), 8, IntegerType::Unsigned);
+  Dims axes;
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    axes.push_back(axis);
+  Value zero = node.splat(type, 0), one = node.splat(type, 1);
+  Value most = node.binary(BinaryKind::max, node.reduce(ReduceKind::max, x, axes, false), zero);
+  Value least = node.binary(BinaryKind::min, node.reduce(ReduceKind::min, x, axes, false), zero);
+  const Value levels = node.splat(type, 255);
+  Value span = node.div(node.sub(most, least), levels);
+  // All zeros: any scale will do but 0.
+  Value scale = node.select(node.compare(ComparePredicate::eq, span, zero), one, span);
+  Value zeroPoint = node.cast(node.unary(UnaryKind::round, node.div(node.sub(zero, least), scale)), byte, true);
+  return {quantize(node, x, {scale, zeroPoint}, byte, -1), scale, zeroPoint};
+}
 
 ArrayRef<OperatorEntry> quantizeOperators() { return kOperators; }
 

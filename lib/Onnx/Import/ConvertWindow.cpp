@@ -162,26 +162,9 @@ LogicalResult fusedConv(NodeContext &node) {
   Value x = addChannelBias(node, convolution(node, node.input(0), node.input(1)), node.input(2));
   if (node.has(3))
     x = node.add(x, node.input(3));
-  std::string activation = node.stringOr("activation", "");
   SmallVector<double> parameters = node.numbersAt("activation_params").value_or(SmallVector<double>());
   parameters.resize(2, 0.0);
-  if (activation == "Relu")
-    x = node.unary(UnaryKind::relu, x);
-  else if (activation == "Tanh")
-    x = node.unary(UnaryKind::tanh, x);
-  else if (activation == "Sigmoid")
-    x = node.unary(UnaryKind::sigmoid, x);
-  else if (activation == "LeakyRelu")
-    x = node.unary(UnaryKind::leaky_relu, x, parameters[0]);
-  else if (activation == "HardSigmoid")
-    x = node.unary(UnaryKind::hard_sigmoid, x, parameters[0], parameters[1]);
-  else if (activation == "Clip" && x) {
-    const Value most = node.splat(elementTypeOf(x), parameters[1]);
-    x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(elementTypeOf(x), parameters[0])),
-                    most);
-  } else if (!activation.empty() && activation != "Identity")
-    return node.unsupported("its activation is '" + activation + "'");
-  return node.result(x);
+  return node.result(activate(node, x, node.stringOr("activation", ""), parameters[0], parameters[1]));
 }
 
 LogicalResult convTranspose(NodeContext &node) {

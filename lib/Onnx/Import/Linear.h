@@ -12,6 +12,10 @@ namespace sluice::onnximport {
 /// numpy.matmul: vectors on either side, batch dimensions broadcast.
 mlir::Value numpyMatmul(NodeContext &node, mlir::Value lhs, mlir::Value rhs);
 
+/// The activation that an operator of ONNX Runtime has fused behind it, by its name and parameters; none where the name
+/// is empty. Null, with a report, where it is not known.
+mlir::Value activate(NodeContext &node, mlir::Value x, llvm::StringRef activation, double first, double second);
+
 /// Bytes with their zero points, null or of the bytes' type: one, or one a row (lhs) or column (rhs).
 struct ByteOperand {
   mlir::Value bytes, zeroPoint;

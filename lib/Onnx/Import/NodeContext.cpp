@@ -72,6 +72,16 @@ const ::onnx::AttributeProto *NodeContext::find(StringRef name, ::onnx::Attribut
   return nullptr;
 }
 
+LogicalResult NodeContext::knows(ArrayRef<StringRef> attributes, int outputs) {
+  for (const ::onnx::AttributeProto &attribute : proto.attribute())
+    if (!llvm::is_contained(attributes, attribute.name()))
+      return unsupported("its attribute '" + attribute.name() + "' is not supported");
+  for (int i = outputs; i < proto.output_size(); ++i)
+    if (wantsOutput(i))
+      return unsupported("its output " + Twine(i) + " is not supported");
+  return success();
+}
+
 int64_t NodeContext::integerOr(StringRef name, int64_t fallback) const {
   const ::onnx::AttributeProto *attribute = find(name, ::onnx::AttributeProto::INT);
   return attribute ? attribute->i() : fallback;

@@ -108,6 +108,9 @@ public:
   /// Null also where the attribute is of another type, which `mistyped` then says. Models of ONNX's first versions do
   /// not say the types.
   const ::onnx::AttributeProto *find(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type) const;
+  /// Reports an attribute that is not among those the converter reads, or an output beyond the first `outputs`. For
+  /// operators outside the standard, whose attributes grow without a new version.
+  llvm::LogicalResult knows(llvm::ArrayRef<llvm::StringRef> attributes, int outputs);
   int64_t integerOr(llvm::StringRef name, int64_t fallback) const;
   double numberOr(llvm::StringRef name, double fallback) const;
   std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
@@ -194,6 +197,10 @@ struct OperatorEntry {
 
 llvm::ArrayRef<OperatorEntry> attentionOperators();
 llvm::ArrayRef<OperatorEntry> classifierOperators();
+llvm::ArrayRef<OperatorEntry> contribAttentionOperators();
+llvm::ArrayRef<OperatorEntry> contribExpertOperators();
+llvm::ArrayRef<OperatorEntry> contribNormOperators();
+llvm::ArrayRef<OperatorEntry> contribQuantizeOperators();
 llvm::ArrayRef<OperatorEntry> elementwiseOperators();
 llvm::ArrayRef<OperatorEntry> encoderOperators();
 llvm::ArrayRef<OperatorEntry> lossOperators();

@@ -19,12 +19,33 @@ using Table = std::map<std::pair<llvm::StringRef, llvm::StringRef>, Versions>;
 const Table &table() {
   static const Table built = [] {
     Table result;
-    for (llvm::ArrayRef<OperatorEntry> family :
-         {attentionOperators(), classifierOperators(), constantOperators(), elementwiseOperators(), encoderOperators(),
-          indexingOperators(),  linearOperators(),     lossOperators(),     mlOperators(),          movementOperators(),
-          normOperators(),      olderTreeOperators(),  quantizeOperators(), recurrentOperators(),   reduceOperators(),
-          resizeOperators(),    selectionOperators(),  sequenceOperators(), signalOperators(),      stringOperators(),
-          treeOperators(),      visionOperators(),     windowOperators()})
+    for (llvm::ArrayRef<OperatorEntry> family : {attentionOperators(),
+                                                 classifierOperators(),
+                                                 constantOperators(),
+                                                 contribAttentionOperators(),
+                                                 contribExpertOperators(),
+                                                 contribNormOperators(),
+                                                 contribQuantizeOperators(),
+                                                 elementwiseOperators(),
+                                                 encoderOperators(),
+                                                 indexingOperators(),
+                                                 linearOperators(),
+                                                 lossOperators(),
+                                                 mlOperators(),
+                                                 movementOperators(),
+                                                 normOperators(),
+                                                 olderTreeOperators(),
+                                                 quantizeOperators(),
+                                                 recurrentOperators(),
+                                                 reduceOperators(),
+                                                 resizeOperators(),
+                                                 selectionOperators(),
+                                                 sequenceOperators(),
+                                                 signalOperators(),
+                                                 stringOperators(),
+                                                 treeOperators(),
+                                                 visionOperators(),
+                                                 windowOperators()})
       for (const OperatorEntry &entry : family)
         result[{entry.domain, entry.name}].bySince.emplace(entry.since, &entry);
     return result;

@@ -1,0 +1,209 @@
+//===- ConvertContribQuantize.cpp - ONNX Runtime's quantized products ----===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Weights of 2, 4 and 8 bits in blocks are constants, which are dequantized when the model is linked.
+//
+//===----------------------------------------------------------------------===//
+#include "Linear.h"
+#include "Quantize.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+
+Value unpackBits(NodeContext &node, Value bytes, int64_t bits) {
+  if (!bytes || bits == 8)
+    return bytes;
+  const int64_t each = 8 / bits;
+  Dims shape(shapeOf(bytes)), split(shape);
+  split.push_back(1);
+  const Type type = elementTypeOf(bytes), index = node.mlir().getI64Type();
+  const int64_t rank = static_cast<int64_t>(split.size());
+  const Value width = node.splat(index, static_cast<double>(bits));
+  const Value shift = node.cast(node.mul(node.iota(index, each, rank - 1, rank), width), type);
+  Value shifted = node.binary(BinaryKind::shift_right, node.reshape(bytes, split), shift);
+  const Value mask = node.splat(type, static_cast<double>((1 << bits) - 1));
+  shape.back() *= each;
+  return node.reshape(node.binary(BinaryKind::bitwise_and, shifted, mask), shape);
+}
+
+namespace {
+
+constexpr const char *kDomain = "com.microsoft";
+
+bool isByteCount(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
+
+/// Whether a block has a size that the operators allow.
+bool isBlock(int64_t size) { return size >= 16 && size <= (int64_t(1) << 30) && (size & (size - 1)) == 0; }
+
+/// (bytes less zero points) * scale, where the scale is one for all or one for each column.
+Value scaledProduct(NodeContext &node, ByteOperand lhs, ByteOperand rhs, Value lhsScale, Value rhsScale, Value bias) {
+  const Type type = elementTypeOf(lhsScale);
+  Value sums = integerMatmul(node, lhs, rhs, Float32Type::get(node.context()));
+  if (elementCount(rhsScale.getType()) == 1)
+    rhsScale = node.reshape(rhsScale, {});
+  const Value scale = node.mul(node.reshape(lhsScale, {}), rhsScale);
+  Value product = node.mul(node.cast(sums, type), scale);
+  return bias ? node.add(product, bias) : product;
+}
+
+LogicalResult dynamicQuantizeMatmul(NodeContext &node) {
+  if (failed(node.require(3)) || failed(node.knows({}, 1)))
+    return failure();
+  const DynamicBytes lhs = quantizeDynamically(node, node.input(0));
+  if (!lhs.bytes || !lhs.scale)
+    return node.result({});
+  return node.result(scaledProduct(node, {lhs.bytes, lhs.zeroPoint}, {node.input(1), node.input(3)}, lhs.scale,
+                                   node.input(2), node.input(4)));
+}
+
+LogicalResult matmulIntegerToFloat(NodeContext &node) {
+  if (failed(node.require(4)) || failed(node.knows({}, 1)))
+    return failure();
+  if (elementCount(node.input(2).getType()) != 1)
+    return node.unsupported("its input 'a_scale' is not one number");
+  return node.result(scaledProduct(node, {node.input(0), node.input(4)}, {node.input(1), node.input(5)}, node.input(2),
+                                   node.input(3), node.input(6)));
+}
+
+/// The zero points of `rows` x `blocks` blocks, packed or not, of type f32; half of the range where there are none.
+FailureOr<Value> blockZeroPoints(NodeContext &node, Value given, int64_t rows, int64_t blocks, int64_t bits) {
+  const Type wide = Float32Type::get(node.context());
+  if (!given)
+    return node.splat(wide, static_cast<double>(int64_t(1) << (bits - 1)));
+  if (isa<FloatType>(elementTypeOf(given))) {
+    if (elementCount(given.getType()) != rows * blocks)
+      return node.invalid("its zero_points do not fit its blocks");
+    return node.cast(node.reshape(given, {rows, blocks}), wide);
+  }
+  const int64_t bytes = (blocks * bits + 7) / 8;
+  if (!elementTypeOf(given).isUnsignedInteger(8) || elementCount(given.getType()) != rows * bytes)
+    return node.invalid("its zero_points do not fit its blocks");
+  Value all = unpackBits(node, node.reshape(given, {rows, bytes}), bits);
+  return node.cast(node.sliceAxis(all, 1, 0, blocks), wide);
+}
+
+LogicalResult matmulNBits(NodeContext &node) {
+  if (failed(node.require(3)) ||
+      failed(node.knows({"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"}, 1)))
+    return failure();
+  const int64_t rows = node.integerOr("N", 0), depth = node.integerOr("K", 0), bits = node.integerOr("bits", 4),
+                block = node.integerOr("block_size", 0);
+  if (node.integerOr("weight_prepacked", 0) != 0)
+    return node.unsupported("its attribute 'weight_prepacked' is " + Twine(node.integerOr("weight_prepacked", 0)));
+  if (!isByteCount(bits))
+    return node.unsupported("its attribute 'bits' is " + Twine(bits) + ", 2, 4 and 8 are supported");
+  constexpr int64_t kMost = int64_t(1) << 31;
+  if (!isBlock(block) || rows < 1 || depth < 1 || rows > kMost || depth > kMost)
+    return node.invalid("its K, N or block_size is out of range");
+  const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
+  Value x = node.input(0), weight = node.input(1), scales = node.input(2), group = node.input(4);
+  if (!elementTypeOf(weight).isUnsignedInteger(8) || elementCount(weight.getType()) != Count(rows) * blocks * bytes ||
+      elementCount(scales.getType()) != Count(rows) * blocks || rankOf(x) < 1 || shapeOf(x).back() != depth)
+    return node.invalid("its operands do not fit its K, N and block_size");
+  FailureOr<Value> zeros = blockZeroPoints(node, node.input(3), rows, blocks, bits);
+  if (failed(zeros))
+    return failure();
+  const Type wide = Float32Type::get(node.context());
+  Value numbers = node.cast(unpackBits(node, node.reshape(weight, {rows, blocks * bytes}), bits), wide);
+  Value scale = node.cast(node.reshape(scales, {rows, blocks}), wide), zero = *zeros;
+  if (group) {
+    // Each position of the depth has a block of its own choice.
+    if (shapeOf(group) != ArrayRef<int64_t>{depth})
+      return node.invalid("its g_idx is no list of K numbers");
+    if (failed(node.limit(group, AllowedIndices{0, blocks - 1, std::nullopt})))
+      return failure();
+    scale = node.create<GatherOp>({scale, group}, node.integer("axis", 1));
+    if (zero && rankOf(zero) == 2)
+      zero = node.create<GatherOp>({zero, group}, node.integer("axis", 1));
+    numbers = node.sliceAxis(numbers, 1, 0, depth);
+  } else {
+    numbers = node.reshape(numbers, {rows, blocks, block});
+    scale = node.reshape(scale, {rows, blocks, 1});
+    if (zero && rankOf(zero) == 2)
+      zero = node.reshape(zero, {rows, blocks, 1});
+  }
+  Value dequantized = node.mul(node.sub(numbers, zero), scale);
+  if (!group)
+    dequantized = node.sliceAxis(node.reshape(dequantized, {rows, blocks * block}), 1, 0, depth);
+  const Type type = elementTypeOf(x);
+  dequantized = node.cast(dequantized, type);
+  Dims shape(shapeOf(x));
+  const int64_t length = elementCount(x.getType()) / depth;
+  Value product = node.matmul(node.reshape(x, {length, depth}), dequantized, false, /*transposeRhs=*/true);
+  shape.back() = rows;
+  product = node.reshape(product, shape);
+  return node.result(node.has(5) ? node.add(product, node.input(5)) : product);
+}
+
+LogicalResult gatherBlockQuantized(NodeContext &node) {
+  if (failed(node.require(3)) || failed(node.knows({"bits", "block_size", "gather_axis", "quantize_axis"}, 1)))
+    return failure();
+  Value data = node.input(0), indices = node.input(1), scales = node.input(2), zeros = node.input(3);
+  const int64_t rank = rankOf(data), bits = node.integerOr("bits", 4), block = node.integerOr("block_size", 128);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("gather_axis", 0), rank);
+  FailureOr<int64_t> along = node.axis(node.integerOr("quantize_axis", 1), rank);
+  if (failed(axis) || failed(along))
+    return failure();
+  const bool isPacked = elementTypeOf(data).isUnsignedInteger(8);
+  if (!isa<IntegerType>(elementTypeOf(data)))
+    return node.unsupported("its data is no list of integers");
+  if (isPacked && !isByteCount(bits))
+    return node.unsupported("its attribute 'bits' is " + Twine(bits) + ", 2, 4 and 8 are supported");
+  if (*axis == *along)
+    return node.unsupported("its attributes 'gather_axis' and 'quantize_axis' are the same");
+  if (!isBlock(block) || rankOf(scales) != rank || (zeros && rankOf(zeros) != rank) || (isPacked && *axis != 0))
+    return node.invalid("its block_size is out of range, or its operands do not fit together");
+  const int64_t extent = shapeOf(data)[*axis];
+  // Rows are chosen while they are packed. An index out of range has zeros.
+  auto chosen = [&](Value table) -> Value {
+    return table ? node.create<GatherOp>({table, indices}, node.integer("axis", *axis)) : Value();
+  };
+  const Type wide = Float32Type::get(node.context()), index = elementTypeOf(indices);
+  const int64_t shift = rankOf(indices) - 1, place = *along > *axis ? *along + shift : *along;
+  Value numbers = chosen(data), scale = chosen(scales), zero = chosen(zeros);
+  if (isPacked)
+    numbers = unpackBits(node, numbers, bits);
+  if (!numbers || !scale)
+    return node.result({});
+  if (isPacked && zero)
+    zero = unpackBits(node, zero, bits);
+  if (zero) {
+    // The last byte of a row may hold less than it could.
+    if (isPacked && shapeOf(zero).back() > shapeOf(scale).back())
+      zero = node.sliceAxis(zero, rankOf(zero) - 1, 0, shapeOf(scale).back());
+    zero = node.cast(perElement(node, zero, shapeOf(numbers), place, block), wide);
+  } else {
+    zero = node.splat(wide, isPacked ? static_cast<double>(int64_t(1) << (bits - 1)) : 0);
+  }
+  const Value factor = node.cast(perElement(node, scale, shapeOf(numbers), place, block), wide);
+  Value y = node.mul(node.sub(node.cast(numbers, wide), zero), factor);
+  if (!y)
+    return node.result({});
+  const Value isLow = node.compare(ComparePredicate::ge, indices, node.splat(index, static_cast<double>(-extent)));
+  Value isInside =
+      node.binary(BinaryKind::logical_and, isLow,
+                  node.compare(ComparePredicate::lt, indices, node.splat(index, static_cast<double>(extent))));
+  Dims spread(rankOf(y), 1);
+  for (int64_t d = 0; d < rankOf(indices); ++d)
+    spread[*axis + d] = shapeOf(indices)[d];
+  const Value nothing = node.splat(wide, 0);
+  y = node.select(node.reshape(isInside, spread), y, nothing);
+  return node.result(node.cast(y, elementTypeOf(scales)));
+}
+
+constexpr OperatorEntry kOperators[] = {
+    {kDomain, "DynamicQuantizeMatMul", 1, dynamicQuantizeMatmul},
+    {kDomain, "GatherBlockQuantized", 1, gatherBlockQuantized},
+    {kDomain, "MatMulIntegerToFloat", 1, matmulIntegerToFloat},
+    {kDomain, "MatMulNBits", 1, matmulNBits},
+};
+
+} // namespace
+
+ArrayRef<OperatorEntry> contribQuantizeOperators() { return kOperators; }
+
+} // namespace sluice::onnximport
