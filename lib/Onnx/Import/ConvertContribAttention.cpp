@@ -508,6 +508,8 @@ LogicalResult groupQueryAttention(NodeContext &node) {
     const bool isInterleaved = node.integerOr("rotary_interleaved", 0) != 0;
     heads.query = rotateHeads(node, heads.query, cosine, sine, isInterleaved);
     heads.key = rotateHeads(node, heads.key, cosine, sine, isInterleaved);
+    if (!heads.query || !heads.key)
+      return node.result({});
   }
   const Type type = elementTypeOf(node.input(0));
   const int64_t keyHeads = shapeOf(heads.value)[1];

@@ -156,7 +156,7 @@ LogicalResult layerNormalization(NodeContext &node) {
   if (node.has(2))
     operands.push_back(node.input(2));
   Value y = node.create<LayerNormOp>(operands, {node.integer("axis", *axis), node.number("epsilon", epsilon)});
-  if (!node.wantsOutput(1) && !node.wantsOutput(2))
+  if (!y || (!node.wantsOutput(1) && !node.wantsOutput(2)))
     return node.result(y);
   // The statistics are in the type the node computes in: float, unless it says otherwise.
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
