@@ -350,9 +350,9 @@ private:
         continue;
       CommandId writer = creator[next.index()];
       for (const Touch &t : touches[old.index()])
-        if (writer < t.command)
-          return bad(describe(t.command), " reads the home of ", describe(old), " after ", describe(writer),
-                     " has put the state's new value there");
+        if (t.command != writer && !happensBefore(t.command, writer))
+          return bad(describe(t.command), " reads the home of ", describe(old), " and is not ordered before ",
+                     describe(writer), ", which puts the state's new value there");
     }
     return {};
   }
@@ -437,8 +437,9 @@ private:
         continue;
       const AddressMap &map = occupied[r.memory.index()];
       auto at = map.find(r.offset);
-      if (at == map.end() || at->second.end < r.offset + bytes ||
-          plan.residencies[at->second.residency.index()].tensor != expected)
+      const Residency *holder = at == map.end() ? nullptr : &plan.residencies[at->second.residency.index()];
+      // A holder of another offset has lost its first bytes to what was created there since.
+      if (!holder || holder->tensor != expected || holder->offset != r.offset || at->second.end < r.offset + bytes)
         return bad("the place of ", describe(ResidencyId(i)), " does not hold '", graph.tensor(expected).name,
                    "' when the step ends");
     }

@@ -48,6 +48,9 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   waited.assign(plan.streams.size() * plan.streams.size(), CommandId());
   waitFor.assign(plan.streams.size(), CommandId());
   wasEvicted.assign(index.bytes.size(), 0);
+  std::span<const Tensor> tensors = problem.graph.tensors();
+  if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor &tensor) { return tensor.updates.valid(); }))
+    order.emplace(plan.streams.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,8 +179,34 @@ void StepPlanner::forget(ResidencyId id) {
     calendars[memory].erase(i.extent, slotOf(i.nextUse));
 }
 
+void StepPlanner::waitForFormerReaders(const Command &command) {
+  order->begin(command.stream);
+  for (CommandId earlier : waitFor)
+    if (earlier.valid())
+      order->follow(earlier);
+  for (ResidencyId id : command.writes) {
+    const Residency &written = residency(id);
+    const TensorId old =
+        written.segment == Segment::Home ? index.problem.graph.tensor(written.tensor).updates : TensorId();
+    const ResidencyId home = old.valid() ? residentIn(old, Machine::hostMemory()) : ResidencyId();
+    if (!home.valid())
+      continue;
+    for (TouchId at = info[home.index()].touches; at.valid(); at = touchPool[at.index()].next) {
+      const CommandId reader = touchPool[at.index()].command;
+      if (order->follows(reader, plan.commands[reader.index()].stream))
+        continue;
+      waitForCommand(reader);
+      order->follow(reader);
+    }
+  }
+}
+
 CommandId StepPlanner::emit(Command command, int64_t durationNs) {
   const CommandId id(plan.commands.size());
+  if (order) {
+    waitForFormerReaders(command);
+    order->end(id);
+  }
   const StreamId own = command.stream;
   int64_t startNs = clockNs[own.index()];
   for (StreamId other : idsBelow<StreamId>(waitFor.size())) {

@@ -13,6 +13,7 @@
 #define SLUICE_LIB_SWAP_STEPPLANNER_H
 
 #include "AddressMap.h"
+#include "CommandOrder.h"
 #include "ProblemIndex.h"
 #include "UseCalendar.h"
 #include "sluice/Plan/Plan.h"
@@ -160,6 +161,8 @@ private:
   void waitForCommand(CommandId command);
   void waitForWriter(ResidencyId id);
   void waitForTouches(ResidencyId id);
+  /// The command waits for all that read a state's old value in the home where it puts the new one.
+  void waitForFormerReaders(const Command &command);
   /// Takes the range; the next command waits for all commands that touched its former occupants.
   void occupy(ResidencyId id);
   CommandId emit(Command command, int64_t durationNs);
@@ -220,7 +223,8 @@ private:
   std::vector<int64_t> endNs;        ///< Per command.
   /// [stream * streams + other]: the other's last command waited for.
   std::vector<CommandId> waited;
-  std::vector<CommandId> waitFor; ///< Per stream, for the command being made.
+  std::vector<CommandId> waitFor;    ///< Per stream, for the command being made.
+  std::optional<CommandOrder> order; ///< Of graphs that update states.
   std::vector<ResidencyId> displaced;
   std::vector<uint8_t> wasEvicted; ///< Per tensor.
   std::vector<ResidencyId> initialResidencies;

@@ -121,8 +121,9 @@ struct Plan {
 ///   initial arena residencies of tensors never updated hold what they held. So
 ///   the next step may start. A place may be reused and refilled in between.
 ///
-/// The homes of a state and of its new value are one place, as two residencies: no
-/// command that reads the old one comes after the one that writes the new one.
+/// The homes of a state and of its new value are one place, as two residencies: all
+/// that read the old one happen before the command that writes the new one, which
+/// may itself read the old one.
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice

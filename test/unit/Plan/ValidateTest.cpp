@@ -166,6 +166,22 @@ static const std::vector<Mutation> &mutations() {
          e.plan.arenaBytes[1] = 320;
        },
        "does not hold 's'' when the step ends"},
+      {"parameter put back and its first bytes overwritten",
+       [](Example &e) {
+         e.plan.arenaBytes[1] = 384;
+         e.at(e.wKept).offset = 320;
+         e.at(e.wAgain).offset = e.at(e.yAcc).offset = 256;
+         e.at(e.wAgain).bytes = 128;
+       },
+       "does not hold 'w' when the step ends"},
+      {"state fetched while its new value goes home",
+       [](Example &e) {
+         ResidencyId home = e.home(e.s, true), nextHome = e.home(e.next, false);
+         e.plan.arenaBytes[1] = 320;
+         e.copy(e.in, home, e.residency(e.s, 1, 256), {});
+         e.copy(e.out, e.nextAcc, nextHome, {e.runC});
+       },
+       "is not ordered before command 10 (copy of 's''"},
       {"state's home not updated", [](Example &e) { e.home(e.s, true); }, "is not in its home when the step ends"},
       // Their own inputs.
       {"invalid graph", [](Example &e) { e.graph.mutableTensor(e.t).bytes = -1; }, "size of -1 bytes"},
@@ -205,6 +221,12 @@ TEST_CASE("harmless variations stay valid", "[plan]") {
         ++wait.value;
     e.plan.commands.insert(e.plan.commands.begin(), load);
     e.copy(e.out, e.nextAcc, nextHome, {CommandId(e.runC.index() + 1)});
+  }
+  SECTION("a state's new value goes home after a swap-in of the old one") {
+    ResidencyId home = e.home(e.s, true), nextHome = e.home(e.next, false);
+    e.plan.arenaBytes[1] = 320;
+    CommandId fetched = e.copy(e.in, home, e.residency(e.s, 1, 256), {});
+    e.copy(e.out, e.nextAcc, nextHome, {e.runC, fetched});
   }
   SECTION("a wait within a stream") { e.command(e.runD).waits.push_back(e.runC); }
   SECTION("residencies of no bytes overlap nothing") {

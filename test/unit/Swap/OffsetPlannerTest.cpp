@@ -371,6 +371,31 @@ TEST_CASE("values cross between accelerators by the host or a direct link", "[sw
   }
 }
 
+TEST_CASE("a state's new value goes home after another accelerator has fetched the old one", "[swap]") {
+  Instance instance;
+  instance.machine = makeMachine(2);
+  Graph &graph = instance.graph;
+  TensorId state = addTensor(graph, "state", kMiB, TensorKind::State);
+  TensorId read = addTensor(graph, "read", 64), next = addTensor(graph, "next", kMiB, TensorKind::State);
+  graph.setUpdates(next, state);
+  graph.mutableTensor(read).isOutput = true;
+  addOperator(graph, "reader", {state}, {read});
+  addOperator(graph, "writer", {}, {next});
+  instance.placement = {DeviceId(2), DeviceId(1)};
+  complete(instance);
+  Plan plan = mustPlan(instance);
+  auto copyOf = [&](TensorId tensor) {
+    return std::find_if(plan.commands.begin(), plan.commands.end(), [&](const Command &command) {
+      return command.kind == CommandKind::Copy && plan.residencies[command.reads[0].index()].tensor == tensor;
+    });
+  };
+  auto in = copyOf(state), out = copyOf(next);
+  REQUIRE(in != plan.commands.end());
+  REQUIRE(out != plan.commands.end());
+  const CommandId fetched(static_cast<size_t>(in - plan.commands.begin()));
+  CHECK(std::find(out->waits.begin(), out->waits.end(), fetched) != out->waits.end());
+}
+
 TEST_CASE("host operators work in homes and their own arena", "[swap]") {
   Instance instance;
   instance.machine = makeMachine(0);
