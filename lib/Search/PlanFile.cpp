@@ -213,6 +213,39 @@ Expected<PlanFile> readPlanFile(const std::string &path) {
   return planFileFromJson(JsonReader(json, path));
 }
 
+/// A figure, where the file has it, is the one that follows from the plan.
+static Status checkFigure(const JsonReader &given, const Json &derived, std::string_view key) {
+  if (!given.has(key))
+    return {};
+  SLUICE_ASSIGN_OR_RETURN(int64_t value, given.integer(key));
+  const int64_t expected = derived[std::string(key)].get<int64_t>();
+  if (value != expected)
+    return makeError(ErrorCode::InvalidInput, key, " is ", value, " and the plan's is ", expected, ", at '",
+                     given.where(), "', make the plan anew");
+  return {};
+}
+
+Expected<PlanFile> checkPlanFile(const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  const JsonReader reader(json, path + ":");
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, planFileFromJson(reader));
+  SLUICE_ASSIGN_OR_RETURN(JsonReader given, reader.member("summary"));
+  const Json derived = summaryToJson(file);
+  for (std::string_view key : {"makespanNs", "bytesSwappedIn", "bytesSwappedOut", "computedAgain"})
+    SLUICE_RETURN_IF_ERROR(checkFigure(given, derived, key));
+  SLUICE_ASSIGN_OR_RETURN(JsonReader memories, given.member("memories"));
+  for (const auto &[name, figures] : derived["memories"].items()) {
+    SLUICE_ASSIGN_OR_RETURN(JsonReader memory, memories.member(name));
+    for (std::string_view key : {"capacityBytes", "arenaBytes"})
+      SLUICE_RETURN_IF_ERROR(checkFigure(memory, figures, key));
+  }
+  if (file.summary.lowerBoundNs > file.summary.makespanNs)
+    return makeError(ErrorCode::InvalidInput, "lowerBoundNs is ", file.summary.lowerBoundNs,
+                     ", above the plan's makespan of ", file.summary.makespanNs, " ns, at '", given.where(),
+                     "', make the plan anew");
+  return file;
+}
+
 /// What `use` makes of a file of a schema that is known.
 template <typename Use>
 static auto readChecked(const std::string &path, const Use &use) -> decltype(use(std::declval<JsonReader>())) {

@@ -16,6 +16,7 @@ namespace sluice::solve {
 using driver::Action, driver::addFormatOption, driver::joined, driver::printJson, driver::printLine;
 
 /// `interrupt` is raised by SIGINT.
+void addCheckCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);

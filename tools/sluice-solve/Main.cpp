@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Action action;
   using sluice::driver::interrupted;
+  addCheckCommand(app, action, interrupted);
   addMemoryCommand(app, action, interrupted);
   addPlacementCommand(app, action, interrupted);
   addSwapCommand(app, action, interrupted);
