@@ -600,7 +600,7 @@ Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span
   for (MemoryId memory : index.memories()) {
     const Placer *placer = memory == Machine::hostMemory() ? nullptr : placers[memory.index()];
     calendarBases.push_back(placer ? placer->calendarBase() : std::numeric_limits<int64_t>::max());
-    const bool isRead = calendarBases.back() < arenas[memory.index()].capacityBytes();
+    const bool isRead = calendarBases.back() <= arenas[memory.index()].capacityBytes();
     calendars.emplace_back(isRead ? 2 * index.numPositions + 1 : 0);
   }
   initialParameters = initial;

@@ -67,3 +67,17 @@ TEST_CASE("swapping activations alone succeeds exactly where parameters leave ro
   }
   CHECK(planned > 5);
 }
+
+TEST_CASE("parameters may fill a memory to its last byte where activations have none", "[swap]") {
+  Instance instance;
+  instance.machine = makeMachine(1);
+  TensorId weight = addTensor(instance.graph, "weight", 64, TensorKind::Parameter);
+  TensorId empty = addTensor(instance.graph, "empty", 0);
+  addOperator(instance.graph, "only", {weight}, {empty});
+  complete(instance);
+  instance.capacity[1] = 64;
+  Expected<Plan> plan = planActivationsOnly(instance.problem());
+  INFO((plan ? std::string() : plan.error().message));
+  REQUIRE(plan);
+  CHECK(plan->arenaBytes[1] == 64);
+}
