@@ -8,7 +8,7 @@ names. Substitutions:
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
   %tinybert, %jumperhard: a carried model with its dimensions
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: shared, avx512-bf16, onnx-testdata, python-onnx, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -61,9 +61,9 @@ config.substitutions += [
 ]
 
 
-def has_python_onnx():
-    """Debian's python3-onnx serves the system's interpreter only."""
-    check = "import importlib.util, sys; sys.exit(importlib.util.find_spec('onnx') is None)"
+def has_python(module):
+    """Debian's packages of Python modules serve the system's interpreter only."""
+    check = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"
     return subprocess.run([config.python, "-c", check], check=False).returncode == 0
 
 
@@ -82,8 +82,9 @@ if has_cpu_flag("avx512_bf16"):
     config.available_features.add("avx512-bf16")
 if os.path.isdir(onnx_testdata):
     config.available_features.add("onnx-testdata")
-if has_python_onnx():
-    config.available_features.add("python-onnx")
+for module in ("onnx", "jsonschema"):
+    if has_python(module):
+        config.available_features.add(f"python-{module}")
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 if shutil.which("mpirun") and os.path.exists(os.path.join(config.tools_dir, "..", "lib", "libsluice_mpi.so")):

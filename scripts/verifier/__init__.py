@@ -1,0 +1,1 @@
+"""What scripts/verify_plan checks plan files with: written from docs/formats alone, sharing nothing with the planner."""

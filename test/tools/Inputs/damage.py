@@ -1,0 +1,420 @@
+"""Ways to damage a plan file: each takes the document and a random generator, and returns it damaged, its text, or None
+where it fits no part of this plan."""
+
+import json
+
+MUTATIONS = {}
+
+
+def mutation(function):
+    MUTATIONS[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def pick(rng, items):
+    return rng.choice(items) if items else None
+
+
+def renumber(plan, new_id):
+    """Waits follow their commands; waits for commands that are gone are gone."""
+    for command in plan["commands"]:
+        command["waits"] = [new_id[wait] for wait in command.get("waits", []) if wait in new_id]
+
+
+def reorder(plan, order):
+    renumber(plan, {old: new for new, old in enumerate(order)})
+    plan["commands"] = [plan["commands"][old] for old in order]
+
+
+def change(document, rng, where, key, values):
+    """Sets a member of a random entry to another value."""
+    entries = [entry for entry in where if key in entry]
+    entry = pick(rng, entries)
+    if entry is None:
+        return None
+    others = [value for value in values(entry[key]) if value != entry[key]]
+    if not others:
+        return None
+    entry[key] = rng.choice(others)
+    return document
+
+
+def ids_of(plan, what):
+    return lambda _: list(range(len(plan[what]) + 1))
+
+
+@mutation
+def drop_command(document, rng):
+    plan = document["plan"]
+    gone = rng.randrange(len(plan["commands"]))
+    reorder(plan, [i for i in range(len(plan["commands"])) if i != gone])
+    return document
+
+
+@mutation
+def swap_commands(document, rng):
+    order = list(range(len(document["plan"]["commands"])))
+    if len(order) < 2:
+        return None
+    i, j = rng.sample(order, 2) if rng.random() < 0.5 else (k := rng.randrange(len(order) - 1), k + 1)
+    order[i], order[j] = order[j], order[i]
+    reorder(document["plan"], order)
+    return document
+
+
+@mutation
+def duplicate_command(document, rng):
+    commands = document["plan"]["commands"]
+    commands.append(dict(rng.choice(commands)))
+    return document
+
+
+@mutation
+def repeat_launch(document, rng):
+    """With residencies of its own, beyond all others: valid where the operator may run again."""
+    plan = document["plan"]
+    command = dict(pick(rng, [c for c in plan["commands"] if "launch" in c]))
+    made = []
+    for residency in command["writes"]:
+        entry = dict(plan["residencies"][residency])
+        if "home" not in entry:
+            index = [name for name, _ in plan["arenas"]].index(entry["memory"])
+            name, size = plan["arenas"][index]
+            entry["offset"] = (size + 63) // 64 * 64
+            plan["arenas"][index] = [name, entry["offset"] + entry["bytes"]]
+            document["summary"]["memories"][name]["arenaBytes"] = plan["arenas"][index][1]
+        plan["residencies"].append(entry)
+        made.append(len(plan["residencies"]) - 1)
+    plan["commands"].append({**command, "writes": made, "waits": list(range(len(plan["commands"])))})
+    document["summary"].pop("makespanNs")
+    document["summary"]["computedAgain"] += 1
+    return document
+
+
+@mutation
+def shift_address(document, rng):
+    return change(document, rng, document["plan"]["residencies"], "offset",
+                  lambda offset: [offset - 64, offset + 64, offset + 1, -64, 0, offset + 128, 1 << 40])
+
+
+@mutation
+def exchange_addresses(document, rng):
+    placed = [entry for entry in document["plan"]["residencies"] if "offset" in entry]
+    if len(placed) < 2:
+        return None
+    a, b = rng.sample(placed, 2)
+    a["offset"], b["offset"] = b["offset"], a["offset"]
+    return document
+
+
+@mutation
+def change_bytes(document, rng):
+    return change(document, rng, document["plan"]["residencies"], "bytes",
+                  lambda size: [size - 1, size + 1, size + 64, 0, -1, 1 << 62])
+
+
+@mutation
+def shrink_arena(document, rng):
+    entry = rng.choice(document["plan"]["arenas"])
+    entry[1] += rng.choice([-1, -64, 64, -entry[1] - 1, 1 << 62])
+    if rng.random() < 0.5 and entry[0] in document["summary"]["memories"]:
+        document["summary"]["memories"][entry[0]]["arenaBytes"] = entry[1]
+    return document
+
+
+@mutation
+def shrink_capacity(document, rng):
+    name, used = rng.choice(document["plan"]["arenas"])
+    limit = used - rng.choice([0, 1, 64])
+    if rng.random() < 0.5:
+        document["problem"].setdefault("capacities", {})[name] = limit
+        document["summary"]["memories"][name]["capacityBytes"] = limit
+    else:
+        next(m for m in document["problem"]["machine"]["memories"] if m["name"] == name)["capacity"] = limit
+        if name not in document["problem"].get("capacities", {}):
+            document["summary"]["memories"][name]["capacityBytes"] = limit
+    return document
+
+
+@mutation
+def drop_wait(document, rng):
+    command = pick(rng, [c for c in document["plan"]["commands"] if c.get("waits")])
+    if command is None:
+        return None
+    command["waits"].remove(rng.choice(command["waits"]))
+    if rng.random() < 0.5:
+        document["summary"].pop("makespanNs")
+    return document
+
+
+@mutation
+def drop_waits_of_all(document, rng):
+    if not any(command.pop("waits", None) for command in document["plan"]["commands"]):
+        return None
+    document["summary"].pop("makespanNs")
+    return document
+
+
+@mutation
+def change_wait(document, rng):
+    commands = [c for c in document["plan"]["commands"] if c.get("waits")]
+    command = pick(rng, commands)
+    if command is None:
+        return None
+    command["waits"][rng.randrange(len(command["waits"]))] = rng.randrange(len(document["plan"]["commands"]) + 1)
+    document["summary"].pop("makespanNs")
+    return document
+
+
+@mutation
+def add_wait(document, rng):
+    at = rng.randrange(len(document["plan"]["commands"]))
+    command = document["plan"]["commands"][at]
+    command["waits"] = command.get("waits", []) + [rng.randint(0, at)]
+    document["summary"].pop("makespanNs")
+    return document
+
+
+@mutation
+def move_to_stream(document, rng):
+    if rng.random() < 0.2:
+        document["summary"].pop("makespanNs")
+    return change(document, rng, document["plan"]["commands"], "stream", ids_of(document["plan"], "streams"))
+
+
+@mutation
+def change_read(document, rng):
+    command = pick(rng, [c for c in document["plan"]["commands"] if c["reads"]])
+    if command is None:
+        return None
+    position = rng.randrange(len(command["reads"]))
+    residencies = document["plan"]["residencies"]
+    tensor = residencies[command["reads"][position]].get("tensor")
+    same = [i for i, r in enumerate(residencies) if r.get("tensor") == tensor]
+    command["reads"][position] = rng.choice(same) if rng.random() < 0.7 else rng.randint(0, len(residencies))
+    return document
+
+
+@mutation
+def change_write(document, rng):
+    command = rng.choice(document["plan"]["commands"])
+    command["writes"][rng.randrange(len(command["writes"]))] = rng.randint(0, len(document["plan"]["residencies"]))
+    return document
+
+
+@mutation
+def reorder_operands(document, rng):
+    command = pick(rng, [c for c in document["plan"]["commands"] if len(c["reads"]) > 1 or len(c["writes"]) > 1])
+    if command is None:
+        return None
+    rng.shuffle(command["reads"])
+    rng.shuffle(command["writes"])
+    return document
+
+
+@mutation
+def drop_operand(document, rng):
+    command = rng.choice(document["plan"]["commands"])
+    operands = command[rng.choice(["reads", "writes"])]
+    if not operands:
+        return None
+    operands.pop()
+    return document
+
+
+@mutation
+def toggle_initial(document, rng):
+    entry = rng.choice(document["plan"]["residencies"])
+    entry["initial"] = not entry.get("initial", False)
+    return document
+
+
+@mutation
+def toggle_home(document, rng):
+    entry = rng.choice(document["plan"]["residencies"])
+    if entry.pop("home", False):
+        entry["offset"] = 0
+    else:
+        entry["home"] = True
+        if rng.random() < 0.5:
+            entry["offset"] = 0
+    return document
+
+
+@mutation
+def change_tensor(document, rng):
+    names = [tensor["name"] for tensor in document["problem"]["graph"]["tensors"]]
+    entry = rng.choice(document["plan"]["residencies"])
+    if rng.random() < 0.2:
+        return document if entry.pop("tensor", None) else None
+    entry["tensor"] = rng.choice(names + ["nothing", "#0", "#999"])
+    return document
+
+
+@mutation
+def change_memory(document, rng):
+    names = [memory["name"] for memory in document["problem"]["machine"]["memories"]]
+    return change(document, rng, document["plan"]["residencies"], "memory", lambda _: names + ["nowhere"])
+
+
+@mutation
+def change_link(document, rng):
+    command = pick(rng, [c for c in document["plan"]["commands"] if "copy" in c])
+    if command is None:
+        return None
+    names = [memory["name"] for memory in document["problem"]["machine"]["memories"]]
+    command["copy"] = [rng.choice(names), rng.choice(names)]
+    return document
+
+
+@mutation
+def change_placement(document, rng):
+    devices = [device["name"] for device in document["problem"]["machine"]["devices"]]
+    entry = rng.choice(document["plan"]["placement"])
+    entry[1] = rng.choice(devices)
+    return document
+
+
+@mutation
+def drop_placement(document, rng):
+    placement = document["plan"]["placement"]
+    if rng.random() < 0.5:
+        placement.append(list(rng.choice(placement)))
+    else:
+        placement.pop()
+    return document
+
+
+@mutation
+def change_stream(document, rng):
+    plan = document["plan"]
+    entry = rng.choice(plan["streams"])
+    if rng.random() < 0.5:
+        entry[1] = rng.choice(["compute", "swap-in", "swap-out", "communicate", "sideways"])
+    else:
+        entry[0] = rng.choice(document["problem"]["machine"]["devices"])["name"]
+    return document
+
+
+@mutation
+def change_time(document, rng):
+    summary = document["summary"]
+    key = rng.choice(["makespanNs", "makespanNs", "lowerBoundNs"])
+    summary[key] = rng.choice([summary[key] + 1, summary[key] - 1, summary["makespanNs"] + 1, -1])
+    return document
+
+
+@mutation
+def change_cost(document, rng):
+    row = rng.choice(document["problem"]["costs"])
+    row[rng.randrange(len(row))] = rng.choice([0, -1, 10 ** 6, (1 << 63) - 1])
+    return document
+
+
+@mutation
+def change_figure(document, rng):
+    summary = document["summary"]
+    if rng.random() < 0.5:
+        key = rng.choice(["bytesSwappedIn", "bytesSwappedOut", "computedAgain"])
+        summary[key] += rng.choice([1, -1, 64])
+    else:
+        memory = rng.choice(list(summary["memories"].values()))
+        memory[rng.choice(["capacityBytes", "arenaBytes"])] = rng.choice([0, 12345, -1])
+    return document
+
+
+@mutation
+def change_graph_tensor(document, rng):
+    tensor = rng.choice(document["problem"]["graph"]["tensors"])
+    what = rng.randrange(4)
+    if what == 0:
+        tensor["bytes"] += rng.choice([1, -1, 64, 1 << 57])
+    elif what == 1:
+        tensor["kind"] = rng.choice(["activation", "parameter", "input", "state"])
+    elif what == 2:
+        tensor["output"] = not tensor.get("output", False)
+    else:
+        tensor["updates"] = rng.randrange(len(document["problem"]["graph"]["tensors"]))
+    document["summary"].pop("makespanNs")
+    for key in ("bytesSwappedIn", "bytesSwappedOut"):
+        document["summary"].pop(key)
+    return document
+
+
+@mutation
+def change_graph_operator(document, rng):
+    graph = document["problem"]["graph"]
+    operator = rng.choice(graph["operators"])
+    what = rng.randrange(5)
+    if what == 0:
+        if not operator.pop("inPlace", None):
+            return None
+    elif what == 1:
+        operator["workspaceBytes"] = operator.get("workspaceBytes", 0) + rng.choice([1, 64, -1])
+    elif what == 2:
+        operator["communicates"] = not operator.get("communicates", False)
+    elif what == 3:
+        operator["inputs"] = operator["inputs"][::-1] + ([rng.randrange(len(graph["tensors"]))] if rng.random() < 0.5 else [])
+    else:
+        operator["name"] = rng.choice(graph["operators"])["name"]
+    return document
+
+
+@mutation
+def change_machine(document, rng):
+    machine = document["problem"]["machine"]
+    what = rng.randrange(4)
+    if what == 0:
+        machine["links"].pop(rng.randrange(len(machine["links"])))
+    elif what == 1:
+        link = rng.choice(machine["links"])
+        link[rng.choice(["bytesPerSec", "duplexBytesPerSec"])] = rng.choice([0, 1e8, -5, 1e22, "12GB/s", "1.5 parsecs"])
+    elif what == 2:
+        device = rng.choice(machine["devices"])
+        device[rng.choice(["computes", "memory", "speed", "name"])] = rng.choice([False, "host", 0.5, "accel0"])
+    else:
+        rng.choice(machine["links"])["latency"] = rng.choice(["1us", "2h", -3, "0.5ns", 7])
+    return document
+
+
+def places(value, found):
+    """Every container and key of a document."""
+    if isinstance(value, (dict, list)):
+        for key in (value if isinstance(value, dict) else range(len(value))):
+            found.append((value, key))
+            places(value[key], found)
+    return found
+
+
+@mutation
+def wrong_type(document, rng):
+    container, key = rng.choice(places(document, []))
+    container[key] = rng.choice([None, True, "text", "", [], {}, 0.5, -1, 1 << 70, 3.0, [[]], "#0", 1e300])
+    return document
+
+
+@mutation
+def missing_member(document, rng):
+    container, key = rng.choice(places(document, []))
+    del container[key]
+    return document
+
+
+@mutation
+def unknown_member(document, rng):
+    containers = [container for container, _ in places(document, []) if isinstance(container, dict)]
+    rng.choice(containers)["unheard"] = 1
+    return document
+
+
+@mutation
+def truncated(document, rng):
+    text = json.dumps(document)
+    return text[:rng.randrange(len(text))]
+
+
+@mutation
+def broken_text(document, rng):
+    text = json.dumps(document)
+    at = rng.randrange(len(text))
+    return text[:at] + rng.choice(["NaN", "Infinity", "\\ud800", "}", "\x00", "9" * 400, "-", "\u00e9"]) + text[at + 1:]
