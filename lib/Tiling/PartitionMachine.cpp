@@ -21,14 +21,17 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
                      have == 1 ? " shares of it" : "");
   const Device &first = machine.device(computing[0]);
   PartitionMachine result;
-  result.flopsPerSec = first.flopsPerSec * first.speed;
-  result.memoryBytesPerSec = first.memoryBytesPerSec;
+  // Rates as rooflineTimeNs has them: only an emulated device is slowed.
+  const double speed = first.kind == DeviceKind::Emulated ? first.speed : 1;
+  result.flopsPerSec = first.flopsPerSec * speed;
+  result.memoryBytesPerSec = first.memoryBytesPerSec * speed;
+  result.efficiency = first.efficiency;
   result.launchOverheadNs = first.launchOverheadNs;
   result.capacityBytes = machine.memory(first.memory).capacityBytes;
   for (int64_t i = 1; i < std::min(have, devices); ++i) {
     const Device &other = machine.device(computing[i]);
     if (other.flopsPerSec != first.flopsPerSec || other.memoryBytesPerSec != first.memoryBytesPerSec ||
-        other.speed != first.speed)
+        other.speed != first.speed || other.efficiency != first.efficiency)
       return makeError(ErrorCode::Unsupported, "devices '", first.name, "' and '", other.name, "' of machine '",
                        machine.name, "' differ, a partition needs equal ones");
     result.capacityBytes = std::min(result.capacityBytes, machine.memory(other.memory).capacityBytes);

@@ -21,7 +21,9 @@ int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules
       share /= static_cast<double>(machine.mesh.axes[axis].size);
   if (op.bytesMoved == 0)
     return 0;
-  double seconds = share * std::max(static_cast<double>(op.flops) / machine.flopsPerSec,
+  const auto efficiency = machine.efficiency.find(op.kind);
+  const double flopsPerSec = machine.flopsPerSec * (efficiency == machine.efficiency.end() ? 1 : efficiency->second);
+  double seconds = share * std::max(static_cast<double>(op.flops) / flopsPerSec,
                                     static_cast<double>(op.bytesMoved) / machine.memoryBytesPerSec);
   double ns = seconds * 1e9 + static_cast<double>(machine.launchOverheadNs);
   return ns < 1e18 ? static_cast<int64_t>(ns) : int64_t(1) << 60;

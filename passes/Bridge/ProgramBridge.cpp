@@ -86,6 +86,7 @@ private:
     for (auto [i, value] : llvm::enumerate(op.getResults()))
       entry.results.push_back(addTensor(value, TensorRole::Intermediate, i ? concat(entry.name, ":", i) : entry.name));
     if (auto cost = modelOf<CostOpInterface>(&op)) {
+      entry.kind = cost.getCostClass().str();
       entry.flops = cost.getFlops();
       entry.bytesMoved = cost.getBytesMoved();
     }

@@ -19,6 +19,7 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace sluice {
@@ -30,6 +31,7 @@ struct PartitionMachine {
   double memoryBytesPerSec = 1e11;
   int64_t launchOverheadNs = 10'000;
   int64_t capacityBytes = std::numeric_limits<int64_t>::max(); ///< Of one device.
+  std::map<std::string, double> efficiency = {};               ///< As Device has it.
 };
 
 /// The first `devices` computing devices of a machine as a mesh with one axis for each
@@ -138,8 +140,8 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
 
 /// Checks a solution independently of the solvers: the tiling is valid; every conversion's
 /// steps, halos included, lead from the tiling that exists to the one that is read; bytes of
-/// steps add up to those of conversions and of the report; the reported peak, which is not
-/// recomputed, is within the memory limit.
+/// steps add up to those of conversions and of the report; the peak memory, counted anew, is the
+/// reported one and within the memory limit.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
 

@@ -41,6 +41,7 @@ struct ProgramOperator {
   int64_t flops = 0;
   int64_t bytesMoved = 0;        ///< Read and written, by all of it.
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
+  std::string kind = {};         ///< As Operator::kind: what a device's efficiency goes by.
 };
 
 /// A model as tensors, and operators in an order they can run in.

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
+#include "sluice/Cost/CostModel.h"
 #include "sluice/Support/Rng.h"
 #include "sluice/Tiling/TilingPropagation.h"
 
@@ -631,6 +632,11 @@ TEST_CASE("hostile partitions are refused, and wrong answers seen", "[tiling][pa
   };
   REQUIRE(!solution->report.conversions.empty());
   refused("bytes, not", [](PartitionSolution &s) { ++s.report.bytes; });
+  refused("bytes a device, not", [](PartitionSolution &s) { --s.report.peakBytes; });
+  refused("bytes a device, not", [](PartitionSolution &s) { ++s.report.peakBytes; });
+  const int64_t peak = solution->report.peakBytes;
+  CHECK(validatePartition(mlp.maker.program, machine, *solution, peak));
+  CHECK_FALSE(validatePartition(mlp.maker.program, machine, *solution, peak - 1));
   refused("does not begin with what there is",
           [](PartitionSolution &s) { s.report.conversions[0].from = s.report.conversions[0].to; });
   refused("a step of other sizes", [](PartitionSolution &s) { ++s.report.conversions[0].steps[0].ownBytes; });
@@ -675,4 +681,33 @@ TEST_CASE("machines become meshes, the farthest devices on the first axis", "[ti
   CHECK(partitionMachine(together, 2)->mesh.axes[0].bytesPerSec == together.devices[0].memoryBytesPerSec);
   // Shares of one device.
   CHECK(partitionMachine(*machinePreset("h200"), 4)->flopsPerSec == Approx(67e12 / 4));
+}
+
+TEST_CASE("an operator on one device takes as long in a partition as in a plan", "[tiling][partition]") {
+  Machine machine = *machinePreset("emulated");
+  for (Device &device : machine.devices) {
+    device.efficiency = {{"conv", 0.25}, {"matmul", 4}};
+    device.speed = 0.5;
+  }
+  const Device &device = machine.device(machine.computeDevices()[0]);
+  auto one = partitionMachine(machine, 1);
+  REQUIRE(one);
+  for (const char *kind : {"conv", "matmul", "add"})
+    for (int64_t flops : {0, 1'000'000'000}) {
+      TensorProgram program;
+      program.tensors = {{"x", {64, 64}, 4, TensorRole::Input}, {"y", {64, 64}, 4, TensorRole::Output}};
+      ProgramOperator op;
+      op.name = op.kind = kind;
+      op.operands = {TensorId(0u)};
+      op.results = {TensorId(1u)};
+      op.flops = flops;
+      op.bytesMoved = 32768;
+      op.rules = {replicatedRule(1, 1)};
+      program.operators = {op};
+      auto solution = solvePartition(program, *one);
+      REQUIRE(solution);
+      const OperatorShape shape{kind, flops, op.bytesMoved};
+      CAPTURE(kind, flops);
+      CHECK(std::abs(solution->report.computeNs - rooflineTimeNs(shape, device)) <= 1);
+    }
 }
