@@ -9,6 +9,7 @@
 #include "sluice/Simulator/Simulator.h"
 
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <utility>
 
 namespace sluice {
@@ -225,10 +226,29 @@ static Status checkFigure(const JsonReader &given, const Json &derived, std::str
   return {};
 }
 
+/// Operators are where the problem wants them, and those of a colour together.
+static Status checkPlacement(const PlanFile &file, const JsonReader &reader) {
+  std::unordered_map<int32_t, DeviceId> deviceOfColour;
+  for (size_t i = 0; i < file.plan.placement.size(); ++i) {
+    const Operator &op = file.problem.graph.op(OperatorId(i));
+    const DeviceId device = file.plan.placement[i];
+    auto bad = [&](const auto &...what) {
+      return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' is ", what..., ", at '", reader.where(),
+                       "plan.placement', make the plan anew");
+    };
+    if (!file.problem.placement.empty() && file.problem.placement[i].valid() && file.problem.placement[i] != device)
+      return bad("not placed on its problem's device");
+    if (op.colocation >= 0 && deviceOfColour.emplace(op.colocation, device).first->second != device)
+      return bad("apart from others of its colocation ", op.colocation);
+  }
+  return {};
+}
+
 Expected<PlanFile> checkPlanFile(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
   const JsonReader reader(json, path + ":");
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, planFileFromJson(reader));
+  SLUICE_RETURN_IF_ERROR(checkPlacement(file, reader));
   SLUICE_ASSIGN_OR_RETURN(JsonReader given, reader.member("summary"));
   const Json derived = summaryToJson(file);
   for (std::string_view key : {"makespanNs", "bytesSwappedIn", "bytesSwappedOut", "computedAgain"})

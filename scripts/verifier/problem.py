@@ -27,7 +27,7 @@ def read_graph(value, where):
     ids = integers(0, top)
     for i, entry in enumerate(operators):
         at = f"{where}.operators[{i}]"
-        name, kind, inputs, outputs, flops, moved, workspace, _, pairs, _, communicates = members(
+        name, kind, inputs, outputs, flops, moved, workspace, _, pairs, colour, communicates = members(
             entry, at, name=text, kind=text, inputs=ids, outputs=ids, flops=(integer, 0), bytesMoved=(integer, 0),
             workspaceBytes=(integer, 0), signature=(text, ""), inPlace=(array, []),
             colocation=(lambda v, w: integer(v, w, -1, (1 << 31) - 1), -1), communicates=(boolean, False))
@@ -35,7 +35,8 @@ def read_graph(value, where):
         if any(a >= len(inputs) or b >= len(outputs) for a, b in in_place):
             raise Broken("format", "an in-place pair is of an operand that does not exist", at)
         graph.operators.append(Record(name=name, kind=kind, inputs=inputs, outputs=outputs, flops=flops, moved=moved,
-                                      workspace=workspace, in_place=in_place, communicates=communicates, where=at))
+                                      workspace=workspace, in_place=in_place, colour=colour, communicates=communicates,
+                                      where=at))
         for tensor in dict.fromkeys(inputs):
             graph.tensors[tensor].readers.append(i)
     check_graph(graph, where)
@@ -183,4 +184,5 @@ def read_problem(value, where):
         raise Broken("problem", "placement has not an entry an operator", f"{where}.placement")
     if any(name is not None and text(name, f"{where}.placement") not in known for name in placement):
         raise Broken("problem", "placement names what is no device that computes", f"{where}.placement")
-    return Record(graph=graph, machine=machine, costs=costs, capacities=limits)
+    pins = [None if name is None else devices.index(name) for name in placement] or [None] * len(graph.operators)
+    return Record(graph=graph, machine=machine, costs=costs, capacities=limits, pins=pins)

@@ -34,10 +34,16 @@ class Checker:
 
     def check_places(self):
         machine, plan = self.machine, self.plan
+        colours = {}
         for op, device in enumerate(plan.device_of):
+            operator, pin = self.graph.operators[op], self.problem.pins[op]
+            name = f"operator {quote(operator.name)}"
             if not machine.devices[device].computes:
-                self.report("placement", f"operator {quote(self.graph.operators[op].name)} is placed on a device that "
-                            "does not compute", "placement")
+                self.report("placement", f"{name} is placed on a device that does not compute", "placement")
+            if pin is not None and pin != device:
+                self.report("placement", f"{name} is not placed on its problem's device", "placement")
+            if operator.colour >= 0 and colours.setdefault(operator.colour, device) != device:
+                self.report("placement", f"{name} is apart from others of its colocation {operator.colour}", "placement")
         if len(set(plan.streams)) != len(plan.streams):
             self.report("streams", "a device has two streams of one kind", "streams")
         for m, size in enumerate(plan.arenas):
@@ -153,7 +159,8 @@ class Checker:
         residencies, tensors = self.plan.residencies, self.graph.tensors
         for i, c in enumerate(self.plan.commands):
             for r in c.reads:
-                if not residencies[r].initial and (residencies[r].writer is None or not self.before(residencies[r].writer, i)):
+                writer = residencies[r].writer
+                if not residencies[r].initial and (writer is None or not self.before(writer, i)):
                     self.report("data-flow", f"command {i} reads {self.name(r)}, which no command before it wrote",
                                 f"commands[{i}]")
         for new, tensor in enumerate(tensors):
@@ -162,9 +169,9 @@ class Checker:
                 continue
             for reader in residencies[self.homes[tensor.updates]].touches.values():
                 if reader != writer and not self.before(reader, writer):
-                    self.report("state-order", f"command {reader} reads the home of {quote(tensors[tensor.updates].name)} and"
-                                f" is not ordered before command {writer}, which writes the new value there",
-                                f"commands[{reader}]")
+                    old = quote(tensors[tensor.updates].name)
+                    self.report("state-order", f"command {reader} reads the home of {old} and is not ordered before command "
+                                f"{writer}, which writes the new value there", f"commands[{reader}]")
         # Per memory: starts of disjoint ranges, and for each its end and the residency that was created there last.
         self.starts, self.ranges = [[] for _ in self.plan.arenas], [{} for _ in self.plan.arenas]
         for r, residency in enumerate(residencies):
@@ -223,11 +230,12 @@ class Checker:
             if tensors[expected].bytes and not (
                     residencies[holder].tensor == expected and residencies[holder].offset == r.offset
                     and end >= r.offset + tensors[expected].bytes):
-                self.report("kept", f"the place of {self.name(i)} does not hold {quote(tensors[expected].name)} when the step "
-                            "ends", f"residencies[{i}]")
+                self.report("kept", f"the place of {self.name(i)} does not hold {quote(tensors[expected].name)} when the "
+                            "step ends", f"residencies[{i}]")
         for i, tensor in enumerate(tensors):
             if tensor.output and tensor.producer is not None and not is_home(i):
                 self.report("output", f"output {quote(tensor.name)} is not in its home when the step ends", "commands")
-            if tensor.updates is not None and not is_home(i) and (tensor.updates in self.homes or tensor.updates not in kept):
+            old = tensor.updates
+            if old is not None and not is_home(i) and (old in self.homes or old not in kept):
                 self.report("state-home", f"new value {quote(tensor.name)} is not in its state's home when the step ends",
                             "commands")

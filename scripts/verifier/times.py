@@ -50,7 +50,8 @@ def simulate(problem, plan):
             if missing[waiter] == 0:
                 event = 0
                 if commands[i].stream != commands[waiter].stream:
-                    event = max([links[commands[c].link].event for c in (i, waiter) if commands[c].link is not None], default=0)
+                    both = (commands[i].link, commands[waiter].link)
+                    event = max([links[link].event for link in both if link is not None], default=0)
                 start(waiter, min(now + event, INT_MAX))
 
     for i in range(len(commands)):

@@ -66,8 +66,9 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 /// Written beside, then renamed.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
-/// Also fails where the summary contradicts its plan and problem: makespan, bytes copied, operators
-/// run again, capacities and arenas as far as it has them, and a lower bound above the makespan.
+/// Also fails where operators are not placed as the problem has it, and where the summary contradicts
+/// its plan and problem: makespan, bytes copied, operators run again, capacities and arenas as far as
+/// it has them, and a lower bound above the makespan.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
 /// What the model has to be split into for the plan of a file.

@@ -92,12 +92,29 @@ def repeat_what_the_step_returns(e):
     e.commands.append({"launch": "c", "stream": 0, "reads": [U_IN, S_KEPT], "writes": made})
 
 
-def second_link(e):
-    machine = e.problem["machine"]
-    machine["memories"].append({"name": "accel1"})
-    machine["links"].append({"between": ["host", "accel1"]})
-    e.summary["memories"]["accel1"] = {"minimumBytes": 0, "peakBytes": 0}
-    e.commands[OUT_T]["copy"] = ["host", "accel1"]
+def place_apart(e):
+    """On another device of the same memory, as fast; then the operator belongs to one that stays."""
+    second_device(e)
+    e.plan["placement"][3][1] = "second"
+    e.plan["streams"].append(["second", "compute"])
+    e.commands[RUN_D].update(stream=3, waits=[IN_T, RUN_C])
+    e.problem["placement"] = [None] * 4
+
+
+def place_apart_what_belongs_together(e):
+    place_apart(e)
+    e.operators[2]["colocation"] = e.operators[3]["colocation"] = 0
+
+
+def second_device(e):
+    e.problem["machine"]["devices"].append({"name": "second", "kind": "emulated", "memory": "accel0"})
+    for row in e.problem["costs"]:
+        row.append(row[1])
+
+
+def pin_to_another_device(e):
+    second_device(e)
+    e.problem["placement"][0] = "second"
 
 
 def copy_on_the_hosts_stream(e):
@@ -130,7 +147,8 @@ BREAKS = {
              set_at(lambda e: e.plan["placement"][0], 1, "gpu0")],
     "index": [command(RUN_A, stream=3), command(RUN_A, reads=[X_IN, 99])],
     "placement": [lambda e: e.plan["placement"].pop(), lambda e: e.plan["placement"].append(["a", "accel0"]),
-                  set_at(lambda e: e.plan["placement"][0], 1, "cpu")],
+                  set_at(lambda e: e.plan["placement"][0], 1, "cpu"), pin_to_another_device,
+                  place_apart_what_belongs_together],
     "streams": [lambda e: e.plan["streams"].append(["accel0", "swap-in"])],
     "capacity": [set_at(lambda e: e.problem["capacities"], "accel0", 192),
                  set_at(lambda e: e.problem["machine"]["memories"][1], "capacity", 192),
@@ -177,7 +195,7 @@ def order_a_state(e):
     e.forget_figures()
 
 
-HARMLESS = [order_a_state, Example.forget_figures, lambda e: e.residency(tensor="t", memory="accel0", offset=0),
+HARMLESS = [order_a_state, place_apart, Example.forget_figures, lambda e: e.residency(tensor="t", memory="accel0", offset=0),
             set_at(lambda e: e.document, "schema", 1), lambda e: e.document["summary"].pop("splits"),
             lambda e: e.commands[RUN_D]["waits"].append(RUN_C)]
 

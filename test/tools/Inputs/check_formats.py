@@ -28,7 +28,8 @@ def example_of(page):
 
 def validator_of(formats, name):
     import jsonschema  # Not needed for examples alone.
-    schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(formats).glob("*.schema.json")}
+    schemas = {path.name: json.loads(path.read_text(encoding="utf-8"))
+               for path in pathlib.Path(formats).glob("*.schema.json")}
     schema = schemas[f"{name}.schema.json"]
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver("", schema, store=schemas))
@@ -46,9 +47,11 @@ def check_examples(formats):
         document = json.loads(example_of(os.path.join(formats, f"{name}.md")))
         if error := first_error(validator, document):
             yield f"{name}.md: {error}"
-        spoilt = [(f"without {key}", {k: v for k, v in document.items() if k != key}) for key in validator.schema["required"]]
+        spoilt = [(f"without {key}", {k: v for k, v in document.items() if k != key})
+                  for key in validator.schema["required"]]
         if "schema" in document:
-            spoilt += [(f"with version {version}", {**document, "schema": version}) for version in (0, document["schema"] + 1, "1")]
+            spoilt += [(f"with version {version}", {**document, "schema": version})
+                       for version in (0, document["schema"] + 1, "1")]
         if not validator.schema.get("additionalProperties", True):
             spoilt.append(("with an unknown member", {**document, "unheard": 1}))
         for what, other in spoilt:

@@ -270,8 +270,20 @@ def change_link(document, rng):
 @mutation
 def change_placement(document, rng):
     devices = [device["name"] for device in document["problem"]["machine"]["devices"]]
+    if rng.random() < 0.3 and document["problem"].get("placement"):
+        placement = document["problem"]["placement"]
+        placement[rng.randrange(len(placement))] = rng.choice(devices + [None])
+        return document
     entry = rng.choice(document["plan"]["placement"])
     entry[1] = rng.choice(devices)
+    return document
+
+
+@mutation
+def change_colocation(document, rng):
+    for operator in document["problem"]["graph"]["operators"]:
+        if rng.random() < 0.3:
+            operator["colocation"] = rng.randint(-1, 1)
     return document
 
 
@@ -354,7 +366,9 @@ def change_graph_operator(document, rng):
     elif what == 2:
         operator["communicates"] = not operator.get("communicates", False)
     elif what == 3:
-        operator["inputs"] = operator["inputs"][::-1] + ([rng.randrange(len(graph["tensors"]))] if rng.random() < 0.5 else [])
+        operator["inputs"].reverse()
+        if rng.random() < 0.5:
+            operator["inputs"].append(rng.randrange(len(graph["tensors"])))
     else:
         operator["name"] = rng.choice(graph["operators"])["name"]
     return document
