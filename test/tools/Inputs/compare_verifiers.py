@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import damage_problem  # Adds its mutations to those of damage.
 from damage import MUTATIONS
 
 BATCH = 500
