@@ -5,8 +5,8 @@
 
 Problems are drawn at random: one to three accelerators, states, parameters, workspaces, operators that work in place or
 communicate. `sluice-solve swap` plans each by several solvers and capacities; each plan is a valid one, and is damaged by
-one or two of MUTATIONS. Exits 1 where the two programs disagree, where a plan of a solver is refused, or where a kind of
-damage was never refused; --keep saves the plans that they disagree on.
+one of MUTATIONS, each in its turn. Exits 1 where the two programs disagree, where a plan of a solver is refused, or where a kind of
+damage was tried often and never refused; --keep saves the plans that they disagree on.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import tempfile
 import damage_problem  # Adds its mutations to those of damage.
 from damage import MUTATIONS
 
-BATCH = 500
+BATCH, OFTEN = 500, 100
 SOLVERS = ["default", "odswap", "greedy", "no-recompute", "activations-only", "random", "ideal"]
 
 
@@ -195,7 +195,7 @@ class Comparison:
         print(f"{self.counts['solver', True]} plans of solvers; {valid + invalid} damaged: both refuse {invalid} and accept "
               f"{valid}; {self.disagree} disagreements")
         print("rules broken:", ", ".join(f"{rule} {count}" for rule, count in sorted(self.rules.items())))
-        harmless = [name for name in MUTATIONS if self.counts[name, True] and not self.counts[name, False]]
+        harmless = [name for name in MUTATIONS if self.counts[name, True] > OFTEN and not self.counts[name, False]]
         if harmless:
             print(f"error: no damage of a kind was refused: {', '.join(harmless)}")
         return 1 if self.disagree or harmless else 0
