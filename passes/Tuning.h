@@ -37,6 +37,10 @@ std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel);
 std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const KernelTuning &from,
                                            const emit::VectorTarget &target);
 
+/// Every tuning that such steps reach from the starts, but for chunks, which one thread does not tell apart. The first
+/// is the compiler's own.
+std::vector<KernelTuning> tuningGrid(const TunableKernel &kernel, const emit::VectorTarget &target);
+
 /// As dataflow-apply-tuning, for a tuning that is in memory and outlives the pass.
 std::unique_ptr<mlir::Pass> createApplyTuningPass(const ApplyTuningPassOptions &options, const Tuning *tuning);
 

@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Emit/Work.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice {
 
@@ -133,6 +134,16 @@ std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel) {
 std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const KernelTuning &from,
                                            const emit::VectorTarget &target) {
   return Steps(kernel, from, target).take();
+}
+
+std::vector<KernelTuning> tuningGrid(const TunableKernel &kernel, const emit::VectorTarget &target) {
+  std::vector<KernelTuning> grid = tuningStarts(kernel);
+  std::set<KernelTuning> known(grid.begin(), grid.end());
+  for (size_t i = 0; i < grid.size(); ++i)
+    for (const KernelTuning &next : tuningNeighbours(kernel, grid[i], target))
+      if (next.chunkNs == 0 && known.insert(next).second)
+        grid.push_back(next);
+  return grid;
 }
 
 } // namespace sluice

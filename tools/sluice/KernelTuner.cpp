@@ -26,6 +26,7 @@ constexpr int64_t kLeastNs = 1'000;
 /// A kernel's search, in whichever programs it is.
 struct Search {
   TunableKernel kernel;
+  emit::VectorTarget target;
   std::unique_ptr<HillClimb<KernelTuning>> climb;
   std::optional<KernelTuning> earlier = {}; ///< What an earlier run has confirmed: the second point of the climb.
   int64_t defaultNs = 0;
@@ -59,6 +60,7 @@ void prepareSearches(State &state) {
       if (search.climb)
         continue;
       search.kernel = kernel;
+      search.target = program.target();
       std::vector<KernelTuning> starts = tuningStarts(kernel);
       if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning()) {
         search.earlier = known->second.tuning;
@@ -66,9 +68,7 @@ void prepareSearches(State &state) {
       }
       search.climb = std::make_unique<HillClimb<KernelTuning>>(
           std::move(starts),
-          [&search, &program](const KernelTuning &from) {
-            return tuningNeighbours(search.kernel, from, program.target());
-          },
+          [&search](const KernelTuning &from) { return tuningNeighbours(search.kernel, from, search.target); },
           kLeastGain);
     }
 }
@@ -132,6 +132,11 @@ Status measureDefaults(State &state) {
   std::erase_if(state.searches, [&](const auto &entry) { return !times.contains(entry.first); });
   for (auto &[key, search] : state.searches) {
     search.defaultNs = times[key];
+    // The grid depends on the algorithm that the compiler has chosen.
+    if (state.tuner.isExhaustive)
+      search.climb = std::make_unique<HillClimb<KernelTuning>>(
+          tuningGrid(search.kernel, search.target), [](const KernelTuning &) { return std::vector<KernelTuning>(); },
+          /*leastGain=*/0);
     if (search.climb->next() == KernelTuning())
       search.climb->tell(static_cast<double>(search.defaultNs));
   }

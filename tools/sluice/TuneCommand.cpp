@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,8 +22,8 @@ namespace {
 
 struct TuneOptions {
   std::vector<std::string> models;
-  std::string output, only = "all", format = "text";
-  int64_t repeat = 15, rounds = 60;
+  std::string output, only = "all", search = "climb", format = "text";
+  int64_t repeat = 15, rounds = 0; ///< 0 rounds: as many as the search takes by default.
   bool again = false;
   CompileOptions compile;
   const CLI::App *command = nullptr;
@@ -168,7 +169,7 @@ std::string textOf(const KernelTuning &tuning) {
   return text.empty() ? "as the compiler chooses" : text;
 }
 
-void printKernels(const std::vector<TuningProgram> &programs, const Tuning &tuning) {
+void printKernels(const std::vector<TuningProgram> &programs, const Tuning &tuning, bool isExhaustive) {
   Table table({"kernel", "shape", "default", "tuned", "trials", "tuning"});
   size_t total = 0, tuned = 0, unfinished = 0;
   std::set<std::string> printed;
@@ -189,7 +190,9 @@ void printKernels(const std::vector<TuningProgram> &programs, const Tuning &tuni
   table.print();
   printLine("kernels", concat(total, ", ", tuned, " tuned",
                               unfinished > 0 ? concat(", ", unfinished,
-                                                      " whose search is not finished: the same command continues it")
+                                                      isExhaustive ? " whose grid is not finished: raise --rounds"
+                                                                   : " whose search is not finished: the same command "
+                                                                     "continues it")
                                              : std::string()));
 }
 
@@ -217,7 +220,12 @@ Status runTune(const TuneOptions &options) {
   fresh.device = deviceKey(cpu);
   SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readEarlier(options, fresh));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
-  KernelTuner tuner{{}, directory.file("trial.json"), cpu.threads, options.repeat, options.rounds};
+  const bool isExhaustive = options.search == "grid";
+  constexpr int64_t kClimbRounds = 60;
+  const int64_t rounds = options.rounds > 0 ? options.rounds
+                         : isExhaustive     ? std::numeric_limits<int64_t>::max()
+                                            : kClimbRounds;
+  KernelTuner tuner{{}, directory.file("trial.json"), cpu.threads, options.repeat, rounds, isExhaustive};
   TunedSteps steps;
   if (options.only != "kernels") {
     const ProbeSetting setting{resolved, fresh.origin, fresh.device, cpu.threads, tuner.file, options.repeat};
@@ -237,7 +245,7 @@ Status runTune(const TuneOptions &options) {
   if (steps.isStopped)
     printLine("stopped", "what is confirmed is kept, the same command goes on from it");
   if (!tuner.programs.empty())
-    printKernels(tuner.programs, tuning);
+    printKernels(tuner.programs, tuning, isExhaustive);
   for (size_t i = 0; i < steps.ns.size(); ++i)
     printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(steps.ns[i].first),
                              " as the compiler chooses, ", formatDuration(steps.ns[i].second), " tuned"));
@@ -259,8 +267,13 @@ void addTuneCommand(CLI::App &app, Action &action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   addOption(*command, "--rounds", options->rounds,
-            "most trials of a kernel; its search ends earlier where no step gains 1%")
-      ->check(CLI::PositiveNumber)
+            "most trials of a kernel, by default 60 of a climb and all of a grid")
+      ->check(CLI::PositiveNumber);
+  addOption(
+      *command, "--search", options->search,
+      "how a kernel's tuning is found: climb (from the compiler's choice, while a step gains 1%); grid (the best of "
+      "all tiles and blocks, which takes many times as long)")
+      ->check(oneOf({"climb", "grid"}))
       ->capture_default_str();
   addOption(*command, "--only", options->only,
             "what to measure: kernels; thresholds (from which time of a loop on threads gain); all")

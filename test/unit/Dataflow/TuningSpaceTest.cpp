@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 using namespace sluice;
 
@@ -139,4 +140,29 @@ TEST_CASE("steps are other tunings that the kernels allow", "[tuning]") {
   CHECK(has({.rows = 12}));
   CHECK(has({.chunkNs = 9000}));
   CHECK(has({.chunkNs = kMostChunkNs}));
+}
+
+TEST_CASE("a grid has every tuning that a climb could reach, but for chunks, once", "[tuning]") {
+  for (const TunableKernel &kernel : kernelsOf(kProgram)) {
+    const std::vector<KernelTuning> grid = tuningGrid(kernel, avx512);
+    INFO(kernel.kind << " " << kernel.shape << ", " << grid.size());
+    CHECK(grid.front() == KernelTuning());
+    const std::set<KernelTuning> known(grid.begin(), grid.end());
+    CHECK(known.size() == grid.size());
+    // A step that changes a tile leads to another tile of the grid, and so does the step back.
+    for (const KernelTuning &tuning : grid) {
+      CHECK(tuning.chunkNs == 0);
+      for (const KernelTuning &next : tuningNeighbours(kernel, tuning, avx512))
+        CHECK((next.chunkNs != 0 || known.contains(next)));
+    }
+    // Tiles of any height up to what the registers hold, for each width.
+    std::set<std::pair<int64_t, int64_t>> tiles;
+    for (const KernelTuning &tuning : grid)
+      tiles.emplace(tuning.vectors > 0 ? tuning.vectors : kernel.chosen.vectors,
+                    tuning.rows > 0 ? tuning.rows : kernel.chosen.rows);
+    if (kernel.kind == "matmul")
+      for (int64_t vectors = 1; vectors <= 4; ++vectors)
+        for (int64_t rows = 1; rows <= std::min<int64_t>((32 - vectors - 1) / vectors, 14); ++rows)
+          CHECK(tiles.contains({vectors, rows}));
+  }
 }
