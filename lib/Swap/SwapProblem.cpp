@@ -44,6 +44,19 @@ Status sluice::check(const SwapProblem &problem) {
     if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
       return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name, "' has no link to the host");
   }
+  OperatorId communicating;
+  for (OperatorId op : idsBelow<OperatorId>(graph.numOperators())) {
+    if (!graph.op(op).communicates)
+      continue;
+    if (!communicating.valid())
+      communicating = op;
+    // Ranks come to what communicates in one order, which is that of one stream.
+    const DeviceId device = problem.placement[op.index()], first = problem.placement[communicating.index()];
+    if (device != first)
+      return makeError(ErrorCode::InvalidInput, "operators '", graph.op(communicating).name, "' and '",
+                       graph.op(op).name, "' communicate and are placed on devices '", machine.device(first).name,
+                       "' and '", machine.device(device).name, "', place both on one");
+  }
   int64_t total = 0;
   for (const Tensor &tensor : graph.tensors()) {
     if ((tensor.isOutput || tensor.updates.valid()) && !tensor.producer.valid())

@@ -52,6 +52,26 @@ TEST_CASE("outputs that no operator writes are refused", "[swap]") {
   CHECK(contains(refusal(instance.problem()), "'input' is an output that no operator writes"));
 }
 
+TEST_CASE("operators that communicate are on one device", "[swap]") {
+  Instance instance;
+  instance.machine = makeMachine(2);
+  const TensorId x = addTensor(instance.graph, "x", 64, TensorKind::Input);
+  for (const char *name : {"a", "b", "c"}) {
+    const TensorId y = addTensor(instance.graph, name, 64);
+    instance.graph.mutableTensor(y).isOutput = true;
+    addOperator(instance.graph, name, {x}, {y});
+  }
+  for (OperatorId op : {OperatorId(0u), OperatorId(2u)})
+    instance.graph.mutableOp(op).communicates = true;
+  complete(instance);
+  CHECK(refusal(instance.problem()).empty());
+  instance.placement[1] = DeviceId(1u);
+  CHECK(refusal(instance.problem()).empty());
+  instance.placement[2] = DeviceId(1u);
+  CHECK(refusal(instance.problem()) == "operators 'a' and 'c' communicate and are placed on devices 'accel1' and "
+                                       "'accel0', place both on one");
+}
+
 TEST_CASE("sizes that overflow are refused", "[swap]") {
   Instance instance;
   fillChain(instance, 4, int64_t(1) << 61, std::numeric_limits<int64_t>::max());
