@@ -7,6 +7,12 @@
 
 #include "sluice/Codegen/GridLowering.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
 namespace sluice {
 
 /// An i32 constant of the module to be compiled, where it is declared: the

@@ -194,9 +194,10 @@ void WindowPlacer::searchGap(const StepPlanner &state, Gap gap, const Allocation
     const Score own = score(sums[last] - sums[first], key[falling[front]], overhang, allocation);
     if (best && !(own < best->score))
       continue;
-    best.emplace();
-    best->window = {arena.find(extents[first].offset), arena.find(extents[last - 1].offset), gap, from, overhang};
-    best->score = own;
+    Scored better;
+    better.window = {arena.find(extents[first].offset), arena.find(extents[last - 1].offset), gap, from, overhang};
+    better.score = own;
+    best = better;
   }
 }
 
