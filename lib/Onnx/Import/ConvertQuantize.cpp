@@ -256,12 +256,11 @@ LogicalResult qLinearBinary(NodeContext &node) {
 }
 
 LogicalResult qLinearGlobalAveragePool(NodeContext &node) {
-  if (failed(node.require(5)))
+  if (failed(node.require(5)) || failed(node.knows({"channels_last"}, 1)))
     return failure();
-  if (node.integerOr("channels_last", 0) != 0)
-    return node.unsupported("its channels come last");
+  const int64_t rank = rankOf(node.input(0)), isLast = node.integerOr("channels_last", 0) != 0;
   Dims axes;
-  for (int64_t axis = 2; axis < rankOf(node.input(0)); ++axis)
+  for (int64_t axis = isLast ? 1 : 2; axis < rank - isLast; ++axis)
     axes.push_back(axis);
   Value x = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
   return node.result(quantize(node, node.reduce(ReduceKind::mean, x, axes, true), {node.input(3), node.input(4)},
