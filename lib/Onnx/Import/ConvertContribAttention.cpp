@@ -19,8 +19,6 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-constexpr const char *kDomain = "com.microsoft";
-
 /// Reports the first of these attributes that is not 0.
 LogicalResult wantsNone(NodeContext &node, ArrayRef<StringRef> attributes) {
   for (StringRef name : attributes)
@@ -38,7 +36,7 @@ LogicalResult hasNone(NodeContext &node, ArrayRef<std::pair<size_t, StringRef>> 
   return success();
 }
 
-/// What an element that is hidden gets: as good as minus infinity, without its NaN where all is hidden.
+/// The score of a key that is hidden. A row that has no other score is no NaN, as it would be with minus infinity.
 Value hiddenScore(NodeContext &node, Type type) {
   return node.splat(type, type.isF64() ? std::numeric_limits<double>::lowest()
                                        : static_cast<double>(std::numeric_limits<float>::lowest()));
@@ -47,18 +45,19 @@ Value hiddenScore(NodeContext &node, Type type) {
 /// The positions of keys, along the last of four dimensions.
 Value keyPositions(NodeContext &node, int64_t count) { return node.iota(node.mlir().getI64Type(), count, 3, 4); }
 
-/// What is attended to.
+/// The operands and options of one attention. A null value and a zero stand for what is absent.
 struct Attended {
   Value query, key, value;
-  int64_t past = 0;   ///< Positions of keys before the first query's.
-  double scale = 0;   ///< 0: one by the root of the size.
-  double softcap = 0; ///< 0: none.
-  Value bias;         ///< Added to the scores; null: none.
-  Value sink;         ///< [1 or batch, heads, 1, 1]: a score that takes its share of the weights; null: none.
+  int64_t past = 0;   ///< How many keys come before the first query's own key.
+  double scale = 0;   ///< Of the scores; by default 1 / sqrt(size).
+  double softcap = 0; ///< The scores become softcap * tanh(score / softcap).
+  Value bias = {};    ///< Added to the scores, which it broadcasts to.
+  Value sink = {};    ///< A score that takes its share of the weights of each head, [1, heads, 1, 1].
   bool isCausal = false;
 };
 
-/// softmax(scale * query key^T + bias) value. Key and value may have fewer heads.
+/// softmax(scale * query key^T + bias) value, in f32 where the operands are halves. Key and value may have fewer heads
+/// than the query: neighbouring heads of the query share one.
 Value attend(NodeContext &node, Attended of) {
   if (!of.query || !of.key || !of.value)
     return {};
@@ -108,10 +107,12 @@ Value attend(NodeContext &node, Attended of) {
   return node.matmul(node.cast(weights, type), repeated);
 }
 
-/// The term that a mask adds to the scores: `filter` where a key is not to be seen. A mask of one dimension has, for
-/// each member of the batch, the number of keys, or first these and then the first keys' positions.
-FailureOr<Value> maskTerm(NodeContext &node, Value mask, Type type, int64_t batch, int64_t queries, int64_t keys,
-                          int64_t past) {
+/// Adds to `of.bias` the term that a mask contributes to the scores: the attribute mask_filter_value where a key is
+/// hidden. A mask of one dimension has the number of keys of each member of the batch, and may have the positions of
+/// the members' first keys behind these numbers.
+LogicalResult addMask(NodeContext &node, Value mask, Attended &of) {
+  const int64_t batch = shapeOf(of.query)[0], queries = shapeOf(of.query)[2], keys = shapeOf(of.key)[2];
+  const Type type = elementTypeOf(of.query).isF64() ? elementTypeOf(of.query) : Float32Type::get(node.context());
   const double filter = node.numberOr("mask_filter_value", -10000);
   const Value zero = node.splat(type, 0), hidden = node.splat(type, filter);
   Dims shape(shapeOf(mask));
@@ -125,33 +126,31 @@ FailureOr<Value> maskTerm(NodeContext &node, Value mask, Type type, int64_t batc
     if (shape[0] == 2 * batch)
       isSeen =
           node.binary(BinaryKind::logical_and, isSeen, node.compare(ComparePredicate::ge, position, limits(batch)));
-    return node.select(isSeen, zero, hidden);
-  }
-  if (shape == Dims{batch, keys}) {
-    mask = node.reshape(mask, {batch, 1, 1, keys});
-  } else if (shape == Dims{batch, queries, keys}) {
-    mask = node.reshape(mask, {batch, 1, queries, keys});
-  } else if (shape.size() == 4 && shape[0] == batch && shape[1] == 1 && shape[2] >= past + queries &&
-             shape[3] >= keys) {
-    mask = node.slice(mask, {0, 0, past, 0}, {1, 1, 1, 1}, {batch, 1, queries, keys});
   } else {
-    return node.unsupported("its mask has a form that is not supported");
+    if (shape == Dims{batch, keys})
+      mask = node.reshape(mask, {batch, 1, 1, keys});
+    else if (shape == Dims{batch, queries, keys})
+      mask = node.reshape(mask, {batch, 1, queries, keys});
+    else if (shape.size() == 4 && shape[0] == batch && shape[1] == 1 && shape[2] >= of.past + queries &&
+             shape[3] >= keys)
+      mask = node.slice(mask, {0, 0, of.past, 0}, {1, 1, 1, 1}, {batch, 1, queries, keys});
+    else
+      return node.unsupported("its mask has a shape that is not supported");
+    if (!mask)
+      return node.invalid("its mask does not fit its keys");
+    isSeen = node.compare(ComparePredicate::gt, mask, node.splat(elementTypeOf(mask), 0));
   }
-  if (!mask)
-    return node.invalid("its mask does not fit");
-  isSeen = node.compare(ComparePredicate::gt, mask, node.splat(elementTypeOf(mask), 0));
-  return node.select(isSeen, zero, hidden);
+  const Value term = node.select(isSeen, zero, hidden);
+  of.bias = of.bias ? node.add(node.cast(of.bias, type), term) : term;
+  return success();
 }
 
-/// Both terms, of which each may be null.
-Value sumOf(NodeContext &node, Value a, Value c) { return a && c ? node.add(a, c) : a ? a : c; }
-
-/// Queries, keys and values of one product side by side, as heads.
+/// Queries, keys and values as heads.
 struct Projected {
   Value query, key, value;
 };
 
-/// Cuts [batch, sequence, sizes' sum] into its three parts.
+/// Cuts a product [batch, sequence, sum of the sizes] into queries, keys and values.
 Projected cutProjection(NodeContext &node, Value x, ArrayRef<int64_t> sizes, int64_t heads, int64_t keyHeads) {
   auto part = [&](int64_t from, int64_t size, int64_t count) {
     return splitHeads(node, node.sliceAxis(x, 2, from, size), count);
@@ -163,7 +162,7 @@ Projected cutProjection(NodeContext &node, Value x, ArrayRef<int64_t> sizes, int
   return cut;
 }
 
-/// What Attention and QAttention have in common, behind the product.
+/// The rest of Attention and QAttention, from their product with the weights on.
 LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value past, Value bias) {
   const int64_t heads = node.integerOr("num_heads", 0);
   if (!product || rankOf(product) != 3)
@@ -172,8 +171,9 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
   const int64_t total = shapeOf(product)[2];
   if (sizes.empty() && total % 3 == 0)
     sizes.assign(3, total / 3);
-  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != total || sizes[0] != sizes[1] ||
-      llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+  // Sizes above the total would overflow their sum.
+  if (sizes.size() != 3 || llvm::any_of(sizes, [&](int64_t size) { return size < 1 || size > total; }) ||
+      sizes[0] + sizes[1] + sizes[2] != total || sizes[0] != sizes[1])
     return node.invalid("its hidden sizes do not fit its weights");
   Projected cut = cutProjection(node, product, sizes, heads, heads);
   if (!cut.query || !cut.key || !cut.value)
@@ -190,16 +190,11 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
     if (!of.key || !of.value)
       return node.result({});
   }
-  const int64_t batch = shapeOf(of.query)[0], queries = shapeOf(of.query)[2], keys = shapeOf(of.key)[2];
   of.scale = node.numberOr("scale", 0);
   of.isCausal = node.integerOr("unidirectional", 0) != 0;
   of.bias = bias;
-  if (mask) {
-    FailureOr<Value> term = maskTerm(node, mask, elementTypeOf(product), batch, queries, keys, of.past);
-    if (failed(term))
-      return failure();
-    of.bias = sumOf(node, bias, *term);
-  }
+  if (mask && failed(addMask(node, mask, of)))
+    return failure();
   Value y = joinHeads(node, attend(node, of));
   if (!node.wantsOutput(1))
     return node.result(y);
@@ -225,7 +220,7 @@ LogicalResult attention(NodeContext &node) {
   return selfAttention(node, product, node.input(3), node.input(4), node.input(5));
 }
 
-/// The same of bytes, whose product is one of integers.
+/// Attention whose input and weights are bytes.
 LogicalResult qAttention(NodeContext &node) {
   if (failed(node.require(5)) ||
       failed(node.knows(
@@ -243,7 +238,7 @@ LogicalResult qAttention(NodeContext &node) {
   return selfAttention(node, product, node.input(5), node.input(8), {});
 }
 
-/// A bias of the three projections, cut to one of them: [size], of `of` elements before.
+/// One of the three projections plus its part of their common bias, which begins at `from`.
 Value biasPart(NodeContext &node, Value x, int64_t from) {
   Value bias = node.input(3);
   return bias && x && rankOf(x) == 3 ? node.add(x, node.sliceAxis(bias, 0, from, shapeOf(x)[2])) : x;
@@ -256,7 +251,7 @@ Value packedPart(NodeContext &node, Value x, int64_t index) {
                         {0, 2, 1, 3});
 }
 
-/// Queries, keys and values of MultiHeadAttention, whatever form they come in.
+/// The operands of MultiHeadAttention: three tensors, or packed ones, or keys and values that are heads already.
 FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
   Value query = node.input(0), key = node.input(1), value = node.input(2);
   Projected read;
@@ -278,6 +273,8 @@ FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
       read.key = key;
       read.value = value;
     } else if (value && rankOf(key) == 3 && rankOf(value) == 3) {
+      if (node.has(3) && elementCount(node.input(3).getType()) != Count(hidden) + shapeOf(key)[2] + shapeOf(value)[2])
+        return node.invalid("its bias does not have an element for each of its query's, key's and value's");
       read.key = splitHeads(node, biasPart(node, key, hidden), heads);
       read.value = splitHeads(node, biasPart(node, value, 2 * hidden), heads);
     } else {
@@ -297,8 +294,12 @@ LogicalResult multiHeadAttention(NodeContext &node) {
   if (failed(read))
     return failure();
   Attended of{read->query, read->key, read->value};
-  if (node.has(6) && node.has(7)) {
-    of.past = shapeOf(node.input(6)).size() == 4 ? shapeOf(node.input(6))[2] : 0;
+  if (node.has(6) != node.has(7))
+    return node.invalid("it has a past key or a past value and not both");
+  if (node.has(6)) {
+    if (rankOf(node.input(6)) != 4)
+      return node.invalid("its past key does not have four dimensions");
+    of.past = shapeOf(node.input(6))[2];
     of.key = node.concat({node.input(6), of.key}, 2);
     of.value = node.concat({node.input(7), of.value}, 2);
     if (!of.key || !of.value)
@@ -307,18 +308,12 @@ LogicalResult multiHeadAttention(NodeContext &node) {
   of.scale = node.numberOr("scale", 0);
   of.isCausal = node.integerOr("unidirectional", 0) != 0;
   of.bias = node.input(5);
-  if (Value mask = node.input(4)) {
-    FailureOr<Value> term = maskTerm(node, mask, elementTypeOf(of.query), shapeOf(of.query)[0], shapeOf(of.query)[2],
-                                     shapeOf(of.key)[2], of.past);
-    if (failed(term))
-      return failure();
-    of.bias = sumOf(node, of.bias, *term);
-  }
+  if (node.has(4) && failed(addMask(node, node.input(4), of)))
+    return failure();
   return node.results({joinHeads(node, attend(node, of)), of.key, of.value});
 }
 
-/// A cache with rows of an update written from a position on, [batch, heads, sequence, size]; `position` is
-/// [batch or 1, 1, sequence of the update, 1].
+/// A cache of heads whose rows at `position`, [batch or 1, 1, length of the update, 1], are those of the update.
 Value written(NodeContext &node, Value cache, Value update, Value position) {
   if (!cache || !update || !position)
     return {};
@@ -347,8 +342,9 @@ LogicalResult decoderMaskedMultiHeadAttention(NodeContext &node) {
   of.query = headsOf(query, 0);
   of.scale = node.numberOr("scale", 0);
   of.bias = node.input(4);
-  const bool isCross = rankOf(key) == 4;
-  if (isCross) {
+  if (rankOf(key) == 4) {
+    if (failed(hasNone(node, {{5, "past_key"}, {6, "past_value"}})))
+      return failure();
     of.key = key;
     of.value = value;
   } else {
@@ -364,13 +360,12 @@ LogicalResult decoderMaskedMultiHeadAttention(NodeContext &node) {
   }
   if (!of.query || !of.key || !of.value)
     return node.result({});
-  if (Value mask = node.input(3)) {
-    FailureOr<Value> term =
-        maskTerm(node, mask, elementTypeOf(query), shapeOf(query)[0], 1, shapeOf(of.key)[2], shapeOf(of.key)[2] - 1);
-    if (failed(term))
-      return failure();
-    of.bias = sumOf(node, of.bias, *term);
-  }
+  for (Value x : {of.key, of.value})
+    if (rankOf(x) != 4)
+      return node.invalid("its key or its value does not have three dimensions or four");
+  of.past = shapeOf(of.key)[2] - 1;
+  if (node.has(3) && failed(addMask(node, node.input(3), of)))
+    return failure();
   return node.results({joinHeads(node, attend(node, of)), of.key, of.value});
 }
 
@@ -404,9 +399,12 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
   }
   if (!x || rankOf(x) != 4 || shapeOf(x)[3] < size || size < 2)
     return node.invalid("its caches do not fit its input");
-  const int64_t length = shapeOf(x)[2];
+  const int64_t length = shapeOf(x)[2], most = shapeOf(cosine)[0];
   const Type index = node.mlir().getI64Type();
-  if (elementCount(positions.getType()) == 1) {
+  const bool isFirst = elementCount(positions.getType()) == 1;
+  if (failed(node.limit(positions, AllowedIndices{0, most - (isFirst ? length : 1), std::nullopt})))
+    return failure();
+  if (isFirst) {
     const Value first = node.cast(node.reshape(positions, {1, 1}), index);
     positions = node.add(node.iota(index, length, 1, 2), first);
   }
@@ -421,15 +419,19 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
 struct Grouped {
   Projected heads;
   int64_t batch = 0, length = 0; ///< Of the queries.
-  int64_t total = 0;             ///< Keys of the longest member of the batch, new ones included.
-  Value ends;                    ///< Keys of each member, [batch, 1].
+  int64_t total = 0;             ///< How many keys the longest member of the batch has, new ones included.
+  Value ends;                    ///< How many keys each member has, [batch, 1].
   Value positions;               ///< Of the queries, [batch, length].
+
+  /// The queries are the whole sequence, which may be padded behind its end.
+  bool isPrompt() const { return total == length; }
 };
 
 FailureOr<Grouped> readGrouped(NodeContext &node) {
   const int64_t heads = node.integerOr("num_heads", 0), keyHeads = node.integerOr("kv_num_heads", 0);
   Value query = node.input(0);
-  if (heads < 1 || keyHeads < 1 || heads % keyHeads != 0 || rankOf(query) != 3)
+  // More heads than elements would overflow their sum.
+  if (rankOf(query) != 3 || heads < 1 || heads > shapeOf(query)[2] || keyHeads < 1 || heads % keyHeads != 0)
     return node.invalid("its heads do not fit together, or its query does not have three dimensions");
   Grouped read;
   if (!node.has(1)) {
@@ -448,15 +450,23 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
     return failure();
   read.batch = shapeOf(query)[0];
   read.length = shapeOf(query)[1];
-  if (total->size() != 1 || elementCount(node.input(5).getType()) != read.batch || total->front() < read.length)
+  constexpr int64_t kMost = int64_t(1) << 31;
+  if (total->size() != 1 || elementCount(node.input(5).getType()) != read.batch || total->front() < read.length ||
+      total->front() > kMost)
     return node.invalid("its lengths do not fit its query");
   read.total = total->front();
+  const int64_t pastRows = node.has(3) && rankOf(node.input(3)) == 4 ? shapeOf(node.input(3))[2] : 0;
+  if (pastRows < read.total - read.length)
+    return node.invalid("its past has " + Twine(pastRows) + " positions, and " + Twine(read.total - read.length) +
+                        " come before its query");
+  const int64_t least = read.isPrompt() ? 0 : read.length - 1;
+  if (failed(node.limit(node.input(5), AllowedIndices{least, read.total - 1, std::nullopt})))
+    return failure();
   const Type index = node.mlir().getI64Type();
   const Value one = node.splat(index, 1);
   read.ends = node.add(node.cast(node.reshape(node.input(5), {read.batch, 1}), index), one);
   Value first = node.splat(index, 0, {read.batch, 1});
-  // Of a prompt, what is shorter than the longest is padded behind its end.
-  if (read.total > read.length)
+  if (!read.isPrompt())
     first = node.sub(read.ends, node.splat(index, static_cast<double>(read.length)));
   read.positions = node.add(node.iota(index, read.length, 1, 2), first);
   return read;
@@ -477,6 +487,30 @@ Value groupedMask(NodeContext &node, const Grouped &read, int64_t keys, Type typ
     isHidden = node.binary(BinaryKind::logical_or, isHidden, node.compare(ComparePredicate::le, key, before));
   }
   return node.select(isHidden, hidden, zero);
+}
+
+/// The positions by which queries and keys are rotated, [batch or 1, length]: the given ones, of which a prompt has
+/// the first one alone and counts on from there.
+FailureOr<Value> rotaryPositions(NodeContext &node, const Grouped &read) {
+  Value cache = node.input(7), given = node.input(9);
+  if (!cache || !node.has(8) || rankOf(cache) != 2 || rankOf(node.input(8)) != 2)
+    return node.invalid("it rotates and has no caches of angles that are matrices");
+  const int64_t most = shapeOf(cache)[0];
+  if (!given) {
+    if (most < read.total)
+      return node.invalid("its caches of angles have " + Twine(most) + " positions, and its total_sequence_length is " +
+                          Twine(read.total));
+    return read.positions;
+  }
+  if (rankOf(given) != 2 || elementCount(given.getType()) != Count(read.batch) * read.length)
+    return node.invalid("its position_ids do not fit its query");
+  if (failed(node.limit(given, AllowedIndices{0, most - 1, std::nullopt})))
+    return failure();
+  if (!read.isPrompt())
+    return given;
+  const Type index = node.mlir().getI64Type();
+  const Value start = node.cast(node.slice(given, {0, 0}, {1, 1}, {1, 1}), index);
+  return node.add(node.iota(index, read.length, 1, 2), start);
 }
 
 LogicalResult groupQueryAttention(NodeContext &node) {
@@ -500,9 +534,10 @@ LogicalResult groupQueryAttention(NodeContext &node) {
     return failure();
   Projected heads = read->heads;
   if (node.integerOr("do_rotary", 0) != 0) {
-    // A prompt counts from the first position given.
-    Value positions = node.has(9) ? node.input(9) : read->positions;
-    const Value cosine = anglesAt(node, node.input(7), positions), sine = anglesAt(node, node.input(8), positions);
+    FailureOr<Value> positions = rotaryPositions(node, *read);
+    if (failed(positions))
+      return failure();
+    const Value cosine = anglesAt(node, node.input(7), *positions), sine = anglesAt(node, node.input(8), *positions);
     if (!cosine || !sine || shapeOf(cosine)[2] * 2 > shapeOf(heads.query)[3])
       return node.invalid("its caches of angles do not fit its heads");
     const bool isInterleaved = node.integerOr("rotary_interleaved", 0) != 0;
@@ -543,7 +578,7 @@ LogicalResult groupQueryAttention(NodeContext &node) {
     Dims shape(shapeOf(bias));
     if (shape.size() != 4 || shape[3] != read->total)
       return node.invalid("its attention_bias is not as long as its total_sequence_length");
-    // The rest of the cache is hidden anyway.
+    // The mask hides the rest of the cache.
     shape[3] = capacity - read->total;
     if (shape[3] > 0)
       bias = node.concat({bias, node.splat(elementTypeOf(bias), 0, shape)}, 3);
@@ -558,12 +593,12 @@ LogicalResult groupQueryAttention(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {kDomain, "Attention", 1, attention},
-    {kDomain, "DecoderMaskedMultiHeadAttention", 1, decoderMaskedMultiHeadAttention},
-    {kDomain, "GroupQueryAttention", 1, groupQueryAttention},
-    {kDomain, "MultiHeadAttention", 1, multiHeadAttention},
-    {kDomain, "QAttention", 1, qAttention},
-    {kDomain, "RotaryEmbedding", 1, rotaryEmbedding},
+    {"com.microsoft", "Attention", 1, attention},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, decoderMaskedMultiHeadAttention},
+    {"com.microsoft", "GroupQueryAttention", 1, groupQueryAttention},
+    {"com.microsoft", "MultiHeadAttention", 1, multiHeadAttention},
+    {"com.microsoft", "QAttention", 1, qAttention},
+    {"com.microsoft", "RotaryEmbedding", 1, rotaryEmbedding},
 };
 
 } // namespace

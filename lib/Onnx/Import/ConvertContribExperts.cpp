@@ -14,8 +14,6 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-constexpr const char *kDomain = "com.microsoft";
-
 /// Weights [experts, outputs, inputs] and biases [experts, outputs], null where there are none.
 struct Layer {
   Value weight, bias;
@@ -209,13 +207,14 @@ LogicalResult quantizedMixtureOfExperts(NodeContext &node) {
   }
   if (!node.has(5))
     return node.invalid("it has no input 5");
-  // Its kernel for CPUs normalizes whatever the attribute says.
-  return mixture(node, layers[0], layers[1], layers[2], node.input(14), true);
+  // Where the router's own scores are the weights, the kernel for CPUs normalizes them whatever the attribute says.
+  const bool normalizes = !node.has(14) || node.integerOr("normalize_routing_weights", 0) != 0;
+  return mixture(node, layers[0], layers[1], layers[2], node.input(14), normalizes);
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {kDomain, "MoE", 1, mixtureOfExperts},
-    {kDomain, "QMoE", 1, quantizedMixtureOfExperts},
+    {"com.microsoft", "MoE", 1, mixtureOfExperts},
+    {"com.microsoft", "QMoE", 1, quantizedMixtureOfExperts},
 };
 
 } // namespace

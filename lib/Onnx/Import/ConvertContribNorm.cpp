@@ -15,8 +15,6 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-constexpr const char *kDomain = "com.microsoft";
-
 /// The sum of the first two operands, and of a bias along the last dimension.
 Value skipSum(NodeContext &node, size_t bias) {
   Value x = node.input(0), skip = node.input(1);
@@ -93,7 +91,9 @@ LogicalResult embedLayerNormalization(NodeContext &node) {
   Value embedded = rowsOf(node.input(2), words);
   const Value placed = rowsOf(node.input(3), positions);
   embedded = node.add(embedded, placed);
-  if (node.has(1) && node.has(4)) {
+  if (node.has(1) != node.has(4))
+    return node.invalid("it has segment ids or segment embeddings and not both");
+  if (node.has(1)) {
     const Value segments = rowsOf(node.input(4), node.input(1));
     embedded = node.add(embedded, segments);
   }
@@ -143,13 +143,13 @@ LogicalResult biasSplitGelu(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {kDomain, "BiasGelu", 1, biasGelu},
-    {kDomain, "BiasSplitGelu", 1, biasSplitGelu},
-    {kDomain, "EmbedLayerNormalization", 1, embedLayerNormalization},
-    {kDomain, "FastGelu", 1, fastGelu},
-    {kDomain, "QuickGelu", 1, quickGelu},
-    {kDomain, "SkipLayerNormalization", 1, skipLayerNormalization},
-    {kDomain, "SkipSimplifiedLayerNormalization", 1, skipSimplifiedLayerNormalization},
+    {"com.microsoft", "BiasGelu", 1, biasGelu},
+    {"com.microsoft", "BiasSplitGelu", 1, biasSplitGelu},
+    {"com.microsoft", "EmbedLayerNormalization", 1, embedLayerNormalization},
+    {"com.microsoft", "FastGelu", 1, fastGelu},
+    {"com.microsoft", "QuickGelu", 1, quickGelu},
+    {"com.microsoft", "SkipLayerNormalization", 1, skipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, skipSimplifiedLayerNormalization},
 };
 
 } // namespace

@@ -32,8 +32,6 @@ Value unpackBits(NodeContext &node, Value bytes, int64_t bits) {
 
 namespace {
 
-constexpr const char *kDomain = "com.microsoft";
-
 bool isByteCount(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
 
 /// Whether a block has a size that the operators allow.
@@ -196,10 +194,10 @@ LogicalResult gatherBlockQuantized(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {kDomain, "DynamicQuantizeMatMul", 1, dynamicQuantizeMatmul},
-    {kDomain, "GatherBlockQuantized", 1, gatherBlockQuantized},
-    {kDomain, "MatMulIntegerToFloat", 1, matmulIntegerToFloat},
-    {kDomain, "MatMulNBits", 1, matmulNBits},
+    {"com.microsoft", "DynamicQuantizeMatMul", 1, dynamicQuantizeMatmul},
+    {"com.microsoft", "GatherBlockQuantized", 1, gatherBlockQuantized},
+    {"com.microsoft", "MatMulIntegerToFloat", 1, matmulIntegerToFloat},
+    {"com.microsoft", "MatMulNBits", 1, matmulNBits},
 };
 
 } // namespace

@@ -215,8 +215,12 @@ LogicalResult fusedGemm(NodeContext &node) {
           node.knows({"activation", "activation_alpha", "activation_beta", "alpha", "beta", "transA", "transB"}, 1)) ||
       failed(gemm(node)))
     return failure();
-  return node.result(activate(node, node.outputs.front(), node.stringOr("activation", ""),
-                              node.numberOr("activation_alpha", 0), node.numberOr("activation_beta", 0)));
+  const std::string activation = node.stringOr("activation", "");
+  if (llvm::is_contained({"LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid", "Clip"}, activation) &&
+      !node.find("activation_alpha"))
+    return node.invalid("its activation '" + activation + "' has no attribute 'activation_alpha'");
+  return node.result(activate(node, node.outputs.front(), activation, node.numberOr("activation_alpha", 0),
+                              node.numberOr("activation_beta", 0)));
 }
 
 /// ONNX Runtime's product with transpositions and a factor.
