@@ -56,6 +56,7 @@ const Table &table() {
 /// For people; the converters refuse what is named here.
 struct Limit {
   const char *name, *limits;
+  const char *domain = nullptr; ///< Null: ONNX's own two.
 };
 constexpr Limit kLimits[] = {
     {"BatchNormalization", "running statistics only in training"},
@@ -101,6 +102,20 @@ constexpr Limit kLimits[] = {
     {"Unique", "its results have room for all, and an extent; slices of up to 64 elements"},
     {"Unsqueeze", "axes known when compiling"},
     {"ZipMap", "its result is the tensor of scores"},
+    {"Attention", "neither rotary positions nor shared buffers of the past", "com.microsoft"},
+    {"DecoderMaskedMultiHeadAttention", "neither shared buffers of the past nor beams", "com.microsoft"},
+    {"GatherBlockQuantized", "integers, gathered along another axis than that of the blocks", "com.microsoft"},
+    {"GroupQueryAttention", "total_sequence_length known when compiling; caches of floats, without a sliding window",
+     "com.microsoft"},
+    {"MatMulNBits", "2, 4 or 8 bits, not packed for other hardware; unpacked when the model is linked",
+     "com.microsoft"},
+    {"MatMulIntegerToFloat", "one scale for all of the first operand", "com.microsoft"},
+    {"MoE", "all experts compute all tokens", "com.microsoft"},
+    {"MultiHeadAttention", "neither shared buffers of the past nor beams", "com.microsoft"},
+    {"QAttention", "neither rotary positions nor shared buffers of the past", "com.microsoft"},
+    {"QMoE", "integers of 2, 4 or 8 bits, unpacked when the model is linked; all experts compute all tokens",
+     "com.microsoft"},
+    {"RotaryEmbedding", "neither packed batches nor a scale", "com.microsoft"},
 };
 } // namespace
 
@@ -130,7 +145,8 @@ std::vector<SupportedOperator> supportedOperators() {
   result.push_back({"ai.onnx.preview.training", "Gradient", {1}, ""});
   for (SupportedOperator &entry : result)
     for (const onnximport::Limit &limit : onnximport::kLimits)
-      if ((entry.domain.empty() || entry.domain == "ai.onnx.ml") && entry.name == limit.name)
+      if ((limit.domain ? entry.domain == limit.domain : entry.domain.empty() || entry.domain == "ai.onnx.ml") &&
+          entry.name == limit.name)
         entry.limits = limit.limits;
   std::sort(result.begin(), result.end(), [](const SupportedOperator &a, const SupportedOperator &b) {
     return std::tie(a.domain, a.name) < std::tie(b.domain, b.name);
