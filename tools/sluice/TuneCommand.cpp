@@ -29,7 +29,7 @@ struct TuneOptions {
   const CLI::App *command = nullptr;
 };
 
-/// TuneOptions of compilation that change no measurement, and why.
+/// Options of compilation that change no measurement, and why.
 constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
     {"--tuning", "a tuning is what 'sluice tune' writes: name the file with -o, what it has already is not measured "
                  "again"},
