@@ -48,7 +48,8 @@ struct EvaluateFold : DialectFoldInterface {
     if (!evaluator || op->getNumResults() == 0)
       return failure();
     for (Type type : op->getResultTypes())
-      if (!cast<RankedTensorType>(type).hasStaticShape() || tensorBytes(type) > kMaxFoldedBytes)
+      if (!cast<RankedTensorType>(type).hasStaticShape() || tensorBytes(type) > kMaxFoldedBytes ||
+          cast<RankedTensorType>(type).getEncoding())
         return failure();
     SmallVector<TensorView> inputs;
     SmallVector<std::vector<char>> storage(operands.size());
@@ -326,6 +327,27 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
     return {};
   return GroupAttr::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), counts, strides);
+}
+
+Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> least, most;
+  const SMLoc loc = parser.getCurrentLocation();
+  auto parseSymbol = [&]() -> ParseResult {
+    return failure(parser.parseAttribute(names.emplace_back()) || parser.parseEqual() ||
+                   parser.parseInteger(least.emplace_back()) || parser.parseKeyword("to") ||
+                   parser.parseInteger(most.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most);
+}
+
+void SymbolsAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::seq<size_t>(0, size()), printer,
+                        [&](size_t i) { printer << getNames()[i] << " = " << getLeast()[i] << " to " << getMost()[i]; });
+  printer << ">";
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

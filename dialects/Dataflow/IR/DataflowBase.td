@@ -10,6 +10,7 @@ include "mlir/IR/DialectBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/TensorEncoding.td"
 include "dialects/Dataflow/IR/ElementwiseKinds.td"
 
 def Dataflow_Dialect : Dialect {
@@ -186,6 +187,35 @@ def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
   let description = "Example: `#dataflow.split<\"rows\", 2>` makes two operators by the rule `rows`.";
   let parameters = (ins StringRefParameter<>:$rule, "int64_t":$parts);
   let assemblyFormat = "`<` $rule `,` $parts `>`";
+}
+
+def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
+  let mnemonic = "symbols";
+  let summary = "Integers that each step gives, by which a program's extents are expressed";
+  let description = [{
+    Example: `#dataflow.symbols<"batch" = 1 to 8, "sequence" = 1 to 512>`. Expressions name them `s0` and `s1`. Both
+    bounds are allowed values.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$least,
+                        ArrayRefParameter<"int64_t">:$most);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr size_t kMostSymbols = 8;
+    size_t size() const { return getNames().size(); }
+  }];
+}
+
+def Dataflow_ExtentsAttr : AttrDef<Dataflow_Dialect, "Extents", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "extents";
+  let summary = "The extents of a tensor, of which some depend on symbols";
+  let description = [{
+    The encoding of a tensor type, whose shape has the extents at the symbols' upper bounds. No extent is greater at
+    another point. Example: `tensor<8x512xf32, #dataflow.extents<()[s0, s1] -> (s0, s1), <"batch" = 1 to 8, "sequence" = 1 to 512>>>`.
+  }];
+  let parameters = (ins "::mlir::AffineMap":$map, "::sluice::dataflow::SymbolsAttr":$symbols);
+  let assemblyFormat = "`<` $map `,` $symbols `>`";
+  let genVerifyDecl = 1;
 }
 
 // What a tuning says of the algorithm of a convolution: `any` leaves the choice to

@@ -35,10 +35,34 @@ defvar GradientMethods = Promise<"GradientOpInterface">;
 defvar Tiling = Promise<"TilingRulesOpInterface">;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
+// The operator infers its results' types from an adaptor with static types; types with symbols follow from those at
+// sample points (Extents.h).
+def Dataflow_InferTypes : TraitList<[
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    NativeOpTrait<"InferTypeOpAdaptor", [], [{
+      static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+                                                    Adaptor adaptor,
+                                                    ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
+      static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
+    }], [{
+      ::llvm::LogicalResult $cppClass::inferReturnTypes(
+          ::mlir::MLIRContext *context, std::optional<::mlir::Location> location, ::mlir::ValueRange operands,
+          ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+          ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
+        auto infer = [&](::mlir::ValueRange values, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+          return inferReturnTypes(context, location, Adaptor(values, attributes, properties, regions), types);
+        };
+        return ::sluice::dataflow::detail::inferRanged(location, operands, inferredReturnTypes, infer);
+      }
+      bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+        return ::sluice::dataflow::haveSameExtents(inferred, actual);
+      }
+    }]>]>;
+
 // Inference while parsing sees no attribute of attr-dict, nor a default: where
 // it needs one, the assembly format tells the result's type.
 class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
-    : Dataflow_Op<mnemonic, !listconcat([InferTypeOpAdaptor], traits)>;
+    : Dataflow_Op<mnemonic, !listconcat([Dataflow_InferTypes], traits)>;
 
 //===----------------------------------------------------------------------===//
 // Constants
@@ -57,6 +81,17 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
   let arguments = (ins Dataflow_Tensor:$start, Dataflow_Tensor:$delta);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$start `,` $delta attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, CostOf<["getFlops"]>]> {
+  let summary = "Numbers that follow from the symbols of the program, row-major";
+  let description = [{
+    Example: `dataflow.extents ()[s0] -> (s0 - 1, 4) of #dataflow.symbols<"sequence" = 1 to 512> : tensor<2xi64>`.
+  }];
+  let arguments = (ins AffineMapAttr:$map, Dataflow_SymbolsAttr:$symbols);
+  let results = (outs Dataflow_IndexTensor:$result);
+  let assemblyFormat = "$map `of` $symbols attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -1,9 +1,10 @@
-//===- Constant.cpp - range -----------------------------------------------===//
+//===- Constant.cpp - range, extents --------------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -19,3 +20,18 @@ LogicalResult RangeOp::verify() {
     return emitOpError("bool has no ranges");
   return success();
 }
+
+LogicalResult ExtentsOp::verify() {
+  const AffineMap map = getMap();
+  if (map.getNumDims() != 0 || map.getNumSymbols() != getSymbols().size())
+    return emitOpError("has an expression of other symbols than its own");
+  if (extentsOf(Type(getType())) || elementCount(getType()) != map.getNumResults())
+    return emitOpError("has ") << map.getNumResults() << " expressions for a result of " << getType();
+  for (const Point &point : samplePoints(getSymbols()))
+    for (AffineExpr expression : map.getResults())
+      if (!valueAt(expression, point))
+        return emitOpError("has an expression without a value at a point of its symbols");
+  return success();
+}
+
+int64_t ExtentsOp::getFlops() { return 0; }

@@ -1,0 +1,424 @@
+//===- Extents.cpp - Extents that a step gives ----------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/IR/Extents.h"
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <random>
+#include <set>
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
+                                  ArrayRef<int64_t> least, ArrayRef<int64_t> most) {
+  if (names.empty() || names.size() > kMostSymbols)
+    return emitError() << "has " << names.size() << " symbols, from 1 to " << kMostSymbols << " are allowed";
+  for (size_t i = 0; i < names.size(); ++i)
+    if (least[i] < 0 || least[i] >= most[i])
+      return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i]
+                         << ", which is empty, has one value or goes below 0";
+  return success();
+}
+
+LogicalResult ExtentsAttr::verify(function_ref<InFlightDiagnostic()> emitError, AffineMap map, SymbolsAttr symbols) {
+  if (map.getNumDims() != 0 || map.getNumSymbols() != symbols.size())
+    return emitError() << "has extents of " << map.getNumDims() << " dimensions and " << map.getNumSymbols()
+                       << " symbols, and there are " << symbols.size() << " symbols";
+  if (llvm::all_of(map.getResults(), [](AffineExpr expr) { return isa<AffineConstantExpr>(expr); }))
+    return emitError() << "has no extent that depends on a symbol";
+  return success();
+}
+
+LogicalResult ExtentsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                          function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getMap().getNumResults())
+    return emitError() << "tensor of rank " << shape.size() << " has " << getMap().getNumResults() << " extents";
+  for (const Point &point : samplePoints(getSymbols()))
+    for (auto [dim, expr] : llvm::enumerate(getMap().getResults())) {
+      const std::optional<int64_t> value = valueAt(expr, point);
+      const bool isUpper = llvm::equal(point, getSymbols().getMost());
+      if (!value || *value < 0 || *value > shape[dim] || (isUpper && *value != shape[dim]))
+        return emitError() << "extent of dimension " << dim << " is " << shape[dim]
+                           << " at the symbols' upper bounds, and its expression is "
+                           << (value ? Twine(*value) : Twine("out of range")) << " at another point";
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> valueAt(AffineExpr expression, ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return symbols[symbol.getPosition()];
+  auto both = cast<AffineBinaryOpExpr>(expression);
+  const std::optional<int64_t> a = valueAt(both.getLHS(), symbols), c = valueAt(both.getRHS(), symbols);
+  int64_t result = 0;
+  if (!a || !c)
+    return std::nullopt;
+  switch (expression.getKind()) {
+  case AffineExprKind::Add:
+    return llvm::AddOverflow(*a, *c, result) ? std::nullopt : std::optional(result);
+  case AffineExprKind::Mul:
+    return llvm::MulOverflow(*a, *c, result) ? std::nullopt : std::optional(result);
+  case AffineExprKind::FloorDiv:
+    return *c <= 0 ? std::nullopt : std::optional(llvm::divideFloorSigned(*a, *c));
+  case AffineExprKind::CeilDiv:
+    return *c <= 0 ? std::nullopt : std::optional(llvm::divideCeilSigned(*a, *c));
+  case AffineExprKind::Mod:
+    return *c <= 0 ? std::nullopt : std::optional(llvm::mod(*a, *c));
+  default:
+    return std::nullopt;
+  }
+}
+
+Extent::Extent(AffineExpr expression, SymbolsAttr symbols) {
+  expression = simplifyAffineExpr(expression, 0, static_cast<unsigned>(symbols.size()));
+  upper = valueAt(expression, symbols.getMost()).value_or(-1);
+  if (isa<AffineConstantExpr>(expression))
+    return;
+  this->expression = expression;
+  of = symbols;
+}
+
+int64_t Extent::at(const Point &point) const { return expression ? valueAt(expression, point).value_or(-1) : upper; }
+
+template <typename Numbers, typename Expressions>
+Extent Extent::combine(const Extent &other, Numbers numbers, Expressions expressions) const {
+  if (isConstant() && other.isConstant())
+    return Extent(numbers(upper, other.upper));
+  const SymbolsAttr symbols = of ? of : other.of;
+  auto exprOf = [&](const Extent &extent) {
+    return extent.expression ? extent.expression : getAffineConstantExpr(extent.upper, symbols.getContext());
+  };
+  return Extent(expressions(exprOf(*this), exprOf(other)), symbols);
+}
+
+Extent Extent::operator+(const Extent &other) const {
+  return combine(other, std::plus<int64_t>(), [](AffineExpr a, AffineExpr c) { return a + c; });
+}
+Extent Extent::operator-(const Extent &other) const {
+  return combine(other, std::minus<int64_t>(), [](AffineExpr a, AffineExpr c) { return a - c; });
+}
+Extent Extent::operator*(const Extent &other) const {
+  return combine(other, std::multiplies<int64_t>(), [](AffineExpr a, AffineExpr c) { return a * c; });
+}
+Extent Extent::operator/(int64_t by) const {
+  return combine(
+      by, [](int64_t a, int64_t c) { return llvm::divideFloorSigned(a, c); },
+      [](AffineExpr a, AffineExpr c) { return a.floorDiv(c); });
+}
+Extent Extent::operator%(int64_t by) const {
+  return combine(
+      by, [](int64_t a, int64_t c) { return llvm::mod(a, c); }, [](AffineExpr a, AffineExpr c) { return a % c; });
+}
+
+Extent productOf(ArrayRef<Extent> extents) {
+  Extent result = 1;
+  for (const Extent &extent : extents)
+    result = result * extent;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+ExtentsAttr extentsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_if_present<ExtentsAttr>(tensor.getEncoding()) : ExtentsAttr();
+}
+
+Extents extentsOf(RankedTensorType type) {
+  Extents result;
+  ExtentsAttr encoding = extentsOf(Type(type));
+  for (auto [dim, extent] : llvm::enumerate(type.getShape()))
+    result.push_back(encoding ? Extent(encoding.getMap().getResult(dim), encoding.getSymbols()) : Extent(extent));
+  return result;
+}
+
+SymbolsAttr symbolsOf(Type type) {
+  ExtentsAttr encoding = extentsOf(type);
+  return encoding ? encoding.getSymbols() : SymbolsAttr();
+}
+
+SymbolsAttr symbolsOf(Operation *op) {
+  SymbolsAttr found;
+  op->walk([&](Operation *member) {
+    for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
+                                              SmallVector<Type>(member->getResultTypes())))
+      if ((found = symbolsOf(type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+RankedTensorType tensorOf(ArrayRef<Extent> extents, Type elementType) {
+  SmallVector<int64_t> shape;
+  SymbolsAttr symbols;
+  for (const Extent &extent : extents) {
+    shape.push_back(extent.most());
+    if (extent.symbols())
+      symbols = extent.symbols();
+  }
+  if (!symbols)
+    return RankedTensorType::get(shape, elementType);
+  SmallVector<AffineExpr> expressions;
+  for (const Extent &extent : extents)
+    expressions.push_back(extent.expr() ? extent.expr()
+                                        : getAffineConstantExpr(extent.most(), elementType.getContext()));
+  auto map = AffineMap::get(0, static_cast<unsigned>(symbols.size()), expressions, elementType.getContext());
+  return RankedTensorType::get(shape, elementType, ExtentsAttr::get(elementType.getContext(), map, symbols));
+}
+
+RankedTensorType withElement(RankedTensorType type, Type elementType) {
+  return RankedTensorType::get(type.getShape(), elementType, type.getEncoding());
+}
+
+RankedTensorType typeAt(RankedTensorType type, const Point &point) {
+  if (!extentsOf(Type(type)))
+    return type;
+  SmallVector<int64_t> shape;
+  for (const Extent &extent : extentsOf(type))
+    shape.push_back(extent.at(point));
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+bool haveSameExtents(TypeRange a, TypeRange c) {
+  if (a == c)
+    return true;
+  if (a.size() != c.size())
+    return false;
+  for (auto [one, other] : llvm::zip(a, c)) {
+    auto left = dyn_cast<RankedTensorType>(one), right = dyn_cast<RankedTensorType>(other);
+    const SymbolsAttr symbols = symbolsOf(one);
+    if (one == other)
+      continue;
+    if (!left || !right || !symbols || symbolsOf(other) != symbols)
+      return false;
+    if (!llvm::all_of(samplePoints(symbols),
+                      [&](const Point &point) { return typeAt(left, point) == typeAt(right, point); }))
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Fitting
+//===----------------------------------------------------------------------===//
+
+std::vector<Point> samplePoints(SymbolsAttr symbols) {
+  const Point least(symbols.getLeast().begin(), symbols.getLeast().end());
+  const Point most(symbols.getMost().begin(), symbols.getMost().end());
+  std::vector<Point> points;
+  auto add = [&](const Point &point) {
+    if (!llvm::is_contained(points, point))
+      points.push_back(point);
+  };
+  add(most);
+  add(least);
+  constexpr size_t kCornersOf = 4;
+  for (size_t corner = 0; most.size() <= kCornersOf && corner < (size_t(1) << most.size()); ++corner) {
+    Point point = most;
+    for (size_t i = 0; i < most.size(); ++i)
+      if (corner >> i & 1)
+        point[i] = least[i];
+    add(point);
+  }
+  for (size_t i = 0; i < most.size(); ++i)
+    for (int64_t value : {most[i] - 1, most[i] - 2, most[i] - 3, most[i] - 5, least[i] + 1, least[i] + 2,
+                          least[i] + (most[i] - least[i]) / 3, least[i] + (most[i] - least[i]) / 2}) {
+      Point point = most;
+      point[i] = std::max(value, least[i]);
+      add(point);
+    }
+  constexpr int kRandomPoints = 8;
+  std::minstd_rand random(1);
+  for (int count = 0; count < kRandomPoints; ++count) {
+    Point point;
+    for (size_t i = 0; i < most.size(); ++i)
+      point.push_back(least[i] + static_cast<int64_t>(random() % static_cast<uint64_t>(most[i] - least[i] + 1)));
+    add(point);
+  }
+  return points;
+}
+
+namespace {
+/// An expression and its value at each point.
+struct Candidate {
+  Extent extent;
+  std::vector<int64_t> values;
+};
+
+class Fit {
+public:
+  Fit(ArrayRef<Point> points, ArrayRef<int64_t> values) : points(points), values(values) {}
+
+  Candidate candidate(const Extent &extent) const {
+    Candidate result{extent, {}};
+    for (const Point &point : points)
+      result.values.push_back(extent.at(point));
+    return result;
+  }
+
+  /// factor * e + offset.
+  std::optional<Extent> linear(const Candidate &e) const {
+    const auto other = llvm::find_if(e.values, [&](int64_t value) { return value != e.values[0]; });
+    if (other == e.values.end())
+      return std::nullopt;
+    const int64_t rise = values[other - e.values.begin()] - values[0], run = *other - e.values[0];
+    int64_t product = 0;
+    if (rise % run != 0 || rise == 0 || llvm::MulOverflow(rise / run, e.values[0], product))
+      return std::nullopt;
+    return checked(e.extent * Extent(rise / run) + Extent(values[0] - product));
+  }
+
+  /// (e + shift) floordiv by + offset.
+  std::optional<Extent> quotient(const Candidate &e) const {
+    const auto [low, high] = std::minmax_element(e.values.begin(), e.values.end());
+    const int64_t rise = values[high - e.values.begin()] - values[low - e.values.begin()], run = *high - *low;
+    constexpr int64_t kMostDivisor = 4096;
+    if (rise <= 0)
+      return std::nullopt;
+    // Rounding moves the rise by less than 1.
+    const int64_t smallest = std::max<int64_t>(2, run / (rise + 1)), largest = run / std::max<int64_t>(rise - 1, 1) + 1;
+    for (int64_t by = smallest; by <= std::min(largest, kMostDivisor); ++by)
+      for (int64_t shift = 0; shift < by; ++shift)
+        if (const int64_t offset = values[0] - llvm::divideFloorSigned(e.values[0] + shift, by);
+            llvm::all_of(llvm::zip(e.values, values), [&](auto pair) {
+              return llvm::divideFloorSigned(std::get<0>(pair) + shift, by) + offset == std::get<1>(pair);
+            }))
+          return checked((e.extent + Extent(shift)) / by + Extent(offset));
+    return std::nullopt;
+  }
+
+private:
+  std::optional<Extent> checked(const Extent &extent) const {
+    for (auto [point, value] : llvm::zip(points, values))
+      if (extent.at(point) != value)
+        return std::nullopt;
+    return extent;
+  }
+
+  ArrayRef<Point> points;
+  ArrayRef<int64_t> values;
+};
+} // namespace
+
+std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, ArrayRef<int64_t> values,
+                                ArrayRef<Extent> basis) {
+  if (llvm::all_equal(values))
+    return Extent(values[0]);
+  const Fit fit(points, values);
+  std::vector<Candidate> candidates;
+  auto add = [&](const Extent &extent) {
+    Candidate added = fit.candidate(extent);
+    if (!extent.isConstant() &&
+        llvm::none_of(candidates, [&](const Candidate &other) { return other.values == added.values; }))
+      candidates.push_back(std::move(added));
+  };
+  for (const Extent &extent : basis)
+    add(extent);
+  for (unsigned i = 0; i < symbols.size(); ++i)
+    add(Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols));
+  for (const Candidate &e : candidates)
+    if (std::optional<Extent> found = fit.linear(e))
+      return found;
+  for (const Candidate &e : candidates)
+    if (std::optional<Extent> found = fit.quotient(e))
+      return found;
+  constexpr size_t kMostPaired = 16, kMostTriples = 8;
+  const size_t count = std::min(candidates.size(), kMostPaired);
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = i; j < count; ++j)
+      for (const Extent &both : {candidates[i].extent * candidates[j].extent,
+                                 candidates[i].extent + candidates[j].extent,
+                                 candidates[i].extent - candidates[j].extent})
+        if (std::optional<Extent> found = fit.linear(fit.candidate(both)))
+          return found;
+  const size_t few = std::min(candidates.size(), kMostTriples);
+  for (size_t i = 0; i < few; ++i)
+    for (size_t j = i; j < few; ++j)
+      for (size_t k = j; k < few; ++k)
+        if (std::optional<Extent> found =
+                fit.linear(fit.candidate(candidates[i].extent * candidates[j].extent * candidates[k].extent)))
+          return found;
+  // A sum of multiples of all symbols.
+  Extent sum = values[0];
+  for (unsigned i = 0; i < symbols.size(); ++i) {
+    Point beside(points[0]);
+    --beside[i];
+    const auto *at = llvm::find(points, beside);
+    if (at == points.end())
+      return std::nullopt;
+    const int64_t slope = values[0] - values[at - points.begin()];
+    sum = sum + (Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols) - Extent(points[0][i])) * Extent(slope);
+  }
+  for (auto [point, value] : llvm::zip(points, values))
+    if (sum.at(point) != value)
+      return std::nullopt;
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operands, SmallVectorImpl<Type> &results,
+                                  function_ref<LogicalResult(ValueRange, SmallVectorImpl<Type> &)> infer) {
+  SymbolsAttr symbols;
+  Extents basis;
+  for (Value operand : operands)
+    if (SymbolsAttr own = symbolsOf(operand.getType())) {
+      symbols = own;
+      basis.append(extentsOf(operand));
+    }
+  if (!symbols)
+    return infer(operands, results);
+  // The arguments of a block stand for the operands at a point.
+  Block block;
+  for (Value operand : operands)
+    block.addArgument(operand.getType(), operand.getLoc());
+  const std::vector<Point> points = samplePoints(symbols);
+  SmallVector<SmallVector<Type>> inferred;
+  for (const Point &point : points) {
+    for (auto [argument, operand] : llvm::zip(block.getArguments(), operands))
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+        argument.setType(typeAt(type, point));
+    if (failed(infer(block.getArguments(), inferred.emplace_back())))
+      return failure();
+  }
+  for (size_t i = 0; i < inferred[0].size(); ++i) {
+    auto first = cast<RankedTensorType>(inferred[0][i]);
+    Extents extents;
+    for (int64_t dim = 0; dim < first.getRank(); ++dim) {
+      SmallVector<int64_t> values;
+      for (const SmallVector<Type> &types : inferred)
+        values.push_back(cast<RankedTensorType>(types[i]).getDimSize(dim));
+      std::optional<Extent> extent = fitExtent(symbols, points, values, basis);
+      if (!extent)
+        return emitOptionalError(loc, "extent of dimension ", dim, " is no known function of the operands' extents");
+      extents.push_back(*extent);
+    }
+    results.push_back(tensorOf(extents, first.getElementType()));
+  }
+  return success();
+}
+
+} // namespace sluice::dataflow
