@@ -74,6 +74,7 @@ public:
   }
   void beginStep(bool) override { text.clear(); }
   void stopBy(const volatile unsigned char *stop) override { env.stop = stop; }
+  void useSymbols(const int64_t *symbols) override { env.symbols = symbols; }
 
 private:
   ThreadPool pool;

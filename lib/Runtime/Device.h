@@ -80,6 +80,8 @@ public:
   virtual std::string notes() const { return {}; }
   /// Gives kernels the byte that stops them once it is not 0. The byte outlives the device.
   virtual void stopBy(const volatile unsigned char *stop) {}
+  /// Gives kernels the values of the model's symbols, which change between steps. The array outlives the device.
+  virtual void useSymbols(const int64_t *symbols) {}
   /// Launches take so many times as long from now on; false where a device cannot.
   virtual bool slow(double factor) { return false; }
 };

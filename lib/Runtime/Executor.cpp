@@ -29,8 +29,8 @@ void *StepAllocator::takeBytes(size_t bytes) {
 }
 
 Executor::Executor(Model model, const void *parameters, const sluice_options &options)
-    : tables(std::move(model)), options(options), parameters(static_cast<char *>(const_cast<void *>(parameters))),
-      ranks(options.communicator) {
+    : tables(std::move(model)), current(tables), options(options),
+      parameters(static_cast<char *>(const_cast<void *>(parameters))), ranks(options.communicator) {
   context.executor = this;
   api.size = sizeof api;
   api.launch = [](sluice_context *context, auto... arguments) -> int32_t {
@@ -51,7 +51,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
   if (Status status = checkCpuFeatures(source->cpu_features); !status)
     return tl::unexpected(status.error());
   std::unique_ptr<Executor> executor(new Executor(std::move(*model), parameters, options));
-  Status status = executor->prepare(options.threads, grids);
+  Status status = executor->current.begin();
+  if (status)
+    status = executor->prepare(options.threads, grids);
   if (status && source->init)
     status = executor->run(source->init, "init");
   if (!status)
@@ -96,6 +98,7 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
       return status;
     if (options.stop)
       devices.back()->stopBy(options.stop);
+    devices.back()->useSymbols(current.symbols());
     for (const sluice_grid *const *grid = grids; grid && *grid; ++grid)
       if (Status status = devices.back()->load(**grid); !status)
         return status;
@@ -147,8 +150,8 @@ std::string Executor::digest() const {
   return hash.finish();
 }
 
-static Status checkText(const sluice_tensor_desc &input, const sluice_string *elements) {
-  const int64_t count = input.bytes / static_cast<int64_t>(sizeof(sluice_string));
+static Status checkText(const sluice_tensor_desc &input, const sluice_string *elements, int64_t bytes) {
+  const int64_t count = bytes / static_cast<int64_t>(sizeof(sluice_string));
   for (int64_t i = 0; i < count; ++i)
     if (elements[i].size < 0 || (elements[i].size > 0 && !elements[i].data))
       return failure("input '", input.name, "' has ", elements[i].size, " bytes of text ",
@@ -157,9 +160,9 @@ static Status checkText(const sluice_tensor_desc &input, const sluice_string *el
 }
 
 template <typename T>
-static Status checkIndices(const sluice_tensor_desc &input, const T *elements) {
+static Status checkIndices(const sluice_tensor_desc &input, const T *elements, int64_t bytes) {
   const int64_t low = input.range[0], high = input.range[1], other = input.range[2];
-  const int64_t count = input.bytes / static_cast<int64_t>(sizeof(T));
+  const int64_t count = bytes / static_cast<int64_t>(sizeof(T));
   for (int64_t i = 0; i < count; ++i)
     if (int64_t value = elements[i]; (value < low || value > high) && value != other)
       return failure("value ", value, " is out of range, element ", i, " of input '", input.name, "', give ",
@@ -169,37 +172,37 @@ static Status checkIndices(const sluice_tensor_desc &input, const T *elements) {
 }
 
 /// Operators clamp indices, so that nothing outside a tensor is read: what is wrong is found before.
-static Status checkIndices(const sluice_tensor_desc &input, const void *elements) {
-  return input.element_type == kInt32Type ? checkIndices(input, static_cast<const int32_t *>(elements))
-                                          : checkIndices(input, static_cast<const int64_t *>(elements));
+static Status checkIndices(const sluice_tensor_desc &input, const void *elements, int64_t bytes) {
+  return input.element_type == kInt32Type ? checkIndices(input, static_cast<const int32_t *>(elements), bytes)
+                                          : checkIndices(input, static_cast<const int64_t *>(elements), bytes);
+}
+
+/// What is wrong with an input's values; `data` holds the bytes of its current shape.
+static Status checkInput(const sluice_tensor_desc &input, const void *data, int64_t bytes) {
+  if (input.fixed && std::memcmp(input.fixed, data, static_cast<size_t>(bytes)) != 0)
+    return failure("input '", input.name,
+                   "' has another value than the model was compiled for, compile it for this one");
+  if (input.element_type == kStringType)
+    return checkText(input, static_cast<const sluice_string *>(data), bytes);
+  return input.range ? checkIndices(input, data, bytes) : Status();
 }
 
 Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
-  auto check = [](const auto *buffers, const std::vector<sluice_tensor_desc> &descs, const char *what) -> Status {
+  auto check = [&](const auto *buffers, const std::vector<sluice_tensor_desc> &descs, uint32_t port,
+                   const char *what) -> Status {
     for (size_t i = 0; i < descs.size(); ++i)
-      if (descs[i].bytes > 0 && (!buffers || !buffers[i]))
-        return failure(what, " '", descs[i].name, "' has no buffer, give the address of its ", descs[i].bytes,
-                       " bytes");
+      if (const int64_t bytes = current.bytes(port, i); bytes > 0 && (!buffers || !buffers[i]))
+        return failure(what, " '", descs[i].name, "' has no buffer, give the address of its ", bytes, " bytes");
     return {};
   };
-  if (Status status = check(stepInputs, tables.inputs, "input"); !status)
+  if (Status status = check(stepInputs, tables.inputs, SLUICE_PORT_INPUT, "input"); !status)
     return status;
-  if (Status status = check(stepOutputs, tables.outputs, "output"); !status)
+  if (Status status = check(stepOutputs, tables.outputs, SLUICE_PORT_OUTPUT, "output"); !status)
     return status;
   // An input without elements may have no memory.
-  auto holds = [&](size_t i) { return tables.inputs[i].bytes > 0; };
   for (size_t i = 0; i < tables.inputs.size(); ++i)
-    if (const sluice_tensor_desc &input = tables.inputs[i];
-        holds(i) && input.fixed && std::memcmp(input.fixed, stepInputs[i], static_cast<size_t>(input.bytes)) != 0)
-      return failure("input '", input.name,
-                     "' has another value than the model was compiled for, compile it for this one");
-  for (size_t i = 0; i < tables.inputs.size(); ++i)
-    if (holds(i) && tables.inputs[i].element_type == kStringType)
-      if (Status status = checkText(tables.inputs[i], static_cast<const sluice_string *>(stepInputs[i])); !status)
-        return status;
-  for (size_t i = 0; i < tables.inputs.size(); ++i)
-    if (holds(i) && tables.inputs[i].range)
-      if (Status status = checkIndices(tables.inputs[i], stepInputs[i]); !status)
+    if (const int64_t bytes = current.bytes(SLUICE_PORT_INPUT, i); bytes > 0)
+      if (Status status = checkInput(tables.inputs[i], stepInputs[i], bytes); !status)
         return status;
   if (isApart)
     return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");
@@ -494,6 +497,16 @@ Result<char *> Executor::resolve(const sluice_slot &slot) {
   }
 }
 
+/// How many bytes of a slot there are: a caller's buffer ends with the input's or output's current shape, elsewhere the
+/// slot has the bytes of the upper bounds.
+int64_t Executor::heldBytes(const sluice_slot &slot) const {
+  if (slot.segment == SLUICE_SEGMENT_INPUT)
+    return std::max<int64_t>(current.bytes(SLUICE_PORT_INPUT, slot.index) - slot.offset, 0);
+  if (slot.segment == SLUICE_SEGMENT_OUTPUT)
+    return std::max<int64_t>(current.bytes(SLUICE_PORT_OUTPUT, slot.index) - slot.offset, 0);
+  return INT64_MAX;
+}
+
 std::string Executor::describe(const Command &command) const {
   return command.op != UINT32_MAX ? "operator '" + std::string(tables.opName(command.op)) + "'"
                                   : "copy of tensor '" + std::string(tables.tensorName(command.tensor)) + "'";
@@ -607,9 +620,10 @@ int32_t Executor::copy(const CopyCall &call) {
     if (device.memory != call.source->memory && device.memory != call.destination->memory)
       return named("runs on device '" + std::string(device.name) + "', at neither end");
 
+    const int64_t bytes = std::min({call.bytes, heldBytes(*call.source), heldBytes(*call.destination)});
     Command command = newCommand(call.command, call.stream);
     command.tensor = call.tensor;
-    command.destination = *to, command.source = *from, command.bytes = call.bytes;
+    command.destination = *to, command.source = *from, command.bytes = bytes;
     command.sourceMemory = call.source->memory;
     if (call.source->memory != call.destination->memory) {
       if (call.link >= links.size() || !links[call.link]->joins(call.source->memory, call.destination->memory))
@@ -617,8 +631,8 @@ int32_t Executor::copy(const CopyCall &call) {
                      tables.memories[call.source->memory].name + "' and '" +
                      tables.memories[call.destination->memory].name + "'");
       command.link = links[call.link].get();
-      bytesIn += call.destination->memory != 0 ? call.bytes : 0;
-      bytesOut += call.source->memory != 0 ? call.bytes : 0;
+      bytesIn += call.destination->memory != 0 ? bytes : 0;
+      bytesOut += call.source->memory != 0 ? bytes : 0;
     }
     issue(command, call.waits, call.numWaits);
     return {};

@@ -16,6 +16,7 @@
 
 #include "Collective.h"
 #include "Model.h"
+#include "Shapes.h"
 #include "Stream.h"
 #include "sluice/Runtime/sluice.h"
 
@@ -74,12 +75,15 @@ public:
   char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   Status slowDevice(uint32_t index, double factor);
+  /// As sluice_set_shapes, between steps.
+  Status setShapes(const int64_t *const *given) { return current.set(given); }
+  const Shapes &shapes() const { return current; }
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const std::vector<sluice_device_time> &deviceTrace() const { return deviceTimes; }
   /// Lines that explain what ran slower than possible, and why. To be called between steps.
   std::string notes() const;
-  const sluice_model *model() const { return tables.source; }
+  const sluice_model *model() const { return tables.source.get(); }
 
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
@@ -119,6 +123,7 @@ private:
   int32_t copy(const CopyCall &call);
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
   Result<char *> resolve(const sluice_slot &slot);
+  int64_t heldBytes(const sluice_slot &slot) const;
   Command newCommand(uint32_t command, uint32_t stream) const;
   std::string describe(const Command &command) const;
   void issue(const Command &command, const uint32_t *waits, uint32_t numWaits);
@@ -126,6 +131,7 @@ private:
   int32_t guarded(uint32_t command, const Body &body);
 
   Model tables;
+  Shapes current; ///< Of inputs and outputs. Declared after the tables, which it uses.
   const sluice_options options;
   char *const parameters;
   std::unique_ptr<Arena> state;

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "LoadedArtifact.h"
 #include "CpuFeatures.h"
+#include "Model.h"
 #include "Sha256.h"
 
 #include <algorithm>
@@ -292,9 +293,8 @@ Result<LoadedArtifact> LoadedArtifact::open(const std::string &directory, bool v
   artifact.source = get();
   artifact.gridTable = static_cast<const sluice_grid *const *>(dlsym(artifact.library, SLUICE_GRID_TABLE));
   const sluice_model *model = artifact.source;
-  if (!model || model->size < sizeof(sluice_model) || model->abi_major != manifest->abiMajor ||
-      !model->parameter_hash || model->parameter_bytes != manifest->rankBytes() ||
-      std::max(model->num_ranks, 1u) != manifest->numRanks ||
+  if (!model || model->size < kLeastModelBytes || model->abi_major != manifest->abiMajor || !model->parameter_hash ||
+      model->parameter_bytes != manifest->rankBytes() || std::max(model->num_ranks, 1u) != manifest->numRanks ||
       (manifest->parameterBytes > 0 && manifest->parameterHash != model->parameter_hash))
     return failure("'", path, "' is not the model its manifest describes, compile the model again");
   return artifact;

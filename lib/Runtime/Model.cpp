@@ -50,6 +50,31 @@ Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *
   return {};
 }
 
+/// Each symbol is the extent of a dimension that exists, within bounds that make sense.
+Status checkSymbols(const Model &model) {
+  const sluice_model &source = *model.source;
+  if (model.symbols.empty())
+    return {};
+  if (!source.extents)
+    return failure("model '", source.name, "' has ", model.symbols.size(),
+                   " symbols and no function of its extents, compile it again");
+  for (size_t i = 0; i < model.symbols.size(); ++i) {
+    const sluice_symbol_desc &symbol = model.symbols[i];
+    if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most)
+      return failure("model's symbol ", i, " has no name or no range, compile it again");
+    if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
+      return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");
+  }
+  for (const sluice_device_desc &device : model.devices)
+    if (device.kind == SLUICE_DEVICE_CUDA)
+      return failure("model '", source.name, "' has symbolic extents and runs on GPU '", device.name,
+                     "', where extents are fixed, compile it for one size of each dimension");
+  if (source.num_ranks > 1)
+    return failure("model '", source.name, "' has symbolic extents and runs on ", source.num_ranks,
+                   " ranks, where extents are fixed, compile it for one size of each dimension");
+  return {};
+}
+
 Status checkStates(const Model &model) {
   const sluice_model &source = *model.source;
   for (const sluice_tensor_desc &state : model.states)
@@ -131,7 +156,7 @@ Result<Model> readModel(const sluice_model *source) {
   if (source->abi_minor > SLUICE_ABI_MINOR)
     return failure("model needs ABI version ", SLUICE_ABI_MAJOR, ".", source->abi_minor, " and this runtime has ",
                    SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR, ", install the runtime it was compiled with");
-  if (source->size < sizeof(sluice_model))
+  if (source->size < kLeastModelBytes)
     return failure("model's description has ", source->size, " bytes where the ABI has ", sizeof(sluice_model),
                    ", compile it again");
   if (!source->name || !source->compiler || !source->cpu_features || !source->parameter_hash || !source->step)
@@ -140,7 +165,11 @@ Result<Model> readModel(const sluice_model *source) {
     return failure("model '", source->name, "' has a negative size, compile it again");
 
   Model model;
-  model.source = source;
+  auto copy = std::make_unique<sluice_model>();
+  std::memcpy(copy.get(), source, std::min(source->size, sizeof(sluice_model)));
+  copy->size = sizeof(sluice_model);
+  model.source = std::move(copy);
+  source = model.source.get();
   Status status = copyTable(source->inputs, source->num_inputs, model.inputs, "inputs");
   auto then = [&](auto &&check) {
     if (status)
@@ -153,6 +182,8 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return copyTable(source->streams, source->num_streams, model.streams, "streams"); });
   then([&] { return checkTensors(model.inputs, "input"); });
   then([&] { return checkTensors(model.outputs, "output"); });
+  then([&] { return copyTable(source->symbols, source->num_symbols, model.symbols, "symbols"); });
+  then([&] { return checkSymbols(model); });
   then([&] { return copyTable(source->states, source->num_states, model.states, "states"); });
   then([&] { return checkTensors(model.states, "state"); });
   then([&] { return checkStates(model); });

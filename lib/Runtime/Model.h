@@ -8,6 +8,8 @@
 #include "Result.h"
 #include "sluice/Runtime/abi.h"
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace sluice::runtime {
@@ -15,16 +17,20 @@ namespace sluice::runtime {
 /// Of TensorProto's numbers of element types.
 constexpr int32_t kInt32Type = 6, kInt64Type = 7, kStringType = 8;
 
+/// The size of a model of minor version 10: those of later versions end with more fields.
+inline constexpr size_t kLeastModelBytes = offsetof(sluice_model, num_symbols);
+
 /// The tables that running needs, copied out of a model. An entry's size is the
 /// compiler's, perhaps of another minor version, so the model's arrays are not
 /// to be indexed directly. Every index in here is in range.
 struct Model {
-  const sluice_model *source = nullptr;
+  std::unique_ptr<const sluice_model> source; ///< A copy: what an older model lacks is zero.
   std::vector<sluice_tensor_desc> inputs, outputs, states;
   std::vector<sluice_memory_desc> memories;
   std::vector<sluice_device_desc> devices;
   std::vector<sluice_link_desc> links;
   std::vector<sluice_stream_desc> streams;
+  std::vector<sluice_symbol_desc> symbols;
 
   const char *opName(uint32_t op) const { return source->op_names[op]; }
   const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }

@@ -97,7 +97,7 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
 sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
                                   const sluice_options *options) {
   return opened([&](sluice_session &session) -> Status {
-    if (model && model->size >= sizeof(sluice_model) &&
+    if (model && model->size >= kLeastModelBytes &&
         (model->parameter_bytes != parameter_bytes || (parameter_bytes > 0 && !parameters)))
       return failure("model has ", model->parameter_bytes, " bytes of parameters and was given ", parameter_bytes);
     return start(session, model, nullptr, parameters, readOptions(options));
@@ -110,6 +110,22 @@ const sluice_model *sluice_describe(const sluice_session *session) { return sess
 
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs) {
   Status status = caught([&] { return session->executor->step(inputs, outputs); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes) {
+  Status status = caught([&] { return session->executor->setShapes(shapes); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) {
+  Status status = caught([&] { return session->executor->shapes().get(port, index, shape, bytes); });
   if (status)
     return 0;
   lastError = status.error();

@@ -395,6 +395,9 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   number(i64, program.getStateInitial() ? static_cast<int64_t>(*program.getStateInitial()) : -1);
   number(i32, program.getNumRanks());
   field(ptr, [=, this] { return sent ? tables.address(sent) : tables.null(); });
+  number(i32, 0);
+  field(ptr, [this] { return tables.null(); });
+  field(ptr, [this] { return tables.null(); });
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 10
+#define SLUICE_ABI_MINOR 11
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -148,6 +148,9 @@ typedef struct sluice_kernel_env {
   int32_t (*library)(void *libraries, uint32_t function, void *const *args, const void *settings, int64_t bytes);
   /* A byte that is non-zero once the step has to stop. Loops read it before each iteration. Since minor version 10. */
   const volatile unsigned char *stop;
+  /* The values of the model's symbols in this step, in the order of sluice_model.symbols. A tensor lies dense and
+   * row-major, at the extents that follow from them, at the start of its slot. Since minor version 11. */
+  const int64_t *symbols;
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its
@@ -187,6 +190,7 @@ typedef struct sluice_tensor_desc {
   const char *name;
   int32_t element_type;
   uint32_t rank;
+  /* Of an input or output whose extents depend on symbols: their upper bounds, and the bytes that those take. */
   const int64_t *shape;
   int64_t bytes;
   /* Of an input whose value the model was compiled for: that value, and a step
@@ -201,6 +205,15 @@ typedef struct sluice_tensor_desc {
    * those; a step with another value fails. Else null. Since minor version 8. */
   const int64_t *range;
 } sluice_tensor_desc;
+
+/* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
+ * `input`, from `least` to `most`. Since minor version 11. */
+typedef struct sluice_symbol_desc {
+  size_t size;
+  const char *name;
+  int64_t least, most;
+  uint32_t input, dimension;
+} sluice_symbol_desc;
 
 enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };
 
@@ -260,7 +273,7 @@ typedef struct sluice_model {
   const sluice_stream_desc *streams;
   const char *const *op_names;     /* for errors, traces and profiles */
   const char *const *tensor_names; /* tensors that copies move */
-  /* Planned bytes one step copies into and out of device memories. */
+  /* Planned bytes one step copies into and out of device memories; where there are symbols, at most. */
   int64_t planned_bytes_in, planned_bytes_out;
   /* Loads what the plan keeps on devices between steps. May be null. */
   int32_t (*init)(const sluice_api *api, sluice_context *context);
@@ -278,6 +291,12 @@ typedef struct sluice_model {
   uint32_t num_ranks;
   /* Per rank: bytes that one step sends to others. Null where it runs alone. */
   const int64_t *planned_bytes_sent;
+  /* What extents of inputs and outputs depend on, and the function that computes them: from the values of the symbols,
+   * each in its range, the extents of all inputs, then those of all outputs, one after the other. None is above the
+   * tensor's `shape`. Null without symbols. Since minor version 11. */
+  uint32_t num_symbols;
+  const sluice_symbol_desc *symbols;
+  void (*extents)(const int64_t *symbols, int64_t *extents);
 } sluice_model;
 
 /* The one exported symbol; but models for GPUs also export, by this name, addresses

@@ -80,13 +80,14 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
 sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
                                   const sluice_options *options);
 void sluice_close(sluice_session *session);
-/* Entries of the model's tables lie as far apart as the first one's `size` says, which may be
+/* A copy of the model's description, until the session closes: fields that an older minor version lacks are zero.
+ * Entries of the model's tables lie as far apart as the first one's `size` says, which may be
  * another minor version's: C++ reads them with tableEntry() of sluice/Runtime/Tables.h. */
 const sluice_model *sluice_describe(const sluice_session *session);
 
 /* One step. On one GPU alone, without other ranks, an untraced session's steps from the
  * second on run as one graph of its driver's each. inputs[i] and outputs[i] point to the bytes of the model's input
- * and output number i, dense, row-major, in host memory. After a failure the
+ * and output number i, dense, row-major, of the current shape (sluice_set_shapes), in host memory. After a failure the
  * outputs and the model's states hold no promise; the session can run again, but
  * not one of several ranks: they may be elsewhere in the step. Such a rank takes part no
  * more (sluice_local_group_leave, MPI_Abort) before anything waits for the others,
@@ -94,6 +95,19 @@ const sluice_model *sluice_describe(const sluice_session *session);
  * Elements of tensors of strings are sluice_string: an output's text is the
  * session's, the model's or an input's, and stays until the next step or close. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
+
+/* The shapes of the inputs from the next step on: shapes[i] are the extents of input number i, one for each of its
+ * dimensions (it may be NULL where it has none). A model with symbols takes the value of each from its input and
+ * dimension; at first the symbols have their upper bounds. Fails where a value is not in its symbol's range, where an
+ * input has other extents than follow from the symbols, and, for a model without symbols, where a shape is not the
+ * model's: then all stays as it was. Between steps only. Since minor version 11. */
+int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
+
+enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
+/* The shape of input or output (`port`) number `index` in the next step: its extents, as many as its description's
+ * rank says, to `shape`, and its bytes to *bytes. Each may be NULL. Fails where there is none of that number. Since
+ * minor version 11. */
+int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
 /* Copies state number `index` of the model, dense and row-major, out of the
  * session or into it: parameters that training updates, optimizer states,

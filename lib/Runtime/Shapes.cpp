@@ -1,0 +1,136 @@
+//===- Shapes.cpp - Shapes of a session's inputs and outputs --------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Shapes.h"
+
+#include <algorithm>
+
+namespace sluice::runtime {
+
+namespace {
+
+/// The bytes of a tensor's elements at other extents than its bounds, which are not below them.
+int64_t bytesOf(const sluice_tensor_desc &tensor, const int64_t *extents) {
+  int64_t most = 1, count = 1;
+  for (uint32_t d = 0; d < tensor.rank; ++d) {
+    most *= tensor.shape[d];
+    count *= extents[d];
+  }
+  return count == most ? tensor.bytes : tensor.bytes / most * count;
+}
+
+std::string describe(const sluice_symbol_desc &symbol) { return "symbol '" + std::string(symbol.name) + "'"; }
+
+} // namespace
+
+Status Shapes::begin() {
+  std::vector<int64_t> upper;
+  for (const sluice_symbol_desc &symbol : model.symbols)
+    upper.push_back(symbol.most);
+  size_t rank = 0;
+  for (auto [tensors, out] : {std::pair(&model.inputs, &inputs), std::pair(&model.outputs, &outputs)})
+    for (const sluice_tensor_desc &tensor : *tensors) {
+      out->push_back({rank, tensor.bytes});
+      extents.insert(extents.end(), tensor.shape, tensor.shape + tensor.rank);
+      rank += tensor.rank;
+    }
+  values = upper;
+  return model.symbols.empty() ? Status() : use(upper, evaluate(upper));
+}
+
+std::vector<int64_t> Shapes::evaluate(const std::vector<int64_t> &symbols) const {
+  if (model.symbols.empty())
+    return extents;
+  std::vector<int64_t> found(extents.size());
+  model.source->extents(symbols.data(), found.data());
+  return found;
+}
+
+/// Slots have the bytes of the bounds: beyond them is other tensors' memory.
+Status Shapes::checkBounds(const std::vector<int64_t> &found) const {
+  const int64_t *extent = found.data();
+  for (const std::vector<sluice_tensor_desc> *tensors : {&model.inputs, &model.outputs})
+    for (const sluice_tensor_desc &tensor : *tensors)
+      for (uint32_t d = 0; d < tensor.rank; ++d, ++extent)
+        if (*extent < 0 || *extent > tensor.shape[d])
+          return failure("tensor '", tensor.name, "' has extent ", *extent, " in dimension ", d, ", outside of 0 to ",
+                         tensor.shape[d], ", compile the model again");
+  return {};
+}
+
+Status Shapes::use(const std::vector<int64_t> &symbols, const std::vector<int64_t> &found) {
+  if (Status status = checkBounds(found); !status)
+    return status;
+  std::copy(symbols.begin(), symbols.end(), values.begin());
+  std::copy(found.begin(), found.end(), extents.begin());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].bytes = bytesOf(model.inputs[i], extents.data() + inputs[i].first);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i].bytes = bytesOf(model.outputs[i], extents.data() + outputs[i].first);
+  return {};
+}
+
+Result<std::vector<int64_t>> Shapes::takeSymbols(const int64_t *const *given) const {
+  std::vector<int64_t> symbols;
+  for (const sluice_symbol_desc &symbol : model.symbols) {
+    const int64_t value = given[symbol.input][symbol.dimension];
+    if (value < symbol.least || value > symbol.most)
+      return failure("input '", model.inputs[symbol.input].name, "' has extent ", value, " in dimension ",
+                     symbol.dimension, ", which is ", describe(symbol), ", give ", symbol.least, " to ", symbol.most);
+    symbols.push_back(value);
+  }
+  return symbols;
+}
+
+/// The function of extents does not say what an extent depends on: it is evaluated at another value of each symbol.
+std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t given,
+                                     const std::vector<int64_t> &symbols, int64_t wanted) const {
+  std::string origins;
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    const sluice_symbol_desc &symbol = model.symbols[s];
+    std::vector<int64_t> other = symbols;
+    other[s] = symbols[s] == symbol.least ? symbol.most : symbol.least;
+    if (evaluate(other)[inputs[input].first + dimension] == wanted)
+      continue;
+    origins += (origins.empty() ? ", because " : " and ") + describe(symbol) + " is " + std::to_string(symbols[s]) +
+               " (dimension " + std::to_string(symbol.dimension) + " of input '" + model.inputs[symbol.input].name +
+               "')";
+  }
+  return failure("input '", model.inputs[input].name, "' has extent ", given, " in dimension ", dimension,
+                 " and needs ", wanted, origins, ", give inputs that agree")
+      .value();
+}
+
+Status Shapes::set(const int64_t *const *given) {
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    if (model.inputs[i].rank > 0 && (!given || !given[i]))
+      return failure("input '", model.inputs[i].name, "' has no shape, give the address of its ", model.inputs[i].rank,
+                     " extents");
+  Result<std::vector<int64_t>> symbols = takeSymbols(given);
+  if (!symbols)
+    return tl::unexpected(symbols.error());
+  const std::vector<int64_t> found = evaluate(*symbols);
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    for (uint32_t d = 0; d < model.inputs[i].rank; ++d)
+      if (const int64_t wanted = found[inputs[i].first + d]; given[i][d] != wanted)
+        return tl::unexpected(describeMismatch(i, d, given[i][d], *symbols, wanted));
+  return model.symbols.empty() ? Status() : use(*symbols, found);
+}
+
+Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const {
+  if (port != SLUICE_PORT_INPUT && port != SLUICE_PORT_OUTPUT)
+    return failure("port ", port, " is neither an input nor an output, give SLUICE_PORT_INPUT or SLUICE_PORT_OUTPUT");
+  const std::vector<sluice_tensor_desc> &tensors = port == SLUICE_PORT_INPUT ? model.inputs : model.outputs;
+  if (index >= tensors.size())
+    return failure("model has ", tensors.size(), port == SLUICE_PORT_INPUT ? " inputs" : " outputs",
+                   ", there is no number ", index);
+  const Place &place = places(port)[index];
+  if (shape)
+    std::copy_n(extents.data() + place.first, tensors[index].rank, shape);
+  if (bytes)
+    *bytes = place.bytes;
+  return {};
+}
+
+} // namespace sluice::runtime

@@ -1,0 +1,56 @@
+//===- Shapes.h - Shapes of a session's inputs and outputs ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_SHAPES_H
+#define SLUICE_RUNTIME_SHAPES_H
+
+#include "Model.h"
+#include "sluice/Runtime/sluice.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice::runtime {
+
+/// The values of a model's symbols, and the shapes of its inputs and outputs that follow from them.
+class Shapes {
+public:
+  /// `model` outlives this object.
+  explicit Shapes(const Model &model) : model(model) {}
+
+  /// Gives the symbols their upper bounds. Fails where the model's function computes extents above a tensor's bounds.
+  /// Call once, first.
+  Status begin();
+  /// As sluice_set_shapes.
+  Status set(const int64_t *const *given);
+  /// As sluice_get_shape.
+  Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
+  /// The bytes of an input or output, which exists.
+  int64_t bytes(uint32_t port, size_t index) const { return places(port)[index].bytes; }
+  /// The values of the symbols: one address for the life of this object.
+  const int64_t *symbols() const { return values.data(); }
+
+private:
+  /// A tensor's extents in `extents`, and its bytes.
+  struct Place {
+    size_t first = 0;
+    int64_t bytes = 0;
+  };
+  const std::vector<Place> &places(uint32_t port) const { return port == SLUICE_PORT_INPUT ? inputs : outputs; }
+  Result<std::vector<int64_t>> takeSymbols(const int64_t *const *given) const;
+  std::vector<int64_t> evaluate(const std::vector<int64_t> &symbols) const;
+  Status checkBounds(const std::vector<int64_t> &found) const;
+  Status use(const std::vector<int64_t> &symbols, const std::vector<int64_t> &found);
+  std::string describeMismatch(size_t input, uint32_t dimension, int64_t given, const std::vector<int64_t> &symbols,
+                               int64_t wanted) const;
+
+  const Model &model;
+  std::vector<int64_t> values;  ///< Per symbol.
+  std::vector<int64_t> extents; ///< Of all inputs, then of all outputs.
+  std::vector<Place> inputs, outputs;
+};
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_SHAPES_H
