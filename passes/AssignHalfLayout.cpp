@@ -55,11 +55,12 @@ struct PackHalfMatmul : OpRewritePattern<MatmulOp> {
         elementCount(op.getType()) == 0 || elementCount(rhs) == 0)
       return failure();
     int64_t depth = rhs.getShape()[rhs.getRank() - 2], columns = rhs.getShape().back();
-    SmallVector<int64_t, 2> matrix{depth, columns};
+    Extents matrix{depth, columns};
     if (op.getTransposeRhs())
       std::swap(depth, columns);
     // One right-hand side for all rows, of which there are as many as in the result.
-    if (elementCount(rhs) != depth * columns || op.getType().getShape().drop_back() != lhs.getShape().drop_back())
+    if (elementCount(rhs) != depth * columns ||
+        ArrayRef(extentsOf(op.getResult())).drop_back() != ArrayRef(extentsOf(op.getLhs())).drop_back())
       return failure();
     const int64_t rows = product(lhs.getShape().drop_back());
     // Few rows wait for their weights, of which two numbers an f16 are twice the bytes; windows read them again.
@@ -91,7 +92,8 @@ struct PackHalfConv : OpRewritePattern<ConvOp> {
     ArrayRef<int64_t> filter = shapeOf(op.getWeight()), out = op.getType().getShape();
     const int64_t filters = filter[0], channels = filter[1], taps = product(filter.drop_front(2));
     const bool isPointwise =
-        taps == 1 && product(op.getStrides()) == 1 && out.drop_front(2) == input.getShape().drop_front(2);
+        taps == 1 && product(op.getStrides()) == 1 &&
+        ArrayRef(extentsOf(op.getResult())).drop_front(2) == ArrayRef(extentsOf(op.getInput())).drop_front(2);
     const int64_t rows = isPointwise ? product({out[0], out[2], out[3]}).value() : out[3];
     HalfPanelsAttr panels = forms.panels(input.getElementType(), rows, filters, taps, channels);
     if (!panels)

@@ -90,18 +90,15 @@ struct IntegerConvToImage : OpRewritePattern<IntegerConvOp> {
     auto input = typeOf(op.getInput()), weight = typeOf(op.getWeight());
     if (input.getRank() != 3 || op.getPanels() || op.getLayout() != Layout::channels_first)
       return failure();
-    auto flat = [&](RankedTensorType type) {
-      return SmallVector<int64_t>{type.getDimSize(0), type.getDimSize(1), 1, type.getDimSize(2)};
-    };
-    const Value flatWeight = reshape(b, op.getWeight(), flat(weight));
-    const Value flatInput = reshape(b, op.getInput(), flat(input));
+    const Value flatWeight = reshape(b, op.getWeight(), imageOfSignal(weight));
+    const Value flatInput = reshape(b, op.getInput(), imageOfSignal(input));
     Value conv = IntegerConvOp::create(
-        b, op.getLoc(), RankedTensorType::get(flat(op.getType()), op.getType().getElementType()), flatInput, flatWeight,
+        b, op.getLoc(), tensorOf(imageOfSignal(op.getType()), op.getType().getElementType()), flatInput, flatWeight,
         op.getInputZeroPoint(), op.getWeightZeroPoint(), b.getDenseI64ArrayAttr({1, op.getStrides()[0]}),
         b.getDenseI64ArrayAttr({0, op.getPads()[0], 0, op.getPads()[1]}),
         b.getDenseI64ArrayAttr({1, op.getDilations()[0]}), op.getGroupsAttr(), op.getLayoutAttr(), nullptr, nullptr,
         nullptr);
-    b.replaceOp(op, reshape(b, conv, op.getType().getShape()));
+    b.replaceOp(op, reshape(b, conv, extentsOf(op.getResult())));
     return success();
   }
 };
@@ -148,17 +145,17 @@ struct PackIntegerConv : OpRewritePattern<IntegerConvOp> {
     Value matrices;
     if (isDepthwise) {
       constexpr int64_t kExchange[] = {1, 0};
-      matrices = b.createOrFold<TransposeOp>(loc, reshape(b, op.getWeight(), {groups, taps}), ArrayRef(kExchange));
+      matrices =
+          b.createOrFold<TransposeOp>(loc, reshape(b, op.getWeight(), {groups, taps.value()}), ArrayRef(kExchange));
     } else {
       constexpr int64_t kFiltersLast[] = {0, 3, 4, 2, 1};
       Value split = reshape(b, op.getWeight(), {groups, filters, inputs, height, width});
       Value turned = b.createOrFold<TransposeOp>(loc, split, ArrayRef(kFiltersLast));
-      matrices = reshape(b, turned, {groups, taps * inputs, filters});
+      matrices = reshape(b, turned, {groups, (taps * inputs).value(), filters});
     }
     Value packed = PackIntegerRhsOp::create(b, loc, matrices, zero, panels);
     Value image = b.createOrFold<TransposeOp>(loc, op.getInput(), ArrayRef(kToLast));
-    ArrayRef<int64_t> out = op.getType().getShape();
-    auto type = RankedTensorType::get({out[0], out[2], out[3], out[1]}, op.getType().getElementType());
+    auto type = permutedType(op.getType(), kToLast);
     Value conv = IntegerConvOp::create(b, loc, type, image, packed, op.getInputZeroPoint(), Value(),
                                        op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(), op.getGroupsAttr(),
                                        LayoutAttr::get(b.getContext(), Layout::channels_last), panels,

@@ -48,18 +48,15 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
     auto input = typeOf(op.getInput()), weight = typeOf(op.getWeight());
     if (input.getRank() != 3 || op.isLaidOut())
       return failure();
-    auto flat = [&](RankedTensorType type) {
-      return SmallVector<int64_t>{type.getDimSize(0), type.getDimSize(1), 1, type.getDimSize(2)};
-    };
-    const Value flatWeight = reshape(b, op.getWeight(), flat(weight));
-    const Value flatInput = reshape(b, op.getInput(), flat(input));
+    const Value flatWeight = reshape(b, op.getWeight(), imageOfSignal(weight));
+    const Value flatInput = reshape(b, op.getInput(), imageOfSignal(input));
     Value conv =
         ConvOp::create(b, op.getLoc(), flatInput, flatWeight, ArrayRef<int64_t>{1, op.getStrides()[0]},
                        ArrayRef<int64_t>{0, op.getPads()[0], 0, op.getPads()[1]},
                        ArrayRef<int64_t>{1, op.getDilations()[0]}, op.getGroups(), Layout::channels_first,
                        IntegerAttr(), DenseI64ArrayAttr(), op.getLibraryAttr(), ConvAlgorithmAttr(), FloatAttr());
     copyTuning(op, conv);
-    b.replaceOp(op, reshape(b, conv, op.getType().getShape()));
+    b.replaceOp(op, reshape(b, conv, extentsOf(op.getResult())));
     return success();
   }
 };
@@ -75,7 +72,7 @@ struct WinogradChoice {
       const int64_t count = elementCount(type);
       return count > 0 && count < int64_t(1) << 46;
     };
-    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
+    if (!isAllowed || symbolsOf(op) || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
         !op.getType().getElementType().isF32() || !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) ||
         !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
       return std::nullopt;
@@ -122,7 +119,8 @@ struct PackConv : OpRewritePattern<ConvOp> {
     auto named = [&](ConvAlgorithm algorithm) { return ConvAlgorithmAttr::get(b.getContext(), algorithm); };
     emit::ConvSpec spec = describeConv(op);
     std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
-    const bool shiftsAndAdds = winograd.isAllowed && spec.tuning.algorithm == sluice::TunedAlgorithm::Any &&
+    const bool shiftsAndAdds = winograd.isAllowed && !symbolsOf(op) &&
+                               spec.tuning.algorithm == sluice::TunedAlgorithm::Any &&
                                emit::prefersShiftAdd(spec, target);
     if (tiles && (winograd.isWanted || !shiftsAndAdds)) {
       ConvAlgorithmAttr algorithm = named(tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
@@ -182,8 +180,9 @@ struct ConvTransposeToPhases : OpRewritePattern<ConvTransposeOp> {
   LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override {
     ArrayRef<int64_t> in = shapeOf(op.getInput()), kernel = shapeOf(op.getWeight()), out = op.getType().getShape();
     const size_t spatial = op.getStrides().size();
-    if (spatial > 2 || op.getLibrary() || op.getGroups() != 1 || !isKernelElement(op.getType().getElementType()) ||
-        elementCount(op.getType()) == 0 || elementCount(op.getInput().getType()) == 0)
+    if (spatial > 2 || symbolsOf(op) || op.getLibrary() || op.getGroups() != 1 ||
+        !isKernelElement(op.getType().getElementType()) || elementCount(op.getType()) == 0 ||
+        elementCount(op.getInput().getType()) == 0)
       return failure();
     // A signal is an image of height 1.
     Axis y{1, 1, 1, 1, 0}, x;
@@ -238,8 +237,8 @@ struct ConvTransposeToConv : OpRewritePattern<ConvTransposeOp> {
     ArrayRef<int64_t> in = typeOf(op.getInput()).getShape(), weight = typeOf(op.getWeight()).getShape();
     ArrayRef<int64_t> out = op.getType().getShape();
     size_t spatial = op.getStrides().size();
-    if (spatial > 2 || !isKernelElement(op.getType().getElementType()) || elementCount(op.getType()) == 0 ||
-        elementCount(op.getInput().getType()) == 0)
+    if (spatial > 2 || symbolsOf(op) || !isKernelElement(op.getType().getElementType()) ||
+        elementCount(op.getType()) == 0 || elementCount(op.getInput().getType()) == 0)
       return failure();
     TensorBuilder build(b, op.getLoc());
     // [C, M/groups, kernel...] -> [M, C/groups, kernel...], taps in reverse.
@@ -331,11 +330,11 @@ struct SinkTranspose : OpInterfaceRewritePattern<PermutableOpInterface> {
   }
 
   /// An operand of a 4-dimensional operator under four dimensions.
-  static SmallVector<int64_t> imageShape(Value operand) {
-    ArrayRef<int64_t> own = typeOf(operand).getShape();
-    SmallVector<int64_t> shape(4 - own.size(), 1);
-    llvm::append_range(shape, own);
-    return shape;
+  static Extents imageExtents(Value operand) {
+    const Extents own = extentsOf(operand);
+    Extents extents(4 - own.size(), 1);
+    llvm::append_range(extents, own);
+    return extents;
   }
 
   /// Its channels-last form costs nothing at run time.
@@ -344,8 +343,8 @@ struct SinkTranspose : OpInterfaceRewritePattern<PermutableOpInterface> {
       return true;
     if (typeOf(operand).getRank() > 4)
       return false;
-    SmallVector<int64_t> shape = imageShape(operand);
-    return isConstantExpression(operand) || shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
+    const Extents extents = imageExtents(operand);
+    return isConstantExpression(operand) || extents[1].is(1) || (extents[2].is(1) && extents[3].is(1));
   }
 
   static Value toLast(OpBuilder &b, Value operand) {
@@ -353,7 +352,7 @@ struct SinkTranspose : OpInterfaceRewritePattern<PermutableOpInterface> {
       return transpose.getInput();
     if (elementCount(operand.getType()) == 1)
       return operand;
-    return b.createOrFold<TransposeOp>(operand.getLoc(), reshape(b, operand, imageShape(operand)), ArrayRef(kToLast));
+    return b.createOrFold<TransposeOp>(operand.getLoc(), reshape(b, operand, imageExtents(operand)), ArrayRef(kToLast));
   }
 
   LogicalResult matchAndRewrite(PermutableOpInterface op, PatternRewriter &b) const override {

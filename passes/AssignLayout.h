@@ -6,7 +6,7 @@
 #define SLUICE_PASSES_ASSIGNLAYOUT_H
 
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -16,9 +16,15 @@ namespace sluice {
 /// Permutations of an image [N, C, H, W] to [N, H, W, C], and back.
 inline constexpr int64_t kToLast[] = {0, 2, 3, 1}, kToFirst[] = {0, 3, 1, 2};
 
-inline mlir::Value reshape(mlir::OpBuilder &b, mlir::Value value, llvm::ArrayRef<int64_t> shape) {
-  auto type = mlir::RankedTensorType::get(shape, dataflow::elementOf(value));
-  return b.createOrFold<dataflow::ReshapeOp>(value.getLoc(), type, value);
+inline mlir::Value reshape(mlir::OpBuilder &b, mlir::Value value, llvm::ArrayRef<dataflow::Extent> extents) {
+  return b.createOrFold<dataflow::ReshapeOp>(value.getLoc(), dataflow::tensorOf(extents, dataflow::elementOf(value)),
+                                             value);
+}
+
+/// The extents of a signal [N, C, W] as an image of height 1.
+inline dataflow::Extents imageOfSignal(mlir::RankedTensorType type) {
+  const dataflow::Extents of = dataflow::extentsOf(type);
+  return {of[0], of[1], 1, of[2]};
 }
 
 /// Products of bytes take packed right-hand sides and channels_last images, for instructions of the form `dot`.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -86,8 +87,7 @@ private:
       return false;
     if (isa<ElementwiseOpInterface>(consumer)) {
       // One element of the consumer reads one of the value.
-      if (cast<RankedTensorType>(value.getType()).getShape() !=
-          cast<RankedTensorType>(consumer->getResult(0).getType()).getShape())
+      if (!haveSameShape(value.getType(), consumer->getResult(0).getType()))
         return false;
       if (from.anchor && to.anchor)
         return false;

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/Attention.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Passes.h"
 
@@ -93,12 +94,13 @@ std::optional<Scores> Scores::match(Value value) {
 
 /// Whether the batch dimensions of the others are those of `first`, or 1.
 bool haveBatchOf(Value first, ValueRange others) {
-  ArrayRef<int64_t> batch = shapeOf(first).drop_back(2);
+  const Extents of = extentsOf(first);
+  const ArrayRef<Extent> batch = ArrayRef(of).drop_back(2);
   return llvm::all_of(others, [&](Value other) {
-    ArrayRef<int64_t> own = shapeOf(other);
-    return own.size() == batch.size() + 2 && llvm::all_of(llvm::zip(own.drop_back(2), batch), [](auto extents) {
+    const Extents own = extentsOf(other);
+    return own.size() == of.size() && llvm::all_of(llvm::zip(ArrayRef(own).drop_back(2), batch), [](auto extents) {
              auto [mine, its] = extents;
-             return mine == its || mine == 1;
+             return mine == its || mine.is(1);
            });
   });
 }
@@ -116,12 +118,13 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
     if (!scores)
       return failure();
     MatmulOp product = scores->product;
-    ArrayRef<int64_t> query = shapeOf(product.getLhs()), result = op.getType().getShape();
+    const Extents query = extentsOf(product.getLhs()), result = extentsOf(op.getResult());
     // Keys are packed once for each block of rows: fewer rows than these would not pay for it.
     constexpr int64_t kLeastRows = 8;
     const int64_t keys = softmax.getType().getShape().back();
-    if (!haveBatchOf(product.getLhs(), {product.getRhs(), op.getRhs()}) || result.drop_back() != query.drop_back() ||
-        keys < 1 || query.back() < 1 || keys > kMostAttentionScores / kLeastRows)
+    if (!haveBatchOf(product.getLhs(), {product.getRhs(), op.getRhs()}) ||
+        ArrayRef(result).drop_back() != ArrayRef(query).drop_back() || keys < 1 || query.back().most() < 1 ||
+        keys > kMostAttentionScores / kLeastRows)
       return failure();
     b.replaceOpWithNewOp<AttentionOp>(op, product.getLhs(), product.getRhs(), op.getRhs(), scores->mask,
                                       product.getTransposeRhs() ? UnitAttr() : b.getUnitAttr(),

@@ -126,7 +126,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   if (!isModuleFile(modelPath)) {
     SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(modelPath));
     origin->model = std::move(model);
-  } else if (!options.dims.values.empty() || !options.fixedInputs.empty()) {
+  } else if (!options.dims.values.empty() || !options.dims.ranges.empty() || !options.fixedInputs.empty()) {
     return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
                      "' are as it is written, options '--dim' and '--fix', leave them out");
   }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Compiler/Phases.h"
 
 using namespace mlir;
@@ -12,6 +14,10 @@ namespace sluice {
 Status Stage::run(const Pipeline &pipeline) {
   SLUICE_RETURN_IF_ERROR(pipeline.run(*module));
   passes.append(pipeline);
+  const FirstError said(module->getContext());
+  if (failed(dataflow::verifyAtPoints(*module)))
+    return makeError(ErrorCode::Internal, "a pass loses the extents of a step: ", said.messageOr("no reason is given"),
+                     ", give sizes instead of ranges, option '--dim'");
   return {};
 }
 

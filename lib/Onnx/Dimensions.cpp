@@ -24,16 +24,47 @@ std::vector<SymbolUse> symbolicDims(const ModelFile &model) {
   return uses;
 }
 
-Expected<std::pair<std::string, int64_t>> parseDimBinding(std::string_view text) {
+Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text) {
   // Symbols may hold '=' themselves; values may not.
   size_t equals = text.rfind('=');
   if (equals == std::string_view::npos || equals == 0)
     return makeError(ErrorCode::InvalidInput, "'", text, "' does not bind a dimension, write NAME=SIZE");
-  Expected<int64_t> value = parseInteger(text.substr(equals + 1));
-  if (!value || *value < 0)
-    return makeError(ErrorCode::InvalidInput, "'", text.substr(equals + 1), "' is not a size, in '", text,
-                     "', write NAME=SIZE");
-  return std::pair(std::string(text.substr(0, equals)), *value);
+  const std::string_view sizes = text.substr(equals + 1), bounds = sizes.substr(0, sizes.find(':'));
+  const size_t dots = bounds.find("..");
+  DimRange range;
+  std::vector<std::pair<int64_t *, std::string_view>> parts{
+      {&range.least, bounds.substr(0, dots)},
+      {&range.most, dots == std::string_view::npos ? bounds : bounds.substr(dots + 2)}};
+  if (bounds.size() < sizes.size())
+    parts.emplace_back(&range.step, sizes.substr(bounds.size() + 1));
+  for (auto [size, part] : parts) {
+    Expected<int64_t> value = parseInteger(part);
+    if (!value || *value < 0)
+      return makeError(ErrorCode::InvalidInput, "'", part, "' is not a size, in '", text,
+                       "', write NAME=SIZE, NAME=LEAST..MOST or NAME=LEAST..MOST:STEP");
+    *size = *value;
+  }
+  if (range.most < range.least)
+    return makeError(ErrorCode::InvalidInput, "the range '", sizes, "' is empty, in '", text,
+                     "', write the smaller size first");
+  if (range.step < 1 || (range.most - range.least) % range.step != 0)
+    return makeError(ErrorCode::InvalidInput, "the range '", sizes, "' does not end with a step, in '", text,
+                     "', end it at ",
+                     range.least + (range.step < 1 ? 0 : (range.most - range.least) / range.step * range.step),
+                     " or change the step");
+  return std::pair(std::string(text.substr(0, equals)), range);
+}
+
+Status addDimBinding(std::string_view text, DimBindings &bindings) {
+  SLUICE_ASSIGN_OR_RETURN(auto binding, parseDimBinding(text));
+  auto &[name, range] = binding;
+  bindings.values.erase(name);
+  bindings.ranges.erase(name);
+  if (range.least == range.most)
+    bindings.values[name] = range.least;
+  else
+    bindings.ranges[name] = range;
+  return {};
 }
 
 namespace {

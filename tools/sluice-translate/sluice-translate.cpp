@@ -26,12 +26,8 @@ static llvm::cl::list<std::string> dimOptions("dim", llvm::cl::desc("Bind a symb
 static Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBuffer(const llvm::MemoryBuffer &buffer,
                                                                 mlir::MLIRContext &context) {
   ImportOptions options;
-  for (const std::string &text : dimOptions) {
-    auto binding = parseDimBinding(text);
-    if (!binding)
-      return propagate(binding);
-    options.dims.values.insert(*binding);
-  }
+  for (const std::string &text : dimOptions)
+    SLUICE_RETURN_IF_ERROR(addDimBinding(text, options.dims));
   // Read again by name where there is one: external data lies beside the file.
   std::string name = buffer.getBufferIdentifier().str();
   auto model = name == "<stdin>" ? ModelFile::fromBytes(buffer.getBuffer(), name) : ModelFile::open(name);

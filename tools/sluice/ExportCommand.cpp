@@ -49,7 +49,7 @@ Status runExport(const ExportCommandOptions &options) {
   if (isDirectory(options.source)) {
     if (!options.plan.empty())
       return notForDirectory(options, "--plan");
-    if (!options.compile.dims.values.empty())
+    if (!options.compile.dims.values.empty() || !options.compile.dims.ranges.empty())
       return notForDirectory(options, "--dim");
     if (!options.fixed.empty())
       return notForDirectory(options, "--fix");

@@ -25,15 +25,15 @@ static const char *const kPlanning = "Planning", *const kTraining = "Training", 
 
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
   auto take = [&dims](const std::vector<std::string> &texts) {
-    for (const std::string &text : texts) {
-      Expected<std::pair<std::string, int64_t>> binding = parseDimBinding(text);
-      if (!binding)
-        throw CLI::ValidationError("--dim", binding.error().message);
-      dims.values[binding->first] = binding->second;
-    }
+    for (const std::string &text : texts)
+      if (Status added = addDimBinding(text, dims); !added)
+        throw CLI::ValidationError("--dim", added.error().message);
   };
-  return app.add_option_function<std::vector<std::string>>("--dim", take, "value of a symbolic dimension: batch=8")
-      ->type_name("NAME=N")
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "--dim", take,
+          "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32")
+      ->type_name("NAME=N[..M[:STEP]]")
       ->allow_extra_args(false);
 }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -331,22 +331,27 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
 
 Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> names;
-  SmallVector<int64_t> least, most;
+  SmallVector<int64_t> least, most, steps;
   const SMLoc loc = parser.getCurrentLocation();
   auto parseSymbol = [&]() -> ParseResult {
+    steps.push_back(1);
     return failure(parser.parseAttribute(names.emplace_back()) || parser.parseEqual() ||
                    parser.parseInteger(least.emplace_back()) || parser.parseKeyword("to") ||
-                   parser.parseInteger(most.emplace_back()));
+                   parser.parseInteger(most.emplace_back()) ||
+                   (succeeded(parser.parseOptionalKeyword("by")) && parser.parseInteger(steps.back())));
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most, steps);
 }
 
 void SymbolsAttr::print(AsmPrinter &printer) const {
   printer << "<";
-  llvm::interleaveComma(llvm::seq<size_t>(0, size()), printer,
-                        [&](size_t i) { printer << getNames()[i] << " = " << getLeast()[i] << " to " << getMost()[i]; });
+  llvm::interleaveComma(llvm::seq<size_t>(0, size()), printer, [&](size_t i) {
+    printer << getNames()[i] << " = " << getLeast()[i] << " to " << getMost()[i];
+    if (getSteps()[i] != 1)
+      printer << " by " << getSteps()[i];
+  });
   printer << ">";
 }
 
@@ -530,7 +535,11 @@ FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shap
   return result;
 }
 
-static bool canEvaluate(Operation *op) { return op->hasTrait<Promises<EvaluateOpInterface>::Impl>(); }
+/// What depends on a step's extents is computed in the step.
+static bool canEvaluate(Operation *op) {
+  return op->hasTrait<Promises<EvaluateOpInterface>::Impl>() &&
+         llvm::none_of(op->getResultTypes(), [](Type type) { return extentsOf(type) != nullptr; });
+}
 
 bool isConstantExpression(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;

@@ -25,6 +25,33 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dataflow/IR/DataflowAttrs.h.inc"
 
+namespace sluice::dataflow {
+/// Which operators fold, in the order in which they are built, a list for each part of a program.
+class FoldLog {
+public:
+  /// From the first part on, for another program.
+  void replay() { part = 0, next = 0, isRecorded = true; }
+  void nextPart() {
+    ++part;
+    next = 0;
+  }
+  /// Whether the operator folds that is built now: `folds` says so of the first program.
+  bool decide(bool folds) {
+    if (part >= decisions.size())
+      decisions.resize(part + 1);
+    std::vector<bool> &own = decisions[part];
+    if (!isRecorded)
+      own.push_back(folds);
+    return next < own.size() && own[next++] && folds;
+  }
+
+private:
+  std::vector<std::vector<bool>> decisions;
+  size_t part = 0, next = 0;
+  bool isRecorded = false;
+};
+} // namespace sluice::dataflow
+
 // The dialect's discardable attributes are of the types above.
 #include "dialects/Dataflow/IR/DataflowDialect.h.inc"
 

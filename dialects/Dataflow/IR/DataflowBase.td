@@ -88,6 +88,18 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$source,
     "::mlir::StringAttr":$digest);
   let cppNamespace = "::sluice::dataflow";
+  let extraClassDeclaration = [{
+    /// What folds while programs are built that differ in sizes alone: operators on constants whose results are as
+    /// small as a shape, and in each program those that fold in the first one, so that programs are alike. Null at
+    /// other times.
+    FoldLog *getFoldLog() const { return foldLog; }
+    void setFoldLog(FoldLog *log) { foldLog = log; }
+
+  private:
+    FoldLog *foldLog = nullptr;
+
+  public:
+  }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -193,11 +205,12 @@ def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
   let mnemonic = "symbols";
   let summary = "Integers that each step gives, by which a program's extents are expressed";
   let description = [{
-    Example: `#dataflow.symbols<"batch" = 1 to 8, "sequence" = 1 to 512>`. Expressions name them `s0` and `s1`. Both
-    bounds are allowed values.
+    Example: `#dataflow.symbols<"batch" = 1 to 8, "height" = 32 to 320 by 32>`. Expressions name them `s0` and `s1`.
+    Both bounds are allowed values, and so are those from the lower bound on at distances of the step, 1 where none is
+    written.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$least,
-                        ArrayRefParameter<"int64_t">:$most);
+                        ArrayRefParameter<"int64_t">:$most, ArrayRefParameter<"int64_t">:$steps);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -4,9 +4,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,13 +25,13 @@ namespace sluice::dataflow {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
-                                  ArrayRef<int64_t> least, ArrayRef<int64_t> most) {
+                                  ArrayRef<int64_t> least, ArrayRef<int64_t> most, ArrayRef<int64_t> steps) {
   if (names.empty() || names.size() > kMostSymbols)
     return emitError() << "has " << names.size() << " symbols, from 1 to " << kMostSymbols << " are allowed";
   for (size_t i = 0; i < names.size(); ++i)
-    if (least[i] < 0 || least[i] >= most[i])
-      return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i]
-                         << ", which is empty, has one value or goes below 0";
+    if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)
+      return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i] << " by "
+                         << steps[i] << ", which is empty, has one value, goes below 0 or does not end with a step";
   return success();
 }
 
@@ -119,6 +122,11 @@ Extent Extent::operator*(const Extent &other) const {
   return combine(other, std::multiplies<int64_t>(), [](AffineExpr a, AffineExpr c) { return a * c; });
 }
 Extent Extent::operator/(int64_t by) const {
+  // One division by the product of two.
+  if (auto inner = dyn_cast_if_present<AffineBinaryOpExpr>(expression);
+      inner && inner.getKind() == AffineExprKind::FloorDiv)
+    if (auto divisor = dyn_cast<AffineConstantExpr>(inner.getRHS()); divisor && divisor.getValue() <= INT32_MAX / by)
+      return Extent(inner.getLHS(), of) / (divisor.getValue() * by);
   return combine(
       by, [](int64_t a, int64_t c) { return llvm::divideFloorSigned(a, c); },
       [](AffineExpr a, AffineExpr c) { return a.floorDiv(c); });
@@ -191,6 +199,15 @@ RankedTensorType withElement(RankedTensorType type, Type elementType) {
   return RankedTensorType::get(type.getShape(), elementType, type.getEncoding());
 }
 
+RankedTensorType permutedType(RankedTensorType type, ArrayRef<int64_t> permutation) {
+  return tensorOf(permuted(ArrayRef(extentsOf(type)), permutation), type.getElementType());
+}
+
+bool haveSameShape(Type a, Type c) {
+  auto left = cast<RankedTensorType>(a), right = cast<RankedTensorType>(c);
+  return left.getShape() == right.getShape() && extentsOf(a) == extentsOf(c);
+}
+
 RankedTensorType typeAt(RankedTensorType type, const Point &point) {
   if (!extentsOf(Type(type)))
     return type;
@@ -241,11 +258,12 @@ std::vector<Point> samplePoints(SymbolsAttr symbols) {
         point[i] = least[i];
     add(point);
   }
+  auto steps = [&](size_t i) { return (most[i] - least[i]) / symbols.getSteps()[i]; };
   for (size_t i = 0; i < most.size(); ++i)
-    for (int64_t value : {most[i] - 1, most[i] - 2, most[i] - 3, most[i] - 5, least[i] + 1, least[i] + 2,
-                          least[i] + (most[i] - least[i]) / 3, least[i] + (most[i] - least[i]) / 2}) {
+    for (int64_t count :
+         {steps(i) - 1, steps(i) - 2, steps(i) - 3, steps(i) - 5, int64_t(1), int64_t(2), steps(i) / 3, steps(i) / 2}) {
       Point point = most;
-      point[i] = std::max(value, least[i]);
+      point[i] = least[i] + std::clamp<int64_t>(count, 0, steps(i)) * symbols.getSteps()[i];
       add(point);
     }
   constexpr int kRandomPoints = 8;
@@ -253,7 +271,8 @@ std::vector<Point> samplePoints(SymbolsAttr symbols) {
   for (int count = 0; count < kRandomPoints; ++count) {
     Point point;
     for (size_t i = 0; i < most.size(); ++i)
-      point.push_back(least[i] + static_cast<int64_t>(random() % static_cast<uint64_t>(most[i] - least[i] + 1)));
+      point.push_back(least[i] +
+                      static_cast<int64_t>(random() % static_cast<uint64_t>(steps(i) + 1)) * symbols.getSteps()[i]);
     add(point);
   }
   return points;
@@ -347,9 +366,9 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
   const size_t count = std::min(candidates.size(), kMostPaired);
   for (size_t i = 0; i < count; ++i)
     for (size_t j = i; j < count; ++j)
-      for (const Extent &both : {candidates[i].extent * candidates[j].extent,
-                                 candidates[i].extent + candidates[j].extent,
-                                 candidates[i].extent - candidates[j].extent})
+      for (const Extent &both :
+           {candidates[i].extent * candidates[j].extent, candidates[i].extent + candidates[j].extent,
+            candidates[i].extent - candidates[j].extent})
         if (std::optional<Extent> found = fit.linear(fit.candidate(both)))
           return found;
   const size_t few = std::min(candidates.size(), kMostTriples);
@@ -363,17 +382,67 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
   Extent sum = values[0];
   for (unsigned i = 0; i < symbols.size(); ++i) {
     Point beside(points[0]);
-    --beside[i];
+    beside[i] -= symbols.getSteps()[i];
     const auto *at = llvm::find(points, beside);
     if (at == points.end())
       return std::nullopt;
-    const int64_t slope = values[0] - values[at - points.begin()];
+    const int64_t rise = values[0] - values[at - points.begin()], slope = rise / symbols.getSteps()[i];
     sum = sum + (Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols) - Extent(points[0][i])) * Extent(slope);
   }
   for (auto [point, value] : llvm::zip(points, values))
     if (sum.at(point) != value)
       return std::nullopt;
   return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
+
+void instantiate(Operation *root, const Point &point) {
+  auto fix = [&](Value value) {
+    if (extentsOf(value.getType()))
+      value.setType(typeAt(cast<RankedTensorType>(value.getType()), point));
+  };
+  root->walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      fix(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), fix);
+    if (auto constant = dyn_cast<ConstantOp>(op); constant && constant.getValue().getType() != constant.getType())
+      constant.setValueAttr(
+          cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<RankedTensorType>(constant.getType())));
+    if (auto function = dyn_cast<FunctionOpInterface>(op); function && !function.isExternal()) {
+      Block &body = function.getFunctionBody().front();
+      function.setType(function.cloneTypeWith(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+    }
+    if (auto extents = dyn_cast<ExtentsOp>(op)) {
+      SmallVector<APInt> numbers;
+      for (AffineExpr expression : extents.getMap().getResults())
+        numbers.emplace_back(extents.getType().getElementTypeBitWidth(), *valueAt(expression, point),
+                             /*isSigned=*/true);
+      OpBuilder builder(op);
+      Value constant = ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(extents.getType(), numbers));
+      extents.getResult().replaceAllUsesWith(constant);
+      extents.erase();
+    }
+  });
+}
+
+LogicalResult verifyAtPoints(Operation *root) {
+  const SymbolsAttr symbols = symbolsOf(root);
+  if (!symbols)
+    return success();
+  for (const Point &point : samplePoints(symbols)) {
+    Operation *instance = root->clone();
+    instantiate(instance, point);
+    const LogicalResult verified = mlir::verify(instance);
+    instance->erase();
+    if (failed(verified))
+      return failure();
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

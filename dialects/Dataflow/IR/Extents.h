@@ -81,6 +81,10 @@ SymbolsAttr symbolsOf(mlir::Operation *op);
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<Extent> extents, mlir::Type elementType);
 /// The type with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type elementType);
+/// The type with its dimensions in another order: dimension i is `permutation[i]` of `type`.
+mlir::RankedTensorType permutedType(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> permutation);
+/// Whether types have the same extents at every point; element types may differ.
+bool haveSameShape(mlir::Type a, mlir::Type c);
 /// The static type that a type is at a point of its symbols.
 mlir::RankedTensorType typeAt(mlir::RankedTensorType type, const Point &point);
 /// The value of an expression without dimensions; nullopt where it exceeds 64 bits or divides by zero.
@@ -97,6 +101,12 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, llvm::ArrayRef<Point> point
 
 /// Whether types agree, extents at all sample points.
 bool haveSameExtents(mlir::TypeRange a, mlir::TypeRange c);
+
+/// Makes an operation and what is within it the program of a point: static types, and constants in the place of
+/// dataflow.extents.
+void instantiate(mlir::Operation *root, const Point &point);
+/// Fails, after an error, where the operation is no valid program at one of the sample points of its symbols.
+llvm::LogicalResult verifyAtPoints(mlir::Operation *root);
 
 namespace detail {
 /// What `infer` infers from operands, by way of the static types of sample points where an operand's type has symbols.

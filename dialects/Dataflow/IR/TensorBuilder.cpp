@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -24,6 +25,20 @@ RankedTensorType TensorBuilder::type(Type elementType, ArrayRef<int64_t> dims) {
       return nullptr;
     }
   return RankedTensorType::get(dims, elementType);
+}
+
+FoldLog *TensorBuilder::foldLog() const {
+  return builder.getContext()->getLoadedDialect<DataflowDialect>()->getFoldLog();
+}
+
+/// Whether shapes, axes and the like may be computed by the operator: lists of few elements, from constants.
+static bool computesShape(Operation *op) {
+  constexpr int64_t kMostElements = 64, kMostRange = 8;
+  const int64_t most = isa<RangeOp>(op) ? kMostRange : kMostElements;
+  return llvm::all_of(op->getOperands(), [](Value operand) { return getConstant(operand) != nullptr; }) &&
+         llvm::all_of(op->getResultTypes(), [&](Type type) {
+           return mlir::cast<RankedTensorType>(type).getRank() <= 1 && elementCount(type) <= most;
+         });
 }
 
 /// Erases an operation just made; a pattern's driver holds it in its worklist
@@ -92,6 +107,8 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
     return refuse("its operands do not fit together");
   }
   SmallVector<Value> results;
+  if (FoldLog *log = foldLog(); log && !log->decide(computesShape(op)))
+    return llvm::to_vector_of<Value>(op->getResults());
   // Folded without results means changed in place.
   if (succeeded(builder.tryFold(op, results)) && !results.empty()) {
     discard(builder, op);
@@ -131,7 +148,7 @@ Value TensorBuilder::cast(Value x, Type elementType, bool saturate) {
   SmallVector<NamedAttribute> attributes;
   if (saturate)
     attributes.push_back(attribute("saturate", builder.getUnitAttr()));
-  return create<CastOp>({x}, attributes, {type(elementType, shapeOf(x))});
+  return create<CastOp>({x}, attributes, {withElement(typeOf(x), elementType)});
 }
 
 Value TensorBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> axes, bool keepDims) {
@@ -149,7 +166,7 @@ Value TensorBuilder::matmul(Value lhs, Value rhs, bool transposeLhs, bool transp
 }
 
 Value TensorBuilder::reshape(Value x, ArrayRef<int64_t> dims) {
-  if (!x || shapeOf(x) == dims)
+  if (!x || (shapeOf(x) == dims && !foldLog()))
     return x;
   return create<ReshapeOp>({x}, {}, {type(typeOf(x).getElementType(), dims)});
 }
@@ -159,7 +176,7 @@ Value TensorBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
 }
 
 Value TensorBuilder::expand(Value x, ArrayRef<int64_t> dims) {
-  if (!x || shapeOf(x) == dims)
+  if (!x || (shapeOf(x) == dims && !foldLog()))
     return x;
   return create<ExpandOp>({x}, {}, {type(typeOf(x).getElementType(), dims)});
 }

@@ -104,6 +104,8 @@ public:
   const std::string &message() const { return whyNot; }
 
 private:
+  /// Null where all that can folds.
+  FoldLog *foldLog() const;
   llvm::SmallVector<mlir::Value> create(llvm::StringRef name, mlir::ValueRange operands,
                                         llvm::ArrayRef<mlir::NamedAttribute> attributes, mlir::TypeRange types);
 

@@ -14,10 +14,19 @@
 
 namespace sluice {
 
+/// The sizes that a dimension may have; one size where both are equal.
+struct DimRange {
+  int64_t least = 0, most = 0;
+  int64_t step = 1; ///< The sizes are least, least + step and so on.
+  bool operator==(const DimRange &) const = default;
+};
+
 /// What the user says about a model's inputs.
 struct DimBindings {
   /// `--dim name=value`. A dimension without a symbol goes by "input.axis".
   std::map<std::string, int64_t> values;
+  /// `--dim name=least..most:step`: the program serves all these sizes.
+  std::map<std::string, DimRange> ranges;
   /// Shapes of inputs given as data, by input name; the input itself may not declare any.
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// Shapes of the elements of inputs that are sequences, by input name; none for an optional without a value.
@@ -32,8 +41,12 @@ struct SymbolUse {
 /// Every symbolic dimension of the inputs, in order of first use.
 std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 
-/// "batch=8" -> ("batch", 8). Fails on a missing name, and on a value that is not a non-negative integer.
-Expected<std::pair<std::string, int64_t>> parseDimBinding(std::string_view text);
+/// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}).
+/// Fails on a missing name, on a size that is not a non-negative integer, and on a range that is empty or does not end
+/// with a step.
+Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
+/// Adds what the text of an option `--dim` says.
+Status addDimBinding(std::string_view text, DimBindings &bindings);
 
 struct BoundInputs {
   /// Static shape of each of model.inputs(), same order.
@@ -43,8 +56,8 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Fails naming the dimension where one is unbound, bound to two values, or bound without being in the model; and
-/// naming the input where a given shape differs in rank or in a declared size.
+/// Ranges bind nothing. Fails naming the dimension where one is unbound, bound to two values, or bound without being in
+/// the model; and naming the input where a given shape differs in rank or in a declared size.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice

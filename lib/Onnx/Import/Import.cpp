@@ -6,6 +6,7 @@
 
 #include "GraphImporter.h"
 #include "LiveNodes.h"
+#include "Ranges.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 
 #include "dialects/Dataflow/Evaluate/Evaluate.h"
@@ -321,6 +322,8 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
     return malformed(node, "an operand is a sequence, or an optional without a value");
+  if (FoldLog *log = builder.getContext()->getLoadedDialect<DataflowDialect>()->getFoldLog())
+    log->nextPart();
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
   converted.dequantized = training ? nullptr : &dequantized;
@@ -448,6 +451,50 @@ void GraphImporter::tidy(Block &block) {
       tidy(region.front());
 }
 
+/// The program for ranges, from those for the sample points of its symbols.
+static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const ModelFile &model,
+                                                    const ImportOptions &options) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> least, most, steps;
+  for (const SymbolUse &use : symbolicDims(model))
+    if (auto range = options.dims.ranges.find(use.symbol); range != options.dims.ranges.end()) {
+      names.push_back(StringAttr::get(&context, use.symbol));
+      least.push_back(range->second.least);
+      most.push_back(range->second.most);
+      steps.push_back(range->second.step);
+    }
+  if (names.size() > SymbolsAttr::kMostSymbols)
+    return makeError(ErrorCode::Unsupported, names.size(), " dimensions of model '", model.path(),
+                     "' have ranges, at most ", SymbolsAttr::kMostSymbols, " can, give sizes to the others by --dim");
+  ImportOptions at = options;
+  at.dims.ranges.clear();
+  for (const auto &[name, range] : options.dims.ranges)
+    at.dims.values[name] = range.most;
+  // The names are checked with the sizes.
+  if (names.empty())
+    return GraphImporter(context, model).run(at);
+  if (options.training)
+    return makeError(ErrorCode::Unsupported, "a training step of model '", model.path(),
+                     "' has one size for each dimension, give sizes instead of ranges by --dim");
+  auto symbols = SymbolsAttr::get(&context, names, least, most, steps);
+  const std::vector<Point> points = samplePoints(symbols);
+  auto *dialect = context.getLoadedDialect<DataflowDialect>();
+  FoldLog folds;
+  auto reset = llvm::make_scope_exit([&] { dialect->setFoldLog(nullptr); });
+  dialect->setFoldLog(&folds);
+  std::vector<OwningOpRef<ModuleOp>> programs;
+  for (const Point &point : points) {
+    for (auto [name, value] : llvm::zip(names, point))
+      at.dims.values[name.str()] = value;
+    Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model).run(at);
+    if (!program)
+      return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
+    programs.push_back(std::move(*program));
+    folds.replay();
+  }
+  return generalize(symbols, points, std::move(programs));
+}
+
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {
   if (options.training) {
     SLUICE_ASSIGN_OR_RETURN(Training created, Training::create(*options.training));
@@ -512,6 +559,8 @@ Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFil
   context.appendDialectRegistry(registry);
   context.getOrLoadDialect<DataflowDialect>();
   context.getOrLoadDialect<func::FuncDialect>();
+  if (!options.dims.ranges.empty())
+    return onnximport::importRanges(context, model, options);
   return onnximport::GraphImporter(context, model).run(options);
 }
 

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -50,13 +51,14 @@ static LogicalResult verifyElements(Operation *op, StringRef kind, ElementClass 
 /// leading dimensions first, then follow the permutation.
 static FailureOr<Operation *> permuteElementwise(Operation *op, OpBuilder &builder, ValueRange operands) {
   OperationState state(op->getLoc(), op->getName(), operands, /*types=*/{}, op->getAttrs());
-  SmallVector<ArrayRef<int64_t>> shapes;
-  for (Value operand : operands)
-    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
-  auto result = broadcastShapes(shapes);
-  if (failed(result))
+  const Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  auto infer = [&](ValueRange values, SmallVectorImpl<Type> &types) {
+    return inferBroadcast(std::nullopt, values, element, types);
+  };
+  SmallVector<Type> types;
+  if (failed(sluice::dataflow::detail::inferRanged(std::nullopt, operands, types, infer)))
     return failure();
-  state.addTypes(RankedTensorType::get(*result, getElementTypeOrSelf(op->getResult(0).getType())));
+  state.addTypes(types);
   state.propertiesAttr = op->getPropertiesAsAttribute();
   return builder.create(state);
 }
@@ -68,7 +70,7 @@ static FailureOr<Operation *> permuteElementwise(Operation *op, OpBuilder &build
 void UnaryOp::build(OpBuilder &builder, OperationState &state, Value input, UnaryKind kind, double alpha, double beta) {
   auto type = cast<RankedTensorType>(input.getType());
   if (rowOf(kind).isTest)
-    type = RankedTensorType::get(type.getShape(), builder.getI1Type());
+    type = withElement(type, builder.getI1Type());
   build(builder, state, type, UnaryKindAttr::get(builder.getContext(), kind), input, builder.getF64FloatAttr(alpha),
         builder.getF64FloatAttr(beta));
 }
@@ -270,7 +272,7 @@ FailureOr<Operation *> SelectOp::permute(OpBuilder &builder, ArrayRef<int64_t>, 
 //===----------------------------------------------------------------------===//
 
 void CastOp::build(OpBuilder &builder, OperationState &state, Value input, Type elementType, bool saturate) {
-  auto type = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), elementType);
+  auto type = withElement(cast<RankedTensorType>(input.getType()), elementType);
   build(builder, state, type, input, saturate ? builder.getUnitAttr() : UnitAttr());
 }
 

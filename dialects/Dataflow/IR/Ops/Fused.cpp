@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -61,8 +61,7 @@ static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
       continue;
     if (!cast<KernelOpInterface>(anchor).allowsEpilogue())
       return group.emitOpError("member '") << anchor->getName() << "' has an epilogue, which it does not take";
-    if (!isa<ElementwiseOpInterface>(op) || cast<RankedTensorType>(op.getResult(0).getType()).getShape() !=
-                                                cast<RankedTensorType>(anchor->getResult(0).getType()).getShape())
+    if (!isa<ElementwiseOpInterface>(op) || !haveSameShape(op.getResult(0).getType(), anchor->getResult(0).getType()))
       return group.emitOpError("member '")
              << op.getName() << "' does more than map each element of '" << anchor->getName() << "'";
     epilogue.insert(op.getResult(0));

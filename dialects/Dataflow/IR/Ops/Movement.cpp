@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -178,7 +178,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 int64_t SliceOp::getFlops() { return 0; }
 
 FailureOr<Operation *> SliceOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
-  auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
+  auto type = permutedType(getType(), permutation);
   return SliceOp::create(builder, getLoc(), type, operands[0], permuted(getStarts(), permutation),
                          permuted(getSteps(), permutation))
       .getOperation();
@@ -252,7 +252,7 @@ int64_t PadOp::getFlops() { return 0; }
 bool PadOp::isPermutedOperand(unsigned index) { return index == 0; }
 
 FailureOr<Operation *> PadOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
-  auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
+  auto type = permutedType(getType(), permutation);
   return PadOp::create(builder, getLoc(), type, getMode(), operands[0], operands[1], permuted(getLow(), permutation))
       .getOperation();
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -71,7 +71,7 @@ FailureOr<Operation *> PoolOp::permute(OpBuilder &builder, ArrayRef<int64_t> per
     layout = Layout::channels_first;
   else
     return failure();
-  auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
+  auto type = permutedType(getType(), permutation);
   return PoolOp::create(builder, getLoc(), type, getKind(), operands[0], getKernel(), getStrides(), getPadsLow(),
                         getPadsHigh(), getDilations(), getCountIncludePad(), getP(), layout)
       .getOperation();
@@ -107,7 +107,7 @@ LogicalResult ResizeOp::verify() {
 int64_t ResizeOp::getFlops() { return elementCount(getType()) * (getMode() == ResizeMode::cubic ? 64 : 16); }
 
 FailureOr<Operation *> ResizeOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
-  auto type = RankedTensorType::get(permuted(shapeOf(getResult()), permutation), getType().getElementType());
+  auto type = permutedType(getType(), permutation);
   DenseF64ArrayAttr roi;
   if (getRoi()) {
     size_t rank = permutation.size();
