@@ -141,7 +141,7 @@ Status run(const RunOptions &options) {
     return propagate(untraced);
   const sluice_model &model = session->model();
   SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(options.folder, model));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, driver::makeOutputs(model));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session->makeOutputs());
   Json json;
   bool passes = true;
   for (int64_t step = 0; step < options.steps && passes; ++step) {

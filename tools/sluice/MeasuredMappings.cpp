@@ -43,8 +43,8 @@ static Expected<int64_t> timeStep(std::shared_ptr<const Planned> mapped, const C
       if (name == tableEntry(model.inputs, i).name && !given[i].tensor)
         given[i].tensor = tensor;
   // Of several batches one step sees one.
-  SLUICE_ASSIGN_OR_RETURN(StepInputs inputs, StepInputs::create(model, std::move(given), kWarmUp + kSteps));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(model));
+  SLUICE_ASSIGN_OR_RETURN(StepInputs inputs, StepInputs::create(session, std::move(given), kWarmUp + kSteps));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session.makeOutputs());
   std::vector<int64_t> ns;
   for (int step = 0; step < kWarmUp + kSteps; ++step) {
     SLUICE_RETURN_IF_ERROR(session.step(inputs.at(step), outputs));

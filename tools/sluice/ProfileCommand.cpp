@@ -66,8 +66,9 @@ Status open(Subject &subject, int threads) {
   SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory, threads, /*trace=*/true));
   subject.session.emplace(std::move(session));
   const sluice_model &model = subject.session->model();
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, makeInputs(model, std::vector<GivenInput>(model.num_inputs)));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(model));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs,
+                          makeInputs(model, subject.session->inputShapes(), std::vector<GivenInput>(model.num_inputs)));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, subject.session->makeOutputs());
   subject.inputs = std::move(inputs);
   subject.outputs = std::move(outputs);
   const Compilation &compilation = *subject.compilation;

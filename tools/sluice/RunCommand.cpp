@@ -48,7 +48,8 @@ struct OpenModel {
   std::optional<TemporaryDirectory> made;
   std::optional<RunSession> session;
   std::vector<GivenInput> given;
-  std::vector<std::string> fixed; ///< Inputs whose values it was compiled for.
+  std::vector<std::string> fixed;            ///< Inputs whose values it was compiled for.
+  std::map<std::string, int64_t> sizes = {}; ///< Of a compiled model's symbols, as --dim says.
   std::optional<AdaptiveRun> adaptive = {};
   std::vector<MeasuredMapping> mappings = {};
   std::vector<PrunedLayer> pruned = {};
@@ -96,9 +97,12 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (options.adaptive)
     return makeError(ErrorCode::InvalidInput, "option '--adaptive' plans anew, '", options.model,
                      "' is compiled, give the model's file");
-  if (const std::string option = options.compile.firstGiven(); !option.empty())
+  auto isForModels = [&](const std::string &option) {
     return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
                      "' is compiled, give the model's file or leave the option out");
+  };
+  if (const std::string option = options.compile.firstGiven("--dim"); !option.empty())
+    return isForModels(option);
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(RunSession session,
                           RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill));
@@ -106,6 +110,9 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<GivenInput> given,
                           readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect));
   open.given = std::move(given);
+  open.sizes = options.compile.dims().values;
+  if (!open.sizes.empty() && model.num_symbols == 0)
+    return isForModels("--dim");
   open.quantized = !options.expect.empty() && isQuantized(options.model);
   open.session = std::move(session);
   return open;
@@ -431,8 +438,8 @@ Expected<std::vector<Accuracy>> measureAccuracy(const RunOptions &options, const
   plain.measured = 0;
   SLUICE_ASSIGN_OR_RETURN(OpenModel open, compileAndOpen(plain));
   SLUICE_ASSIGN_OR_RETURN(StepInputs inputs,
-                          StepInputs::create(open.session->model(), std::move(open.given), options.steps));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, makeOutputs(open.session->model()));
+                          StepInputs::create(*open.session, std::move(open.given), options.steps, open.sizes));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, open.session->makeOutputs());
   for (int64_t step = 0; step < options.steps; ++step)
     SLUICE_RETURN_IF_ERROR(open.session->step(inputs.at(step), outputs));
   SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
@@ -465,9 +472,10 @@ public:
 
   /// Opens the inputs and makes room for the outputs.
   Status prepare() {
-    SLUICE_ASSIGN_OR_RETURN(StepInputs made, StepInputs::create(session.model(), std::move(open.given), options.steps));
+    SLUICE_ASSIGN_OR_RETURN(StepInputs made,
+                            StepInputs::create(session, std::move(open.given), options.steps, open.sizes));
     inputs.emplace(std::move(made));
-    SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> room, makeOutputs(session.model()));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> room, session.makeOutputs());
     outputs = std::move(room);
     if (options.expect.empty())
       return {};
@@ -541,6 +549,7 @@ private:
     SLUICE_ASSIGN_OR_RETURN(std::optional<Reopened> again, open.adaptive->afterStep(session));
     if (!again)
       return {};
+    SLUICE_RETURN_IF_ERROR(again->session.setShapes(session.inputShapes()));
     session = std::move(again->session);
     open.made.emplace(std::move(again->directory));
     return slow && slow->step < stepsDone ? slow->apply(session) : Status();

@@ -161,12 +161,13 @@ std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &in
   return values;
 }
 
-Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, std::vector<GivenInput> given) {
+Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, const InputShapes &shapes,
+                                             std::vector<GivenInput> given) {
   std::vector<HostTensor> inputs;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
     const sluice_tensor_desc desc = tableEntry(model.inputs, i);
     SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
-    const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
+    const std::vector<int64_t> &shape = shapes[i];
     if (given[i].tensor) {
       HostTensor &tensor = *given[i].tensor;
       if (tensor.type != type || tensor.shape != shape)
@@ -196,13 +197,77 @@ static int64_t countBatches(const HostTensor &data, const std::vector<int64_t> &
   return data.shape[0] / shape[0];
 }
 
-Expected<StepInputs> StepInputs::create(const sluice_model &model, std::vector<GivenInput> given, int64_t steps) {
+/// The size of a symbol of a model: see chooseShapes.
+static Expected<int64_t> chooseSize(const sluice_symbol_desc &symbol, const sluice_tensor_desc &input,
+                                    const GivenInput &given, int64_t steps,
+                                    const std::map<std::string, int64_t> &sizes) {
+  const std::vector<int64_t> none, &data = given.tensor ? given.tensor->shape : none;
+  const std::optional<int64_t> extent =
+      data.size() == input.rank ? std::optional(data[symbol.dimension]) : std::nullopt;
+  const auto found = sizes.find(symbol.name);
+  if (found == sizes.end())
+    return extent.value_or(symbol.most);
+  const int64_t size = found->second;
+  if (size < symbol.least || size > symbol.most)
+    return makeError(ErrorCode::InvalidInput, "symbol '", symbol.name, "' is from ", symbol.least, " to ", symbol.most,
+                     ", option '--dim ", symbol.name, "=", size, "', give a size in this range");
+  const bool isBatches = extent && steps > 1 && symbol.dimension == 0 && size > 0 && *extent % size == 0;
+  if (extent && *extent != size && !isBatches)
+    return makeError(ErrorCode::InvalidInput, "'", given.origin, "' has extent ", *extent, " in dimension ",
+                     symbol.dimension, " of input '", input.name, "', option '--dim ", symbol.name, "=", size,
+                     "', give data of this size or leave the option out");
+  return size;
+}
+
+Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<GivenInput> &given, int64_t steps,
+                                   const std::map<std::string, int64_t> &sizes) {
+  std::vector<std::string> names;
+  std::vector<int64_t> values;
+  for (uint32_t i = 0; i < model.num_symbols; ++i) {
+    const sluice_symbol_desc symbol = tableEntry(model.symbols, i);
+    SLUICE_ASSIGN_OR_RETURN(
+        int64_t size, chooseSize(symbol, tableEntry(model.inputs, symbol.input), given[symbol.input], steps, sizes));
+    names.push_back(symbol.name);
+    // Data outside of the range is refused with its own shape.
+    values.push_back(std::clamp(size, symbol.least, symbol.most));
+  }
+  for (const auto &[name, size] : sizes)
+    if (indexOf(names, name) == names.size())
+      return makeError(ErrorCode::NotFound, "no symbol '", name, "', option '--dim ", name, "=", size,
+                       "', the model's are ", quotedList(names));
+  InputShapes shapes;
+  size_t numExtents = 0;
+  for (const auto &[ports, count] : {std::pair(model.inputs, model.num_inputs), {model.outputs, model.num_outputs}})
+    for (uint32_t i = 0; i < count; ++i)
+      numExtents += tableEntry(ports, i).rank;
+  std::vector<int64_t> extents(numExtents);
+  if (model.num_symbols > 0)
+    model.extents(values.data(), extents.data());
+  size_t first = 0;
+  for (uint32_t i = 0; i < model.num_inputs; ++i) {
+    const sluice_tensor_desc desc = tableEntry(model.inputs, i);
+    const int64_t *shape = model.num_symbols > 0 ? extents.data() + first : desc.shape;
+    shapes.emplace_back(shape, shape + desc.rank);
+    first += desc.rank;
+    // Of several batches a step sees one. Without symbols, makeInputs names the file that does not fit.
+    if (model.num_symbols > 0 && given[i].tensor && given[i].tensor->shape.size() == desc.rank &&
+        (steps < 2 || countBatches(*given[i].tensor, shapes.back()) < 2))
+      shapes.back() = given[i].tensor->shape;
+  }
+  return shapes;
+}
+
+Expected<StepInputs> StepInputs::create(RunSession &session, std::vector<GivenInput> given, int64_t steps,
+                                        const std::map<std::string, int64_t> &sizes) {
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(InputShapes shapes, chooseShapes(model, given, steps, sizes));
+  SLUICE_RETURN_IF_ERROR(session.setShapes(shapes));
   StepInputs inputs;
   inputs.whole.resize(model.num_inputs);
   std::string first;
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
     const sluice_tensor_desc desc = tableEntry(model.inputs, i);
-    const std::vector<int64_t> shape(desc.shape, desc.shape + desc.rank);
+    const std::vector<int64_t> &shape = shapes[i];
     int64_t count = given[i].tensor ? countBatches(*given[i].tensor, shape) : 1;
     if (count < 2)
       continue;
@@ -216,10 +281,10 @@ Expected<StepInputs> StepInputs::create(const sluice_model &model, std::vector<G
     first = given[i].origin;
     HostTensor batch = *given[i].tensor;
     batch.shape = shape;
-    batch.bytes.resize(static_cast<size_t>(desc.bytes));
+    batch.bytes.resize(batch.bytes.size() / static_cast<size_t>(count));
     inputs.whole[i] = std::exchange(*given[i].tensor, std::move(batch));
   }
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> made, makeInputs(model, std::move(given)));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> made, makeInputs(model, shapes, std::move(given)));
   inputs.current = std::move(made);
   return inputs;
 }

@@ -40,6 +40,9 @@ private:
   std::filesystem::path path;
 };
 
+/// The extents of each of a model's inputs.
+using InputShapes = std::vector<std::vector<int64_t>>;
+
 /// The C API with our errors. Of a model of several ranks it is those that are in
 /// this process; what is said of one is then the first's.
 class RunSession {
@@ -50,8 +53,14 @@ public:
   const sluice_model &model() const { return *sluice_describe(sessions.front().get()); }
   /// Whether this process is the one that reads and writes for all.
   bool isFirst() const { return ranks.isFirst(); }
+  /// The shapes of the inputs from the next step on: see sluice_set_shapes, whose failures it has.
+  Status setShapes(const InputShapes &shapes);
+  InputShapes inputShapes() const;
+  /// A zeroed tensor for each of the model's outputs, of its current shape.
+  Expected<std::vector<HostTensor>> makeOutputs() const;
   /// One step, of all ranks here, which get the same inputs and give the same
-  /// outputs. Fails also where it copied, or sent, other than the planned bytes.
+  /// outputs. Fails also where it copied, or sent, other than the planned bytes; a model
+  /// with symbols may copy less.
   Status step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs);
   /// The same into memory of the caller's, of each output's size.
   Status step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs);
@@ -95,10 +104,8 @@ private:
   std::vector<std::vector<std::unique_ptr<std::byte[]>>> unread;
 };
 
-/// A zeroed tensor for each of the model's inputs.
+/// A zeroed tensor for each of the model's inputs, of the upper bounds where extents depend on symbols.
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model);
-/// The same for its outputs.
-Expected<std::vector<HostTensor>> makeOutputs(const sluice_model &model);
 
 } // namespace sluice::driver
 

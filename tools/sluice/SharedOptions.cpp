@@ -223,10 +223,11 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
   return resolved;
 }
 
-std::string CompileOptions::firstGiven() const {
+std::string CompileOptions::firstGiven(std::string_view besides) const {
   for (const CLI::Option *option : command->get_options())
     if (const std::string &group = option->get_group();
-        option->count() > 0 && (group == kPlanning || group == kTraining || group == kGeneration || group == kPruning))
+        option->count() > 0 && option->get_name() != besides &&
+        (group == kPlanning || group == kTraining || group == kGeneration || group == kPruning))
       return option->get_name();
   return {};
 }

@@ -24,9 +24,11 @@ public:
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
   /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;
-  /// The name of an option of planning or code generation that was given;
-  /// empty: none.
-  std::string firstGiven() const;
+  /// The name of an option of planning or code generation that was given, other than
+  /// `besides`; empty: none.
+  std::string firstGiven(std::string_view besides = {}) const;
+  /// --dim.
+  const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
   /// Takes --prune-partitions back.
   void keepWhole() { options.prune = {}; }

@@ -107,8 +107,9 @@ Expected<std::unique_ptr<TuningTrial>> TuningProgram::compile(const Tuning &tuni
   SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory.file("model"), threads, /*trace=*/true));
   std::unique_ptr<TuningTrial> trial(new TuningTrial(std::move(shared), std::move(directory), std::move(session)));
   const sluice_model &model = trial->session.model();
-  SLUICE_ASSIGN_OR_RETURN(trial->inputs, makeInputs(model, std::vector<GivenInput>(model.num_inputs)));
-  SLUICE_ASSIGN_OR_RETURN(trial->outputs, makeOutputs(model));
+  SLUICE_ASSIGN_OR_RETURN(trial->inputs,
+                          makeInputs(model, trial->session.inputShapes(), std::vector<GivenInput>(model.num_inputs)));
+  SLUICE_ASSIGN_OR_RETURN(trial->outputs, trial->session.makeOutputs());
   return trial;
 }
 
