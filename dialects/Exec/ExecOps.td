@@ -62,6 +62,12 @@ def Exec_Dialect : Dialect {
     - C14: init loads every resident arena slot of the step, and when the step
       ends the same place holds the same tensor, or the one that replaces it.
     - C15: init holds copies alone.
+    - C16: extents of inputs and outputs that depend on symbols have the same
+      `#dataflow.symbols`, and each symbol is the extent of a dimension of an
+      input. Extents of states are numbers.
+
+    Where extents depend on symbols, bytes are those of the upper bounds. A
+    tensor lies dense, at the extents of the step, at the start of its slot.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Constraints C1 to C15 of the dialect's description. Independent of the plan
+// Constraints C1 to C16 of the dialect's description. Independent of the plan
 // validator: a program may come from a file, or from a pass that changed it.
 // O((commands + slots) x (streams + log slots)).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Exec/Exec.h"
+#include "dialects/Exec/ProgramSymbols.h"
 #include "sluice/Support/Rates.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -488,7 +489,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return state.emitOpError() << "C5: '" << state.getTensor() << "' is not within the state store's "
                                  << getStateBytes();
   }
-  if (failed(verifyDeclarations(known)))
+  if (failed(verifyDeclarations(known)) || failed(findSymbols(*this)))
     return failure();
 
   std::optional<BodyVerifier> init;

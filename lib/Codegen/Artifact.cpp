@@ -142,6 +142,18 @@ int64_t ParameterFileWriter::Summary::rankBytes() const {
 // Manifest
 //===----------------------------------------------------------------------===//
 
+static Json portsToJson(std::span<const PortInfo> ports) {
+  Json list = Json::array();
+  for (const PortInfo &port : ports) {
+    Json shape = Json::array();
+    for (size_t d = 0; d < port.shape.size(); ++d)
+      shape.push_back(port.expression(d).empty() ? Json(port.shape[d]) : Json(port.expression(d)));
+    list.push_back(
+        {{"name", port.name}, {"type", port.elementType}, {"shape", std::move(shape)}, {"bytes", port.bytes}});
+  }
+  return list;
+}
+
 Status writeManifest(const std::string &directory, const ManifestInfo &info) {
   constexpr int kSchema = 1;
   Json json = {{"schema", kSchema},
@@ -153,7 +165,15 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info) {
                {"model", kModelFile},
                {"parameters", info.parameters.bytes ? kParameterFile : ""},
                {"parameter_bytes", info.parameters.bytes},
-               {"parameter_hash", info.parameters.hash}};
+               {"parameter_hash", info.parameters.hash},
+               {"inputs", portsToJson(info.inputs)},
+               {"outputs", portsToJson(info.outputs)}};
+  for (const SymbolInfo &symbol : info.symbols)
+    json["symbols"].push_back({{"name", symbol.name},
+                               {"least", symbol.least},
+                               {"most", symbol.most},
+                               {"input", symbol.input},
+                               {"dimension", symbol.dimension}});
   if (info.numRanks > 1) {
     json["ranks"] = info.numRanks;
     json["piece_hashes"] = info.parameters.pieceHashes;
@@ -207,7 +227,7 @@ void describePorts(std::ostringstream &out, MacroNames &names, const std::string
     int64_t elements = 1;
     out << "\n/* \"" << inComment(port.name) << "\": " << inComment(port.elementType) << "[";
     for (size_t d = 0; d < port.shape.size(); ++d) {
-      out << (d ? "," : "") << port.shape[d];
+      out << (d ? "," : "") << (port.expression(d).empty() ? concat(port.shape[d]) : inComment(port.expression(d)));
       elements = saturatingMul(elements, port.shape[d]);
     }
     std::string macro = names.unique(prefix + kind + "_", port.name);
@@ -217,14 +237,30 @@ void describePorts(std::ostringstream &out, MacroNames &names, const std::string
   out << "\n";
 }
 
+/// Nothing of a model without symbols.
+void describeSymbols(std::ostringstream &out, MacroNames &names, const std::string &prefix, const ManifestInfo &info) {
+  if (info.symbols.empty())
+    return;
+  out << "/* Extents that sluice_set_shapes changes between steps. Numbers of elements and bytes are those of the\n"
+         " * greatest extents. */\n#define "
+      << prefix << "NUM_SYMBOLS " << info.symbols.size() << "\n";
+  for (size_t i = 0; i < info.symbols.size(); ++i) {
+    const SymbolInfo &symbol = info.symbols[i];
+    const std::string macro = names.unique(prefix + "SYMBOL_", symbol.name);
+    out << "\n/* \"" << inComment(symbol.name) << "\": dimension " << symbol.dimension << " of input \""
+        << inComment(info.inputs[symbol.input].name) << "\" */\n#define " << macro << " " << i << "\n#define " << macro
+        << "_LEAST " << symbol.least << "\n#define " << macro << "_MOST " << symbol.most << "\n";
+  }
+  out << "\n";
+}
+
 } // namespace
 
-Status writeCHeader(const std::string &directory, const std::string &modelName, std::span<const PortInfo> inputs,
-                    std::span<const PortInfo> outputs) {
+Status writeCHeader(const std::string &directory, const ManifestInfo &info) {
   MacroNames names;
-  std::string prefix = names.unique("SLUICE_", modelName) + "_";
+  std::string prefix = names.unique("SLUICE_", info.name) + "_";
   std::ostringstream out;
-  out << "/* Inputs and outputs of model '" << inComment(modelName) << "', written by " << compilerVersion()
+  out << "/* Inputs and outputs of model '" << inComment(info.name) << "', written by " << compilerVersion()
       << ".\n *\n"
          " *   sluice_session *session = sluice_open(\"DIR\", NULL);\n"
          " *   const void *inputs["
@@ -236,8 +272,9 @@ Status writeCHeader(const std::string &directory, const std::string &modelName, 
          " *   if (sluice_run(session, inputs, outputs)) puts(sluice_last_error());\n"
          " */\n"
       << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <sluice/Runtime/sluice.h>\n\n";
-  describePorts(out, names, prefix, "INPUT", inputs);
-  describePorts(out, names, prefix, "OUTPUT", outputs);
+  describePorts(out, names, prefix, "INPUT", info.inputs);
+  describePorts(out, names, prefix, "OUTPUT", info.outputs);
+  describeSymbols(out, names, prefix, info);
   out << "#endif\n";
   return writeFileAtomically(directory + "/" + kHeaderFile, out.str());
 }

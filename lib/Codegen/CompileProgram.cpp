@@ -4,9 +4,11 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/CompileProgram.h"
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/TensorView.h"
 #include "dialects/Exec/ProgramName.h"
+#include "dialects/Exec/ProgramSymbols.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"
 
@@ -15,6 +17,27 @@
 using namespace mlir;
 
 namespace sluice {
+
+/// An extent with the names of its symbols, "" for a number.
+static std::string nameExtent(const dataflow::Extent &extent) {
+  std::string text;
+  if (extent.isConstant())
+    return text;
+  llvm::raw_string_ostream(text) << extent.expr();
+  // Expressions print a symbol as `s` and its number; the rest are digits, operators and words without an `s`.
+  std::string named;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] != 's') {
+      named += text[i++];
+      continue;
+    }
+    size_t number = 0;
+    for (++i; i < text.size() && llvm::isDigit(text[i]); ++i)
+      number = number * 10 + static_cast<size_t>(text[i] - '0');
+    named += extent.symbols().getNames()[number].getValue();
+  }
+  return named;
+}
 
 template <typename Port>
 static std::vector<PortInfo> describePorts(exec::ProgramOp program) {
@@ -29,13 +52,15 @@ static std::vector<PortInfo> describePorts(exec::ProgramOp program) {
       llvm::raw_string_ostream(info.elementType) << type.getElementType();
     info.shape.assign(type.getShape().begin(), type.getShape().end());
     info.bytes = *exec::denseBytes(type);
+    for (const dataflow::Extent &extent : dataflow::extentsOf(type))
+      info.expressions.push_back(nameExtent(extent));
     ports.push_back(std::move(info));
   }
   return ports;
 }
 
-Expected<ProgramDescription> describeProgram(ModuleOp module, const TargetSpec &target,
-                                             const ParameterFileWriter::Summary &parameters) {
+Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target,
+                                       const ParameterFileWriter::Summary &parameters) {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   if (programs.size() != 1)
     return makeError(ErrorCode::Internal, "a module of ", programs.size(), " programs, compile exactly one");
@@ -43,22 +68,28 @@ Expected<ProgramDescription> describeProgram(ModuleOp module, const TargetSpec &
   if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),
                      " bytes of parameters and the file has ", parameters.rankBytes());
-  return ProgramDescription{
-      {exec::modelName(program.getSymName()).str(), target.required, parameters, program.getNumRanks()},
-      describePorts<exec::InputOp>(program),
-      describePorts<exec::OutputOp>(program)};
+  ManifestInfo info;
+  info.name = exec::modelName(program.getSymName()).str();
+  info.cpuFeatures = target.required;
+  info.parameters = parameters;
+  info.numRanks = program.getNumRanks();
+  info.inputs = describePorts<exec::InputOp>(program);
+  info.outputs = describePorts<exec::OutputOp>(program);
+  const SmallVector<exec::ProgramSymbol> symbols = *exec::findSymbols(program); // The program is verified.
+  for (const exec::ProgramSymbol &symbol : symbols)
+    info.symbols.push_back({symbol.name.str(), symbol.least, symbol.most, symbol.input, symbol.dimension});
+  return info;
 }
 
-Status writeArtifact(const ProgramDescription &program, std::span<const std::string> objects,
-                     const std::string &directory) {
+Status writeArtifact(const ManifestInfo &info, std::span<const std::string> objects, const std::string &directory) {
   SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, directory + "/" + kModelFile));
-  SLUICE_RETURN_IF_ERROR(writeCHeader(directory, program.manifest.name, program.inputs, program.outputs));
-  return writeManifest(directory, program.manifest);
+  SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info));
+  return writeManifest(directory, info);
 }
 
 Status compileProgram(ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
                       const std::string &directory, const EmissionParams &params) {
-  SLUICE_ASSIGN_OR_RETURN(ProgramDescription program, describeProgram(module, target, parameters));
+  SLUICE_ASSIGN_OR_RETURN(ManifestInfo info, describeProgram(module, target, parameters));
   SLUICE_RETURN_IF_ERROR(lowerKernelsToLLVM(module));
   {
     const FirstError problem(module.getContext());
@@ -67,7 +98,7 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem.message());
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
-  return writeArtifact(program, objects, directory);
+  return writeArtifact(info, objects, directory);
 }
 
 } // namespace sluice

@@ -82,7 +82,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
   SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, directory));
   SLUICE_RETURN_IF_ERROR(writeDecisions(planned, directory));
-  SLUICE_ASSIGN_OR_RETURN(ProgramDescription description,
+  SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,
                           describeProgram(*program.module, program.origin->target, parameters));
 
   llvm::SmallString<128> folder;

@@ -23,7 +23,7 @@ namespace sluice::runtime {
 namespace {
 
 constexpr int64_t kManifestSchema = 1;
-constexpr size_t kMaxManifestBytes = size_t(1) << 20;
+constexpr size_t kMaxManifestBytes = size_t(16) << 20;
 
 class File {
 public:

@@ -8,9 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/ExecToLLVM/ConstantTables.h"
+#include "passes/ExecToLLVM/ExtentFunction.h"
 #include "passes/ExecToLLVM/Passes.h"
 
 #include "dialects/Exec/ProgramName.h"
+#include "dialects/Exec/ProgramSymbols.h"
 #include "sluice/Runtime/abi.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -65,6 +67,7 @@ private:
   void emitSequence(LLVM::LLVMFuncOp function, size_t count, llvm::function_ref<Value(size_t)> call);
 
   LLVM::GlobalOp addPorts(StringRef name, auto ports);
+  LLVM::GlobalOp addSymbols(ArrayRef<ProgramSymbol> symbols);
   LLVM::GlobalOp addMemories();
   LLVM::GlobalOp addDevices();
   LLVM::GlobalOp addLinks();
@@ -281,6 +284,17 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   });
 }
 
+LLVM::GlobalOp ProgramLowering::addSymbols(ArrayRef<ProgramSymbol> symbols) {
+  Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
+  Type type = tables.structOf({i64, ptr, i64, i64, i32, i32});
+  return tables.addTable("sluice.symbols", type, symbols.size(), [&](size_t i) {
+    const ProgramSymbol &symbol = symbols[i];
+    return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_symbol_desc)), tables.string(symbol.name),
+                                   tables.integer(i64, symbol.least), tables.integer(i64, symbol.most),
+                                   tables.integer(i32, symbol.input), tables.integer(i32, symbol.dimension)});
+  });
+}
+
 LLVM::GlobalOp ProgramLowering::addMemories() {
   auto list = llvm::to_vector(program.getBody().getOps<MemoryOp>());
   Type i64 = tables.i64(), ptr = tables.ptr();
@@ -350,6 +364,9 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
     positions.push_back(state.getPosition());
   LLVM::GlobalOp stateOffsets = tables.addIntegers("sluice.state_offsets", positions);
   LLVM::GlobalOp sent = program.getSends() ? tables.addIntegers("sluice.bytes_sent", *program.getSends()) : nullptr;
+  const SmallVector<ProgramSymbol> symbols = *findSymbols(program); // The program is verified.
+  LLVM::GlobalOp symbolTable = symbols.empty() ? nullptr : addSymbols(symbols);
+  LLVM::LLVMFuncOp extents = symbols.empty() ? nullptr : addExtentFunction(builder, program);
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
@@ -394,10 +411,13 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   pointer(stateOffsets);
   number(i64, program.getStateInitial() ? static_cast<int64_t>(*program.getStateInitial()) : -1);
   number(i32, program.getNumRanks());
-  field(ptr, [=, this] { return sent ? tables.address(sent) : tables.null(); });
-  number(i32, 0);
-  field(ptr, [this] { return tables.null(); });
-  field(ptr, [this] { return tables.null(); });
+  auto optional = [&](LLVM::GlobalOp global) {
+    field(ptr, [=, this] { return global ? tables.address(global) : tables.null(); });
+  };
+  optional(sent);
+  number(i32, static_cast<int64_t>(symbols.size()));
+  optional(symbolTable);
+  function(extents);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

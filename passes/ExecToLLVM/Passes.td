@@ -12,7 +12,8 @@ def ExecToLLVMPass : Pass<"exec-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Replaces the module's `exec.program` by the constant tables of
     `sluice/Runtime/abi.h`, the functions `init` and `step`, which are one call
-    a command, and `sluice_model_get`. The kernels launched must be in the
+    a command, and `sluice_model_get`; where extents depend on symbols, also the
+    function `extents`, which computes those of inputs and outputs. The kernels launched must be in the
     module already, as `llvm.func` of type `i32 (ptr, ptr)`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

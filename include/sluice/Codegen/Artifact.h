@@ -71,27 +71,43 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
+/// An input or output.
+struct PortInfo {
+  std::string name;
+  std::string elementType; ///< "f32"
+  /// The upper bounds where extents depend on symbols, and the bytes of those.
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+  /// Per dimension: "" where the extent is a number, else the expression of symbols' names: "sequence".
+  std::vector<std::string> expressions = {};
+  std::string expression(size_t dimension) const {
+    return dimension < expressions.size() ? expressions[dimension] : std::string();
+  }
+};
+
+/// An integer that a step has another value of than the next: the extent of a dimension of an input, within bounds.
+struct SymbolInfo {
+  std::string name;
+  int64_t least = 0, most = 0;
+  uint32_t input = 0, dimension = 0;
+};
+
+/// What an artifact says of its program beside its code.
 struct ManifestInfo {
   std::string name;
   std::string cpuFeatures; ///< TargetSpec::required.
   ParameterFileWriter::Summary parameters;
   int64_t numRanks = 1;
+  std::vector<PortInfo> inputs = {}, outputs = {};
+  std::vector<SymbolInfo> symbols = {};
 };
 /// Writes DIR/manifest.json.
 Status writeManifest(const std::string &directory, const ManifestInfo &info);
 
-/// An input or output, as model.h tells it.
-struct PortInfo {
-  std::string name;
-  std::string elementType; ///< "f32"
-  std::vector<int64_t> shape;
-  int64_t bytes = 0;
-};
-/// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs for
+/// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs, and symbols with their ranges, for
 /// applications in C and C++. Names that C cannot spell are mapped to ones it
 /// can, and kept distinct.
-Status writeCHeader(const std::string &directory, const std::string &modelName, std::span<const PortInfo> inputs,
-                    std::span<const PortInfo> outputs);
+Status writeCHeader(const std::string &directory, const ManifestInfo &info);
 
 } // namespace sluice
 

@@ -10,21 +10,14 @@
 
 namespace sluice {
 
-/// What an artifact says of a program beside its code.
-struct ProgramDescription {
-  ManifestInfo manifest;
-  std::vector<PortInfo> inputs, outputs;
-};
-
 /// Of a module's one exec.program, before it is lowered. Fails where the program
 /// reads other parameters than the file has.
-Expected<ProgramDescription> describeProgram(mlir::ModuleOp module, const TargetSpec &target,
-                                             const ParameterFileWriter::Summary &parameters);
+Expected<ManifestInfo> describeProgram(mlir::ModuleOp module, const TargetSpec &target,
+                                       const ParameterFileWriter::Summary &parameters);
 
 /// Links objects to model.so and writes model.h and manifest.json, the manifest last:
 /// without it nothing loads.
-Status writeArtifact(const ProgramDescription &program, std::span<const std::string> objects,
-                     const std::string &directory);
+Status writeArtifact(const ManifestInfo &info, std::span<const std::string> objects, const std::string &directory);
 
 /// Writes model.so, manifest.json and model.h into an existing directory, from a
 /// module of one exec.program and its kernels (see lowerKernelsToLLVM), which is

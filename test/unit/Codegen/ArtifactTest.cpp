@@ -78,13 +78,51 @@ TEST_CASE("the manifest says what the loader checks", "[codegen]") {
   CHECK((*json)["model"] == "model.so");
   CHECK((*json)["parameters"] == "parameters.bin");
   CHECK((*json)["parameter_bytes"] == 128);
+  CHECK((*json)["inputs"] == Json::array());
+  CHECK(!json->contains("symbols"));
+}
+
+static ManifestInfo symbolicModel() {
+  ManifestInfo info;
+  info.name = "my model";
+  info.inputs = {{"ids", "i64", {2, 512}, 8192, {"", "sequence"}}, {"mask", "i1", {512}, 512, {"sequence"}}};
+  info.outputs = {{"y", "f32", {2, 511}, 4088, {"", "sequence - 1"}}};
+  info.symbols = {{"sequence", 1, 512, 0, 1}};
+  return info;
+}
+
+TEST_CASE("the manifest has the shapes of inputs and outputs, and the symbols", "[codegen]") {
+  TemporaryDirectory directory;
+  REQUIRE(writeManifest(directory.path, symbolicModel()));
+  auto json = readJsonFile(directory.path + "/manifest.json");
+  REQUIRE(json);
+  CHECK((*json)["inputs"].dump() == R"([{"name":"ids","type":"i64","shape":[2,"sequence"],"bytes":8192},)"
+                                    R"({"name":"mask","type":"i1","shape":["sequence"],"bytes":512}])");
+  CHECK((*json)["outputs"][0]["shape"].dump() == R"([2,"sequence - 1"])");
+  CHECK((*json)["symbols"].dump() == R"([{"name":"sequence","least":1,"most":512,"input":0,"dimension":1}])");
+}
+
+TEST_CASE("the header has the symbols", "[codegen]") {
+  TemporaryDirectory directory;
+  REQUIRE(writeCHeader(directory.path, symbolicModel()));
+  auto text = readFile(directory.path + "/model.h");
+  REQUIRE(text);
+  CHECK_THAT(*text, Catch::Contains("/* \"ids\": i64[2,sequence] */\n#define SLUICE_MY_MODEL_INPUT_IDS 0\n#define "
+                                    "SLUICE_MY_MODEL_INPUT_IDS_ELEMENTS 1024\n"));
+  CHECK_THAT(*text, Catch::Contains("f32[2,sequence - 1]"));
+  CHECK_THAT(*text, Catch::Contains("#define SLUICE_MY_MODEL_NUM_SYMBOLS 1\n\n/* \"sequence\": dimension 1 of input "
+                                    "\"ids\" */\n#define SLUICE_MY_MODEL_SYMBOL_SEQUENCE 0\n#define "
+                                    "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_LEAST 1\n#define "
+                                    "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_MOST 512\n"));
 }
 
 TEST_CASE("the header's names are C's, and distinct", "[codegen]") {
   TemporaryDirectory directory;
-  std::vector<PortInfo> inputs = {{"input.1", "f32", {1, 3}, 12}, {"input:1", "i64", {}, 8}};
-  std::vector<PortInfo> outputs = {{"*/ int evil; /*", "f32", {0, 5}, 0}};
-  REQUIRE(writeCHeader(directory.path, "my model", inputs, outputs));
+  ManifestInfo info;
+  info.name = "my model";
+  info.inputs = {{"input.1", "f32", {1, 3}, 12}, {"input:1", "i64", {}, 8}};
+  info.outputs = {{"*/ int evil; /*", "f32", {0, 5}, 0}};
+  REQUIRE(writeCHeader(directory.path, info));
   auto text = readFile(directory.path + "/model.h");
   REQUIRE(text);
   CHECK_THAT(*text, Catch::Contains("#define SLUICE_MY_MODEL_NUM_INPUTS 2\n"));
@@ -93,4 +131,5 @@ TEST_CASE("the header's names are C's, and distinct", "[codegen]") {
   CHECK_THAT(*text, Catch::Contains("#define SLUICE_MY_MODEL_INPUT_INPUT_1_ELEMENTS 3\n"));
   CHECK_THAT(*text, Catch::Contains("f32[1,3]"));
   CHECK_THAT(*text, !Catch::Contains("*/ int evil"));
+  CHECK_THAT(*text, !Catch::Contains("SYMBOL"));
 }

@@ -4,11 +4,13 @@
 //===----------------------------------------------------------------------===//
 #include "TestModel.h"
 
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Support/Json.h"
 
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -280,6 +282,93 @@ exec.program @parallel parameters 4 state 0 {
   std::vector<float> x = ramp(2.0f), y = session.run(x, kCount);
   for (int64_t i = 0; i < kCount; ++i)
     CHECK(y[i] == -x[i]);
+}
+
+/// The kernel stores the values of two symbols; z has each kind of expression.
+static std::string symbolicProgram() {
+  return R"(
+#symbols = #dataflow.symbols<"rows" = 1 to 4, "columns" = 1 to 7>
+func.func @store(%env: !llvm.ptr, %args: !llvm.ptr) -> i32 {
+  %at = llvm.getelementptr %env[)" +
+         std::to_string(offsetof(sluice_kernel_env, symbols)) + R"(] : (!llvm.ptr) -> !llvm.ptr, i8
+  %symbols = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %both = llvm.load %symbols {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
+  %y_at = llvm.getelementptr %args[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %y = llvm.load %y_at : !llvm.ptr -> !llvm.ptr
+  llvm.store %both, %y {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %ok = arith.constant 0 : i32
+  return %ok : i32
+}
+exec.program @symbolic parameters 4 state 0 {
+  exec.memory @host
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @s compute of @cpu
+  exec.input "first" : tensor<11xf32, #dataflow.extents<()[s0, s1] -> (s0 + s1), #symbols>>
+  exec.input "x" : tensor<2x7x4xf32, #dataflow.extents<()[s0, s1] -> (2, s1, s0), #symbols>>
+  exec.output "y" : tensor<2xi64>
+  exec.output "z" : tensor<3x3x5x28xi8, #dataflow.extents<()[s0, s1] ->
+    (s1 ceildiv 3, s1 mod 4, (s1 - 5) floordiv 2 + 4, s0 * s1), #symbols>>
+  exec.step {
+    %first = exec.home input 0 bytes 44 tensor "first"
+    %x = exec.home input 1 bytes 224 tensor "x"
+    %y = exec.home output 0 bytes 16 tensor "y"
+    %z = exec.home output 1 bytes 1260 tensor "z"
+    %e = exec.launch @store "store" reads(%first, %x) writes(%y, %z) on @s
+  }
+}
+)";
+}
+
+TEST_CASE("a program with symbols computes the shapes of each step", "[codegen]") {
+  auto context = makeContext();
+  context->loadDialect<dataflow::DataflowDialect>();
+  TemporaryDirectory directory;
+  auto module = parse(*context, symbolicProgram());
+  compileTo(directory.path, *module, {0.0f});
+  Session opened(directory.path);
+  sluice_session *session = opened.session;
+  const sluice_model *model = sluice_describe(session);
+  REQUIRE(model->num_symbols == 2);
+  CHECK(model->symbols[0].size == sizeof(sluice_symbol_desc));
+  CHECK(std::string(model->symbols[0].name) == "rows");
+  CHECK(model->symbols[0].input == 1);
+  CHECK(model->symbols[0].dimension == 2);
+  CHECK(std::string(model->symbols[1].name) == "columns");
+  CHECK(model->symbols[1].least == 1);
+  CHECK(model->symbols[1].most == 7);
+  CHECK(model->symbols[1].dimension == 1);
+  CHECK(model->inputs[0].shape[0] == 11);
+  CHECK(model->outputs[1].bytes == 1260);
+
+  const std::vector<float> first(11), x(56);
+  std::vector<int8_t> z(1260);
+  auto floorHalf = [](int64_t value) { return (value - (value % 2 != 0 && value < 0 ? 1 : 0)) / 2; };
+  for (int64_t rows = 1; rows <= 4; ++rows)
+    for (int64_t columns = 1; columns <= 7; ++columns) {
+      const int64_t firstShape[] = {rows + columns}, xShape[] = {2, columns, rows};
+      const int64_t *shapes[] = {firstShape, xShape};
+      INFO(rows << " rows, " << columns << " columns");
+      REQUIRE(sluice_set_shapes(session, shapes) == 0);
+      std::vector<int64_t> found(4);
+      int64_t bytes = 0;
+      REQUIRE(sluice_get_shape(session, SLUICE_PORT_OUTPUT, 1, found.data(), &bytes) == 0);
+      CHECK(found == std::vector<int64_t>{(columns + 2) / 3, columns % 4, floorHalf(columns - 5) + 4, rows * columns});
+      CHECK(bytes == found[0] * found[1] * found[2] * found[3]);
+      std::vector<int64_t> y(2);
+      const void *inputs[] = {first.data(), x.data()};
+      void *outputs[] = {y.data(), z.data()};
+      REQUIRE(sluice_run(session, inputs, outputs) == 0);
+      CHECK(y == std::vector<int64_t>{rows, columns});
+    }
+
+  auto manifest = readJsonFile(directory.path + "/manifest.json");
+  REQUIRE(manifest);
+  CHECK((*manifest)["inputs"][0]["shape"].dump() == R"(["rows + columns"])");
+  CHECK((*manifest)["inputs"][1]["shape"].dump() == R"([2,"columns","rows"])");
+  CHECK((*manifest)["outputs"][0]["shape"].dump() == "[2]");
+  CHECK((*manifest)["outputs"][1]["shape"].dump() ==
+        R"(["columns ceildiv 3","columns mod 4","(columns - 5) floordiv 2 + 4","rows * columns"])");
+  CHECK((*manifest)["symbols"][0].dump() == R"({"name":"rows","least":1,"most":4,"input":1,"dimension":2})");
 }
 
 TEST_CASE("a symbol that no library has is found when linking", "[codegen]") {

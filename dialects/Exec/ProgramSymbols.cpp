@@ -1,0 +1,50 @@
+//===- ProgramSymbols.cpp - Symbols of a program's extents ------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "dialects/Exec/ProgramSymbols.h"
+
+#include "dialects/Dataflow/IR/Extents.h"
+
+using namespace mlir;
+
+namespace sluice::exec {
+
+FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
+  dataflow::SymbolsAttr symbols;
+  auto check = [&](auto port) -> LogicalResult {
+    dataflow::SymbolsAttr own = dataflow::symbolsOf(port.getType());
+    if (own && symbols && own != symbols)
+      return port.emitOpError() << "C16: '" << port.getTensor() << "' has other symbols than a port before it, "
+                                << "express all extents by one #dataflow.symbols";
+    symbols = own ? own : symbols;
+    return success();
+  };
+  for (InputOp input : program.getBody().getOps<InputOp>())
+    if (failed(check(input)))
+      return failure();
+  for (OutputOp output : program.getBody().getOps<OutputOp>())
+    if (failed(check(output)))
+      return failure();
+  for (StateOp state : program.getBody().getOps<StateOp>())
+    if (dataflow::symbolsOf(state.getType()))
+      return state.emitOpError() << "C16: state '" << state.getTensor()
+                                 << "' has extents that change between steps, give it fixed ones";
+  SmallVector<ProgramSymbol> found;
+  for (size_t s = 0; symbols && s < symbols.size(); ++s) {
+    const AffineExpr alone = getAffineSymbolExpr(static_cast<unsigned>(s), program.getContext());
+    std::optional<ProgramSymbol> symbol;
+    for (auto [i, input] : llvm::enumerate(program.getBody().getOps<InputOp>()))
+      for (auto [d, extent] : llvm::enumerate(dataflow::extentsOf(cast<RankedTensorType>(input.getType()))))
+        if (!symbol && extent.expr() == alone)
+          symbol = {symbols.getNames()[s].getValue(), symbols.getLeast()[s], symbols.getMost()[s],
+                    static_cast<uint32_t>(i), static_cast<uint32_t>(d)};
+    if (!symbol)
+      return program.emitOpError() << "C16: symbol " << symbols.getNames()[s]
+                                   << " is not the extent of a dimension of an input, from which a step would take it";
+    found.push_back(*symbol);
+  }
+  return found;
+}
+
+} // namespace sluice::exec

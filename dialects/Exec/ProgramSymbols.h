@@ -1,0 +1,26 @@
+//===- ProgramSymbols.h - Symbols of a program's extents --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECTS_EXEC_PROGRAMSYMBOLS_H
+#define SLUICE_DIALECTS_EXEC_PROGRAMSYMBOLS_H
+
+#include "dialects/Exec/Exec.h"
+
+namespace sluice::exec {
+
+/// An integer that a step has another value of than the next, from `least` to `most`: the extent of dimension
+/// `dimension` of input number `input`, the first that it is.
+struct ProgramSymbol {
+  llvm::StringRef name;
+  int64_t least = 0, most = 0;
+  uint32_t input = 0, dimension = 0;
+};
+
+/// The symbols of the extents of a program's inputs and outputs, in the order in which expressions number them; none
+/// where all extents are numbers. Fails, with a diagnostic, on what constraint C16 of the dialect forbids.
+mlir::FailureOr<llvm::SmallVector<ProgramSymbol>> findSymbols(ProgramOp program);
+
+} // namespace sluice::exec
+
+#endif // SLUICE_DIALECTS_EXEC_PROGRAMSYMBOLS_H

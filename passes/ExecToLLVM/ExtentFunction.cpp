@@ -1,0 +1,108 @@
+//===- ExtentFunction.cpp - Extents of a step, computed ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/ExecToLLVM/ExtentFunction.h"
+
+#include "dialects/Dataflow/IR/Extents.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+namespace {
+
+/// Computes expressions of symbols; equal ones once.
+class ExtentBuilder {
+public:
+  ExtentBuilder(OpBuilder &builder, Location loc, Value symbols) : builder(builder), loc(loc), symbols(symbols) {}
+
+  Value constant(int64_t value) {
+    Value &known = constants[value];
+    if (!known)
+      known = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
+    return known;
+  }
+  Value value(AffineExpr expression) {
+    if (auto number = dyn_cast<AffineConstantExpr>(expression))
+      return constant(number.getValue());
+    if (Value known = values.lookup(expression))
+      return known;
+    Value made = compute(expression);
+    values[expression] = made;
+    return made;
+  }
+  Value element(Value array, int64_t index) {
+    return LLVM::GEPOp::create(builder, loc, array.getType(), builder.getI64Type(), array,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  }
+
+private:
+  Value compute(AffineExpr expression) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+      return LLVM::LoadOp::create(builder, loc, builder.getI64Type(), element(symbols, symbol.getPosition()));
+    auto both = cast<AffineBinaryOpExpr>(expression);
+    Value a = value(both.getLHS()), c = value(both.getRHS());
+    switch (expression.getKind()) {
+    case AffineExprKind::Add:
+      return LLVM::AddOp::create(builder, loc, a, c);
+    case AffineExprKind::Mul:
+      return LLVM::MulOp::create(builder, loc, a, c);
+    case AffineExprKind::FloorDiv:
+      return LLVM::SDivOp::create(builder, loc, LLVM::SubOp::create(builder, loc, a, remainder(a, c)), c);
+    case AffineExprKind::CeilDiv: {
+      // -floor(-a / c)
+      Value zero = constant(0), negative = LLVM::SubOp::create(builder, loc, zero, a);
+      Value below = LLVM::SubOp::create(builder, loc, negative, remainder(negative, c));
+      return LLVM::SubOp::create(builder, loc, zero, LLVM::SDivOp::create(builder, loc, below, c));
+    }
+    case AffineExprKind::Mod:
+      return remainder(a, c);
+    default:
+      llvm_unreachable("symbols, constants and the operations above are all of an extent");
+    }
+  }
+  /// From 0 to c - 1, where LLVM's has the sign of `a`.
+  Value remainder(Value a, Value c) {
+    Value rest = LLVM::SRemOp::create(builder, loc, a, c), zero = constant(0);
+    Value isNegative = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, rest, zero);
+    Value positive = LLVM::AddOp::create(builder, loc, rest, c);
+    return LLVM::SelectOp::create(builder, loc, isNegative, positive, rest);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Value symbols;
+  llvm::DenseMap<AffineExpr, Value> values;
+  llvm::DenseMap<int64_t, Value> constants;
+};
+
+} // namespace
+
+LLVM::LLVMFuncOp addExtentFunction(OpBuilder &builder, exec::ProgramOp program) {
+  Location loc = program.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, pointer});
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, "sluice.extents", type, LLVM::Linkage::Internal);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  ExtentBuilder build(builder, loc, entry->getArgument(0));
+  int64_t index = 0;
+  auto store = [&](auto port) {
+    for (const dataflow::Extent &extent : dataflow::extentsOf(cast<RankedTensorType>(port.getType()))) {
+      Value found = extent.isConstant() ? build.constant(extent.most()) : build.value(extent.expr());
+      LLVM::StoreOp::create(builder, loc, found, build.element(entry->getArgument(1), index++));
+    }
+  };
+  for (exec::InputOp input : program.getBody().getOps<exec::InputOp>())
+    store(input);
+  for (exec::OutputOp output : program.getBody().getOps<exec::OutputOp>())
+    store(output);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return function;
+}
+
+} // namespace sluice

@@ -1,0 +1,32 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+
+#rows = #dataflow.symbols<"rows" = 1 to 4>
+#columns = #dataflow.symbols<"columns" = 1 to 4>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  exec.input "x" : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), #rows>>
+  // expected-error @+1 {{C16: 'w' has other symbols than a port before it, express all extents by one #dataflow.symbols}}
+  exec.input "w" : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), #columns>>
+  exec.step {
+  }
+}
+
+// -----
+
+// expected-error @+1 {{C16: symbol "columns" is not the extent of a dimension of an input, from which a step would take it}}
+exec.program @p parameters 0 state 0 {
+  exec.memory @host
+  exec.input "x" : tensor<4x8xf32, #dataflow.extents<()[s0, s1] -> (s0, s1 + 1), <"rows" = 1 to 4, "columns" = 1 to 7>>>
+  exec.step {
+  }
+}
+
+// -----
+
+exec.program @p parameters 0 state 64 {
+  exec.memory @host
+  // expected-error @+1 {{C16: state 'cache' has extents that change between steps, give it fixed ones}}
+  exec.state "cache" at 0 : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), <"rows" = 1 to 4>>>
+  exec.step {
+  }
+}
