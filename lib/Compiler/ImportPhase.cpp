@@ -116,6 +116,24 @@ static Status checkExpressions(ModuleOp module) {
   return wrong.empty() ? Status() : makeError(ErrorCode::InvalidInput, wrong);
 }
 
+/// Refuses ranges of dimensions where something needs one size.
+static Status checkRanges(const CompilerOptions &options, const Origin &origin) {
+  if (options.dims.ranges.empty())
+    return {};
+  constexpr const char *advice = "give sizes instead of ranges by --dim";
+  if (options.devices > 1)
+    return makeError(ErrorCode::Unsupported, "a model split over ", options.devices,
+                     " devices has one size for each dimension, ", advice);
+  if (options.splitOperators)
+    return makeError(ErrorCode::Unsupported, "operators are split for one size of each dimension, ", advice,
+                     ", or leave out option '--split-operators'");
+  for (DeviceId id : origin.described.computeDevices())
+    if (const Device &device = origin.described.device(id); runsGrids(device.kind, origin.target))
+      return makeError(ErrorCode::Unsupported, "device '", device.name, "' of machine '", origin.described.name,
+                       "' runs grids, which have one size for each dimension, ", advice, ", or another device");
+  return {};
+}
+
 Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
   auto origin = std::make_shared<Origin>();
   SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
@@ -123,6 +141,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(options.target));
   origin->target = std::move(target);
   SLUICE_RETURN_IF_ERROR(checkTarget(origin->target, origin->described, options));
+  SLUICE_RETURN_IF_ERROR(checkRanges(options, *origin));
   if (!isModuleFile(modelPath)) {
     SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(modelPath));
     origin->model = std::move(model);

@@ -13,8 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
 #include <random>
-#include <set>
 
 using namespace mlir;
 
@@ -296,16 +296,17 @@ public:
     return result;
   }
 
-  /// factor * e + offset.
+  /// factor * e / divisor + offset.
   std::optional<Extent> linear(const Candidate &e) const {
     const auto other = llvm::find_if(e.values, [&](int64_t value) { return value != e.values[0]; });
     if (other == e.values.end())
       return std::nullopt;
     const int64_t rise = values[other - e.values.begin()] - values[0], run = *other - e.values[0];
+    const int64_t common = std::gcd(rise, run) * (run < 0 ? -1 : 1), factor = rise / common, divisor = run / common;
     int64_t product = 0;
-    if (rise % run != 0 || rise == 0 || llvm::MulOverflow(rise / run, e.values[0], product))
+    if (rise == 0 || llvm::MulOverflow(factor, e.values[0], product))
       return std::nullopt;
-    return checked(e.extent * Extent(rise / run) + Extent(values[0] - product));
+    return checked(e.extent * Extent(factor) / divisor + Extent(values[0] - llvm::divideFloorSigned(product, divisor)));
   }
 
   /// (e + shift) floordiv by + offset.

@@ -31,13 +31,18 @@ FoldLog *TensorBuilder::foldLog() const {
   return builder.getContext()->getLoadedDialect<DataflowDialect>()->getFoldLog();
 }
 
-/// Whether shapes, axes and the like may be computed by the operator: lists of few elements, from constants.
+/// Whether shapes, axes, paddings and the like may be computed by the operator: short lists and small tables, from
+/// constants.
 static bool computesShape(Operation *op) {
-  constexpr int64_t kMostElements = 64, kMostRange = 8;
-  const int64_t most = isa<RangeOp>(op) ? kMostRange : kMostElements;
+  constexpr int64_t kMostOfList = 64, kMostOfTable = 16, kMostOfRange = 8;
   return llvm::all_of(op->getOperands(), [](Value operand) { return getConstant(operand) != nullptr; }) &&
          llvm::all_of(op->getResultTypes(), [&](Type type) {
-           return mlir::cast<RankedTensorType>(type).getRank() <= 1 && elementCount(type) <= most;
+           const auto tensor = mlir::cast<RankedTensorType>(type);
+           if (tensor.getRank() > 1 && isa<FloatType>(tensor.getElementType()))
+             return false;
+           return elementCount(type) <= (isa<RangeOp>(op)        ? kMostOfRange
+                                         : tensor.getRank() <= 1 ? kMostOfList
+                                                                 : kMostOfTable);
          });
 }
 
@@ -166,7 +171,7 @@ Value TensorBuilder::matmul(Value lhs, Value rhs, bool transposeLhs, bool transp
 }
 
 Value TensorBuilder::reshape(Value x, ArrayRef<int64_t> dims) {
-  if (!x || (shapeOf(x) == dims && !foldLog()))
+  if (!x || (shapeOf(x) == dims && !keepsAll()))
     return x;
   return create<ReshapeOp>({x}, {}, {type(typeOf(x).getElementType(), dims)});
 }
@@ -176,7 +181,7 @@ Value TensorBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
 }
 
 Value TensorBuilder::expand(Value x, ArrayRef<int64_t> dims) {
-  if (!x || (shapeOf(x) == dims && !foldLog()))
+  if (!x || (shapeOf(x) == dims && !keepsAll()))
     return x;
   return create<ExpandOp>({x}, {}, {type(typeOf(x).getElementType(), dims)});
 }

@@ -98,6 +98,9 @@ public:
   /// A static tensor type; null, with a message, where its elements cannot be counted.
   mlir::RankedTensorType type(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
 
+  /// Whether operators are built that compute nothing at these sizes, because they compute something at others.
+  bool keepsAll() const { return foldLog() != nullptr; }
+
   mlir::OpBuilder &mlir() { return builder; }
   mlir::MLIRContext *context() { return builder.getContext(); }
   mlir::Location loc() const { return location; }

@@ -165,7 +165,7 @@ LogicalResult tile(NodeContext &node) {
   for (auto [dim, repeat] : llvm::zip(dims, *repeats))
     if (repeat < 0 || llvm::MulOverflow(dim, repeat, dim))
       return node.invalid("its repeats are out of range");
-  if (ArrayRef<int64_t>(dims) == shapeOf(x))
+  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x))
     return node.result(x);
   return node.result(node.create<TileOp>({x}, {}, {node.type(elementTypeOf(x), dims)}));
 }
@@ -262,7 +262,7 @@ LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int6
     from[axis] = dims[axis] ? start : 0;
     steps[axis] = dims[axis] > 1 ? step : 1;
   }
-  if (ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
+  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
     return node.result(x);
   return node.result(node.slice(x, from, steps, dims));
 }
@@ -313,7 +313,7 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
     if (extent == 0 || std::max(before, after) > most)
       return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
   }
-  if (ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(low, [](int64_t one) { return one == 0; }))
+  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(low, [](int64_t one) { return one == 0; }))
     return node.result(x);
   return node.result(node.create<PadOp>(
       {x, value}, {node.attribute("mode", PadModeAttr::get(node.context(), *mode)), node.list("low", low)},
@@ -389,7 +389,7 @@ LogicalResult centerCropPad(NodeContext &node) {
     kept[at] = std::min(kept[at], extent);
     result[at] = extent;
   }
-  Value cut = ArrayRef<int64_t>(kept) == shapeOf(x) ? x : node.slice(x, starts, Dims(rankOf(x), 1), kept);
+  Value cut = !node.keepsAll() && ArrayRef<int64_t>(kept) == shapeOf(x) ? x : node.slice(x, starts, Dims(rankOf(x), 1), kept);
   if (result == kept)
     return node.result(cut);
   return node.result(node.create<PadOp>(

@@ -228,8 +228,10 @@ Status Generalizer::uniteSlices(const Operations &ops) {
   SmallVector<int64_t> steps(first.getSteps());
   for (auto &[dim, start] : moved)
     steps[dim] = 1;
-  Value value = build.create<SliceOp>({first.getInput()}, {build.list("starts", starts), build.list("steps", steps)},
-                                      {tensorOf(between, element)});
+  Value value = first.getInput();
+  if (between != from || llvm::any_of(steps, [](int64_t step) { return step != 1; }))
+    value = build.create<SliceOp>({value}, {build.list("starts", starts), build.list("steps", steps)},
+                                  {tensorOf(between, element)});
   const Type index = builder.getI64Type();
   for (auto &[dim, start] : moved) {
     Value begin = numbersAt(builder, first.getLoc(), {start}, RankedTensorType::get({}, index));

@@ -88,8 +88,21 @@ TEST_CASE("Inputs that are no tensors are refused", "[onnx]") {
 }
 
 TEST_CASE("Bindings on the command line parse", "[onnx]") {
-  CHECK(*parseDimBinding("batch=8") == std::pair<std::string, int64_t>("batch", 8));
-  CHECK(*parseDimBinding("a=b=8") == std::pair<std::string, int64_t>("a=b", 8));
-  for (const char *bad : {"batch", "=8", "batch=", "batch=-1", "batch=x", "batch=99999999999999999999"})
+  using Binding = std::pair<std::string, DimRange>;
+  CHECK(*parseDimBinding("batch=8") == Binding("batch", {8, 8}));
+  CHECK(*parseDimBinding("a=b=8") == Binding("a=b", {8, 8}));
+  CHECK(*parseDimBinding("batch=1..8") == Binding("batch", {1, 8}));
+  CHECK(*parseDimBinding("height=32..320:32") == Binding("height", {32, 320, 32}));
+  for (const char *bad : {"batch", "=8", "batch=", "batch=-1", "batch=x", "batch=99999999999999999999", "batch=1..",
+                          "batch=..8", "batch=8..1", "batch=1..8:", "batch=1..8:0", "batch=1..8:2", "batch=1..8:-1",
+                          "batch=1..8..9", "batch=-1..8"})
     CHECK_FALSE(parseDimBinding(bad));
+  DimBindings bindings;
+  REQUIRE(addDimBinding("batch=1..8", bindings));
+  REQUIRE(addDimBinding("sequence=3..3", bindings));
+  CHECK(bindings.ranges == std::map<std::string, DimRange>{{"batch", {1, 8}}});
+  CHECK(bindings.values == std::map<std::string, int64_t>{{"sequence", 3}});
+  // The last one holds.
+  REQUIRE(addDimBinding("batch=2", bindings));
+  CHECK(bindings.ranges.empty());
 }
