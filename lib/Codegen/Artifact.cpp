@@ -142,7 +142,7 @@ int64_t ParameterFileWriter::Summary::rankBytes() const {
 // Manifest
 //===----------------------------------------------------------------------===//
 
-static Json portsToJson(std::span<const PortInfo> ports) {
+Json portsToJson(std::span<const PortInfo> ports) {
   Json list = Json::array();
   for (const PortInfo &port : ports) {
     Json shape = Json::array();
@@ -151,6 +151,17 @@ static Json portsToJson(std::span<const PortInfo> ports) {
     list.push_back(
         {{"name", port.name}, {"type", port.elementType}, {"shape", std::move(shape)}, {"bytes", port.bytes}});
   }
+  return list;
+}
+
+Json symbolsToJson(std::span<const SymbolInfo> symbols) {
+  Json list = Json::array();
+  for (const SymbolInfo &symbol : symbols)
+    list.push_back({{"name", symbol.name},
+                    {"least", symbol.least},
+                    {"most", symbol.most},
+                    {"input", symbol.input},
+                    {"dimension", symbol.dimension}});
   return list;
 }
 
@@ -168,12 +179,8 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info) {
                {"parameter_hash", info.parameters.hash},
                {"inputs", portsToJson(info.inputs)},
                {"outputs", portsToJson(info.outputs)}};
-  for (const SymbolInfo &symbol : info.symbols)
-    json["symbols"].push_back({{"name", symbol.name},
-                               {"least", symbol.least},
-                               {"most", symbol.most},
-                               {"input", symbol.input},
-                               {"dimension", symbol.dimension}});
+  if (!info.symbols.empty())
+    json["symbols"] = symbolsToJson(info.symbols);
   if (info.numRanks > 1) {
     json["ranks"] = info.numRanks;
     json["piece_hashes"] = info.parameters.pieceHashes;

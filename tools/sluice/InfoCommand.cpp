@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "ArtifactInfo.h"
 #include "Commands.h"
 #include "SharedOptions.h"
 #include "sluice/Onnx/Dimensions.h"
@@ -10,6 +11,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -131,6 +133,9 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
 }
 
 Status runInfo(const InfoOptions &options) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.model, ignored))
+    return printArtifact(options.model, options.format == "json");
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(options.model));
   ModelInfo info;
   collect(model.graph(), info);
@@ -145,8 +150,9 @@ Status runInfo(const InfoOptions &options) {
 
 void addInfoCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App *command = driver::addCommand(app, "info", "Show a model's inputs, outputs, dimensions and operators");
-  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  CLI::App *command = driver::addCommand(
+      app, "info", "Show a model's inputs, outputs, dimensions and operators, or a compiled model's");
+  addOption(*command, "MODEL", options->model, "an ONNX file, or a compiled model's directory")->required();
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runInfo(*options); }; });
 }

@@ -12,6 +12,7 @@
 
 #include "sluice/Plan/ParameterSection.h"
 #include "sluice/Support/Error.h"
+#include "sluice/Support/Json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +92,10 @@ struct SymbolInfo {
   int64_t least = 0, most = 0;
   uint32_t input = 0, dimension = 0;
 };
+
+/// Both as the manifest has them.
+Json portsToJson(std::span<const PortInfo> ports);
+Json symbolsToJson(std::span<const SymbolInfo> symbols);
 
 /// What an artifact says of its program beside its code.
 struct ManifestInfo {
