@@ -39,7 +39,8 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [Sing
     The results are the last carried tensors, a stack for each tensor to stack, and the
     number of iterations that ran. A stack has a first dimension of extent `most`, and is
     zero behind the iterations that ran. The step fails if more than `most` iterations
-    would run.
+    would run. Where the stacks' first extent depends on symbols, `most` is what it is at
+    their upper bounds, and a step fails beyond the extent that it has in the step.
   }];
   let arguments = (ins 0DTensorOf<[I64]>:$trips, 0DTensorOf<[I1]>:$condition,
                        Variadic<Dataflow_AnyTensor>:$carried, Variadic<Dataflow_AnyTensor>:$captured,

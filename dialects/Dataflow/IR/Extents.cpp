@@ -414,6 +414,8 @@ void instantiate(Operation *root, const Point &point) {
     if (auto constant = dyn_cast<ConstantOp>(op); constant && constant.getValue().getType() != constant.getType())
       constant.setValueAttr(
           cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<RankedTensorType>(constant.getType())));
+    if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getNumStacked() > 0)
+      loop.setMost(static_cast<uint64_t>(typeOf(loop.getResult(loop.getCarried().size())).getDimSize(0)));
     if (auto function = dyn_cast<FunctionOpInterface>(op); function && !function.isExternal()) {
       Block &body = function.getFunctionBody().front();
       function.setType(function.cloneTypeWith(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));

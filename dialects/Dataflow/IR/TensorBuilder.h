@@ -100,6 +100,8 @@ public:
 
   /// Whether operators are built that compute nothing at these sizes, because they compute something at others.
   bool keepsAll() const { return foldLog() != nullptr; }
+  /// A choice that depends on sizes, as it was made at the upper bounds. What holds there must hold for less.
+  bool decide(bool choice) const { return foldLog() ? foldLog()->decide(choice) : choice; }
 
   mlir::OpBuilder &mlir() { return builder; }
   mlir::MLIRContext *context() { return builder.getContext(); }

@@ -152,8 +152,10 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
   return bindOutputs(node, state);
 }
 
-bool GraphImporter::unrolls(const ::onnx::GraphProto &body, int64_t trips) const {
-  return unrollsLoops || Count(trips) * std::max(body.node_size(), 1) <= kMostLoopNodes;
+bool GraphImporter::unrolls(const ::onnx::GraphProto &body, int64_t trips) {
+  nextPart();
+  const onnximport::Builder build(builder, builder.getUnknownLoc());
+  return build.decide(unrollsLoops || Count(trips) * std::max(body.node_size(), 1) <= kMostLoopNodes);
 }
 
 Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::onnx::NodeProto &node,

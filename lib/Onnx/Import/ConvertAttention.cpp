@@ -323,7 +323,7 @@ LogicalResult linearAttention(NodeContext &node) {
     return SmallVector<Value>{next, node.mul(factor, node.matmul(at(query), repeated))};
   };
   Value all;
-  if (steps > kMostUnrolledSteps && !node.unrollsLoops) {
+  if (!node.decide(node.unrollsLoops || steps <= kMostUnrolledSteps)) {
     auto body = [&](Value iteration, ValueRange carried) {
       return step(carried[0], [&](Value x) {
         Dims dims(shapeOf(x));

@@ -261,7 +261,7 @@ Value Unroller::runAll(Direction &direction, bool backward) {
     projected = sum(projected, direction.recurrenceBias);
   if (!projected)
     return {};
-  return steps > kMostUnrolledSteps && !node.unrollsLoops ? loop(direction, projected, backward)
+  return !node.decide(node.unrollsLoops || steps <= kMostUnrolledSteps) ? loop(direction, projected, backward)
                                                           : unroll(direction, projected, backward);
 }
 

@@ -87,7 +87,12 @@ private:
   Expected<llvm::SmallVector<mlir::Value>> scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                                         const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
   /// Whether a loop of so many iterations is unrolled.
-  bool unrolls(const ::onnx::GraphProto &body, int64_t trips) const;
+  bool unrolls(const ::onnx::GraphProto &body, int64_t trips);
+  /// Decisions to fold and to unroll are alike in the programs of a range, node by node.
+  void nextPart() {
+    if (dataflow::FoldLog *log = builder.getContext()->getLoadedDialect<dataflow::DataflowDialect>()->getFoldLog())
+      log->nextPart();
+  }
   /// One scan's results; none where it is reported as unsupported.
   Expected<llvm::SmallVector<mlir::Value>> scan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importGradient(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);

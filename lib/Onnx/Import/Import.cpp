@@ -322,8 +322,7 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
     return malformed(node, "an operand is a sequence, or an optional without a value");
-  if (FoldLog *log = builder.getContext()->getLoadedDialect<DataflowDialect>()->getFoldLog())
-    log->nextPart();
+  nextPart();
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
   converted.dequantized = training ? nullptr : &dequantized;

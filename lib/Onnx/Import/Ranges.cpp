@@ -249,10 +249,15 @@ Status Generalizer::compareAttributes(const Operations &ops) {
   for (auto [i, op] : llvm::enumerate(ops)) {
     if (op->getAttrDictionary() == ops[0]->getAttrDictionary())
       continue;
+    // A loop runs as often as it may at the upper bounds, or as its stacks have room.
+    auto loop = dyn_cast<LoopOp>(op);
+    const bool runsLess = loop && loop.getMost() <= cast<LoopOp>(ops[0]).getMost();
     for (NamedAttribute attribute : ops[0]->getAttrDictionary())
-      if (op->getAttr(attribute.getName()) != attribute.getValue())
+      if (op->getAttr(attribute.getName()) != attribute.getValue() &&
+          !(runsLess && attribute.getName() == loop.getMostAttrName()))
         return differ(ops[0], i, concat("its attribute '", attribute.getName().str(), "' is another one"));
-    return differ(ops[0], i, "it has other attributes");
+    if (op->getAttrDictionary().size() != ops[0]->getAttrDictionary().size())
+      return differ(ops[0], i, "it has other attributes");
   }
   return {};
 }
