@@ -37,8 +37,9 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
     for (auto [i, input] : llvm::enumerate(program.getBody().getOps<InputOp>()))
       for (auto [d, extent] : llvm::enumerate(dataflow::extentsOf(cast<RankedTensorType>(input.getType()))))
         if (!symbol && extent.expr() == alone)
-          symbol = {symbols.getNames()[s].getValue(), symbols.getLeast()[s], symbols.getMost()[s],
-                    static_cast<uint32_t>(i), static_cast<uint32_t>(d)};
+          symbol = {
+              symbols.getNames()[s].getValue(), symbols.getLeast()[s],   symbols.getMost()[s], symbols.getSteps()[s],
+              static_cast<uint32_t>(i),         static_cast<uint32_t>(d)};
     if (!symbol)
       return program.emitOpError() << "C16: symbol " << symbols.getNames()[s]
                                    << " is not the extent of a dimension of an input, from which a step would take it";

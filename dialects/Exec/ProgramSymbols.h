@@ -9,11 +9,11 @@
 
 namespace sluice::exec {
 
-/// An integer that a step has another value of than the next, from `least` to `most`: the extent of dimension
-/// `dimension` of input number `input`, the first that it is.
+/// An integer that a step has another value of than the next, `least`, `least` + `step` and so on to `most`: the extent
+/// of dimension `dimension` of input number `input`, the first that it is.
 struct ProgramSymbol {
   llvm::StringRef name;
-  int64_t least = 0, most = 0;
+  int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
 };
 

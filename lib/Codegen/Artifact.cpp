@@ -160,6 +160,7 @@ Json symbolsToJson(std::span<const SymbolInfo> symbols) {
     list.push_back({{"name", symbol.name},
                     {"least", symbol.least},
                     {"most", symbol.most},
+                    {"step", symbol.step},
                     {"input", symbol.input},
                     {"dimension", symbol.dimension}});
   return list;
@@ -256,7 +257,8 @@ void describeSymbols(std::ostringstream &out, MacroNames &names, const std::stri
     const std::string macro = names.unique(prefix + "SYMBOL_", symbol.name);
     out << "\n/* \"" << inComment(symbol.name) << "\": dimension " << symbol.dimension << " of input \""
         << inComment(info.inputs[symbol.input].name) << "\" */\n#define " << macro << " " << i << "\n#define " << macro
-        << "_LEAST " << symbol.least << "\n#define " << macro << "_MOST " << symbol.most << "\n";
+        << "_LEAST " << symbol.least << "\n#define " << macro << "_MOST " << symbol.most << "\n#define " << macro
+        << "_STEP " << symbol.step << "\n";
   }
   out << "\n";
 }

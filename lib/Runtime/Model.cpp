@@ -60,7 +60,8 @@ Status checkSymbols(const Model &model) {
                    " symbols and no function of its extents, compile it again");
   for (size_t i = 0; i < model.symbols.size(); ++i) {
     const sluice_symbol_desc &symbol = model.symbols[i];
-    if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most)
+    if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most || symbol.step < 1 ||
+        (symbol.most - symbol.least) % symbol.step != 0)
       return failure("model's symbol ", i, " has no name or no range, compile it again");
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
       return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");

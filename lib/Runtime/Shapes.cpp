@@ -75,9 +75,10 @@ Result<std::vector<int64_t>> Shapes::takeSymbols(const int64_t *const *given) co
   std::vector<int64_t> symbols;
   for (const sluice_symbol_desc &symbol : model.symbols) {
     const int64_t value = given[symbol.input][symbol.dimension];
-    if (value < symbol.least || value > symbol.most)
+    if (value < symbol.least || value > symbol.most || (value - symbol.least) % symbol.step != 0)
       return failure("input '", model.inputs[symbol.input].name, "' has extent ", value, " in dimension ",
-                     symbol.dimension, ", which is ", describe(symbol), ", give ", symbol.least, " to ", symbol.most);
+                     symbol.dimension, ", which is ", describe(symbol), ", give ", symbol.least, " to ", symbol.most,
+                     symbol.step == 1 ? "" : " in steps of " + std::to_string(symbol.step));
     symbols.push_back(value);
   }
   return symbols;

@@ -286,12 +286,13 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
 
 LLVM::GlobalOp ProgramLowering::addSymbols(ArrayRef<ProgramSymbol> symbols) {
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, i64, i64, i32, i32});
+  Type type = tables.structOf({i64, ptr, i64, i64, i64, i32, i32});
   return tables.addTable("sluice.symbols", type, symbols.size(), [&](size_t i) {
     const ProgramSymbol &symbol = symbols[i];
     return tables.aggregate(type, {tables.integer(i64, sizeof(sluice_symbol_desc)), tables.string(symbol.name),
                                    tables.integer(i64, symbol.least), tables.integer(i64, symbol.most),
-                                   tables.integer(i32, symbol.input), tables.integer(i32, symbol.dimension)});
+                                   tables.integer(i64, symbol.step), tables.integer(i32, symbol.input),
+                                   tables.integer(i32, symbol.dimension)});
   });
 }
 

@@ -2,7 +2,7 @@
 // RUN: sluice-opt %s --exec-to-llvm | mlir-translate --mlir-to-llvmir | FileCheck %s --check-prefix=LLVM
 
 // The symbols have a table, and the extents of inputs and outputs, one after the other, a function.
-// LLVM: @sluice.symbols = {{.*}}i64 1, i64 512, i32 0, i32 1
+// LLVM: @sluice.symbols = {{.*}}i64 2, i64 512, i64 2, i32 0, i32 1
 // LLVM: @sluice.model = {{.*}}i32 1, ptr @sluice.symbols, ptr @sluice.extents }
 
 // CHECK-LABEL: llvm.func internal @sluice.extents
@@ -15,7 +15,7 @@
 // CHECK: %[[LESS:.*]] = llvm.add %[[LENGTH]], %{{.*}}
 // CHECK: %[[THIRD:.*]] = llvm.getelementptr %arg1[2]
 // CHECK: llvm.store %[[LESS]], %[[THIRD]]
-#symbols = #dataflow.symbols<"sequence" = 1 to 512>
+#symbols = #dataflow.symbols<"sequence" = 2 to 512 by 2>
 llvm.func @kernel(!llvm.ptr, !llvm.ptr) -> i32
 exec.program @m parameters 0 state 0 {
   exec.memory @host

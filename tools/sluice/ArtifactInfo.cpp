@@ -60,6 +60,7 @@ Expected<std::vector<SymbolInfo>> readSymbols(const JsonReader &json, size_t num
     SLUICE_ASSIGN_OR_RETURN(symbol.name, entry.string("name"));
     SLUICE_ASSIGN_OR_RETURN(symbol.least, entry.integer("least"));
     SLUICE_ASSIGN_OR_RETURN(symbol.most, entry.integer("most"));
+    SLUICE_ASSIGN_OR_RETURN(symbol.step, entry.integer("step"));
     SLUICE_ASSIGN_OR_RETURN(int64_t input, entry.integer("input"));
     SLUICE_ASSIGN_OR_RETURN(int64_t dimension, entry.integer("dimension"));
     if (input < 0 || input >= static_cast<int64_t>(numInputs) || dimension < 0 || dimension > UINT32_MAX)
@@ -139,8 +140,9 @@ Status printArtifact(const std::string &directory, bool asJson) {
   for (const PortInfo &output : info.outputs)
     printLine("output", describe(output, info.symbols));
   for (const SymbolInfo &symbol : info.symbols)
-    printLine("symbolic", concat(symbol.name, ": ", symbol.least, " to ", symbol.most, ", dimension ", symbol.dimension,
-                                 " of input '", info.inputs[symbol.input].name, "'"));
+    printLine("symbolic", concat(symbol.name, ": ", symbol.least, " to ", symbol.most,
+                                 symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", dimension ",
+                                 symbol.dimension, " of input '", info.inputs[symbol.input].name, "'"));
   printLine("parameters", formatBytes(info.parameters.bytes));
   if (info.numRanks > 1)
     printLine("ranks", concat(info.numRanks));

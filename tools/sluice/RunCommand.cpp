@@ -103,6 +103,9 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   };
   if (const std::string option = options.compile.firstGiven("--dim"); !option.empty())
     return isForModels(option);
+  if (const auto &ranges = options.compile.dims().ranges; !ranges.empty())
+    return makeError(ErrorCode::InvalidInput, "'", ranges.begin()->first, "' has a range, option '--dim', '",
+                     options.model, "' is compiled, give one size");
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(RunSession session,
                           RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill));
@@ -116,6 +119,18 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   open.quantized = !options.expect.empty() && isQuantized(options.model);
   open.session = std::move(session);
   return open;
+}
+
+/// Gives the dimensions that have no range the sizes of the data; those with one take the data's at each step.
+void bindBesideRanges(const ModelFile &file, const std::vector<GivenInput> &given, DimBindings &dims) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto &declared = file.inputs()[i].dims;
+    if (!given[i].tensor || !declared || declared->size() != given[i].tensor->shape.size())
+      continue;
+    for (size_t d = 0; d < declared->size(); ++d)
+      if (const DeclaredDim &dim = (*declared)[d]; dim.value < 0 && !dims.ranges.contains(dim.symbol))
+        dims.values.emplace(dim.symbol, given[i].tensor->shape[d]);
+  }
 }
 
 /// Compiles the model for what is given to it.
@@ -144,10 +159,12 @@ Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, Com
     for (const DeclaredTensor &input : file.inputs())
       names.push_back(input.name);
     open.quantized = isQuantized(file.graph());
+    SLUICE_RETURN_IF_ERROR(read(names));
+    if (!resolved.dims.ranges.empty())
+      bindBesideRanges(file, open.given, resolved.dims);
   }
-  SLUICE_RETURN_IF_ERROR(read(names));
   // Of several batches one step sees one: --dim says how large it is.
-  if (options.steps == 1 || resolved.dims.values.empty())
+  if (resolved.dims.ranges.empty() && (options.steps == 1 || resolved.dims.values.empty()))
     resolved.dims.inputShapes = givenShapes(names, open.given);
   return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
 }

@@ -208,9 +208,10 @@ static Expected<int64_t> chooseSize(const sluice_symbol_desc &symbol, const slui
   if (found == sizes.end())
     return extent.value_or(symbol.most);
   const int64_t size = found->second;
-  if (size < symbol.least || size > symbol.most)
+  if (size < symbol.least || size > symbol.most || (size - symbol.least) % symbol.step != 0)
     return makeError(ErrorCode::InvalidInput, "symbol '", symbol.name, "' is from ", symbol.least, " to ", symbol.most,
-                     ", option '--dim ", symbol.name, "=", size, "', give a size in this range");
+                     symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", option '--dim ", symbol.name, "=",
+                     size, "', give a size in this range");
   const bool isBatches = extent && steps > 1 && symbol.dimension == 0 && size > 0 && *extent % size == 0;
   if (extent && *extent != size && !isBatches)
     return makeError(ErrorCode::InvalidInput, "'", given.origin, "' has extent ", *extent, " in dimension ",

@@ -86,10 +86,11 @@ struct PortInfo {
   }
 };
 
-/// An integer that a step has another value of than the next: the extent of a dimension of an input, within bounds.
+/// An integer that a step has another value of than the next: the extent of a dimension of an input, `least`,
+/// `least` + `step` and so on to `most`.
 struct SymbolInfo {
   std::string name;
-  int64_t least = 0, most = 0;
+  int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
 };
 

@@ -207,11 +207,11 @@ typedef struct sluice_tensor_desc {
 } sluice_tensor_desc;
 
 /* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
- * `input`, from `least` to `most`. Since minor version 11. */
+ * `input`. The values are `least`, `least` + `step` and so on to `most`. Since minor version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
   const char *name;
-  int64_t least, most;
+  int64_t least, most, step;
   uint32_t input, dimension;
 } sluice_symbol_desc;
 

@@ -87,7 +87,7 @@ static ManifestInfo symbolicModel() {
   info.name = "my model";
   info.inputs = {{"ids", "i64", {2, 512}, 8192, {"", "sequence"}}, {"mask", "i1", {512}, 512, {"sequence"}}};
   info.outputs = {{"y", "f32", {2, 511}, 4088, {"", "sequence - 1"}}};
-  info.symbols = {{"sequence", 1, 512, 0, 1}};
+  info.symbols = {{"sequence", 1, 512, 7, 0, 1}};
   return info;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("the manifest has the shapes of inputs and outputs, and the symbols", 
   CHECK((*json)["inputs"].dump() == R"([{"name":"ids","type":"i64","shape":[2,"sequence"],"bytes":8192},)"
                                     R"({"name":"mask","type":"i1","shape":["sequence"],"bytes":512}])");
   CHECK((*json)["outputs"][0]["shape"].dump() == R"([2,"sequence - 1"])");
-  CHECK((*json)["symbols"].dump() == R"([{"name":"sequence","least":1,"most":512,"input":0,"dimension":1}])");
+  CHECK((*json)["symbols"].dump() == R"([{"name":"sequence","least":1,"most":512,"step":7,"input":0,"dimension":1}])");
 }
 
 TEST_CASE("the header has the symbols", "[codegen]") {
@@ -113,7 +113,8 @@ TEST_CASE("the header has the symbols", "[codegen]") {
   CHECK_THAT(*text, Catch::Contains("#define SLUICE_MY_MODEL_NUM_SYMBOLS 1\n\n/* \"sequence\": dimension 1 of input "
                                     "\"ids\" */\n#define SLUICE_MY_MODEL_SYMBOL_SEQUENCE 0\n#define "
                                     "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_LEAST 1\n#define "
-                                    "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_MOST 512\n"));
+                                    "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_MOST 512\n#define "
+                                    "SLUICE_MY_MODEL_SYMBOL_SEQUENCE_STEP 7\n"));
 }
 
 TEST_CASE("the header's names are C's, and distinct", "[codegen]") {

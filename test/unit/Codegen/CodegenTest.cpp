@@ -336,6 +336,7 @@ TEST_CASE("a program with symbols computes the shapes of each step", "[codegen]"
   CHECK(std::string(model->symbols[1].name) == "columns");
   CHECK(model->symbols[1].least == 1);
   CHECK(model->symbols[1].most == 7);
+  CHECK(model->symbols[1].step == 1);
   CHECK(model->symbols[1].dimension == 1);
   CHECK(model->inputs[0].shape[0] == 11);
   CHECK(model->outputs[1].bytes == 1260);
@@ -368,7 +369,7 @@ TEST_CASE("a program with symbols computes the shapes of each step", "[codegen]"
   CHECK((*manifest)["outputs"][0]["shape"].dump() == "[2]");
   CHECK((*manifest)["outputs"][1]["shape"].dump() ==
         R"(["columns ceildiv 3","columns mod 4","(columns - 5) floordiv 2 + 4","rows * columns"])");
-  CHECK((*manifest)["symbols"][0].dump() == R"({"name":"rows","least":1,"most":4,"input":1,"dimension":2})");
+  CHECK((*manifest)["symbols"][0].dump() == R"({"name":"rows","least":1,"most":4,"step":1,"input":1,"dimension":2})");
 }
 
 TEST_CASE("a symbol that no library has is found when linking", "[codegen]") {

@@ -34,8 +34,8 @@ public:
     };
   }
 
-  std::array<sluice_symbol_desc, 2> symbols{{{sizeof(sluice_symbol_desc), "rows", 0, kRows, 0, 0},
-                                             {sizeof(sluice_symbol_desc), "columns", 1, kColumns, 0, 1}}};
+  std::array<sluice_symbol_desc, 2> symbols{{{sizeof(sluice_symbol_desc), "rows", 0, kRows, 1, 0, 0},
+                                             {sizeof(sluice_symbol_desc), "columns", 1, kColumns, 1, 0, 1}}};
 
 private:
   static sluice_tensor_desc tensor(const char *name, uint32_t rank, const int64_t *shape, int64_t floats) {
@@ -219,6 +219,22 @@ TEST_CASE("shapes that do not fit leave a session as it was", "[runtime]") {
   checkStep(session.get(), 2, 3);
 }
 
+TEST_CASE("a symbol may have the values of steps alone", "[runtime]") {
+  SymbolicModel model(stepOnHost);
+  model.symbols[1].least = 2, model.symbols[1].step = 3;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  for (int64_t columns = 1; columns <= 8; ++columns) {
+    const bool isAllowed = columns == 2 || columns == 5 || columns == 8;
+    CHECK((setShapes(session.get(), 3, columns) == 0) == isAllowed);
+    if (isAllowed)
+      checkStep(session.get(), 3, columns);
+  }
+  CHECK(setShapes(session.get(), 3, 4) != 0);
+  CHECK(std::string(sluice_last_error()) ==
+        "input 'x' has extent 4 in dimension 1, which is symbol 'columns', give 2 to 8 in steps of 3");
+}
+
 TEST_CASE("a model without symbols takes its own shapes alone", "[runtime]") {
   TestModel model([](const sluice_api *, sluice_context *) -> int32_t { return 0; }, 4);
   sluice_tensor_desc scalar = model.inputs[0];
@@ -319,6 +335,8 @@ TEST_CASE("symbols that contradict the model are refused", "[runtime]") {
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].name = nullptr; }).find(noRange) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].least = 9; }).find(noRange) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].least = -1; }).find(noRange) != std::string::npos);
+  CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].step = 0; }).find(noRange) != std::string::npos);
+  CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].step = 2; }).find(noRange) != std::string::npos);
   const char *nowhere = "symbol 'columns' is the extent of no input's dimension";
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].input = 3; }).find(nowhere) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].dimension = 2; }).find(nowhere) != std::string::npos);

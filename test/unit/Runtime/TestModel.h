@@ -83,7 +83,7 @@ public:
   }
 
   SessionPtr open(const void *parameters = nullptr, bool trace = false, uint32_t threads = 2) {
-    sluice_options options{sizeof(sluice_options), threads, trace, 0, nullptr, nullptr};
+    sluice_options options{sizeof(sluice_options), threads, trace, 0, nullptr, nullptr, nullptr};
     return SessionPtr(sluice_open_model(get(), parameters, model.parameter_bytes, &options));
   }
 
