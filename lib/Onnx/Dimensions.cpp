@@ -92,7 +92,7 @@ private:
 Status Binder::bindFromOptions() {
   std::vector<SymbolUse> uses = symbolicDims(model);
   for (const auto &[name, value] : given.values) {
-    if (std::none_of(uses.begin(), uses.end(), [&](const SymbolUse &use) { return use.symbol == name; })) {
+    if (std::none_of(uses.begin(), uses.end(), [&name = name](const SymbolUse &use) { return use.symbol == name; })) {
       std::string known;
       for (const SymbolUse &use : uses)
         known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");

@@ -248,7 +248,24 @@ std::vector<Point> samplePoints(SymbolsAttr symbols) {
     if (!llvm::is_contained(points, point))
       points.push_back(point);
   };
+  auto steps = [&](size_t i) { return (most[i] - least[i]) / symbols.getSteps()[i]; };
   add(most);
+  // Few points are all of them.
+  constexpr int64_t kFew = 48;
+  Count count = 1;
+  for (size_t i = 0; i < most.size(); ++i)
+    count *= steps(i) + 1;
+  for (int64_t number = 0; count <= kFew && number < count; ++number) {
+    Point point;
+    int64_t rest = number;
+    for (size_t i = 0; i < most.size(); ++i) {
+      point.push_back(most[i] - rest % (steps(i) + 1) * symbols.getSteps()[i]);
+      rest /= steps(i) + 1;
+    }
+    add(point);
+  }
+  if (count <= kFew)
+    return points;
   add(least);
   constexpr size_t kCornersOf = 4;
   for (size_t corner = 0; most.size() <= kCornersOf && corner < (size_t(1) << most.size()); ++corner) {
@@ -258,7 +275,6 @@ std::vector<Point> samplePoints(SymbolsAttr symbols) {
         point[i] = least[i];
     add(point);
   }
-  auto steps = [&](size_t i) { return (most[i] - least[i]) / symbols.getSteps()[i]; };
   for (size_t i = 0; i < most.size(); ++i)
     for (int64_t count :
          {steps(i) - 1, steps(i) - 2, steps(i) - 3, steps(i) - 5, int64_t(1), int64_t(2), steps(i) / 3, steps(i) / 2}) {

@@ -90,8 +90,8 @@ mlir::RankedTensorType typeAt(mlir::RankedTensorType type, const Point &point);
 /// The value of an expression without dimensions; nullopt where it exceeds 64 bits or divides by zero.
 std::optional<int64_t> valueAt(mlir::AffineExpr expression, llvm::ArrayRef<int64_t> symbols);
 
-/// Points that tell expressions apart: the corners of the symbols' ranges, neighbours of the upper bounds, and some
-/// between. The upper bounds come first. The same list for the same symbols.
+/// Points that tell expressions apart: all of them where these are few, else the corners of the symbols' ranges,
+/// neighbours of the upper bounds, and some between. The upper bounds come first. The same list for the same symbols.
 std::vector<Point> samplePoints(SymbolsAttr symbols);
 
 /// An expression that has these values at these points: a number, a multiple or a quotient of one of `basis`, or a sum

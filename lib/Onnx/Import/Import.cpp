@@ -450,6 +450,41 @@ void GraphImporter::tidy(Block &block) {
       tidy(region.front());
 }
 
+/// Lets dimensions with ranges have other sizes than the inputs' data, which still binds the others. Fails where the data
+/// is out of range.
+static Status releaseRanges(const ModelFile &model, const std::map<std::string, DimRange> &ranges, DimBindings &dims) {
+  for (const DeclaredTensor &input : model.inputs()) {
+    auto shape = dims.inputShapes.find(input.name);
+    if (shape == dims.inputShapes.end() || !input.dims || input.dims->size() != shape->second.size())
+      continue;
+    std::map<std::string, int64_t> bound;
+    bool hasRange = false;
+    for (auto [axis, dim] : llvm::enumerate(*input.dims)) {
+      const int64_t size = shape->second[axis];
+      const auto range = dim.value < 0 ? ranges.find(dim.symbol) : ranges.end();
+      if (dim.value < 0 && range == ranges.end())
+        bound.emplace(dim.symbol, size);
+      if (range == ranges.end())
+        continue;
+      const auto &[least, most, step] = range->second;
+      if (size < least || size > most || (size - least) % step != 0)
+        return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ", size,
+                         " in dimension ", axis, ", and option '--dim' gives '", excerpt(dim.symbol), "' the sizes ",
+                         least, " to ", most, step == 1 ? "" : concat(" by ", step));
+      hasRange = true;
+    }
+    if (!hasRange)
+      continue;
+    for (const auto &[symbol, size] : bound)
+      if (auto [known, added] = dims.values.emplace(symbol, size); !added && known->second != size)
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(symbol), "' is ", known->second,
+                         " by option '--dim' or another input, and ", size, " by the data of input '",
+                         excerpt(input.name), "'");
+    dims.inputShapes.erase(shape);
+  }
+  return {};
+}
+
 /// The program for ranges, from those for the sample points of its symbols.
 static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const ModelFile &model,
                                                     const ImportOptions &options) {
@@ -469,6 +504,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   at.dims.ranges.clear();
   for (const auto &[name, range] : options.dims.ranges)
     at.dims.values[name] = range.most;
+  SLUICE_RETURN_IF_ERROR(releaseRanges(model, options.dims.ranges, at.dims));
   // The names are checked with the sizes.
   if (names.empty())
     return GraphImporter(context, model).run(at);

@@ -6,6 +6,8 @@
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Extents.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
