@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImportedProgram.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
@@ -18,13 +19,31 @@ using namespace mlir;
 
 namespace sluice {
 
-static ImportOptions asImported(func::FuncOp function) {
+/// Binds the dimensions of an input with symbols as they were: by ranges, and by sizes where they have none.
+static void bindRanges(const DeclaredTensor &declared, RankedTensorType type, DimBindings &dims) {
+  const dataflow::SymbolsAttr symbols = dataflow::symbolsOf(type);
+  for (size_t i = 0; i < symbols.size(); ++i)
+    dims.ranges[symbols.getNames()[i].str()] = {symbols.getLeast()[i], symbols.getMost()[i], symbols.getSteps()[i]};
+  if (!declared.dims || declared.dims->size() != static_cast<size_t>(type.getRank()))
+    return;
+  for (auto [dim, extent] : llvm::zip(*declared.dims, dataflow::extentsOf(type)))
+    if (dim.value < 0 && extent.isConstant())
+      dims.values[dim.symbol] = extent.most();
+}
+
+static ImportOptions asImported(func::FuncOp function, const ModelFile &model) {
   ImportOptions options;
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto name = dataflow::inputName(function, index);
     auto type = cast<RankedTensorType>(argument.getType());
     std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
+    if (dataflow::symbolsOf(type)) {
+      for (const DeclaredTensor &declared : model.inputs())
+        if (declared.name == name.str())
+          bindRanges(declared, type, options.dims);
+      continue;
+    }
     options.dims.inputShapes[name.str()] = shape;
     auto fixed =
         function.getArgAttrOfType<DenseElementsAttr>(index, dataflow::DataflowDialect::FixedAttrHelper::getNameStr());
@@ -50,7 +69,7 @@ static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, Program
     return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
                      "', give that model with --model or leave them out with --no-weights");
   func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
-  ImportOptions importing = asImported(function);
+  ImportOptions importing = asImported(function, *model);
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, importing);
   Expected<std::string> digest = module ? digestProgram(**module) : Expected<std::string>(propagate(module));
   if (!digest || *digest != file.digest) {

@@ -5,6 +5,7 @@
 #include "sluice/Onnx/Export.h"
 
 #include "ProgramWriter.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 
@@ -159,15 +160,28 @@ Expected<std::string> serialize(const ProgramWriter &writer) {
 } // namespace
 } // namespace onnxexport
 
+/// The program at the upper bounds of its symbols: the module itself, or a copy without symbols, which `copy` then
+/// owns.
+static ModuleOp atUpperBounds(ModuleOp module, OwningOpRef<ModuleOp> &copy) {
+  const SymbolsAttr symbols = symbolsOf(module);
+  if (!symbols)
+    return module;
+  copy = module.clone();
+  instantiate(*copy, Point(symbols.getMost()));
+  return *copy;
+}
+
 Expected<std::string> exportModelBytes(ModuleOp module) {
-  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(module));
+  OwningOpRef<ModuleOp> copy;
+  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(atUpperBounds(module, copy)));
   SLUICE_RETURN_IF_ERROR(onnxexport::storeInline(*writer));
   return onnxexport::serialize(*writer);
 }
 
 Status exportModel(ModuleOp module, const std::string &path, const ExportOptions &options) {
   using namespace onnxexport;
-  SLUICE_ASSIGN_OR_RETURN(auto written, writeProgram(module));
+  OwningOpRef<ModuleOp> copy;
+  SLUICE_ASSIGN_OR_RETURN(auto written, writeProgram(atUpperBounds(module, copy)));
   ProgramWriter &writer = *written;
   int64_t total = 0;
   for (const ProgramWriter::Weight &weight : writer.weights)
