@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Emits the heavy contractions as register-tiled loops in scf, arith, vector
-// and llvm operations on `!llvm.ptr` values. All shapes are static. A kernel is
-// an outlined chunk function: its body covers the work items [begin, end) of
-// the parallel extent, in any split, from any number of threads at once.
+// and llvm operations on `!llvm.ptr` values. Shapes are static, except that those of
+// a matrix product may be values. A kernel is an outlined chunk function: its body covers the work items [begin, end)
+// of the parallel extent, in any split, from any number of threads at once.
 //
 // Every output element reaches the sink exactly once, as a lane of a vector
 // along the innermost output dimension, so the caller fuses any epilogue there.
@@ -49,11 +49,17 @@ struct WorkItems {
 using SinkFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value value, mlir::ValueRange indices,
                                        int64_t lanes)>;
 
+/// Extents of a matrix product that a step gives, of i64 type. The specification, by which tiles and blocks are chosen,
+/// has their upper bounds. Null: the extent is a number, the specification's. A packed B has numbers for n, k and ldb.
+struct MatmulExtents {
+  mlir::Value m = {}, n = {}, k = {}, lda = {}, ldb = {};
+};
+
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for the given work items. Accumulates in f64 where A is f64, else in f32;
 /// sums over k are in order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
 /// Scratch: up to 150 KiB of stack, by the blocks of a tuning up to 600 KiB.
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink);
+                const Operands &operands, WorkItems items, SinkFn sink, const MatmulExtents &extents = {});
 
 /// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
 /// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1

@@ -22,6 +22,12 @@ Value Ir::mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y
 Value Ir::div(Value a, int64_t value) {
   return value == 1 ? a : b.createOrFold<arith::DivUIOp>(loc, a, constant(value));
 }
+Value Ir::div(Value a, Value by) { return arith::DivUIOp::create(b, loc, a, by); }
+Value Ir::rem(Value a, Value by) { return arith::RemUIOp::create(b, loc, a, by); }
+Value Ir::hasBit(Value a, int64_t value) {
+  Value bit = arith::AndIOp::create(b, loc, a, constant(value));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, constant(0));
+}
 Value Ir::rem(Value a, int64_t value) { return b.createOrFold<arith::RemUIOp>(loc, a, constant(value)); }
 Value Ir::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc, x, y); }
 Value Ir::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc, x, y); }
@@ -117,6 +123,12 @@ void Ir::forLanes(int64_t count, int64_t lanes, function_ref<void(Value, int64_t
   }
 }
 
+void Ir::forLanes(Value count, int64_t lanes, function_ref<void(Value, int64_t)> body) {
+  loop(constant(0), mul(div(count, lanes), lanes), lanes, [&](Value first) { body(first, lanes); });
+  for (int64_t width = lanes / 2; width > 0; width /= 2)
+    ifElse(hasBit(count, width), [&] { body(mul(div(count, 2 * width), 2 * width), width); });
+}
+
 void Ir::ifElse(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
   auto build = [&](function_ref<void()> side) {
     return [this, side](OpBuilder &, Location) {
@@ -128,6 +140,21 @@ void Ir::ifElse(Value condition, function_ref<void()> then, function_ref<void()>
     scf::IfOp::create(b, loc, condition, build(then), build(otherwise));
   else
     scf::IfOp::create(b, loc, condition, build(then));
+}
+
+void Ir::choose(Value value, int64_t count, function_ref<void(int64_t)> emit) {
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(1, count));
+  auto chosen =
+      scf::IndexSwitchOp::create(b, loc, TypeRange(), toIndex(value), numbers, static_cast<unsigned>(numbers.size()));
+  OpBuilder::InsertionGuard guard(b);
+  auto fill = [&](Region &region, int64_t number) {
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    emit(number);
+    scf::YieldOp::create(b, loc);
+  };
+  fill(chosen.getDefaultRegion(), 0);
+  for (auto [region, number] : llvm::zip(chosen.getCaseRegions(), numbers))
+    fill(region, number);
 }
 
 Value Ir::scratch(int64_t elements) {
@@ -176,6 +203,13 @@ Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators v
   for (int64_t i = looped; i < count; ++i)
     step(zero, i, values);
   return values;
+}
+
+Accumulators emitAnyReduction(Ir &ir, Value count, int64_t most, int64_t unroll, Accumulators values,
+                              ReductionStep step) {
+  Value whole = ir.mul(ir.div(count, unroll), unroll);
+  values = emitReduction(ir, whole, most, unroll, std::move(values), step);
+  return unroll == 1 ? values : emitSum(ir, whole, count, 1, values, step);
 }
 
 int64_t reductionUnroll(int64_t accumulators, int64_t count) {

@@ -35,10 +35,14 @@ public:
   Value mul(Value a, int64_t value) { return value == 1 ? a : mul(a, constant(value)); }
   /// Of non-negative values.
   Value div(Value a, int64_t value);
+  Value div(Value a, Value by);
   Value rem(Value a, int64_t value);
+  Value rem(Value a, Value by);
   Value min(Value a, Value b);
   Value max(Value a, Value b);
   Value isEqual(Value a, Value b);
+  /// Whether `a` has the bits of `value`, a power of two.
+  Value hasBit(Value a, int64_t value);
   Value toIndex(Value value);
   Value fromIndex(Value value);
 
@@ -69,6 +73,10 @@ public:
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value iv)> body);
   /// body(first, width) for all of [0, count): whole vectors of `lanes`, then powers of two below.
   void forLanes(int64_t count, int64_t lanes, llvm::function_ref<void(Value first, int64_t width)> body);
+  /// The same for a count known at run time only. `lanes` is a power of two.
+  void forLanes(Value count, int64_t lanes, llvm::function_ref<void(Value first, int64_t width)> body);
+  /// Calls `emit` for each number below `count`, for the code that runs where `value` is it.
+  void choose(Value value, int64_t count, llvm::function_ref<void(int64_t number)> emit);
   void ifElse(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = nullptr);
 
   /// Scratch of the function around, allocated once at its entry, 64-byte aligned.
@@ -85,6 +93,9 @@ using ReductionStep = llvm::function_ref<void(Value i, int64_t u, llvm::MutableA
 Accumulators emitReduction(Ir &ir, int64_t count, int64_t unroll, Accumulators values, ReductionStep step);
 /// The same for a count known at run time only: a multiple of `unroll`, at most `most`.
 Accumulators emitReduction(Ir &ir, Value count, int64_t most, int64_t unroll, Accumulators values, ReductionStep step);
+/// The same for any count.
+Accumulators emitAnyReduction(Ir &ir, Value count, int64_t most, int64_t unroll, Accumulators values,
+                              ReductionStep step);
 
 /// So many steps are summed on their own, then added to what is there. The rounding error of n terms grows with
 /// sumLength + n / sumLength instead of n: Blanchard, Higham and Mary, "A class of fast and accurate summation

@@ -23,11 +23,11 @@ namespace {
 class MatmulEmitter {
 public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs, const Source &rhs,
-                SinkFn sink)
-      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), blocking(chooseBlocking(spec, target)), tile(blocking.tile),
-        vectorLanes(target.lanesF32), panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
-        strideM(spec.transposeA ? 1 : spec.lda), strideK(spec.transposeA ? spec.lda : 1),
-        inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 &&
+                SinkFn sink, const MatmulExtents &extents)
+      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), extents(extents), blocking(chooseBlocking(spec, target)),
+        tile(blocking.tile), vectorLanes(target.lanesF32), panel(tile.block()),
+        lastPanel(spec.n - (blocking.panels - 1) * panel),
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
         widens(lhs.elementType != ir.elementType && !lhs.load && !spec.transposeA &&
                tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes),
@@ -42,22 +42,43 @@ private:
   void emitTile(int64_t rows, Value row, Value depthBegin);
   /// The depth of the block that begins there.
   Value depthFrom(Value depthBegin) {
-    Value depth = ir.constant(spec.k);
+    Value depth = sizeK();
     return blocking.depthBlocks == 1 ? depth : ir.min(ir.constant(blocking.depthBlock), ir.sub(depth, depthBegin));
   }
   void packPanel(Value depthBegin, Value depth);
-  void packColumns(Value depth, Value source, int64_t columns);
+  /// Columns of the last panel where the step gives them; else the number.
+  struct Columns {
+    int64_t number;
+    Value value = {};
+  };
+  void packColumns(Value depth, Value source, Columns columns);
   void emitSinkLoop();
+  /// Calls `emit` for the columns that the work item's panel has.
+  void emitPanelWidths(llvm::function_ref<void(Columns)> emit);
+  void emitTiles(Value depthBegin);
+
+  Value sizeM() { return extents.m ? extents.m : ir.constant(spec.m); }
+  Value sizeK() { return extents.k ? extents.k : ir.constant(spec.k); }
+  /// Times a stride, a number or a value.
+  Value timesLda(Value a) { return extents.lda ? ir.mul(a, extents.lda) : ir.mul(a, spec.lda); }
+  Value timesLdb(Value a) { return extents.ldb ? ir.mul(a, extents.ldb) : ir.mul(a, spec.ldb); }
+  Value timesStrideM(Value a) { return spec.transposeA ? a : timesLda(a); }
+  Value timesStrideK(Value a) { return spec.transposeA ? timesLda(a) : a; }
+  /// `count` rows of B further, as it lies in memory.
+  Value rowOfB(Value from, int64_t count) {
+    return extents.ldb && count ? ir.at(from, timesLdb(ir.constant(count)), rhs.elementType)
+                                : ir.at(from, count * spec.ldb, rhs.elementType);
+  }
 
   Ir &ir;
   const MatmulSpec &spec;
   const Source &lhs, &rhs;
   SinkFn sink;
+  const MatmulExtents &extents;
   MatmulBlocking blocking;
   RegisterTile tile;
   int64_t vectorLanes;      ///< The target's, also where a tile is narrower.
   int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
-  int64_t strideM, strideK; ///< Of A, elements.
   bool inlineSink;
   bool widens;      ///< The rows of a tile are copied to lhsScratch first,
   bool widensPanel; ///< and a panel that several tiles read to panelScratch.
@@ -81,16 +102,22 @@ void MatmulEmitter::emit(Value begin, Value end) {
 }
 
 void MatmulEmitter::emitItem(Value item) {
-  panelIndex = ir.rem(item, blocking.panels);
-  rowBegin = ir.mul(ir.div(item, blocking.panels), blocking.rowBlock);
-  rowEnd = ir.min(ir.add(rowBegin, blocking.rowBlock), ir.constant(spec.m));
+  if (extents.n) {
+    Value panels = ir.div(ir.add(extents.n, panel - 1), panel);
+    panelIndex = ir.rem(item, panels);
+    rowBegin = ir.mul(ir.div(item, panels), blocking.rowBlock);
+  } else {
+    panelIndex = ir.rem(item, blocking.panels);
+    rowBegin = ir.mul(ir.div(item, blocking.panels), blocking.rowBlock);
+  }
+  rowEnd = ir.min(ir.add(rowBegin, blocking.rowBlock), sizeM());
   Value zero = ir.constant(0);
   if (blocking.depthBlocks == 1) {
     emitDepthBlock(zero);
   } else {
     ir.loop(zero, ir.constant(blocking.rowBlock * panel), tile.lanes,
             [&](Value i) { ir.store(ir.zero(tile.lanes), ir.at(accumulatorScratch, i)); });
-    ir.loop(zero, ir.constant(spec.k), blocking.depthBlock, [&](Value depthBegin) { emitDepthBlock(depthBegin); });
+    ir.loop(zero, sizeK(), blocking.depthBlock, [&](Value depthBegin) { emitDepthBlock(depthBegin); });
   }
   if (!inlineSink)
     emitSinkLoop();
@@ -107,6 +134,22 @@ void MatmulEmitter::emitDepthBlock(Value depthBegin) {
   } else {
     packPanel(depthBegin, depthFrom(depthBegin));
     panelSource = {panelScratch, ir.elementType, nullptr};
+  }
+  emitTiles(depthBegin);
+}
+
+void MatmulEmitter::emitTiles(Value depthBegin) {
+  if (extents.m) {
+    // As many whole tiles as there are, then one of the rows that are left.
+    Value count = ir.sub(rowEnd, rowBegin);
+    Value wholeEnd = ir.add(rowBegin, ir.mul(ir.div(count, tile.rows), tile.rows));
+    ir.loop(rowBegin, wholeEnd, tile.rows, [&](Value row) { emitTile(tile.rows, row, depthBegin); });
+    if (tile.rows > 1)
+      ir.choose(ir.sub(rowEnd, wholeEnd), tile.rows, [&](int64_t rows) {
+        if (rows > 0)
+          emitTile(rows, wholeEnd, depthBegin);
+      });
+    return;
   }
   int64_t rest = spec.m % tile.rows;
   Value wholeEnd = rest ? ir.min(rowEnd, ir.constant(spec.m - rest)) : rowEnd;
@@ -137,23 +180,36 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     values.push_back(blocking.depthBlocks > 1 && i < count ? ir.load(ir.at(scratchRow, i * tile.lanes), tile.lanes)
                                                            : ir.zero(tile.lanes));
   Source left = lhs;
-  left.pointer = ir.at(lhs.pointer, ir.add(ir.mul(row, strideM), ir.mul(depthBegin, strideK)), lhs.elementType);
-  int64_t rowStride = strideM;
+  left.pointer = ir.at(lhs.pointer, ir.add(timesStrideM(row), timesStrideK(depthBegin)), lhs.elementType);
+  int64_t rowStride = spec.transposeA ? 1 : spec.lda;
+  bool hasRowPointers = extents.lda && !spec.transposeA;
   if (widens) {
     Value depth = depthFrom(depthBegin);
     ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value r) {
-      Value from = ir.at(left.pointer, ir.mul(r, strideM), lhs.elementType);
+      Value from = ir.at(left.pointer, timesStrideM(r), lhs.elementType);
       Value to = ir.at(lhsScratch, ir.mul(r, blocking.depthBlock));
-      if (blocking.depthBlocks == 1)
+      if (blocking.depthBlocks == 1 && !extents.k)
         ir.widen(lhs, from, to, spec.k, vectorLanes);
       else
         ir.widen(lhs, from, to, depth, vectorLanes);
     });
     left = {lhsScratch, ir.elementType};
     rowStride = blocking.depthBlock;
+    hasRowPointers = false;
   }
+  SmallVector<Value, 16> rowPointers;
+  for (int64_t r = 0; r < rows && hasRowPointers; ++r)
+    rowPointers.push_back(r ? ir.at(left.pointer, timesLda(ir.constant(r)), left.elementType) : left.pointer);
+  // Step k + u of row r, from `a`, step k of row 0.
+  auto locate = [&](Value a, Value k, int64_t r, int64_t u) {
+    if (hasRowPointers)
+      return ir.at(ir.at(rowPointers[r], k, left.elementType), u, left.elementType);
+    if (extents.lda && spec.transposeA && u)
+      return ir.at(ir.at(a, timesLda(ir.constant(u)), left.elementType), r, left.elementType);
+    return ir.at(a, r * rowStride + u * (spec.transposeA ? spec.lda : 1), left.elementType);
+  };
   auto step = [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
-    Value a = ir.at(left.pointer, ir.mul(k, strideK), left.elementType);
+    Value a = hasRowPointers ? Value() : ir.at(left.pointer, timesStrideK(k), left.elementType);
     Value w = ir.at(panelSource.pointer, ir.mul(k, panel), panelSource.elementType);
     SmallVector<Value, 2> weights;
     for (int64_t v = 0; v < tile.vectors; ++v)
@@ -162,7 +218,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     ir.prefetch(w, (u + prefetchSteps) * panel, panel, panelSource.elementType);
     int64_t chain = u % chains * count;
     for (int64_t r = 0; r < rows; ++r) {
-      Value scalar = ir.load(left, ir.at(a, r * rowStride + u * strideK, left.elementType), 1);
+      Value scalar = ir.load(left, locate(a, k, r, u), 1);
       Value wide = ir.broadcast(scalar, tile.lanes);
       for (int64_t v = 0; v < tile.vectors; ++v) {
         Value &sum = sums[chain + r * tile.vectors + v];
@@ -171,7 +227,9 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     }
   };
   int64_t unroll = reductionUnroll(count, spec.k);
-  if (blocking.depthBlocks == 1) {
+  if (extents.k) {
+    values = emitAnyReduction(ir, depthFrom(depthBegin), blocking.depthBlock, unroll, std::move(values), step);
+  } else if (blocking.depthBlocks == 1) {
     values = emitReduction(ir, spec.k, unroll, std::move(values), step);
   } else {
     // The last block may be shorter; it is a multiple of four where k is.
@@ -198,27 +256,43 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
   }
 }
 
+void MatmulEmitter::emitPanelWidths(function_ref<void(Columns)> emit) {
+  if (!extents.n)
+    return emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel, [&](int64_t valid) { emit({valid}); });
+  Value valid = ir.min(ir.sub(extents.n, ir.mul(panelIndex, panel)), ir.constant(panel));
+  ir.ifElse(
+      ir.isEqual(valid, ir.constant(panel)), [&] { emit({panel}); },
+      [&] {
+        emit({panel, valid});
+      });
+}
+
 void MatmulEmitter::emitSinkLoop() {
   Value column = ir.mul(panelIndex, panel);
-  auto emitRows = [&](int64_t valid) {
+  auto emitRows = [&](Columns valid) {
     ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
       Value sums = ir.at(accumulatorScratch, ir.mul(ir.sub(row, rowBegin), panel));
-      sinkRow(
-          ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
-          {row}, column, sink);
+      if (!valid.value) {
+        sinkRow(
+            ir, valid.number, tile.lanes,
+            [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); }, {row}, column, sink);
+        return;
+      }
+      ir.forLanes(valid.value, tile.lanes, [&](Value first, int64_t width) {
+        SmallVector<Value> indices = {ir.toIndex(row), ir.toIndex(ir.add(column, first))};
+        sink(ir.b, ir.loc, ir.load(ir.at(sums, first), width), indices, width);
+      });
     });
   };
-  emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel, emitRows);
+  emitPanelWidths(emitRows);
 }
 
 /// Copies rows [depthBegin, depthBegin + depth) of the panel's columns to panelScratch.
 void MatmulEmitter::packPanel(Value depthBegin, Value depth) {
   Value column = ir.mul(panelIndex, panel);
-  Value offset =
-      spec.transposeB ? ir.add(ir.mul(column, spec.ldb), depthBegin) : ir.add(ir.mul(depthBegin, spec.ldb), column);
+  Value offset = spec.transposeB ? ir.add(timesLdb(column), depthBegin) : ir.add(timesLdb(depthBegin), column);
   Value source = ir.at(rhs.pointer, offset, rhs.elementType);
-  emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel,
-                  [&](int64_t valid) { packColumns(depth, source, valid); });
+  emitPanelWidths([&](Columns valid) { packColumns(depth, source, valid); });
 }
 
 /// In-register transposition of a square of `width` rows, in log2(width) rounds of shuffles.
@@ -243,17 +317,26 @@ static SmallVector<Value, 16> transposeSquare(Ir &ir, SmallVector<Value, 16> row
   return rows;
 }
 
-void MatmulEmitter::packColumns(Value depth, Value source, int64_t columns) {
+void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
   Value zero = ir.constant(0);
-  if (columns < panel)
+  if (columns.value || columns.number < panel)
     ir.loop(zero, ir.mul(depth, panel), tile.lanes,
             [&](Value i) { ir.store(ir.zero(tile.lanes), ir.at(panelScratch, i)); });
+  if (!spec.transposeB && columns.value) {
+    ir.forLanes(columns.value, tile.lanes, [&](Value first, int64_t width) {
+      ir.loop(zero, depth, 1, [&](Value k) {
+        Value from = ir.at(source, ir.add(timesLdb(k), first), rhs.elementType);
+        ir.store(ir.load(rhs, from, width), ir.at(panelScratch, ir.add(ir.mul(k, panel), first)));
+      });
+    });
+    return;
+  }
   if (!spec.transposeB) {
     ir.loop(zero, depth, 1, [&](Value k) {
-      Value from = ir.at(source, ir.mul(k, spec.ldb), rhs.elementType);
+      Value from = ir.at(source, timesLdb(k), rhs.elementType);
       Value to = ir.at(panelScratch, ir.mul(k, panel));
-      for (int64_t offset = 0, lanes = tile.lanes; offset < columns; offset += lanes) {
-        while (lanes > columns - offset)
+      for (int64_t offset = 0, lanes = tile.lanes; offset < columns.number; offset += lanes) {
+        while (lanes > columns.number - offset)
           lanes /= 2;
         ir.store(ir.load(rhs, ir.at(from, offset, rhs.elementType), lanes), ir.at(to, offset));
       }
@@ -261,44 +344,50 @@ void MatmulEmitter::packColumns(Value depth, Value source, int64_t columns) {
     return;
   }
   // Squares first, then what is left by elements.
-  int64_t squareColumns = columns / tile.lanes * tile.lanes;
+  int64_t whole = columns.number / tile.lanes * tile.lanes;
+  Value squareColumns = columns.value ? ir.mul(ir.div(columns.value, tile.lanes), tile.lanes) : Value();
   Value squareDepth = zero;
-  if (squareColumns && tile.lanes > 1) {
+  if (whole && tile.lanes > 1) {
     squareDepth = ir.mul(ir.div(depth, tile.lanes), tile.lanes);
-    ir.loop(zero, ir.constant(squareColumns), tile.lanes, [&](Value column) {
+    ir.loop(zero, squareColumns ? squareColumns : ir.constant(whole), tile.lanes, [&](Value column) {
       ir.loop(zero, squareDepth, tile.lanes, [&](Value k) {
-        Value from = ir.at(source, ir.add(ir.mul(column, spec.ldb), k), rhs.elementType);
+        Value from = ir.at(source, ir.add(timesLdb(column), k), rhs.elementType);
         Value to = ir.at(panelScratch, ir.add(ir.mul(k, panel), column));
         SmallVector<Value, 16> rows;
         for (int64_t r = 0; r < tile.lanes; ++r)
-          rows.push_back(ir.load(rhs, ir.at(from, r * spec.ldb, rhs.elementType), tile.lanes));
+          rows.push_back(ir.load(rhs, rowOfB(from, r), tile.lanes));
         rows = transposeSquare(ir, std::move(rows));
         for (int64_t r = 0; r < tile.lanes; ++r)
           ir.store(rows[r], ir.at(to, r * panel));
       });
     });
   }
-  auto copyElements = [&](int64_t columnBegin, int64_t columnEnd, Value depthFrom) {
-    if (columnBegin == columnEnd)
-      return;
-    ir.loop(ir.constant(columnBegin), ir.constant(columnEnd), 1, [&](Value column) {
+  auto copyElements = [&](Value columnBegin, Value columnEnd, Value depthFrom) {
+    ir.loop(columnBegin, columnEnd, 1, [&](Value column) {
       ir.loop(depthFrom, depth, 1, [&](Value k) {
-        Value from = ir.at(source, ir.add(ir.mul(column, spec.ldb), k), rhs.elementType);
+        Value from = ir.at(source, ir.add(timesLdb(column), k), rhs.elementType);
         ir.store(ir.load(rhs, from, 1), ir.at(panelScratch, ir.add(ir.mul(k, panel), column)));
       });
     });
   };
-  copyElements(0, squareColumns, squareDepth);
-  copyElements(squareColumns, columns, zero);
+  if (columns.value) {
+    copyElements(zero, squareColumns, squareDepth);
+    copyElements(squareColumns, columns.value, zero);
+    return;
+  }
+  if (whole)
+    copyElements(ir.constant(0), ir.constant(whole), squareDepth);
+  if (whole < columns.number)
+    copyElements(ir.constant(whole), ir.constant(columns.number), zero);
 }
 
 } // namespace
 
 void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink) {
+                const Operands &operands, WorkItems items, SinkFn sink, const MatmulExtents &extents) {
   Type accumulator = spec.elementBits == 64 ? b.getF64Type() : b.getF32Type();
   Ir ir(b, loc, accumulator);
-  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink)
+  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, extents)
       .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 

@@ -142,13 +142,14 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   status = result;
 }
 
-void KernelEmitter::parallelRows(int64_t extent, int64_t length, const Work &work,
+void KernelEmitter::parallelRows(const Extent &items, const Extent &length, const Work &work,
                                  function_ref<void(Value, Value)> body) {
   if (!inGrids())
-    return parallel(extent, work, body);
+    return parallel(items, work, body);
+  const int64_t extent = items.most();
   if (extent == 0)
     return;
-  team = chooseTeam(extent, length);
+  team = chooseTeam(extent, length.most());
   // A block no larger than the work, but whole warps.
   int64_t threads = std::max(team, kBlockThreads), total = extent * team;
   if (total < threads)
@@ -289,10 +290,12 @@ void KernelEmitter::emitGridLoops(unsigned result, Value value) {
   SmallVector<SmallVector<size_t>> members;
   if (vectorize)
     collapse(value, {}, members);
-  SmallVector<int64_t> shape(shapeOf(value));
+  SmallVector<int64_t> shape;
   int64_t total = 1;
-  for (int64_t extent : shape)
-    total *= extent;
+  for (const Extent &extent : extents(value)) {
+    shape.push_back(extent.most());
+    total *= extent.most();
+  }
   Type elementType = argumentElement[numOperands + result];
   int64_t widest = 1;
   for (Type type : argumentElement)

@@ -30,7 +30,8 @@ constexpr StringLiteral kNoAlias = "llvm.noalias";
 constexpr int64_t kEnvPool = offsetof(sluice_kernel_env, pool),
                   kEnvParallelFor = offsetof(sluice_kernel_env, parallel_for),
                   kEnvStrings = offsetof(sluice_kernel_env, strings), kEnvRanks = offsetof(sluice_kernel_env, ranks),
-                  kEnvLibraries = offsetof(sluice_kernel_env, libraries), kEnvStop = offsetof(sluice_kernel_env, stop);
+                  kEnvLibraries = offsetof(sluice_kernel_env, libraries), kEnvStop = offsetof(sluice_kernel_env, stop),
+                  kEnvSymbols = offsetof(sluice_kernel_env, symbols);
 static_assert(offsetof(sluice_kernel_env, string_function) == kEnvStrings + 8 &&
                   offsetof(sluice_kernel_env, collective) == kEnvRanks + 8 &&
                   offsetof(sluice_kernel_env, library) == kEnvLibraries + 8,
@@ -85,6 +86,33 @@ static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const
   return modelOf<EmitKernelOpInterface>(anchor).checkKernel(target, style);
 }
 
+/// Fails if types have symbols and the kernel of the operator, or of a member, has only the extents of the types.
+static LogicalResult checkExtents(Operation *op, const KernelStyle &style) {
+  SymbolsAttr symbols = symbolsOfKernel(op);
+  if (!symbols)
+    return success();
+  auto takes = [&](Operation *member) {
+    if (style.form == KernelForm::Grids)
+      return false;
+    if (!symbolsOfKernel(member) || isa<ElementwiseOpInterface, ConstantOp, YieldOp>(member))
+      return true;
+    if (isa<KernelOpInterface>(member))
+      return modelOf<EmitKernelOpInterface>(member).takesExtents();
+    return isa<ElementalOpInterface>(member) && modelOf<EmitElementOpInterface>(member).takesExtents();
+  };
+  SmallVector<Operation *> members;
+  if (auto group = dyn_cast<FusedOp>(op))
+    for (Operation &member : group.getBody().front())
+      members.push_back(&member);
+  else
+    members.push_back(op);
+  for (Operation *member : members)
+    if (!takes(member))
+      return member->emitOpError("its kernel needs sizes that are known when compiling, give dimension ")
+             << symbols.getNames()[0] << " one value";
+  return success();
+}
+
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, const KernelStyle &style) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
@@ -93,9 +121,10 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)) || failed(checkLoops(op, target, style)))
+  if (failed(checkAddressable(op)) || failed(checkExtents(op, style)) || failed(checkLoops(op, target, style)))
     return failure();
   KernelEmitter emitter(op, target, style, module, symbol);
+  emitter.symbols = symbolsOfKernel(op);
   unsigned next = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
@@ -120,6 +149,10 @@ void KernelEmitter::emitBody() {
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
   kernel = func::FuncOp::create(moduleBuilder, location, symbol, b.getFunctionType({ptr, ptr}, {b.getI32Type()}));
   entryBuilder.setInsertionPointToStart(kernel.addEntryBlock());
+  if (symbols) {
+    symbolsAddress = envField(entryBuilder, location, environment(), kEnvSymbols);
+    entryExtents = loadSymbols(entryBuilder, symbolsAddress);
+  }
 
   auto group = dyn_cast<FusedOp>(kernelOp);
   numOperands = kernelOp->getNumOperands();
@@ -219,38 +252,39 @@ KernelEmitter::TapRange KernelEmitter::tapsInside(Value start, int64_t extent, i
   return {low, arith::MaxSIOp::create(b, location, high, low)};
 }
 
-SmallVector<Value> KernelEmitter::delinearize(Value linear, ArrayRef<int64_t> extents) {
+SmallVector<Value> KernelEmitter::delinearize(Value linear, const ExtentList &extents) {
   SmallVector<Value> digits(extents.size());
   Value rest = linear;
   for (size_t i = extents.size(); i-- > 0;) {
-    if (extents[i] == 1) {
+    if (extents[i].is(1)) {
       digits[i] = index(0);
       continue;
     }
-    bool isOutermost = llvm::all_of(extents.take_front(i), [](int64_t extent) { return extent == 1; });
+    auto isOne = [](const Extent &outer) { return outer.is(1); };
+    bool isOutermost = llvm::all_of(ArrayRef<Extent>(extents).take_front(i), isOne);
     if (isOutermost) {
       digits[i] = rest;
       for (size_t j = 0; j < i; ++j)
         digits[j] = index(0);
       break;
     }
-    Value extent = index(extents[i]);
+    Value extent = divisor(extents[i]);
     digits[i] = arith::RemUIOp::create(b, location, rest, extent);
     rest = arith::DivUIOp::create(b, location, rest, extent);
   }
   return digits;
 }
 
-Value KernelEmitter::linearize(ValueRange indices, ArrayRef<int64_t> extents) {
+Value KernelEmitter::linearize(ValueRange indices, const ExtentList &extents) {
   Value linear = index(0);
-  int64_t stride = 1;
-  SmallVector<int64_t> strides(extents.size());
+  Extent stride = 1;
+  Extents strides(extents.size(), 1);
   for (size_t i = extents.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= extents[i];
+    stride = stride * extents[i];
   }
   for (size_t i = 0; i < extents.size(); ++i)
-    if (extents[i] != 1)
+    if (!extents[i].is(1))
       linear = add(linear, mul(indices[i], strides[i]));
   return linear;
 }
@@ -304,7 +338,7 @@ Work KernelEmitter::workBeside(Operation *member, Count bytes) const {
   return {Rate::Vectors, all - cast<CostOpInterface>(member).getFlops(), bytes};
 }
 
-void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void(Value, Value)> body,
+void KernelEmitter::parallel(const Extent &extent, const Work &work, function_ref<void(Value, Value)> body,
                              int64_t multiple) {
   if (inGrids())
     return parallelRows(extent, /*length=*/1, work, body);
@@ -314,8 +348,8 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
   std::string bodyName = symbol + "_body" + std::to_string(numChunks++);
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
 
-  // The body, over pointers that do not alias.
-  SmallVector<Type> types(argumentElement.size() + 1, ptr);
+  // The body, over pointers that do not alias; the last of them is the symbols' address.
+  SmallVector<Type> types(argumentElement.size() + (symbols ? 2 : 1), ptr);
   types.push_back(i64);
   types.push_back(i64);
   auto loops = func::FuncOp::create(moduleBuilder, location, bodyName, b.getFunctionType(types, {}));
@@ -332,11 +366,17 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
   Value end = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 1));
   memo.clear();
   bound.clear();
+  if (symbols) {
+    loops.setArgAttr(argumentElement.size() + 1, kNoAlias, b.getUnitAttr());
+    loops.setArgAttr(argumentElement.size() + 1, "llvm.readonly", b.getUnitAttr());
+    bodyExtents = loadSymbols(b, block->getArgument(argumentElement.size() + 1));
+  }
   body(begin, end);
   b.setInsertionPointToEnd(block);
   func::ReturnOp::create(b, location);
   memo.clear();
   bound.clear();
+  bodyExtents = ExtentValues();
 
   // The chunk function parallel_for calls: unpacks the arguments.
   auto chunk = func::FuncOp::create(moduleBuilder, location, chunkName, b.getFunctionType({ptr, i64, i64}, {}));
@@ -344,35 +384,41 @@ void KernelEmitter::parallel(int64_t extent, const Work &work, function_ref<void
   Block *chunkBlock = chunk.addEntryBlock();
   OpBuilder cb = OpBuilder::atBlockBegin(chunkBlock);
   SmallVector<Value> callArgs;
+  Value given = chunkBlock->getArgument(0), address;
+  if (symbols) {
+    Value second = LLVM::GEPOp::create(cb, location, ptr, ptr, given, ArrayRef<LLVM::GEPArg>{int32_t(kContextSymbols)});
+    address = LLVM::LoadOp::create(cb, location, ptr, second);
+    given = LLVM::LoadOp::create(cb, location, ptr, given);
+  }
   for (unsigned i = 0; i < argumentElement.size() + 1; ++i) {
     // Workspace, the last, is passed only where there is one.
     if (i == argumentElement.size() && cast<CostOpInterface>(kernelOp).getWorkspaceBytes() == 0) {
       callArgs.push_back(LLVM::ZeroOp::create(cb, location, ptr));
       continue;
     }
-    Value slot = LLVM::GEPOp::create(cb, location, ptr, ptr, chunkBlock->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[i])});
+    Value slot = LLVM::GEPOp::create(cb, location, ptr, ptr, given, ArrayRef<LLVM::GEPArg>{int32_t(argumentSlots[i])});
     callArgs.push_back(LLVM::LoadOp::create(cb, location, ptr, slot));
   }
+  if (symbols)
+    callArgs.push_back(address);
   callArgs.push_back(chunkBlock->getArgument(1));
   callArgs.push_back(chunkBlock->getArgument(2));
   func::CallOp::create(cb, location, loops, callArgs);
   func::ReturnOp::create(cb, location);
 
   // The call from the kernel's entry; one chunk needs no pool.
-  Block &entry = kernel.getBody().front();
   OpBuilder &eb = entryBuilder;
-  Value args = entry.getArgument(1);
-  auto constantI64 = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(eb, location, value, 64); };
-  const int64_t grain = chooseGrain(extent, work, multiple, style.chunks);
-  if (extent <= grain && work.specializes) {
-    func::CallOp::create(eb, location, chunk, ValueRange{args, constantI64(0), constantI64(extent)});
+  Value args = chunkArguments();
+  const int64_t grain = chooseGrain(extent.most(), work, multiple, style.chunks);
+  if (extent.most() <= grain && work.specializes) {
+    Value from = arith::ConstantIntOp::create(eb, location, 0, 64);
+    func::CallOp::create(eb, location, chunk, ValueRange{args, from, entryExtent(extent)});
     return;
   }
   callParallelFor(chunk, extent, grain, args);
 }
 
-void KernelEmitter::callParallelFor(func::FuncOp chunk, int64_t extent, int64_t grain, Value args) {
+void KernelEmitter::callParallelFor(func::FuncOp chunk, const Extent &extent, int64_t grain, Value args) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i64 = b.getI64Type();
@@ -381,7 +427,7 @@ void KernelEmitter::callParallelFor(func::FuncOp chunk, int64_t extent, int64_t 
   // The chunk is no LLVM function yet: its address is a constant of func, cast.
   Value constant = func::ConstantOp::create(eb, location, chunk.getFunctionType(), chunk.getSymName());
   Value function = UnrealizedConversionCastOp::create(eb, location, ptr, constant).getResult(0);
-  Value items = arith::ConstantIntOp::create(eb, location, extent, 64);
+  Value items = entryExtent(extent);
   Value perChunk = arith::ConstantIntOp::create(eb, location, grain, 64);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {ptr, i64, i64, ptr, ptr});
   LLVM::CallOp::create(eb, location, type, ValueRange{parallelFor, pool, items, perChunk, function, args});
@@ -405,9 +451,9 @@ void KernelEmitter::forEachAtOnce(int64_t extent, Value args, function_ref<void(
   callParallelFor(chunk, extent, /*grain=*/1, args);
 }
 
-void KernelEmitter::loopParts(Value begin, Value end, int64_t length,
+void KernelEmitter::loopParts(Value begin, Value end, const Extent &length,
                               function_ref<void(Value part, Value from, Value to)> body) {
-  Value perPart = index(length);
+  Value perPart = divisor(length);
   Value first = arith::DivUIOp::create(b, location, begin, perPart);
   Value last = arith::CeilDivUIOp::create(b, location, end, perPart);
   loop(first, last, 1, [&](Value part) {
@@ -419,7 +465,7 @@ void KernelEmitter::loopParts(Value begin, Value end, int64_t length,
   });
 }
 
-void KernelEmitter::parallelNest(int64_t rows, int64_t columns, const Work &work,
+void KernelEmitter::parallelNest(const Extent &rows, const Extent &columns, const Work &work,
                                  function_ref<void(Value, Value, Value)> body) {
   if (!inGrids()) {
     parallel(rows, work, [&](Value begin, Value end) {
@@ -577,7 +623,7 @@ void KernelEmitter::loop(Value lower, Value upper, int64_t step, function_ref<vo
   body(op.getInductionVar());
 }
 
-void KernelEmitter::loop(int64_t lower, int64_t upper, int64_t step, function_ref<void(Value)> body) {
+void KernelEmitter::loop(const Extent &lower, const Extent &upper, int64_t step, function_ref<void(Value)> body) {
   loop(index(lower), index(upper), step, body);
 }
 
@@ -593,7 +639,7 @@ SmallVector<Value> KernelEmitter::reduce(Value lower, Value upper, int64_t step,
   return SmallVector<Value>(op.getResults());
 }
 
-void KernelEmitter::nest(ArrayRef<int64_t> extents, function_ref<void(ValueRange)> body) {
+void KernelEmitter::nest(const ExtentList &extents, function_ref<void(ValueRange)> body) {
   SmallVector<Value> indices;
   std::function<void(size_t)> level = [&](size_t depth) {
     if (depth == extents.size())
@@ -636,10 +682,10 @@ Value KernelEmitter::choose(Value condition, function_ref<Value()> onTrue, funct
 // Reading
 //===----------------------------------------------------------------------===//
 
-ArrayRef<int64_t> KernelEmitter::shapeOf(Value tensor) {
+Extents KernelEmitter::extents(Value tensor) {
   if (auto it = collapsed.find(tensor); it != collapsed.end())
     return it->second;
-  return cast<RankedTensorType>(tensor.getType()).getShape();
+  return extentsOf(tensor);
 }
 
 Value KernelEmitter::pointer(Value tensor) {
@@ -682,12 +728,12 @@ Value KernelEmitter::elements(Value tensor, ValueRange indices, int64_t lanes) {
 }
 
 Value KernelEmitter::broadcastElements(Value tensor, ValueRange indices, int64_t lanes) {
-  ArrayRef<int64_t> shape = shapeOf(tensor);
+  const Extents shape = extents(tensor);
   SmallVector<Value> own;
   size_t skip = indices.size() - shape.size();
   for (size_t i = 0; i < shape.size(); ++i)
-    own.push_back(shape[i] == 1 ? index(0) : indices[skip + i]);
-  if (lanes > 1 && (shape.empty() || shape.back() == 1)) {
+    own.push_back(shape[i].is(1) ? index(0) : indices[skip + i]);
+  if (lanes > 1 && (shape.empty() || shape.back().is(1))) {
     Value scalar = elements(tensor, own, 1);
     return vector::BroadcastOp::create(b, location, VectorType::get({lanes}, scalar.getType()), scalar);
   }
@@ -697,7 +743,7 @@ Value KernelEmitter::broadcastElements(Value tensor, ValueRange indices, int64_t
 Value KernelEmitter::compute(Value tensor, ValueRange indices, int64_t lanes) {
   Type elementType = cast<RankedTensorType>(tensor.getType()).getElementType();
   if (auto it = argumentIndex.find(tensor); it != argumentIndex.end())
-    return load(pointers[it->second], elementType, linearize(indices, shapeOf(tensor)), lanes);
+    return load(pointers[it->second], elementType, linearize(indices, extents(tensor)), lanes);
   Operation *op = tensor.getDefiningOp();
   if (op == absorbed)
     return elements(absorbedSum, indices, lanes);
@@ -766,7 +812,7 @@ void KernelEmitter::store(Value value, ValueRange indices, int64_t lanes, unsign
   bound.clear();
   memo.clear();
   store(pointers[numOperands + result], argumentElement[numOperands + result],
-        linearize(indices, cast<RankedTensorType>(yielded[result].getType()).getShape()), out);
+        linearize(indices, extentsOf(yielded[result])), out);
 }
 
 void KernelEmitter::storeLanes(Value value, ValueRange indices, int64_t lanes) {
@@ -805,7 +851,7 @@ emit::SinkStyle KernelEmitter::sinkStyle() const {
 //===----------------------------------------------------------------------===//
 
 void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorImpl<SmallVector<size_t>> &members) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();
+  const Extents shape = extentsOf(root);
   size_t rank = shape.size();
   llvm::SetVector<Value> values;
   values.insert(root);
@@ -815,29 +861,30 @@ void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorI
         values.insert(op->operand_begin(), op->operand_end());
 
   auto aligned = [&](Value value) {
-    ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
-    SmallVector<int64_t> extents(rank - own.size(), 1);
+    const Extents own = extentsOf(value);
+    Extents extents(rank - own.size(), 1);
     extents.append(own.begin(), own.end());
     return extents;
   };
   SmallVector<int64_t> last;
   for (size_t d = 0; d < rank; ++d) {
-    if (shape[d] == 1)
+    if (shape[d].is(1))
       continue;
     SmallVector<int64_t> signature{classes.empty() ? 0 : classes[d]};
     for (Value value : values)
-      signature.push_back(aligned(value)[d] == 1);
+      signature.push_back(aligned(value)[d].is(1));
     if (members.empty() || signature != last)
       members.emplace_back();
     members.back().push_back(d);
     last = signature;
   }
   for (Value value : values) {
-    SmallVector<int64_t> own = aligned(value), extents;
+    const Extents own = aligned(value);
+    Extents extents;
     for (ArrayRef<size_t> group : members) {
-      int64_t extent = 1;
+      Extent extent = 1;
       for (size_t d : group)
-        extent *= own[d];
+        extent = extent * own[d];
       extents.push_back(extent);
     }
     collapsed[value] = extents;
@@ -870,25 +917,24 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
   SmallVector<SmallVector<size_t>> members;
   if (vectorize)
     collapse(value, {}, members);
-  SmallVector<int64_t> shape(shapeOf(value));
+  Extents shape = extents(value);
   if (shape.empty())
     shape.push_back(1);
-  int64_t rows = 1, columns = shape.back();
-  for (int64_t extent : ArrayRef(shape).drop_back())
-    rows *= extent;
-  if (rows * columns == 0)
+  const ExtentList outer(ArrayRef(shape).drop_back());
+  const Extent rows = productOf(outer), columns = shape.back();
+  if ((rows * columns).is(0))
     return;
   Type elementType = argumentElement[numOperands + result];
-  int64_t lanes = vectorize && columns >= vectorTarget.lanesF32 ? vectorTarget.lanesF32 : 1;
+  int64_t lanes = vectorize && columns.most() >= vectorTarget.lanesF32 ? vectorTarget.lanesF32 : 1;
   auto put = [&](ValueRange indices, int64_t count) {
     // A scalar result has no dimension to index.
-    ValueRange own = shapeOf(value).empty() ? ValueRange() : indices;
+    ValueRange own = extents(value).empty() ? ValueRange() : indices;
     Value out = elements(value, own, count);
     store(pointers[numOperands + result], elementType, linearize(indices, shape), out);
   };
 
-  const Work work = loopWork(result, rows * Count(columns), lanes);
-  if (rows == 1) {
+  const Work work = loopWork(result, rows.most() * Count(columns.most()), lanes);
+  if (rows.is(1)) {
     // One long row: chunks are runs of elements, of whole vectors but for the last.
     constexpr int64_t kRun = 64;
     auto run = [&](Value begin, Value end) {
@@ -913,17 +959,16 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
     return;
   }
   parallel(rows, work, [&](Value begin, Value end) {
-    loop(begin, end, 1, [&](Value row) {
-      SmallVector<Value> prefix = delinearize(row, ArrayRef(shape).drop_back());
+    loopItems(begin, end, outer, [&](ArrayRef<Value> prefix) {
       auto at = [&](Value i, int64_t count) {
-        SmallVector<Value> indices = prefix;
+        SmallVector<Value> indices(prefix);
         indices.push_back(i);
         put(indices, count);
       };
-      int64_t whole = columns / lanes * lanes;
+      const Extent whole = columns / lanes * lanes;
       if (lanes > 1)
         loop(0, whole, lanes, [&](Value i) { at(i, lanes); });
-      loop(lanes > 1 ? whole : 0, columns, 1, [&](Value i) { at(i, 1); });
+      loop(lanes > 1 ? whole : Extent(0), columns, 1, [&](Value i) { at(i, 1); });
     });
   });
 }

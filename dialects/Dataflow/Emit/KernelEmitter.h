@@ -17,6 +17,10 @@
 // one thread, in the module's `gpu.module @device`; the entry launches it
 // through the environment's launch_grid. Grid.cpp has what differs.
 //
+// Where types have symbols (Extents.h), kernels compute with the extents of the
+// step: an Extent is a constant, or a value that the function's entry computes
+// from the environment's symbols. Grids have no such form.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
 #define SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
@@ -24,6 +28,7 @@
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
 #include "dialects/Dataflow/Emit/Work.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -61,9 +66,25 @@ struct KernelStyle {
   ChunkTimes chunks = {};
 };
 
+/// A list of extents, from numbers too.
+struct ExtentList : Extents {
+  ExtentList(llvm::ArrayRef<Extent> extents) : Extents(extents) {}
+  ExtentList(llvm::ArrayRef<int64_t> numbers) : Extents(numbers.begin(), numbers.end()) {}
+  ExtentList(const llvm::SmallVectorImpl<Extent> &extents) : Extents(extents.begin(), extents.end()) {}
+  ExtentList(const llvm::SmallVectorImpl<int64_t> &numbers) : Extents(numbers.begin(), numbers.end()) {}
+  ExtentList(std::initializer_list<Extent> extents) : Extents(extents) {}
+};
+
+/// Whether two extents have the same value at all sample points.
+bool isSameExtent(const Extent &a, const Extent &c);
+/// Whether an extent is 0 at some point, as far as the bounds of its symbols show.
+bool mayBeZero(const Extent &extent);
+/// The symbols that the kernel of an operator or group depends on; null where there are none.
+SymbolsAttr symbolsOfKernel(mlir::Operation *op);
+
 class KernelEmitter {
 public:
-  /// Emits the kernel of `op` (an operator of the dataflow dialect with static
+  /// Emits the kernel of `op` (an operator of the dataflow dialect with ranked
   /// types, fused group or not) as a function named `symbol` at `module`'s end.
   /// Arguments in order: operands, results, workspace. Where operands share
   /// memory, `slots` says for each which argument it is (numbered without gaps);
@@ -98,12 +119,12 @@ public:
   /// Merges neighbouring dimensions of `root` that have the same `classes` entry
   /// (all alike where empty) and that no operand broadcasts apart, for every
   /// value the element-wise expression is made of; extents of 1 go. Then
-  /// shapeOf(root) is what to index it by, and `members[k]` are the dimensions
-  /// that became dimension k.
+  /// extents(root) is what to index it by, and `members[k]` are the dimensions
+  /// that became dimension k. An extent that depends on symbols is never 1.
   void collapse(mlir::Value root, llvm::ArrayRef<int64_t> classes,
                 llvm::SmallVectorImpl<llvm::SmallVector<size_t>> &members);
   /// Extents to index a value by: its type's, or those it was collapsed to.
-  llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
+  Extents extents(mlir::Value tensor);
 
   //===--- Writing ---------------------------------------------------------===//
 
@@ -133,31 +154,39 @@ public:
   Work workBeside(mlir::Operation *member, Count bytes) const;
   /// A parallel loop over [0, extent) that does `work` in all; `body` emits the
   /// code for [begin, end) (index values) and may use nothing emitted outside.
-  /// Chunks begin at multiples of `multiple`. A grid has a thread an item.
+  /// Chunks begin at multiples of `multiple`. A grid has a thread an item. Chunks are as long at all points of symbols:
+  /// `work` is that at the upper bounds.
+  void parallel(const Extent &extent, const Work &work,
+                llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body, int64_t multiple = 1);
   void parallel(int64_t extent, const Work &work, llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body,
-                int64_t multiple = 1);
+                int64_t multiple = 1) {
+    parallel(Extent(extent), work, body, multiple);
+  }
   /// The same over `rows` x `columns` positions: `body(row, from, to)` emits the
   /// code for columns [from, to) of one row. Chunks are of whole rows, a grid's
   /// threads have one position each.
-  void parallelNest(int64_t rows, int64_t columns, const Work &work,
+  void parallelNest(const Extent &rows, const Extent &columns, const Work &work,
                     llvm::function_ref<void(mlir::Value row, mlir::Value from, mlir::Value to)> body);
   /// parallel() for items that each fold and walk rows of `length` elements with
   /// RowReducer: a team of a grid's threads shares an item.
-  void parallelRows(int64_t extent, int64_t length, const Work &work,
+  void parallelRows(const Extent &extent, const Extent &length, const Work &work,
                     llvm::function_ref<void(mlir::Value begin, mlir::Value end)> body);
   /// The loop over the parts that a chunk [begin, end) has items of, where each part has `length` of them, one part
   /// after the other: `body(part, from, to)` emits the code for items [from, to) of a part.
-  void loopParts(mlir::Value begin, mlir::Value end, int64_t length,
+  void loopParts(mlir::Value begin, mlir::Value end, const Extent &length,
                  llvm::function_ref<void(mlir::Value part, mlir::Value from, mlir::Value to)> body);
+  /// The loop over items [begin, end) of an array of `extents`: `body` gets the indices of each item.
+  void loopItems(mlir::Value begin, mlir::Value end, const ExtentList &extents,
+                 llvm::function_ref<void(llvm::ArrayRef<mlir::Value> indices)> body);
   /// scf.for from `lower` to `upper`.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
-  void loop(int64_t lower, int64_t upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  void loop(const Extent &lower, const Extent &upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   /// A loop that carries values; returns the last iteration's.
   llvm::SmallVector<mlir::Value>
   reduce(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange initial,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
   /// A perfect nest over `extents`; `body` gets one index a dimension.
-  void nest(llvm::ArrayRef<int64_t> extents, llvm::function_ref<void(mlir::ValueRange)> body);
+  void nest(const ExtentList &extents, llvm::function_ref<void(mlir::ValueRange)> body);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// An scf.if that yields the chosen branch's value.
   mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> onTrue,
@@ -213,10 +242,17 @@ public:
   //===--- Values ----------------------------------------------------------===//
 
   mlir::Value index(int64_t value);
+  /// A constant, or the value that the entry of the function being emitted computes.
+  mlir::Value index(const Extent &extent);
+  /// The same where it is above 0, else 1: loops of no iterations still divide by extents.
+  mlir::Value divisor(const Extent &extent);
   /// A constant of a compute type, scalar or vector.
   mlir::Value constant(mlir::Type type, double value);
+  /// An extent as a number of a compute type, scalar or vector.
+  mlir::Value number(mlir::Type type, const Extent &extent);
   mlir::Value add(mlir::Value a, mlir::Value c); ///< index + index
   mlir::Value mul(mlir::Value a, int64_t c);     ///< index * constant
+  mlir::Value mul(mlir::Value a, const Extent &c);
   /// The window whose tap number `tap` covers `element`, and whether there is one: o with
   /// o * stride - padLow + tap * dilation = element and 0 <= o < windows.
   struct CoveringWindow {
@@ -233,8 +269,11 @@ public:
   /// How many taps come before position `limit`.
   mlir::Value tapsBefore(mlir::Value start, int64_t limit, int64_t taps, int64_t dilation);
   /// Row-major digits of `linear` in base `extents`.
-  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> extents);
-  mlir::Value linearize(mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents);
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, const ExtentList &extents);
+  mlir::Value linearize(mlir::ValueRange indices, const ExtentList &extents);
+  /// The indices in an array of extents `to` of what is at `indices` of one of extents `from`, which has as many
+  /// elements. Dimensions that are the same in both keep their index.
+  llvm::SmallVector<mlir::Value> reshape(mlir::ValueRange indices, const ExtentList &from, const ExtentList &to);
   /// Address of element `linear` of an array of `elementType`.
   mlir::Value address(mlir::Value base, mlir::Type elementType, mlir::Value linear);
   /// Loads `lanes` elements as compute type; stores from it.
@@ -255,6 +294,21 @@ private:
     mlir::Value value;
   };
 
+  /// Where the values of extents are in a function: its entry computes each of them once.
+  struct ExtentValues {
+    mlir::Operation *last = nullptr;        ///< What they follow.
+    llvm::SmallVector<mlir::Value> symbols; ///< Their values.
+    llvm::DenseMap<mlir::AffineExpr, mlir::Value> values, divisors;
+  };
+  /// Loads the symbols' values, where `builder` stands.
+  ExtentValues loadSymbols(mlir::OpBuilder &builder, mlir::Value address);
+  mlir::Value valueOf(mlir::AffineExpr expression, ExtentValues &in);
+  /// What chunk functions get: the kernel's arguments. Where there are symbols, the address of those and, second, the
+  /// symbols' address.
+  mlir::Value chunkArguments();
+  static constexpr int32_t kContextSymbols = 1;
+  mlir::Value entryExtent(const Extent &extent);
+
   KernelEmitter(mlir::Operation *op, const VectorTarget &target, const KernelStyle &style, mlir::ModuleOp module,
                 llvm::StringRef symbol);
   void emitBody();
@@ -267,7 +321,7 @@ private:
   /// workspace, by number); returns what it returns.
   mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
                              llvm::ArrayRef<int64_t> arguments);
-  void callParallelFor(mlir::func::FuncOp chunk, int64_t extent, int64_t grain, mlir::Value args);
+  void callParallelFor(mlir::func::FuncOp chunk, const Extent &extent, int64_t grain, mlir::Value args);
   /// The work of the loops over so many elements of a result.
   Work loopWork(unsigned result, Count elements, int64_t lanes) const;
   /// The loops of a group without anchor.
@@ -314,7 +368,10 @@ private:
   mlir::Operation *anchor = nullptr;
   llvm::DenseMap<mlir::Value, Bound> bound;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Memo>> memo;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> collapsed;
+  llvm::DenseMap<mlir::Value, Extents> collapsed;
+  SymbolsAttr symbols;                      ///< That the kernel depends on; null: none.
+  ExtentValues entryExtents, bodyExtents;   ///< Of the entry, and of the region being emitted.
+  mlir::Value symbolsAddress, chunkContext; ///< In the entry.
 };
 
 } // namespace sluice::dataflow

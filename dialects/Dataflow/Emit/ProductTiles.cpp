@@ -121,7 +121,7 @@ Value OperandTiles::read(Value along, Value k, int64_t count) const {
     value = kernel.element(operand.tensor, where.place.at);
   } else {
     Type element = elementTypeOf(operand);
-    Value linear = kernel.linearize(where.place.at, kernel.shapeOf(operand.tensor));
+    Value linear = kernel.linearize(where.place.at, kernel.extents(operand.tensor));
     value = emitLoad(b, loc, kernel.address(kernel.pointer(operand.tensor), element, linear), element, count,
                      /*whole=*/true);
   }
@@ -136,7 +136,7 @@ void OperandTiles::copy(Value along, Value depth, Value k, Value stage) const {
   Type element = elementTypeOf(operand);
   Read where = locate(along, k, unit * perWord);
   Value from = kernel.address(kernel.pointer(operand.tensor), element,
-                              kernel.linearize(where.place.at, kernel.shapeOf(operand.tensor)));
+                              kernel.linearize(where.place.at, kernel.extents(operand.tensor)));
   Value to = kernel.address(shared, wordType, indexOf(stage, along, depth));
   auto inSpace = [&](Value pointer, unsigned space) {
     return LLVM::AddrSpaceCastOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext(), space), pointer);

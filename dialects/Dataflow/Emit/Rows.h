@@ -22,13 +22,13 @@ struct RowReducer {
   enum class Order { Chunked, Plain };
 
   KernelEmitter &kernel;
-  int64_t length;
+  Extent length;
   int64_t lanes; ///< 1: scalars only.
   Order order = Order::Chunked;
   /// Vectors that are folded at a time, in rows of at least kLong of them.
   static constexpr int64_t kChunk = 256, kLong = 8 * kChunk;
 
-  int64_t whole() const { return lanes > 1 ? length / lanes * lanes : 0; }
+  Extent whole() const { return lanes > 1 ? length / lanes * lanes : Extent(0); }
 
   mlir::Value run(mlir::Type scalar, llvm::function_ref<mlir::Value(mlir::Type)> initial,
                   llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
@@ -41,7 +41,7 @@ struct RowReducer {
                  ? runTeamPlain(scalar, initial(scalar), element, join)
                  : runTeam(initial(scalar), element, join);
     mlir::Value acc;
-    if (whole() > 0) {
+    if (whole().most() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
       auto fold = [&](mlir::Value from, mlir::Value to) {
         return kernel.reduce(from, to, lanes, initial(vector), [&](mlir::Value i, mlir::ValueRange sums) {
@@ -49,8 +49,9 @@ struct RowReducer {
         })[0];
       };
       mlir::Value wide;
-      int64_t chunk = kChunk * lanes, chunked = whole() / chunk * chunk;
-      if (order == Order::Plain || whole() < kLong * lanes) {
+      const int64_t chunk = kChunk * lanes;
+      const Extent chunked = whole() / chunk * chunk;
+      if (order == Order::Plain || whole().most() < kLong * lanes) {
         wide = fold(kernel.index(0), kernel.index(whole()));
       } else {
         wide = kernel.reduce(kernel.index(0), kernel.index(chunked), chunk, initial(vector),
@@ -58,7 +59,7 @@ struct RowReducer {
                                mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)));
                                return llvm::SmallVector<mlir::Value>{join(sums[0], part)};
                              })[0];
-        if (chunked < whole())
+        if (chunked != whole())
           wide = join(wide, fold(kernel.index(chunked), kernel.index(whole())));
       }
       // Halves onto halves: log2(lanes) steps.
@@ -87,15 +88,15 @@ struct RowReducer {
         kernel.ifThen(hasMore(), [&] { fn(inRound(kernel.index(rounds())), 1); });
       return;
     }
-    if (whole() > 0)
+    if (whole().most() > 0)
       kernel.loop(0, whole(), lanes, [&](mlir::Value i) { fn(i, lanes); });
     kernel.loop(whole(), length, 1, [&](mlir::Value i) { fn(i, 1); });
   }
 
 private:
   // A team's threads each take one element a round; in the last, some of them.
-  int64_t rounds() const { return length / kernel.teamThreads(); }
-  int64_t left() const { return length % kernel.teamThreads(); }
+  int64_t rounds() const { return length.most() / kernel.teamThreads(); }
+  int64_t left() const { return length.most() % kernel.teamThreads(); }
   mlir::Value inRound(mlir::Value round) const {
     return kernel.add(kernel.mul(round, kernel.teamThreads()), kernel.teamPosition());
   }
@@ -124,7 +125,8 @@ private:
     using Values = llvm::SmallVector<mlir::Value>;
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
-    int64_t tile = kernel.teamThreads() * kEach, tiles = length / tile, rest = length % tile;
+    const int64_t known = length.most();
+    int64_t tile = kernel.teamThreads() * kEach, tiles = known / tile, rest = known % tile;
     mlir::Value shared = kernel.sharedBuffer(scalar, tile), partial = kernel.sharedBuffer(scalar, lanes);
     mlir::Value lane = kernel.teamPosition();
     auto isBelow = [&](mlir::Value x, int64_t bound) -> mlir::Value {
@@ -136,7 +138,7 @@ private:
       Values values;
       for (int64_t i = 0; i < kEach; ++i) {
         mlir::Value at = kernel.add(first, inTile(i));
-        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, length), at, kernel.index(length - 1));
+        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, known), at, kernel.index(known - 1));
         values.push_back(element(at, 1));
       }
       return values;

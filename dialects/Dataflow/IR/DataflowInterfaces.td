@@ -94,6 +94,10 @@ def EmitElementOpInterface : OpInterface<"EmitElementOpInterface"> {
         `kernel.element`. Returns a scalar of compute type.}],
       "::mlir::Value", "emitElement",
       (ins "::sluice::dataflow::KernelEmitter &":$kernel, "::mlir::ValueRange":$indices)>,
+    InterfaceMethod<[{
+        Whether the kernel computes with the extents of the step, where types have symbols (Extents.h). If it does not,
+        it has the extents at the symbols' upper bounds, and types with symbols are refused.}],
+      "bool", "takesExtents", (ins), "", [{ return false; }]>,
   ];
 }
 
@@ -125,6 +129,10 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
       "::llvm::LogicalResult", "checkKernel",
       (ins "const ::sluice::emit::VectorTarget &":$target, "const ::sluice::dataflow::KernelStyle &":$style), "",
       [{ return ::llvm::success(); }]>,
+    InterfaceMethod<[{
+        Whether the kernel computes with the extents of the step, where types have symbols (Extents.h). If it does not,
+        it has the extents at the symbols' upper bounds, and types with symbols are refused.}],
+      "bool", "takesExtents", (ins), "", [{ return false; }]>,
   ];
 }
 

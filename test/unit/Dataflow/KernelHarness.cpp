@@ -3,32 +3,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
+#include "KernelLibrary.h"
 #include "Reference.h"
 
-#include "dialects/Dataflow/Emit/KernelEmitter.h"
-#include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Models.h"
 #include "lib/Runtime/GridFibers.h"
 #include "passes/Passes.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
-#include "sluice/Codegen/ObjectEmission.h"
-#include "sluice/Runtime/abi.h"
 #include "sluice/Support/Rng.h"
 #include "test/unit/Cuda/LibraryReference.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
-#include <dlfcn.h>
-#include <filesystem>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -94,153 +86,6 @@ std::string difference(const Tensor &actual, const Tensor &expected, double tole
 
 namespace {
 
-/// Bytes between two unreadable pages, at the end or at the begin of the
-/// readable ones.
-class Guarded {
-public:
-  Guarded(size_t count, bool atEnd) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
-    map = static_cast<char *>(
-        mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(map != MAP_FAILED);
-    mprotect(map, page, PROT_NONE);
-    mprotect(map + page + bytes, page, PROT_NONE);
-    data = atEnd ? map + page + bytes - count : map + page;
-    // No value a result has by chance.
-    std::memset(data, 0xa5, count);
-  }
-  ~Guarded() { munmap(map, bytes + 2 * page); }
-  Guarded(const Guarded &) = delete;
-  char *data;
-
-private:
-  size_t page, bytes;
-  char *map;
-};
-
-/// `count`, the pool, counts chunks. Each runs in pieces, so that a loop too short for several chunks is cut as well.
-int64_t pieceOf(void *count, int64_t extent, int64_t grain) {
-  *static_cast<int *>(count) += static_cast<int>((extent + grain - 1) / grain);
-  return std::max<int64_t>(1, grain / 3);
-}
-
-void runForward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  const int64_t piece = pieceOf(count, extent, grain);
-  for (int64_t begin = 0; begin < extent; begin += piece)
-    fn(args, begin, std::min(begin + piece, extent));
-}
-
-void runBackward(void *count, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
-  const int64_t piece = pieceOf(count, extent, grain);
-  for (int64_t begin = (extent - 1) / piece * piece; begin >= 0; begin -= piece)
-    fn(args, begin, std::min(begin + piece, extent));
-}
-
-/// Puts packing before `op`, or before the group whose contraction is to read
-/// the packed weight. Returns what is to run.
-Operation *packWeights(Operation *op, const VectorTarget &target, const std::string &algorithmName) {
-  auto group = dyn_cast<FusedOp>(op);
-  Operation *contraction = group ? group.getAnchor() : op;
-  auto argument = dyn_cast<BlockArgument>(contraction->getOperand(1));
-  Value weight = group ? group->getOperand(argument.getArgNumber()) : contraction->getOperand(1);
-  OpBuilder outside(op), inside(contraction);
-  Location loc = op->getLoc();
-  auto handIn = [&](Value packed) -> Value {
-    if (!group)
-      return packed;
-    group->setOperand(argument.getArgNumber(), packed);
-    argument.setType(packed.getType());
-    return argument;
-  };
-  Operation *packed;
-  if (auto conv = dyn_cast<ConvOp>(contraction)) {
-    emit::ConvSpec spec = describeConv(conv);
-    Attribute channels = inside.getI64IntegerAttr(conv.getOutputChannels());
-    auto kernel = inside.getDenseI64ArrayAttr(conv.getKernelShape());
-    ConvAlgorithmAttr algorithm;
-    Value blocks;
-    if (std::optional<ConvAlgorithm> named = symbolizeConvAlgorithm(algorithmName)) {
-      algorithm = ConvAlgorithmAttr::get(op->getContext(), *named);
-      emit::WinogradSpec tiles = emit::describeWinograd(spec, *named == ConvAlgorithm::winograd2 ? 2 : 4, target);
-      blocks = PackWinogradWeightOp::create(outside, loc, weight, *named, tiles.depth, tiles.panel);
-    } else {
-      blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
-                                        emit::isDepthwise(spec));
-    }
-    packed = ConvOp::create(inside, loc, conv.getInput(), handIn(blocks), conv.getStrides(), conv.getPads(),
-                            conv.getDilations(), conv.getGroups(), conv.getLayout(), cast<IntegerAttr>(channels),
-                            kernel, IntegerAttr(), algorithm, FloatAttr());
-  } else {
-    auto matmul = cast<MatmulOp>(contraction);
-    emit::MatmulSpec spec = describeMatmul(matmul);
-    Value panels =
-        PackMatmulRhsOp::create(outside, loc, weight, matmul.getTransposeRhs(), emit::matmulPanel(spec, target));
-    packed = MatmulOp::create(inside, loc, matmul.getLhs(), handIn(panels), matmul.getTransposeLhsAttr(), UnitAttr(),
-                              inside.getI64IntegerAttr(spec.n), IntegerAttr());
-  }
-  REQUIRE(packed->getResultTypes() == contraction->getResultTypes());
-  contraction->replaceAllUsesWith(packed);
-  contraction->erase();
-  return group ? op : packed;
-}
-
-/// A compiled module: kernel i, and how to find it.
-class Library {
-public:
-  Library(ModuleOp module, size_t numKernels, unsigned architecture) {
-    auto need = [](const auto &result) {
-      if (!result)
-        FAIL(result.error().message);
-    };
-    need(lowerGrids(module, {{}, /*hostCode=*/true, architecture}));
-    need(lowerKernelsToLLVM(module));
-    exportKernels(module, numKernels); // Kernels are LLVM's functions now.
-    auto target = resolveTarget("native");
-    need(target);
-    EmissionParams params;
-    params.optLevel = 1;
-    auto objects = emitObjects(module, *target, params);
-    need(objects);
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-dataflow-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()));
-    std::string path = pattern + "/kernels.so";
-    auto linked = linkSharedLibrary(*objects, path);
-    handle = linked ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-    std::filesystem::remove_all(pattern);
-    need(linked);
-    if (!handle)
-      FAIL(dlerror());
-  }
-  ~Library() { dlclose(handle); }
-  Library(const Library &) = delete;
-
-  sluice_kernel_fn kernel(int32_t i) const {
-    auto get = reinterpret_cast<void *(*)(int32_t)>(dlsym(handle, "sluice_model_get"));
-    REQUIRE(get);
-    return reinterpret_cast<sluice_kernel_fn>(get(i));
-  }
-
-private:
-  /// The one symbol a library shows hands out the kernels.
-  static void exportKernels(ModuleOp module, size_t numKernels) {
-    MLIRContext *context = module.getContext();
-    Location loc = UnknownLoc::get(context);
-    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    auto ptr = LLVM::LLVMPointerType::get(context);
-    auto get = LLVM::LLVMFuncOp::create(b, loc, "sluice_model_get", LLVM::LLVMFunctionType::get(ptr, {b.getI32Type()}));
-    b.setInsertionPointToStart(get.addEntryBlock(b));
-    Value result = LLVM::ZeroOp::create(b, loc, ptr);
-    for (size_t i = 0; i < numKernels; ++i) {
-      Value wanted = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(i)));
-      Value isThis = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, get.getArgument(0), wanted);
-      Value address = LLVM::AddressOfOp::create(b, loc, ptr, "kernel" + std::to_string(i));
-      result = LLVM::SelectOp::create(b, loc, isThis, address, result);
-    }
-    LLVM::ReturnOp::create(b, loc, result);
-  }
-
-  void *handle = nullptr;
-};
-
 /// A library that does what services.h says, or is not there.
 struct HostLibrary {
   bool isThere = true, inPlace = false;
@@ -292,6 +137,8 @@ std::vector<Tensor> run(sluice_kernel_fn kernel, Operation *op, const Environmen
       args[op->getNumOperands()] = args[addition->operand];
   }
   REQUIRE(kernel(&env, args.data()) == 0);
+  for (const auto &buffer : buffers)
+    CHECK(buffer->isIntact());
   std::vector<Tensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
     Tensor &result = results.emplace_back(type);
@@ -350,11 +197,7 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
 
-  auto host = resolveTarget("native");
-  REQUIRE(host);
-  VectorTarget target;
-  target.lanesF32 = made.lanes ? made.lanes : host->vectorLanes(32);
-  target.registers = host->numVectorRegisters;
+  const VectorTarget target = hostTarget(made.lanes);
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::vector<Operation *> operators;

@@ -30,12 +30,13 @@ namespace {
 class AttentionEmitter {
 public:
   AttentionEmitter(AttentionOp op, KernelEmitter &kernel)
-      : op(op), kernel(kernel), rows(op.getRows()), keys(op.getKeys()), depth(op.getDepth()), columns(op.getColumns()),
-        batch(shapeOf(op.getQuery()).drop_back(2)) {
-    const int64_t most = std::clamp<int64_t>(kMostAttentionScores / keys, 1, kMostRows);
-    blocks = (rows + most - 1) / most;
-    block = (rows + blocks - 1) / blocks;
-    blocks = (rows + block - 1) / block;
+      : op(op), kernel(kernel), keys(extentsOf(op.getValue()).end()[-2]), columns(extentsOf(op.getValue()).back()),
+        batch(extentsOf(op.getQuery())) {
+    depth = batch.pop_back_val();
+    rows = batch.pop_back_val();
+    const int64_t most = std::clamp<int64_t>(kMostAttentionScores / keys.most(), 1, kMostRows);
+    block = rows.ceilDiv(rows.ceilDiv(most).most()).most();
+    blocks = rows.ceilDiv(block);
   }
 
   void emit();
@@ -46,7 +47,16 @@ private:
   /// Rows that share what is packed of keys and values.
   static constexpr int64_t kMostRows = 64;
 
-  void emitBlock(ValueRange at, Value firstRow, int64_t count);
+  /// `value`: the number of rows where the step gives it.
+  void emitBlock(ValueRange at, Value firstRow, int64_t count, Value value = {});
+  void multiply(ValueRange at, Value firstRow, const emit::MatmulSpec &spec, const emit::MatmulExtents &extents,
+                Value lhs, Value rhs, function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink);
+  /// An extent of a step as a product takes it; null for a number.
+  Value ofStep(const Extent &extent) { return extent.isConstant() ? Value() : ofStep(kernel.index(extent)); }
+  Value ofStep(Value index) {
+    OpBuilder &b = kernel.builder();
+    return index ? arith::IndexCastOp::create(b, kernel.loc(), b.getI64Type(), index).getResult() : Value();
+  }
   /// The first element of a matrix of an operand whose batch dimensions broadcast.
   Value matrix(Value operand, ValueRange at);
   Value score(Value product, ValueRange at, int64_t lanes);
@@ -55,20 +65,21 @@ private:
 
   AttentionOp op;
   KernelEmitter &kernel;
-  int64_t rows, keys, depth, columns;
-  ArrayRef<int64_t> batch;
-  int64_t block = 1, blocks = 1; ///< Rows of a work item; items of a matrix.
-  Value scores;                  ///< [block][keys]
+  Extent rows = 1, keys, depth = 1, columns;
+  Extents batch;
+  int64_t block = 1; ///< Rows of a work item.
+  Extent blocks = 1; ///< Items of a matrix.
+  Value scores;      ///< [block][keys at the upper bounds]
 };
 
 Value AttentionEmitter::matrix(Value operand, ValueRange at) {
-  ArrayRef<int64_t> shape = shapeOf(operand);
+  const Extents shape = extentsOf(operand);
   Value offset = kernel.index(0);
-  int64_t stride = product(shape.take_back(2));
+  Extent stride = productOf(ArrayRef(shape).take_back(2));
   for (size_t d = batch.size(); d-- > 0;) {
-    if (shape[d] != 1)
+    if (!shape[d].is(1))
       offset = kernel.add(offset, kernel.mul(at[d], stride));
-    stride *= shape[d];
+    stride = stride * shape[d];
   }
   return kernel.address(kernel.pointer(operand), typeOf(operand).getElementType(), offset);
 }
@@ -89,18 +100,21 @@ Value AttentionEmitter::score(Value product, ValueRange at, int64_t lanes) {
 }
 
 void AttentionEmitter::emit() {
-  const int64_t extent = product(batch) * blocks;
-  kernel.parallel(extent, kernel.work(Rate::Products), [&](Value begin, Value end) {
-    scores = kernel.stackBuffer(op.getType().getElementType(), block * keys);
+  Extents items(batch);
+  items.push_back(blocks);
+  kernel.parallel(productOf(items), kernel.work(Rate::Products), [&](Value begin, Value end) {
+    scores = kernel.stackBuffer(op.getType().getElementType(), block * keys.most());
     kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<int64_t> extents(batch);
-      extents.push_back(blocks);
-      SmallVector<Value> at = kernel.delinearize(item, extents);
+      SmallVector<Value> at = kernel.delinearize(item, items);
       Value index = at.pop_back_val(), first = kernel.mul(index, block);
-      const int64_t last = rows - (blocks - 1) * block;
+      OpBuilder &b = kernel.builder();
+      if (!rows.isConstant()) {
+        Value left = arith::SubIOp::create(b, kernel.loc(), kernel.index(rows), first);
+        return emitBlock(at, first, block, arith::MinSIOp::create(b, kernel.loc(), left, kernel.index(block)));
+      }
+      const int64_t last = (rows - (blocks - 1) * block).most();
       if (last == block)
         return emitBlock(at, first, block);
-      OpBuilder &b = kernel.builder();
       Value isLast = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::eq, index, kernel.index(blocks - 1));
       Value isWhole = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::ne, index, kernel.index(blocks - 1));
       kernel.ifThen(isWhole, [&] { emitBlock(at, first, block); });
@@ -109,54 +123,76 @@ void AttentionEmitter::emit() {
   });
 }
 
-void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count) {
+void AttentionEmitter::multiply(ValueRange at, Value firstRow, const emit::MatmulSpec &spec,
+                                const emit::MatmulExtents &extents, Value lhs, Value rhs,
+                                function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type f32 = op.getType().getElementType();
-  auto multiply = [&](const emit::MatmulSpec &spec, Value lhs, Value rhs, auto sink) {
-    const int64_t items = emit::parallelExtent(spec, kernel.target());
-    emit::emitMatmul(b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}}, {kernel.index(0), kernel.index(items)},
-                     [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
-                       kernel.inSink(inner, [&] {
-                         SmallVector<Value> indices(at);
-                         indices.append({kernel.add(firstRow, position[0]), position[1]});
-                         sink(value, position, indices, lanes);
-                       });
-                     });
+  const emit::MatmulBlocking blocking = emit::chooseBlocking(spec, kernel.target());
+  auto parts = [&](Value extent, int64_t count, int64_t by) -> Value {
+    if (!extent)
+      return kernel.index(count);
+    Value value = arith::IndexCastOp::create(b, loc, b.getIndexType(), extent);
+    return arith::CeilDivUIOp::create(b, loc, value, kernel.index(by));
   };
+  const bool isOfStep = extents.m || extents.n;
+  Value items = isOfStep ? arith::MulIOp::create(b, loc, parts(extents.m, blocking.rowBlocks, blocking.rowBlock),
+                                                 parts(extents.n, blocking.panels, blocking.tile.block()))
+                         : kernel.index(blocking.rowBlocks * blocking.panels);
+  emit::emitMatmul(
+      b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}}, {kernel.index(0), items},
+      [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
+        kernel.inSink(inner, [&] {
+          SmallVector<Value> indices(at);
+          indices.append({kernel.add(firstRow, position[0]), position[1]});
+          sink(value, position, indices, lanes);
+        });
+      },
+      extents);
+}
+
+void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, Value value) {
+  Type f32 = op.getType().getElementType();
+  const int64_t pitch = keys.most();
   emit::MatmulSpec product;
   product.m = count;
-  product.n = keys;
-  product.k = product.lda = depth;
+  product.n = keys.most();
+  product.k = product.lda = depth.most();
   product.transposeB = !op.getTransposed();
-  product.ldb = op.getTransposed() ? keys : depth;
+  product.ldb = (op.getTransposed() ? keys : depth).most();
+  emit::MatmulExtents extents{ofStep(value), ofStep(keys), ofStep(depth)};
+  extents.lda = extents.k;
+  extents.ldb = op.getTransposed() ? extents.n : extents.k;
   Value query = kernel.address(matrix(op.getQuery(), at), f32, kernel.mul(firstRow, depth));
-  multiply(product, query, matrix(op.getKey(), at),
+  multiply(at, firstRow, product, extents, query, matrix(op.getKey(), at),
            [&](Value value, ValueRange position, ValueRange indices, int64_t lanes) {
-             kernel.store(scores, f32, kernel.add(kernel.mul(position[0], keys), position[1]),
+             kernel.store(scores, f32, kernel.add(kernel.mul(position[0], pitch), position[1]),
                           score(value, indices, lanes));
            });
   const int64_t lanes = kernel.target().lanesF32;
-  const RowReducer row{kernel, keys, keys >= lanes ? lanes : 1};
-  kernel.loop(0, count, 1, [&](Value r) {
-    Value buffer = kernel.address(scores, f32, kernel.mul(r, keys));
+  const RowReducer row{kernel, keys, keys.most() >= lanes ? lanes : 1};
+  kernel.loop(kernel.index(0), value ? value : kernel.index(count), 1, [&](Value r) {
+    Value buffer = kernel.address(scores, f32, kernel.mul(r, pitch));
     RowSoftmax{row, f32, false, buffer}.emit(
         [&](Value i, int64_t n) { return kernel.load(buffer, f32, i, n); },
         [&](Value i, int64_t, Value value) { kernel.store(buffer, f32, i, value); });
   });
   emit::MatmulSpec sum;
   sum.m = count;
-  sum.n = sum.ldb = columns;
-  sum.k = sum.lda = keys;
+  sum.n = sum.ldb = columns.most();
+  sum.k = sum.lda = pitch;
   sum.sinkStyle = kernel.sinkStyle();
-  multiply(sum, scores, matrix(op.getValue(), at),
+  emit::MatmulExtents sumExtents{ofStep(value), ofStep(columns), ofStep(keys)};
+  sumExtents.ldb = sumExtents.n;
+  multiply(at, firstRow, sum, sumExtents, scores, matrix(op.getValue(), at),
            [&](Value value, ValueRange, ValueRange indices, int64_t n) { kernel.storeLanes(value, indices, n); });
 }
 
 Value AttentionEmitter::element(Value operand, ValueRange at, Value row, Value column) {
   SmallVector<Value> indices;
   for (size_t d = 0; d < batch.size(); ++d)
-    indices.push_back(shapeOf(operand)[d] == 1 ? kernel.index(0) : at[d]);
+    indices.push_back(extentsOf(operand)[d].is(1) ? kernel.index(0) : at[d]);
   indices.append({row, column});
   return kernel.element(operand, indices);
 }
@@ -177,14 +213,13 @@ Value AttentionEmitter::scoreOf(ValueRange at, Value key) {
 }
 
 void AttentionEmitter::emitElements() {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  const int64_t extent = product(shape);
-  kernel.parallel(extent, {Rate::Scalars, op.getFlops() * Count(columns), 0}, [&](Value begin, Value end) {
-    kernel.loop(begin, end, 1, [&](Value linear) {
+  const Extents shape = extentsOf(op.getResult());
+  const Work work{Rate::Scalars, op.getFlops() * Count(columns.most()), 0};
+  kernel.parallel(productOf(shape), work, [&](Value begin, Value end) {
+    kernel.loopItems(begin, end, shape, [&](ArrayRef<Value> at) {
       OpBuilder &b = kernel.builder();
       Location loc = kernel.loc();
       Type f32 = op.getType().getElementType();
-      SmallVector<Value> at = kernel.delinearize(linear, shape);
       auto overKeys = [&](ValueRange initial, function_ref<SmallVector<Value>(Value, ValueRange)> body) {
         return kernel.reduce(kernel.index(0), kernel.index(keys), 1, initial, body);
       };
@@ -216,5 +251,5 @@ static void emitAttentionKernel(AttentionOp op, KernelEmitter &kernel) {
 }
 
 void sluice::dataflow::attachAttentionKernels(MLIRContext *context) {
-  attach<KernelModel<emitAttentionKernel>>(context);
+  attach<KernelModel<emitAttentionKernel, KernelExtents::OfStep>>(context);
 }

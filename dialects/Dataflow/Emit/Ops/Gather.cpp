@@ -17,7 +17,7 @@ using namespace sluice::dataflow;
 
 /// Reads an index tensor's element and brings it into [0, extent): negative
 /// values count from the end, anything further out is clamped.
-static Value emitIndex(KernelEmitter &kernel, Value indices, ValueRange at, int64_t extent) {
+static Value emitIndex(KernelEmitter &kernel, Value indices, ValueRange at, const Extent &extent) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Value raw = kernel.element(indices, at);
@@ -26,7 +26,10 @@ static Value emitIndex(KernelEmitter &kernel, Value indices, ValueRange at, int6
   Value wrapped = arith::AddIOp::create(b, loc, i, kernel.index(extent));
   i = arith::SelectOp::create(b, loc, negative, wrapped, i);
   i = arith::MaxSIOp::create(b, loc, i, kernel.index(0));
-  return arith::MinSIOp::create(b, loc, i, kernel.index(std::max<int64_t>(extent - 1, 0)));
+  Value last = extent.isConstant() ? kernel.index(std::max<int64_t>(extent.most() - 1, 0)) : kernel.index(extent - 1);
+  if (!extent.isConstant() && mayBeZero(extent))
+    last = arith::MaxSIOp::create(b, loc, last, kernel.index(0));
+  return arith::MinSIOp::create(b, loc, i, last);
 }
 
 //===----------------------------------------------------------------------===//
@@ -36,7 +39,7 @@ static Value emitIndex(KernelEmitter &kernel, Value indices, ValueRange at, int6
 static Value emitGatherElement(GatherOp op, KernelEmitter &kernel, ValueRange indices) {
   int64_t axis = op.getAxis(), indexRank = typeOf(op.getIndices()).getRank();
   SmallVector<Value> from(indices.take_front(axis));
-  from.push_back(emitIndex(kernel, op.getIndices(), indices.slice(axis, indexRank), shapeOf(op.getData())[axis]));
+  from.push_back(emitIndex(kernel, op.getIndices(), indices.slice(axis, indexRank), extentsOf(op.getData())[axis]));
   llvm::append_range(from, indices.drop_front(axis + indexRank));
   return kernel.element(op.getData(), from);
 }
@@ -47,7 +50,7 @@ static Value emitGatherElement(GatherOp op, KernelEmitter &kernel, ValueRange in
 
 static Value emitGatherElementsElement(GatherElementsOp op, KernelEmitter &kernel, ValueRange indices) {
   SmallVector<Value> from(indices);
-  from[op.getAxis()] = emitIndex(kernel, op.getIndices(), indices, shapeOf(op.getData())[op.getAxis()]);
+  from[op.getAxis()] = emitIndex(kernel, op.getIndices(), indices, extentsOf(op.getData())[op.getAxis()]);
   return kernel.element(op.getData(), from);
 }
 
@@ -56,7 +59,8 @@ static Value emitGatherElementsElement(GatherElementsOp op, KernelEmitter &kerne
 //===----------------------------------------------------------------------===//
 
 static Value emitGatherNdElement(GatherNdOp op, KernelEmitter &kernel, ValueRange indices) {
-  ArrayRef<int64_t> data = shapeOf(op.getData()), tuples = shapeOf(op.getIndices());
+  const Extents data = extentsOf(op.getData());
+  ArrayRef<int64_t> tuples = shapeOf(op.getIndices());
   int64_t batch = op.getBatchDims(), tuple = tuples.back(), indexRank = tuples.size();
   SmallVector<Value> from(indices.take_front(batch));
   for (int64_t k = 0; k < tuple; ++k) {
@@ -74,9 +78,10 @@ static Value emitGatherNdElement(GatherNdOp op, KernelEmitter &kernel, ValueRang
 
 /// result = data, element by element.
 static void emitCopy(KernelEmitter &kernel, Value data) {
-  int64_t count = elementCount(data.getType());
+  const Extent count = productOf(extentsOf(data));
   Type element = typeOf(data).getElementType();
-  kernel.parallel(count, {Rate::Vectors, 0, 2 * Count(count) * elementBytes(element)}, [&](Value begin, Value end) {
+  const Work work{Rate::Vectors, 0, 2 * Count(count.most()) * elementBytes(element)};
+  kernel.parallel(count, work, [&](Value begin, Value end) {
     Value source = kernel.pointer(data), target = kernel.resultPointer(0);
     kernel.loop(begin, end, 1, [&](Value i) { kernel.store(target, element, i, kernel.load(source, element, i)); });
   });
@@ -103,12 +108,12 @@ static void emitUpdate(KernelEmitter &kernel, ScatterKind kind, Type element, Va
 }
 
 static void emitScatterElementsKernel(ScatterElementsOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getData());
+  const Extents shape = extentsOf(op.getData());
   Type element = typeOf(op.getData()).getElementType();
   emitCopy(kernel, op.getData());
   const auto axis = static_cast<size_t>(op.getAxis());
-  SmallVector<int64_t> columns(shapeOf(op.getIndices()));
-  const int64_t length = columns[axis];
+  Extents columns = extentsOf(op.getIndices());
+  const Extent length = columns[axis];
   columns.erase(columns.begin() + axis);
   auto update = [&](Value column, Value along) {
     SmallVector<Value> at = kernel.delinearize(column, columns);
@@ -127,16 +132,17 @@ static void emitScatterElementsKernel(ScatterElementsOp op, KernelEmitter &kerne
     else
       walkAlong([&](Value along) { walkColumns([&](Value column) { update(column, along); }); });
   };
-  kernel.parallel(product(columns), scatterWork(product(columns), length), walk, kScatterRun);
+  const Extent count = productOf(columns);
+  kernel.parallel(count, scatterWork(count.most(), length.most()), walk, kScatterRun);
 }
 
 static void emitScatterNdKernel(ScatterNdOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getData()), tuples = shapeOf(op.getIndices());
+  const Extents shape = extentsOf(op.getData()), tuples = extentsOf(op.getIndices());
   Type element = typeOf(op.getData()).getElementType();
-  int64_t tuple = tuples.back();
+  const int64_t tuple = shapeOf(op.getIndices()).back();
   emitCopy(kernel, op.getData());
   // Slices are replaced one after the other, but each of their elements by itself.
-  ArrayRef<int64_t> slice = shape.drop_front(tuple), outer = tuples.drop_back();
+  const ExtentList slice(ArrayRef(shape).drop_front(tuple)), outer(ArrayRef(tuples).drop_back());
   auto walk = [&](Value begin, Value end) {
     kernel.nest(outer, [&](ValueRange number) {
       SmallVector<Value> to;
@@ -153,7 +159,8 @@ static void emitScatterNdKernel(ScatterNdOp op, KernelEmitter &kernel) {
       });
     });
   };
-  kernel.parallel(product(slice), scatterWork(product(slice), product(outer)), walk, kScatterRun);
+  const Extent count = productOf(slice);
+  kernel.parallel(count, scatterWork(count.most(), productOf(outer).most()), walk, kScatterRun);
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +184,8 @@ static Value emitOneHotElement(OneHotOp op, KernelEmitter &kernel, ValueRange in
 }
 
 void sluice::dataflow::attachGatherKernels(MLIRContext *context) {
-  attach<ElementModel<emitGatherElement>, ElementModel<emitGatherElementsElement>, ElementModel<emitGatherNdElement>,
-         KernelModel<emitScatterElementsKernel>, KernelModel<emitScatterNdKernel>, ElementModel<emitOneHotElement>>(
-      context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<ElementModel<emitGatherElement, kOfStep>, ElementModel<emitGatherElementsElement, kOfStep>,
+         ElementModel<emitGatherNdElement, kOfStep>, KernelModel<emitScatterElementsKernel, kOfStep>,
+         KernelModel<emitScatterNdKernel, kOfStep>, ElementModel<emitOneHotElement, kOfStep>>(context);
 }

@@ -19,36 +19,69 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 /// Index of one batch entry of an operand whose batch dimensions broadcast.
-static Value batchOffset(KernelEmitter &kernel, ValueRange batchIndices, ArrayRef<int64_t> batch, int64_t matrix) {
+static Value batchOffset(KernelEmitter &kernel, ValueRange batchIndices, ArrayRef<Extent> batch, const Extent &matrix) {
   Value offset = kernel.index(0);
-  int64_t stride = matrix;
+  Extent stride = matrix;
   for (size_t i = batch.size(); i-- > 0;) {
     size_t at = batchIndices.size() - batch.size() + i;
-    if (batch[i] != 1)
+    if (!batch[i].is(1))
       offset = kernel.add(offset, kernel.mul(batchIndices[at], stride));
-    stride *= batch[i];
+    stride = stride * batch[i];
   }
   return offset;
 }
 
+namespace {
+/// MatmulShape with the extents of a step.
+struct MatmulSizes {
+  explicit MatmulSizes(MatmulOp op) {
+    batch = extentsOf(op.getResult());
+    n = batch.pop_back_val();
+    m = batch.pop_back_val();
+    const Extents lhs = extentsOf(op.getLhs()), rhs = extentsOf(op.getRhs());
+    const size_t matrix = op.getPackedN() ? 3 : 2;
+    k = lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
+    lda = lhs.back();
+    ldb = rhs.back();
+    lhsBatch.append(lhs.begin(), lhs.end() - 2);
+    rhsBatch.append(rhs.begin(), rhs.end() - static_cast<ptrdiff_t>(matrix));
+    lhsMatrix = productOf(ArrayRef(lhs).take_back(2));
+    rhsMatrix = productOf(ArrayRef(rhs).take_back(matrix));
+    isFlat = symbolsOf(op) ? !op.getTransposeLhs() && !productOf(batch).is(1) && productOf(rhsBatch).is(1) &&
+                                 isSameExtent(productOf(lhsBatch), productOf(batch))
+                           : isFlatMatmul(op);
+    rows = batch;
+    rows.push_back(m);
+    if (isFlat)
+      m = productOf(rows);
+  }
+
+  Extents batch;
+  Extent m = 1, n = 1, k = 1; ///< All rows of the batch where it is flat.
+  Extent lda = 1, ldb = 1;
+  Extents lhsBatch, rhsBatch;
+  Extent lhsMatrix = 1, rhsMatrix = 1; ///< Elements.
+  bool isFlat = false;                 ///< isFlatMatmul at all points.
+  Extents rows;                        ///< Batch, then a matrix's rows.
+};
+} // namespace
+
 /// One sum a result element: integers, which the register-tiled emitter has no
 /// form for.
-static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
+static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel) {
   Type element = op.getType().getElementType();
-  SmallVector<int64_t> result = shape.batch;
-  result.append({shape.m, shape.n});
-  int64_t extent = product(result);
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, result);
+  const Extents result = extentsOf(op.getResult());
+  const Extent depth = MatmulSizes(op).k;
+  kernel.parallel(productOf(result), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+    kernel.loopItems(begin, end, result, [&](ArrayRef<Value> at) {
       ValueRange batch = ValueRange(at).drop_back(2);
       Value zero = emitConstant(kernel.builder(), kernel.loc(), computeType(element), 0);
-      Value sum = kernel.reduce(kernel.index(0), kernel.index(shape.k), 1, zero, [&](Value k, ValueRange acc) {
+      Value sum = kernel.reduce(kernel.index(0), kernel.index(depth), 1, zero, [&](Value k, ValueRange acc) {
         auto read = [&](Value tensor, Value row, Value column) {
-          ArrayRef<int64_t> own = shapeOf(tensor);
+          const Extents own = extentsOf(tensor);
           SmallVector<Value> indices;
           for (size_t i = 0; i + 2 < own.size(); ++i)
-            indices.push_back(own[i] == 1 ? kernel.index(0) : batch[batch.size() + 2 - own.size() + i]);
+            indices.push_back(own[i].is(1) ? kernel.index(0) : batch[batch.size() + 2 - own.size() + i]);
           indices.append({row, column});
           return kernel.element(tensor, indices);
         };
@@ -145,7 +178,6 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
 }
 
 static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
-  auto lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs());
   MatmulShape shape = shapeOfMatmul(op);
   Type element = op.getType().getElementType();
   if (elementCount(op.getType()) == 0)
@@ -155,55 +187,66 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
     return;
   }
   if (!isa<FloatType>(element) || shape.k == 0) {
-    emitPlainMatmul(op, kernel, shape);
+    emitPlainMatmul(op, kernel);
     return;
   }
   emit::MatmulSpec spec = describeMatmul(op);
   spec.sinkStyle = kernel.sinkStyle();
-  bool isFlat = isFlatMatmul(op);
-  int64_t batches = isFlat ? int64_t(1) : product(shape.batch).value();
-  ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
-  ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(spec.packedB ? 3 : 2);
-  int64_t lhsMatrix = product(lhs.getShape().take_back(2));
-  int64_t rhsMatrix = product(rhs.getShape().take_back(spec.packedB ? 3 : 2));
-  int64_t perBatch = emit::parallelExtent(spec, kernel.target());
+  const MatmulSizes sizes(op);
+  const bool isFlat = sizes.isFlat;
+  spec.m = sizes.m.most();
+  const Extent batches = isFlat ? Extent(1) : productOf(sizes.batch);
+  const emit::MatmulBlocking blocking = emit::chooseBlocking(spec, kernel.target());
+  const Extent perBatch = sizes.m.ceilDiv(blocking.rowBlock) * sizes.n.ceilDiv(blocking.tile.block());
   kernel.parallel(batches * perBatch, kernel.work(Rate::Products), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    auto emitOne = [&](ValueRange batchIndices, Value lo, Value hi) {
-      Value a = kernel.address(kernel.pointer(op.getLhs()), element,
-                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : lhsBatch, lhsMatrix));
-      Value c = kernel.address(kernel.pointer(op.getRhs()), element,
-                               batchOffset(kernel, batchIndices, isFlat ? ArrayRef<int64_t>() : rhsBatch, rhsMatrix));
-      emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
-                       [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                         kernel.inSink(inner, [&] {
-                           SmallVector<Value> at(batchIndices);
-                           if (isFlat) {
-                             SmallVector<int64_t> rows = shape.batch;
-                             rows.push_back(shape.m);
-                             at = kernel.delinearize(indices[0], rows);
-                             at.push_back(indices[1]);
-                           } else {
-                             at.append(indices.begin(), indices.end());
-                           }
-                           kernel.storeLanes(value, at, lanes);
-                         });
-                       });
+    auto ofStep = [&](const Extent &extent) -> Value {
+      if (extent.isConstant())
+        return {};
+      return arith::IndexCastOp::create(b, loc, b.getI64Type(), kernel.index(extent));
     };
-    if (batches == 1) {
-      SmallVector<Value> zeros(isFlat ? 0 : shape.batch.size(), kernel.index(0));
+    const emit::MatmulExtents extents = {ofStep(sizes.m), ofStep(sizes.n), ofStep(sizes.k), ofStep(sizes.lda),
+                                         ofStep(sizes.ldb)};
+    auto emitOne = [&](ValueRange batchIndices, Value lo, Value hi) {
+      Value a = kernel.address(
+          kernel.pointer(op.getLhs()), element,
+          batchOffset(kernel, batchIndices, isFlat ? ArrayRef<Extent>() : sizes.lhsBatch, sizes.lhsMatrix));
+      Value c = kernel.address(
+          kernel.pointer(op.getRhs()), element,
+          batchOffset(kernel, batchIndices, isFlat ? ArrayRef<Extent>() : sizes.rhsBatch, sizes.rhsMatrix));
+      emit::emitMatmul(
+          b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
+          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+            kernel.inSink(inner, [&] {
+              SmallVector<Value> at(batchIndices);
+              if (isFlat) {
+                at = kernel.delinearize(indices[0], sizes.rows);
+                at.push_back(indices[1]);
+              } else {
+                at.append(indices.begin(), indices.end());
+              }
+              kernel.storeLanes(value, at, lanes);
+            });
+          },
+          extents);
+    };
+    if (batches.is(1)) {
+      SmallVector<Value> zeros(isFlat ? 0 : sizes.batch.size(), kernel.index(0));
       emitOne(zeros, begin, end);
       return;
     }
     kernel.loopParts(begin, end, perBatch,
-                     [&](Value batch, Value lo, Value hi) { emitOne(kernel.delinearize(batch, shape.batch), lo, hi); });
+                     [&](Value batch, Value lo, Value hi) { emitOne(kernel.delinearize(batch, sizes.batch), lo, hi); });
   });
 }
 
 static LogicalResult checkMatmulKernel(MatmulOp op, const emit::VectorTarget &target, const KernelStyle &style) {
   if (style.form == KernelForm::Grids || !op.getPackedN() || elementCount(op.getType()) == 0)
     return success();
+  const MatmulSizes sizes(op);
+  if (!sizes.k.isConstant() || !sizes.n.isConstant())
+    return op->emitOpError("its kernel needs sizes of the packed weight that are known when compiling");
   return checkPackedWeight(op, op.getRhs(), emit::matmulPanel(describeMatmul(op), target));
 }
 
@@ -228,5 +271,6 @@ static void describeMatmulSpace(MatmulOp op, const emit::VectorTarget &target, T
 }
 
 void sluice::dataflow::attachMatmulKernels(MLIRContext *context) {
-  attach<CheckedKernelModel<emitMatmulKernel, checkMatmulKernel>, TuningSpaceModel<describeMatmulSpace>>(context);
+  attach<CheckedKernelModel<emitMatmulKernel, checkMatmulKernel, KernelExtents::OfStep>,
+         TuningSpaceModel<describeMatmulSpace>>(context);
 }

@@ -9,20 +9,29 @@
 
 namespace sluice::dataflow {
 
+/// The extents that a model's kernel computes with.
+enum class KernelExtents : uint8_t {
+  Constant, ///< Those of the types. Types with symbols are refused.
+  OfStep    ///< Those of the step: the emitter has every extent from an Extent.
+};
+
 /// The model of a function that emits an operator's loops.
-template <auto emit>
+template <auto emit, KernelExtents extents = KernelExtents::Constant>
 struct KernelModel;
-template <typename OpTy, void (*emit)(OpTy, KernelEmitter &)>
-struct KernelModel<emit> : EmitKernelOpInterface::ExternalModel<KernelModel<emit>, OpTy> {
+template <typename OpTy, void (*emit)(OpTy, KernelEmitter &), KernelExtents extents>
+struct KernelModel<emit, extents> : EmitKernelOpInterface::ExternalModel<KernelModel<emit, extents>, OpTy> {
   void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
+  bool takesExtents(mlir::Operation *) const { return extents == KernelExtents::OfStep; }
 };
 
 /// The model of a function that emits an operator's loops, for the styles and targets that `check` allows.
-template <auto emit, auto check>
+template <auto emit, auto check, KernelExtents extents = KernelExtents::Constant>
 struct CheckedKernelModel;
 template <typename OpTy, void (*emit)(OpTy, KernelEmitter &),
-          llvm::LogicalResult (*check)(OpTy, const emit::VectorTarget &, const KernelStyle &)>
-struct CheckedKernelModel<emit, check> : EmitKernelOpInterface::ExternalModel<CheckedKernelModel<emit, check>, OpTy> {
+          llvm::LogicalResult (*check)(OpTy, const emit::VectorTarget &, const KernelStyle &), KernelExtents extents>
+struct CheckedKernelModel<emit, check, extents>
+    : EmitKernelOpInterface::ExternalModel<CheckedKernelModel<emit, check, extents>, OpTy> {
+  bool takesExtents(mlir::Operation *) const { return extents == KernelExtents::OfStep; }
   void emitKernel(mlir::Operation *op, KernelEmitter &kernel) const { emit(mlir::cast<OpTy>(op), kernel); }
   llvm::LogicalResult checkKernel(mlir::Operation *op, const emit::VectorTarget &target,
                                   const KernelStyle &style) const {
@@ -31,10 +40,11 @@ struct CheckedKernelModel<emit, check> : EmitKernelOpInterface::ExternalModel<Ch
 };
 
 /// Of a function that emits one element.
-template <auto emit>
+template <auto emit, KernelExtents extents = KernelExtents::Constant>
 struct ElementModel;
-template <typename OpTy, mlir::Value (*emit)(OpTy, KernelEmitter &, mlir::ValueRange)>
-struct ElementModel<emit> : EmitElementOpInterface::ExternalModel<ElementModel<emit>, OpTy> {
+template <typename OpTy, mlir::Value (*emit)(OpTy, KernelEmitter &, mlir::ValueRange), KernelExtents extents>
+struct ElementModel<emit, extents> : EmitElementOpInterface::ExternalModel<ElementModel<emit, extents>, OpTy> {
+  bool takesExtents(mlir::Operation *) const { return extents == KernelExtents::OfStep; }
   mlir::Value emitElement(mlir::Operation *op, KernelEmitter &kernel, mlir::ValueRange indices) const {
     return emit(mlir::cast<OpTy>(op), kernel, indices);
   }

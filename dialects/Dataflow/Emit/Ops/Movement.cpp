@@ -30,8 +30,7 @@ static Value emitTransposeElement(TransposeOp op, KernelEmitter &kernel, ValueRa
 //===----------------------------------------------------------------------===//
 
 static Value emitReshapeElement(ReshapeOp op, KernelEmitter &kernel, ValueRange indices) {
-  Value linear = kernel.linearize(indices, shapeOf(op.getResult()));
-  return kernel.element(op.getInput(), kernel.delinearize(linear, shapeOf(op.getInput())));
+  return kernel.element(op.getInput(), kernel.reshape(indices, extentsOf(op.getResult()), extentsOf(op.getInput())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -44,11 +43,11 @@ static Value emitExpandElement(ExpandOp op, KernelEmitter &kernel, ValueRange in
 
 static Value emitTileElement(TileOp op, KernelEmitter &kernel, ValueRange indices) {
   SmallVector<Value> from;
-  for (auto [i, extent] : llvm::enumerate(shapeOf(op.getInput())))
-    from.push_back(
-        extent == shapeOf(op.getResult())[i]
-            ? Value(indices[i])
-            : Value(arith::RemUIOp::create(kernel.builder(), kernel.loc(), indices[i], kernel.index(extent))));
+  const Extents result = extentsOf(op.getResult());
+  for (auto [i, extent] : llvm::enumerate(extentsOf(op.getInput())))
+    from.push_back(extent == result[i] ? Value(indices[i])
+                                       : Value(arith::RemUIOp::create(kernel.builder(), kernel.loc(), indices[i],
+                                                                      kernel.divisor(extent))));
   return kernel.element(op.getInput(), from);
 }
 
@@ -69,15 +68,13 @@ static Value emitSliceElement(SliceOp op, KernelEmitter &kernel, ValueRange indi
 
 /// Each operand is a run of `extent * inner` elements in every outer row.
 static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  int64_t axis = op.getAxis(), outer = 1, inner = 1;
-  for (int64_t i = 0; i < axis; ++i)
-    outer *= shape[i];
-  for (size_t i = axis + 1; i < shape.size(); ++i)
-    inner *= shape[i];
+  const Extents shape = extentsOf(op.getResult());
+  const int64_t axis = op.getAxis();
+  const Extent outer = productOf(ArrayRef(shape).take_front(axis)),
+               inner = productOf(ArrayRef(shape).drop_front(axis + 1));
   // Rows are long for channels-last images, short and many otherwise: both are a
   // loop over elements.
-  auto copyPart = [&](Value input, int64_t run, int64_t start, Value row, Value first, Value last) {
+  auto copyPart = [&](Value input, const Extent &run, const Extent &start, Value row, Value first, Value last) {
     Type element = typeOf(input).getElementType();
     Value source = kernel.pointer(input), target = kernel.resultPointer(0);
     int64_t lanes = kernel.target().lanesF32;
@@ -94,17 +91,17 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
     }
     kernel.loop(rest, last, 1, [&](Value i) { copy(i, 1); });
   };
-  auto forParts = [&](llvm::function_ref<void(Value, int64_t, int64_t)> fn) {
-    int64_t offset = 0;
+  auto forParts = [&](llvm::function_ref<void(Value, const Extent &, const Extent &)> fn) {
+    Extent offset = 0;
     for (Value input : op.getInputs()) {
-      int64_t run = shapeOf(input)[axis] * inner;
-      if (run > 0 && outer > 0)
+      const Extent own = extentsOf(input)[axis], run = own * inner;
+      if (run.most() > 0 && outer.most() > 0)
         fn(input, run, offset * inner);
-      offset += shapeOf(input)[axis];
+      offset = offset + own;
     }
   };
   if (kernel.inGrids()) {
-    forParts([&](Value input, int64_t run, int64_t start) {
+    forParts([&](Value input, const Extent &run, const Extent &start) {
       kernel.parallelNest(outer, run, {},
                           [&](Value row, Value first, Value last) { copyPart(input, run, start, row, first, last); });
     });
@@ -113,7 +110,7 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
   // One loop over rows for all operands: handing out a loop each would take longer than most copies.
   kernel.parallel(outer, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value row) {
-      forParts([&](Value input, int64_t run, int64_t start) {
+      forParts([&](Value input, const Extent &run, const Extent &start) {
         copyPart(input, run, start, row, kernel.index(0), kernel.index(run));
       });
     });
@@ -127,17 +124,19 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
 static Value emitPadElement(PadOp op, KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
-  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
+  const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
   SmallVector<Value> source;
   Value inside;
-  auto clamp = [&](Value i, int64_t extent) -> Value {
+  auto clamp = [&](Value i, const Extent &extent) -> Value {
     Value low = arith::MaxSIOp::create(b, loc, i, kernel.index(0));
     return arith::MinSIOp::create(b, loc, low, kernel.index(extent - 1));
   };
   for (auto [d, index] : llvm::enumerate(indices)) {
-    int64_t extent = from[d], low = op.getLow()[d], high = to[d] - extent - low;
+    const Extent extent = from[d];
+    const int64_t low = op.getLow()[d];
+    const Extent high = to[d] - extent - low;
     Value i = kernel.add(index, kernel.index(-low));
-    if (low <= 0 && high <= 0) {
+    if (low <= 0 && high.isConstant() && high.most() <= 0) {
       source.push_back(i);
       continue;
     }
@@ -145,7 +144,7 @@ static Value emitPadElement(PadOp op, KernelEmitter &kernel, ValueRange indices)
     case PadMode::constant: {
       Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extent));
       inside = inside ? arith::AndIOp::create(b, loc, inside, below).getResult() : below;
-      source.push_back(extent == 0 ? kernel.index(0) : clamp(i, extent));
+      source.push_back(extent.is(0) ? kernel.index(0) : clamp(i, extent));
       break;
     }
     case PadMode::edge:
@@ -155,14 +154,20 @@ static Value emitPadElement(PadOp op, KernelEmitter &kernel, ValueRange indices)
       // |i| below the start, 2(extent - 1) - i past the end.
       Value negated = arith::SubIOp::create(b, loc, kernel.index(0), i);
       Value folded = arith::MaxSIOp::create(b, loc, i, negated);
-      Value mirrored = arith::SubIOp::create(b, loc, kernel.index(2 * (extent - 1)), folded);
+      Value mirrored = arith::SubIOp::create(b, loc, kernel.index((extent - 1) * 2), folded);
       source.push_back(arith::MinSIOp::create(b, loc, folded, mirrored));
       break;
     }
     case PadMode::wrap: {
       // low is congruent to a non-negative number of whole turns.
-      int64_t turns = (std::max<int64_t>(low, 0) + extent - 1) / extent * extent;
-      source.push_back(arith::RemUIOp::create(b, loc, kernel.add(i, kernel.index(turns)), kernel.index(extent)));
+      Value whole = kernel.divisor(extent), turns;
+      if (std::optional<int64_t> constant = extent.constant()) {
+        turns = kernel.index((std::max<int64_t>(low, 0) + *constant - 1) / *constant * *constant);
+      } else {
+        // Any multiple that is large enough: as many turns as elements are added.
+        turns = kernel.mul(whole, std::max<int64_t>(low, 0));
+      }
+      source.push_back(arith::RemUIOp::create(b, loc, kernel.add(i, turns), whole));
       break;
     }
     }
@@ -172,13 +177,19 @@ static Value emitPadElement(PadOp op, KernelEmitter &kernel, ValueRange indices)
     return kernel.element(op.getValue(), zero);
   if (!inside)
     return kernel.element(op.getInput(), source);
+  if (!productOf(from).isConstant() && llvm::any_of(from, mayBeZero))
+    return kernel.choose(
+        inside, [&] { return kernel.element(op.getInput(), source); },
+        [&] { return kernel.element(op.getValue(), zero); });
   // The clamped read is always in bounds, so it needs no branch.
   Value read = kernel.element(op.getInput(), source);
   return arith::SelectOp::create(b, loc, inside, read, kernel.element(op.getValue(), zero));
 }
 
 void sluice::dataflow::attachMovementKernels(MLIRContext *context) {
-  attach<ElementModel<emitTransposeElement>, ElementModel<emitReshapeElement>, ElementModel<emitExpandElement>,
-         ElementModel<emitTileElement>, ElementModel<emitSliceElement>, KernelModel<emitConcatKernel>,
-         ElementModel<emitPadElement>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<ElementModel<emitTransposeElement, kOfStep>, ElementModel<emitReshapeElement, kOfStep>,
+         ElementModel<emitExpandElement, kOfStep>, ElementModel<emitTileElement, kOfStep>,
+         ElementModel<emitSliceElement, kOfStep>, KernelModel<emitConcatKernel, kOfStep>,
+         ElementModel<emitPadElement, kOfStep>>(context);
 }

@@ -34,9 +34,9 @@ struct Arith {
 } // namespace
 
 /// Row lanes: element-wise reads and an epilogue both have a vector form.
-static int64_t rowLanes(KernelEmitter &kernel, Value input, int64_t length) {
+static int64_t rowLanes(KernelEmitter &kernel, Value input, const Extent &length) {
   int64_t lanes = kernel.target().lanesF32;
-  return length >= lanes && kernel.isVectorizable(input) ? lanes : 1;
+  return length.most() >= lanes && kernel.isVectorizable(input) ? lanes : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,9 +73,10 @@ void RowSoftmax::emit(function_ref<Value(Value, int64_t)> read, function_ref<voi
 }
 
 static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  int64_t axis = op.getAxis(), length = shape[axis];
-  SmallVector<int64_t> kept(shape);
+  const Extents shape = extentsOf(op.getInput());
+  const int64_t axis = op.getAxis();
+  const Extent length = shape[axis];
+  Extents kept(shape);
   kept[axis] = 1;
   if (elementCount(op.getType()) == 0)
     return;
@@ -83,12 +84,12 @@ static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
   Type compute = computeType(op.getType().getElementType());
   // exp is the cost: keep a row's values on the stack where they fit.
   constexpr int64_t kStackElements = 8192;
-  bool keep = !op.getLog() && length <= kStackElements && !kernel.inGrids();
-  kernel.parallelRows(product(kept), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
+  bool keep = !op.getLog() && length.most() <= kStackElements && !kernel.inGrids();
+  kernel.parallelRows(productOf(kept), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     RowReducer row{kernel, length, isLast ? rowLanes(kernel, op.getInput(), length) : 1};
-    const RowSoftmax softmax{row, compute, op.getLog(), keep ? kernel.stackBuffer(compute, length) : Value()};
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> at = kernel.delinearize(item, kept);
+    const RowSoftmax softmax{row, compute, op.getLog(), keep ? kernel.stackBuffer(compute, length.most()) : Value()};
+    kernel.loopItems(begin, end, kept, [&](ArrayRef<Value> first) {
+      SmallVector<Value> at(first);
       softmax.emit(
           [&](Value i, int64_t count) {
             at[axis] = i;
@@ -107,30 +108,29 @@ static void emitSoftmaxKernel(SoftmaxOp op, KernelEmitter &kernel) {
 //===----------------------------------------------------------------------===//
 
 static void emitLayerNormKernel(LayerNormOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  const Extents shape = extentsOf(op.getInput());
   int64_t axis = op.getAxis();
-  ArrayRef<int64_t> inner = shape.drop_front(axis), outer = shape.take_front(axis);
-  int64_t length = product(inner);
+  const ExtentList inner(ArrayRef(shape).drop_front(axis)), outer(ArrayRef(shape).take_front(axis));
+  const Extent length = productOf(inner);
   if (elementCount(op.getType()) == 0)
     return;
   // Vectors need the row to be the last dimension.
-  bool isRow = product(inner.drop_back()) == 1;
+  bool isRow = productOf(ArrayRef<Extent>(inner).drop_back()).is(1);
   Type compute = computeType(op.getType().getElementType());
-  kernel.parallelRows(product(outer), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
+  kernel.parallelRows(productOf(outer), length, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Arith f{b, loc};
     RowReducer row{kernel, length, isRow ? rowLanes(kernel, op.getInput(), length) : 1};
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> prefix = kernel.delinearize(item, outer);
+    kernel.loopItems(begin, end, outer, [&](ArrayRef<Value> prefix) {
       auto indices = [&](Value i) {
-        SmallVector<Value> at = prefix;
+        SmallVector<Value> at(prefix);
         llvm::append_range(at, kernel.delinearize(i, inner));
         return at;
       };
       auto zero = [&](Type type) { return emitConstant(b, loc, type, 0); };
       auto sum = [&](Value x, Value y) { return f.add(x, y); };
-      Value count = emitConstant(b, loc, compute, length);
+      Value count = kernel.number(compute, length);
       Value mean = f.div(
           row.run(
               compute, zero, [&](Value i, int64_t n) { return kernel.elements(op.getInput(), indices(i), n); }, sum),
@@ -162,8 +162,8 @@ static void emitLayerNormKernel(LayerNormOp op, KernelEmitter &kernel) {
 //===----------------------------------------------------------------------===//
 
 static void emitInstanceNormKernel(InstanceNormOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  int64_t channels = shape[1], length = product(shape.drop_front(2));
+  const Extents shape = extentsOf(op.getInput());
+  const Extent channels = shape[1], length = productOf(ArrayRef(shape).drop_front(2));
   if (elementCount(op.getType()) == 0)
     return;
   Type element = op.getType().getElementType(), compute = computeType(element);
@@ -176,14 +176,14 @@ static void emitInstanceNormKernel(InstanceNormOp op, KernelEmitter &kernel) {
     // sum shows in the result: the order of ONNX Runtime, on any machine
     // (docs/rationale/numerics.md).
     constexpr int64_t kPartialSums = 8;
-    RowReducer row{kernel, length, length >= kPartialSums ? kPartialSums : 1, RowReducer::Order::Plain};
+    RowReducer row{kernel, length, length.most() >= kPartialSums ? kPartialSums : 1, RowReducer::Order::Plain};
     kernel.loop(begin, end, 1, [&](Value item) {
       Value base = kernel.mul(item, length);
       Value channel = kernel.delinearize(item, {shape[0], channels})[1];
       auto read = [&](Value i, int64_t n) { return kernel.load(source, element, kernel.add(base, i), n); };
       auto zero = [&](Type type) { return emitConstant(b, loc, type, 0); };
       auto sum = [&](Value x, Value y) { return f.add(x, y); };
-      Value count = emitConstant(b, loc, compute, length);
+      Value count = kernel.number(compute, length);
       Value mean = f.div(row.run(compute, zero, read, sum), count);
       Value variance = f.div(row.run(
                                  compute, zero,
@@ -212,7 +212,8 @@ static Value emitLrnElement(LrnOp op, KernelEmitter &kernel, ValueRange indices)
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Arith f{b, loc};
-  int64_t axis = op.getChannelAxis(), size = op.getSize(), channels = shapeOf(op.getInput())[axis];
+  const int64_t axis = op.getChannelAxis(), size = op.getSize();
+  const Extent channels = extentsOf(op.getInput())[axis];
   Value x = kernel.element(op.getInput(), indices);
   // [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)], clipped.
   Value low = kernel.add(indices[axis], kernel.index(-((size - 1) / 2)));
@@ -240,6 +241,7 @@ static Value emitLrnElement(LrnOp op, KernelEmitter &kernel, ValueRange indices)
 }
 
 void sluice::dataflow::attachNormalizationKernels(MLIRContext *context) {
-  attach<KernelModel<emitSoftmaxKernel>, KernelModel<emitLayerNormKernel>, KernelModel<emitInstanceNormKernel>,
-         ElementModel<emitLrnElement>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<KernelModel<emitSoftmaxKernel, kOfStep>, KernelModel<emitLayerNormKernel, kOfStep>,
+         KernelModel<emitInstanceNormKernel, kOfStep>, ElementModel<emitLrnElement, kOfStep>>(context);
 }

@@ -26,7 +26,7 @@ namespace {
 struct Reduction {
   ReduceKind kind;
   Type element;
-  int64_t count;
+  Extent count;
 
   BinaryKind join() const {
     switch (kind) {
@@ -58,11 +58,12 @@ struct Reduction {
       return x;
     }
   }
-  Value after(OpBuilder &b, Location loc, Value x) const {
+  Value after(KernelEmitter &kernel, Value x) const {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
     switch (kind) {
     case ReduceKind::mean:
-      return emitBinary(b, loc, BinaryKind::div, x, emitConstant(b, loc, x.getType(), count),
-                        isUnsignedElement(element));
+      return emitBinary(b, loc, BinaryKind::div, x, kernel.number(x.getType(), count), isUnsignedElement(element));
     case ReduceKind::l2:
       return math::SqrtOp::create(b, loc, x);
     case ReduceKind::log_sum:
@@ -79,7 +80,7 @@ struct Reduction {
 struct ReduceNest {
   KernelEmitter &kernel;
   Value input;
-  SmallVector<int64_t> shape;  ///< Collapsed.
+  Extents shape;               ///< Collapsed.
   SmallVector<bool> isReduced; ///< Per collapsed dimension.
   Reduction how;
 
@@ -129,34 +130,33 @@ namespace {
 class ReduceLoops {
 public:
   ReduceLoops(ReduceOp op, KernelEmitter &kernel)
-      : op(op), kernel(kernel), element(op.getType().getElementType()), full(shapeOf(op.getInput())),
+      : op(op), kernel(kernel), element(op.getType().getElementType()), full(extentsOf(op.getInput())),
         classes(full.size(), 0), nest{kernel, op.getInput(), {}, {}, {op.getKind(), element, 1}} {
     collapse();
     chooseLanes();
   }
 
   void emit() {
-    const int64_t total = product(keptShape);
-    const int64_t rowLength = lastKept ? keptShape.back() : 1, outer = total / rowLength;
-    const int64_t whole = rowLength / lanes, rest = rowLength - whole * lanes;
-    const int64_t perRow = lanes > 1 ? whole + rest : rowLength;
+    const Extent rowLength = lastKept ? keptShape.back() : Extent(1);
+    const Extent outer = productOf(ArrayRef(keptShape).drop_back(lastKept ? 1 : 0));
+    const Extent whole = rowLength / lanes, rest = rowLength - whole * lanes;
+    const Extent perRow = lanes > 1 ? whole + rest : rowLength;
     const Rate rate = kernel.isVectorizable(op.getInput()) ? Rate::Vectors : Rate::Scalars;
-    const int64_t length = lastKept || nest.shape.empty() ? 1 : nest.shape.back();
+    const Extent length = lastKept || nest.shape.empty() ? Extent(1) : nest.shape.back();
     kernel.parallelRows(outer * perRow, length, kernel.work(rate), [&](Value begin, Value end) {
       OpBuilder &b = kernel.builder();
       Location loc = kernel.loc();
-      kernel.loop(begin, end, 1, [&](Value item) {
-        SmallVector<Value> digits = kernel.delinearize(item, {outer, perRow});
+      kernel.loopItems(begin, end, {outer, perRow}, [&](ArrayRef<Value> digits) {
         if (lanes == 1) {
           emitAt(digits[0], digits[1], 1);
           return;
         }
         Value isRun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, digits[1], kernel.index(whole));
         kernel.ifThen(isRun, [&] { emitAt(digits[0], kernel.mul(digits[1], lanes), lanes); });
-        if (rest) {
+        if (!rest.is(0)) {
           Value isRest = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, digits[1], kernel.index(whole));
           kernel.ifThen(isRest,
-                        [&] { emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * lanes - whole)), 1); });
+                        [&] { emitAt(digits[0], kernel.add(digits[1], kernel.index(whole * (lanes - 1))), 1); });
         }
       });
     });
@@ -166,12 +166,12 @@ private:
   ReduceOp op;
   KernelEmitter &kernel;
   Type element;
-  ArrayRef<int64_t> full;
+  Extents full;
   SmallVector<int64_t> classes;             ///< Of each of the operand's dimensions: 1 where it is reduced.
   SmallVector<SmallVector<size_t>> members; ///< The operand's dimensions that are one of the nest's.
   ReduceNest nest;
   SmallVector<size_t> kept; ///< Dimensions of the nest.
-  SmallVector<int64_t> keptShape;
+  Extents keptShape;
   bool lastKept = false;
   int64_t lanes = 1;
 
@@ -179,7 +179,7 @@ private:
   void collapse() {
     for (int64_t axis : op.getAxes()) {
       classes[axis] = 1;
-      nest.how.count *= full[axis];
+      nest.how.count = nest.how.count * full[axis];
     }
     if (kernel.isVectorizable(op.getInput())) {
       kernel.collapse(op.getInput(), classes, members);
@@ -187,7 +187,7 @@ private:
       for (size_t d = 0; d < full.size(); ++d)
         members.push_back({d});
     }
-    nest.shape.assign(kernel.shapeOf(op.getInput()).begin(), kernel.shapeOf(op.getInput()).end());
+    nest.shape = kernel.extents(op.getInput());
     for (ArrayRef<size_t> group : members)
       nest.isReduced.push_back(classes[group.front()]);
     for (size_t d = 0; d < nest.shape.size(); ++d)
@@ -204,14 +204,14 @@ private:
     const bool isLastOnly = lastKept && members.back().size() == 1 && members.back().front() + 1 == full.size();
     const bool isRunSafe = lastKept && (isLastOnly || !kernel.hasEpilogue());
     const int64_t most = kernel.target().lanesF32;
-    if (isRunSafe && kernel.isVectorizable(op.getInput()) && keptShape.back() >= most)
+    if (isRunSafe && kernel.isVectorizable(op.getInput()) && keptShape.back().most() >= most)
       lanes = most;
   }
 
   void emitAt(Value outerIndex, Value position, int64_t width) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    SmallVector<int64_t> outerShape(keptShape);
+    Extents outerShape(keptShape);
     if (lastKept)
       outerShape.pop_back();
     SmallVector<Value> keptIndex = kernel.delinearize(outerIndex, outerShape);
@@ -226,7 +226,7 @@ private:
     } else {
       value = nest.fold(
           at, width, [&](Value x) { return nest.how.before(b, loc, x); }, nest.how);
-      value = nest.how.after(b, loc, value);
+      value = nest.how.after(kernel, value);
     }
     SmallVector<Value> out = resultIndex(keptIndex);
     value = emitRoundTrip(b, loc, element, value);
@@ -262,7 +262,7 @@ private:
   SmallVector<Value> resultIndex(ArrayRef<Value> keptIndex) {
     SmallVector<Value> original(full.size(), kernel.index(0));
     for (auto [i, d] : llvm::enumerate(kept)) {
-      SmallVector<int64_t> extents;
+      Extents extents;
       for (size_t dimension : members[d])
         extents.push_back(full[dimension]);
       SmallVector<Value> digits = kernel.delinearize(keptIndex[i], extents);
@@ -285,4 +285,6 @@ static void emitReduceKernel(ReduceOp op, KernelEmitter &kernel) {
     ReduceLoops(op, kernel).emit();
 }
 
-void sluice::dataflow::attachReductionKernels(MLIRContext *context) { attach<KernelModel<emitReduceKernel>>(context); }
+void sluice::dataflow::attachReductionKernels(MLIRContext *context) {
+  attach<KernelModel<emitReduceKernel, KernelExtents::OfStep>>(context);
+}

@@ -17,22 +17,33 @@ using namespace sluice::dataflow;
 // arg_reduce
 //===----------------------------------------------------------------------===//
 
+/// The first element of a row; 0 where a step's row has none.
+static Value readFirst(KernelEmitter &kernel, const Extent &length, Type element, function_ref<Value(Value)> read) {
+  if (length.isConstant() || !mayBeZero(length))
+    return read(kernel.index(0));
+  OpBuilder &b = kernel.builder();
+  Value hasFirst =
+      arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::sgt, kernel.index(length), kernel.index(0));
+  return kernel.choose(
+      hasFirst, [&] { return read(kernel.index(0)); }, [&] { return kernel.constant(computeType(element), 0); });
+}
+
 static void emitArgReduceKernel(ArgReduceOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  SmallVector<int64_t> kept(shape);
+  const Extents shape = extentsOf(op.getInput());
+  Extents kept(shape);
   kept[op.getAxis()] = 1;
-  int64_t extent = product(kept), length = shape[op.getAxis()];
+  const Extent extent = productOf(kept), length = shape[op.getAxis()];
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
-  kernel.parallel(extent, {Rate::Scalars, Count(extent) * length, 0}, [&](Value begin, Value end) {
+  kernel.parallel(extent, {Rate::Scalars, Count(extent.most()) * length.most(), 0}, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> at = kernel.delinearize(item, kept);
+    kernel.loopItems(begin, end, kept, [&](ArrayRef<Value> item) {
+      SmallVector<Value> at(item);
       auto read = [&](Value i) {
         at[op.getAxis()] = i;
         return kernel.element(op.getInput(), at);
       };
-      Value first = read(kernel.index(0));
+      Value first = readFirst(kernel, length, typeOf(op.getInput()).getElementType(), read);
       SmallVector<Value> best = kernel.reduce(
           kernel.index(1), kernel.index(length), 1, {first, kernel.index(0)}, [&](Value i, ValueRange carried) {
             Value x = read(i);
@@ -43,7 +54,7 @@ static void emitArgReduceKernel(ArgReduceOp op, KernelEmitter &kernel) {
             return SmallVector<Value>{arith::SelectOp::create(b, loc, better, x, carried[0]),
                                       arith::SelectOp::create(b, loc, better, i, carried[1])};
           });
-      SmallVector<Value> out = kernel.delinearize(item, kept);
+      SmallVector<Value> out(item);
       if (!op.getKeepDims())
         out.erase(out.begin() + op.getAxis());
       kernel.store(arith::IndexCastOp::create(b, loc, b.getI64Type(), best[1]), out);
@@ -56,20 +67,20 @@ static void emitArgReduceKernel(ArgReduceOp op, KernelEmitter &kernel) {
 //===----------------------------------------------------------------------===//
 
 static void emitCumsumKernel(CumsumOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  SmallVector<int64_t> kept(shape);
-  int64_t length = shape[op.getAxis()];
+  const Extents shape = extentsOf(op.getInput());
+  Extents kept(shape);
+  const Extent length = shape[op.getAxis()];
   kept[op.getAxis()] = 1;
   if (elementCount(op.getType()) == 0)
     return;
   Type element = op.getType().getElementType();
-  kernel.parallel(product(kept), {Rate::Scalars, product(shape), 0}, [&](Value begin, Value end) {
+  kernel.parallel(productOf(kept), {Rate::Scalars, product(shapeOf(op.getInput())), 0}, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value item) {
+    kernel.loopItems(begin, end, kept, [&](ArrayRef<Value> item) {
       Value neutral = emitConstant(b, loc, computeType(element), op.getProduct() ? 1 : 0);
       kernel.reduce(kernel.index(0), kernel.index(length), 1, neutral, [&](Value step, ValueRange carried) {
-        SmallVector<Value> at = kernel.delinearize(item, kept);
+        SmallVector<Value> at(item);
         at[op.getAxis()] =
             op.getReverse() ? arith::SubIOp::create(b, loc, kernel.index(length - 1), step).getResult() : step;
         Value sum = emitBinary(b, loc, op.getProduct() ? BinaryKind::mul : BinaryKind::add, carried[0],
@@ -88,14 +99,15 @@ static void emitCumsumKernel(CumsumOp op, KernelEmitter &kernel) {
 /// Selection by rank: place s takes the best of what comes after place s - 1 in
 /// the total order (value, then lower index). Needs no scratch.
 static void emitTopkKernel(TopkOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  SmallVector<int64_t> kept(shape);
-  int64_t axis = op.getAxis(), length = shape[axis], k = op.getK();
+  const Extents shape = extentsOf(op.getInput());
+  Extents kept(shape);
+  const int64_t axis = op.getAxis(), k = op.getK();
+  const Extent length = shape[axis];
   kept[axis] = 1;
-  if (k == 0 || product(kept) == 0)
+  if (k == 0 || productOf(kept).is(0))
     return;
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
-  kernel.parallel(product(kept), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(productOf(kept), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     // NaN is above every number, so that the order is total.
@@ -116,14 +128,14 @@ static void emitTopkKernel(TopkOp op, KernelEmitter &kernel) {
           b, loc, later, arith::XOrIOp::create(b, loc, better, emitIntConstant(b, loc, better.getType(), 1)));
       return arith::OrIOp::create(b, loc, worse, tied);
     };
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> at = kernel.delinearize(item, kept);
+    kernel.loopItems(begin, end, kept, [&](ArrayRef<Value> item) {
+      SmallVector<Value> at(item);
       auto read = [&](Value i) {
         at[axis] = i;
         return kernel.element(op.getInput(), at);
       };
       Value none = kernel.index(-1);
-      Value start = read(kernel.index(0));
+      Value start = readFirst(kernel, length, typeOf(op.getInput()).getElementType(), read);
       kernel.reduce(kernel.index(0), kernel.index(k), 1, {start, none}, [&](Value place, ValueRange last) {
         SmallVector<Value> best =
             kernel.reduce(kernel.index(0), kernel.index(length), 1, {start, none}, [&](Value i, ValueRange carried) {
@@ -136,7 +148,7 @@ static void emitTopkKernel(TopkOp op, KernelEmitter &kernel) {
               return SmallVector<Value>{arith::SelectOp::create(b, loc, take, x, carried[0]),
                                         arith::SelectOp::create(b, loc, take, i, carried[1])};
             });
-        SmallVector<Value> to = kernel.delinearize(item, kept);
+        SmallVector<Value> to(item);
         to[axis] = place;
         kernel.store(best[0], to, 1, 0);
         kernel.store(arith::IndexCastOp::create(b, loc, b.getI64Type(), best[1]), to, 1, 1);
@@ -147,5 +159,7 @@ static void emitTopkKernel(TopkOp op, KernelEmitter &kernel) {
 }
 
 void sluice::dataflow::attachScanKernels(MLIRContext *context) {
-  attach<KernelModel<emitArgReduceKernel>, KernelModel<emitCumsumKernel>, KernelModel<emitTopkKernel>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<KernelModel<emitArgReduceKernel, kOfStep>, KernelModel<emitCumsumKernel, kOfStep>,
+         KernelModel<emitTopkKernel, kOfStep>>(context);
 }

@@ -1,0 +1,289 @@
+//===- KernelExtents.cpp - Kernels of extents that a step gives -----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A function's entry computes each expression of symbols once, so that loops have
+// values where kernels of constant extents have constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/Emit/KernelEmitter.h"
+#include "sluice/Support/Count.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace sluice::dataflow {
+
+bool isSameExtent(const Extent &a, const Extent &c) {
+  if (a == c)
+    return true;
+  const SymbolsAttr symbols = a.symbols() ? a.symbols() : c.symbols();
+  return symbols && llvm::all_of(samplePoints(symbols), [&](const Point &point) { return a.at(point) == c.at(point); });
+}
+
+namespace {
+/// Bounds of an expression; those of its operands are taken as independent of each other.
+struct Range {
+  Count least, most;
+
+  static Range of(AffineExpr expression, SymbolsAttr symbols) {
+    if (auto number = dyn_cast<AffineConstantExpr>(expression))
+      return {number.getValue(), number.getValue()};
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+      return {symbols.getLeast()[symbol.getPosition()], symbols.getMost()[symbol.getPosition()]};
+    auto both = cast<AffineBinaryOpExpr>(expression);
+    const Range x = of(both.getLHS(), symbols), y = of(both.getRHS(), symbols);
+    switch (expression.getKind()) {
+    case AffineExprKind::Add:
+      return {x.least + y.least, x.most + y.most};
+    case AffineExprKind::Mul: {
+      const auto [least, most] = std::minmax({(x.least * y.least).value(), (x.least * y.most).value(),
+                                              (x.most * y.least).value(), (x.most * y.most).value()});
+      return {least, most};
+    }
+    case AffineExprKind::Mod:
+      return {0, y.most};
+    default: {
+      // A quotient by a number above 0. Rounding up gives no less than rounding down.
+      const int64_t by = std::max<int64_t>(y.least, 1);
+      return {llvm::divideFloorSigned(x.least.value(), by), x.most};
+    }
+    }
+  }
+};
+} // namespace
+
+bool mayBeZero(const Extent &extent) {
+  return extent.isConstant() ? extent.is(0) : Range::of(extent.expr(), extent.symbols()).least <= Count(0);
+}
+
+SymbolsAttr symbolsOfKernel(Operation *op) {
+  if (SymbolsAttr symbols = symbolsOf(op))
+    return symbols;
+  SymbolsAttr found;
+  op->walk([&](ExtentsOp member) { found = member.getSymbols(); });
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of expressions
+//===----------------------------------------------------------------------===//
+
+KernelEmitter::ExtentValues KernelEmitter::loadSymbols(OpBuilder &builder, Value address) {
+  ExtentValues in;
+  Type i64 = b.getI64Type();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    Value at = LLVM::GEPOp::create(builder, location, address.getType(), i64, address,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value loaded = LLVM::LoadOp::create(builder, location, i64, at);
+    auto cast = arith::IndexCastOp::create(builder, location, b.getIndexType(), loaded);
+    in.symbols.push_back(cast);
+    in.last = cast;
+  }
+  return in;
+}
+
+/// `a` divided by `by`, rounded down, and what is left, for a divisor above 0.
+static Value dividedDown(OpBuilder &b, Location loc, Value a, Value by, std::optional<int64_t> constant) {
+  if (constant && llvm::isPowerOf2_64(*constant))
+    return arith::ShRSIOp::create(
+        b, loc, a, arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(llvm::Log2_64(*constant))));
+  return arith::FloorDivSIOp::create(b, loc, a, by);
+}
+
+Value KernelEmitter::valueOf(AffineExpr expression, ExtentValues &in) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return in.symbols[symbol.getPosition()];
+  if (Value known = in.values.lookup(expression))
+    return known;
+  OpBuilder builder(b.getContext());
+  auto emit = [&](auto op) -> Value {
+    in.last = op.getOperation();
+    return op;
+  };
+  auto here = [&]() -> OpBuilder & {
+    builder.setInsertionPointAfter(in.last);
+    return builder;
+  };
+  Value value;
+  if (auto number = dyn_cast<AffineConstantExpr>(expression)) {
+    value = emit(arith::ConstantIndexOp::create(here(), location, number.getValue()));
+  } else {
+    auto both = cast<AffineBinaryOpExpr>(expression);
+    Value x = valueOf(both.getLHS(), in), y = valueOf(both.getRHS(), in);
+    constexpr auto kNoOverflow = arith::IntegerOverflowFlags::nsw;
+    std::optional<int64_t> constant;
+    if (auto number = dyn_cast<AffineConstantExpr>(both.getRHS()))
+      constant = number.getValue();
+    auto quotient = [&](Value of) {
+      Value result = dividedDown(here(), location, of, y, constant);
+      in.last = result.getDefiningOp();
+      return result;
+    };
+    auto difference = [&](Value a, Value c) {
+      return emit(arith::SubIOp::create(here(), location, a, c, kNoOverflow));
+    };
+    switch (expression.getKind()) {
+    case AffineExprKind::Add:
+      value = emit(arith::AddIOp::create(here(), location, x, y, kNoOverflow));
+      break;
+    case AffineExprKind::Mul:
+      value = emit(arith::MulIOp::create(here(), location, x, y, kNoOverflow));
+      break;
+    case AffineExprKind::FloorDiv:
+      value = quotient(x);
+      break;
+    case AffineExprKind::CeilDiv: {
+      Value zero = emit(arith::ConstantIndexOp::create(here(), location, 0));
+      value = difference(zero, quotient(difference(zero, x)));
+      break;
+    }
+    case AffineExprKind::Mod:
+      value = difference(x, emit(arith::MulIOp::create(here(), location, quotient(x), y, kNoOverflow)));
+      break;
+    default:
+      llvm_unreachable("extents are expressions of symbols");
+    }
+  }
+  return in.values[expression] = value;
+}
+
+Value KernelEmitter::index(const Extent &extent) {
+  return extent.isConstant() ? index(extent.most()) : valueOf(extent.expr(), bodyExtents);
+}
+
+Value KernelEmitter::divisor(const Extent &extent) {
+  Value value = index(extent);
+  if (extent.isConstant() || !mayBeZero(extent))
+    return value;
+  Value &known = bodyExtents.divisors[extent.expr()];
+  if (known)
+    return known;
+  OpBuilder builder(b.getContext());
+  builder.setInsertionPointAfter(bodyExtents.last);
+  Value one = arith::ConstantIndexOp::create(builder, location, 1);
+  auto least = arith::MaxSIOp::create(builder, location, value, one);
+  bodyExtents.last = least;
+  return known = least;
+}
+
+Value KernelEmitter::number(Type type, const Extent &extent) {
+  if (extent.isConstant())
+    return constant(type, static_cast<double>(extent.most()));
+  Type scalar = getElementTypeOrSelf(type);
+  Value value =
+      arith::IndexCastOp::create(b, location, isa<FloatType>(scalar) ? b.getI64Type() : scalar, index(extent));
+  if (isa<FloatType>(scalar))
+    value = arith::SIToFPOp::create(b, location, scalar, value);
+  return isa<VectorType>(type) ? vector::BroadcastOp::create(b, location, type, value).getResult() : value;
+}
+
+Value KernelEmitter::entryExtent(const Extent &extent) {
+  if (extent.isConstant())
+    return arith::ConstantIntOp::create(entryBuilder, location, extent.most(), 64);
+  return arith::IndexCastOp::create(entryBuilder, location, b.getI64Type(), valueOf(extent.expr(), entryExtents));
+}
+
+Value KernelEmitter::chunkArguments() {
+  Value args = kernel.getBody().front().getArgument(1);
+  if (!symbols)
+    return args;
+  if (chunkContext)
+    return chunkContext;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  OpBuilder builder(b.getContext());
+  builder.setInsertionPointAfter(entryExtents.last);
+  Value two = arith::ConstantIntOp::create(builder, location, 2, 64);
+  chunkContext = LLVM::AllocaOp::create(builder, location, ptr, ptr, two);
+  LLVM::StoreOp::create(builder, location, args, chunkContext);
+  Value second = LLVM::GEPOp::create(builder, location, ptr, ptr, chunkContext,
+                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(kContextSymbols)});
+  LLVM::StoreOp::create(builder, location, symbolsAddress, second);
+  return chunkContext;
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::mul(Value a, const Extent &c) {
+  if (c.isConstant())
+    return mul(a, c.most());
+  if (auto constant = a.getDefiningOp<arith::ConstantIndexOp>(); constant && constant.value() <= 1)
+    return constant.value() == 0 ? a : index(c);
+  return arith::MulIOp::create(b, location, a, index(c), arith::IntegerOverflowFlags::nsw);
+}
+
+SmallVector<Value> KernelEmitter::reshape(ValueRange indices, const ExtentList &from, const ExtentList &to) {
+  auto isConstant = [](const Extent &extent) { return extent.isConstant(); };
+  if (llvm::all_of(from, isConstant) && llvm::all_of(to, isConstant))
+    return delinearize(linearize(indices, from), to);
+  // A division by an extent of the step takes longer than the rest of an element: runs of dimensions that have as many
+  // elements in both are on their own.
+  SmallVector<Value> result;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    const size_t firstFrom = i, firstTo = j;
+    Extent own = 1, other = 1;
+    do {
+      const bool isBehind = own.most() <= other.most();
+      if (i < from.size() && (isBehind || j == to.size()))
+        own = own * from[i++];
+      else if (j < to.size())
+        other = other * to[j++];
+      else
+        break;
+    } while (!isSameExtent(own, other));
+    ExtentList run(ArrayRef<Extent>(from).slice(firstFrom, i - firstFrom)),
+        made(ArrayRef<Extent>(to).slice(firstTo, j - firstTo));
+    if (!made.empty())
+      llvm::append_range(result, delinearize(linearize(indices.slice(firstFrom, i - firstFrom), run), made));
+  }
+  return result;
+}
+
+void KernelEmitter::loopItems(Value begin, Value end, const ExtentList &extents,
+                              function_ref<void(ArrayRef<Value>)> body) {
+  SmallVector<size_t> counted;
+  for (size_t d = 0; d < extents.size(); ++d)
+    if (!extents[d].is(1))
+      counted.push_back(d);
+  if (counted.size() < 2 || llvm::all_of(extents, [](const Extent &extent) { return extent.isConstant(); })) {
+    loop(begin, end, 1, [&](Value item) { body(delinearize(item, extents)); });
+    return;
+  }
+  // Indices that count up: dividing each item by extents of the step would take longer than a short row.
+  SmallVector<Value> first = delinearize(begin, extents), initial;
+  for (size_t d : counted)
+    initial.push_back(first[d]);
+  reduce(begin, end, 1, initial, [&](Value, ValueRange carried) {
+    SmallVector<Value> at(extents.size());
+    for (size_t d = 0; d < extents.size(); ++d)
+      at[d] = extents[d].is(1) ? index(0) : Value();
+    for (auto [d, value] : llvm::zip(counted, carried))
+      at[d] = value;
+    body(at);
+    SmallVector<Value> next(carried.size());
+    Value carry = index(1);
+    for (size_t k = counted.size(); k-- > 0;) {
+      Value sum = arith::AddIOp::create(b, location, carried[k], carry, arith::IntegerOverflowFlags::nsw);
+      if (k == 0) {
+        next[k] = sum;
+        break;
+      }
+      Value isOver = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, sum, index(extents[counted[k]]));
+      next[k] = arith::SelectOp::create(b, location, isOver, index(0), sum);
+      carry = arith::SelectOp::create(b, location, isOver, index(1), index(0));
+    }
+    return next;
+  });
+}
+
+} // namespace sluice::dataflow
