@@ -229,6 +229,8 @@ public:
   /// Emits, by entry(), the address of an argument: the operands are numbered first, then the results, then the
   /// workspace.
   mlir::Value entryPointer(unsigned argument);
+  /// Emits, by entry(), an extent as an i64, at a place that dominates all of the entry.
+  mlir::Value entryExtent(const Extent &extent);
   /// Emits another operator's kernel beside this one and returns its symbol. If that operator has no kernel, emit()
   /// fails.
   std::string emitMember(mlir::Operation *member, llvm::ArrayRef<unsigned> slots);
@@ -307,7 +309,6 @@ private:
   /// symbols' address.
   mlir::Value chunkArguments();
   static constexpr int32_t kContextSymbols = 1;
-  mlir::Value entryExtent(const Extent &extent);
 
   KernelEmitter(mlir::Operation *op, const VectorTarget &target, const KernelStyle &style, mlir::ModuleOp module,
                 llvm::StringRef symbol);

@@ -10,6 +10,7 @@
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/Emit/Ops/Models.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/ProgramMemory.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "sluice/Runtime/abi.h"
@@ -47,9 +48,13 @@ public:
 
   Value integer(int64_t value, unsigned bits = 64) { return arith::ConstantIntOp::create(b, loc, value, bits); }
 
-  void copy(Value to, Value from, int64_t bytes) {
-    if (bytes > 0)
-      LLVM::MemcpyOp::create(b, loc, to, from, integer(bytes), /*isVolatile=*/false);
+  /// The bytes of a tensor of the step.
+  static Extent bytesOf(Value tensor) { return productOf(extentsOf(tensor)) * elementBytes(elementOf(tensor)); }
+
+  /// Copies a tensor of the type of `like`.
+  void copy(Value to, Value from, Value like) {
+    if (const Extent bytes = bytesOf(like); !bytes.is(0))
+      LLVM::MemcpyOp::create(b, loc, to, from, kernel.entryExtent(bytes), /*isVolatile=*/false);
   }
 
   Value offset(Value base, Value bytes) {
@@ -78,12 +83,12 @@ public:
       *flag = loadFlag(addressOf(program, yield->getOperand(0)));
     for (auto [i, move] : llvm::enumerate(memory.moves))
       if (move == YieldMove::Saved)
-        copy(buffer(program, memory.ofSaved.lookup(i)), addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
+        copy(buffer(program, memory.ofSaved.lookup(i)), addressOf(program, yield->getOperand(i)), yield->getOperand(i));
     for (auto [i, move] : llvm::enumerate(memory.moves)) {
       if (move == YieldMove::Saved)
-        copy(places[i], buffer(program, memory.ofSaved.lookup(i)), bytesAt(yield, i));
+        copy(places[i], buffer(program, memory.ofSaved.lookup(i)), yield->getOperand(i));
       else if (move == YieldMove::Copied)
-        copy(places[i], addressOf(program, yield->getOperand(i)), bytesAt(yield, i));
+        copy(places[i], addressOf(program, yield->getOperand(i)), yield->getOperand(i));
     }
     return status;
   }
@@ -201,8 +206,6 @@ private:
     return buffer(program, programs[program].ofValue.lookup(value));
   }
 
-  static int64_t bytesAt(Operation *yield, unsigned number) { return tensorBytes(yield->getOperand(number).getType()); }
-
   Value buffer(unsigned program, unsigned number) {
     return LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), workspace,
                                ArrayRef<LLVM::GEPArg>{integer(offsets[starts[program] + number])});
@@ -248,9 +251,11 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
   const size_t carried = op.getCarried().size(), stacked = op.getNumStacked();
   // The carried tensors are updated where the results are.
   for (size_t i = 0; i < carried; ++i)
-    programs.copy(programs.results[i], programs.operands[2 + i], tensorBytes(op.getCarried()[i].getType()));
+    programs.copy(programs.results[i], programs.operands[2 + i], op.getCarried()[i]);
   Value trips = LLVM::LoadOp::create(b, loc, i64, programs.operands[0]);
-  Value most = arith::MinSIOp::create(b, loc, trips, programs.integer(static_cast<int64_t>(op.getMost())));
+  // Stacks have room for so many iterations in this step.
+  const Extent room = stacked > 0 ? extentsOf(op.getResult(carried))[0] : Extent(static_cast<int64_t>(op.getMost()));
+  Value most = arith::MinSIOp::create(b, loc, trips, kernel.entryExtent(room));
   Value goesOn = programs.loadFlag(programs.operands[1]);
   SmallVector<Value> first{programs.integer(0), programs.integer(0, 32), goesOn};
   auto loop = scf::WhileOp::create(b, loc, TypeRange{i64, i32, i1}, first);
@@ -275,8 +280,8 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
     }
     llvm::append_range(arguments, ArrayRef(programs.operands).drop_front(2 + carried));
     for (size_t i = 0; i < stacked; ++i) {
-      const int64_t bytes = tensorBytes(op.getBody().front().getTerminator()->getOperand(1 + carried + i).getType());
-      Value at = arith::MulIOp::create(b, loc, iteration, programs.integer(bytes));
+      const Extent slab = ProgramEmitter::bytesOf(op.getBody().front().getTerminator()->getOperand(1 + carried + i));
+      Value at = arith::MulIOp::create(b, loc, iteration, kernel.entryExtent(slab));
       places.push_back(programs.offset(programs.results[carried + i], at));
     }
     Value stopped = arith::SelectOp::create(b, loc, kernel.isStopped(), programs.integer(SLUICE_KERNEL_STOPPED, 32),
@@ -287,10 +292,10 @@ static void emitLoopKernel(LoopOp op, KernelEmitter &kernel) {
   }
   Value count = loop.getResult(0);
   for (size_t i = 0; i < stacked; ++i) {
-    const int64_t whole = tensorBytes(op.getResult(carried + i).getType());
-    const int64_t slab = op.getMost() == 0 ? 0 : whole / static_cast<int64_t>(op.getMost());
-    Value from = arith::MulIOp::create(b, loc, count, programs.integer(slab));
-    Value rest = arith::SubIOp::create(b, loc, programs.integer(whole), from);
+    const Extent slab = ProgramEmitter::bytesOf(op.getBody().front().getTerminator()->getOperand(1 + carried + i));
+    Value from = arith::MulIOp::create(b, loc, count, kernel.entryExtent(slab));
+    Value whole = kernel.entryExtent(ProgramEmitter::bytesOf(op.getResult(carried + i)));
+    Value rest = arith::SubIOp::create(b, loc, whole, from);
     LLVM::MemsetOp::create(b, loc, programs.offset(programs.results[carried + i], from), programs.integer(0, 8), rest,
                            /*isVolatile=*/false);
   }
@@ -318,7 +323,7 @@ static LogicalResult checkProgramKernel(OpTy op, const sluice::emit::VectorTarge
 }
 
 void sluice::dataflow::attachControlKernels(MLIRContext *context) {
-  attach<CheckedKernelModel<emitIfKernel, checkProgramKernel<IfOp>>,
-         CheckedKernelModel<emitLoopKernel, checkProgramKernel<LoopOp>>,
-         CheckedKernelModel<emitConcurrentKernel, checkProgramKernel<ConcurrentOp>>>(context);
+  attach<CheckedKernelModel<emitIfKernel, checkProgramKernel<IfOp>, KernelExtents::OfStep>,
+         CheckedKernelModel<emitLoopKernel, checkProgramKernel<LoopOp>, KernelExtents::OfStep>,
+         CheckedKernelModel<emitConcurrentKernel, checkProgramKernel<ConcurrentOp>, KernelExtents::OfStep>>(context);
 }
