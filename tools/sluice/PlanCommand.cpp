@@ -97,11 +97,22 @@ Json budgetsToJson(const PlanFile &file, const std::vector<TriedBudget> &budgets
   return list;
 }
 
-void printPlan(const PlanFile &file) {
+/// The sizes that a plan serves, for the largest of which it is made.
+std::string describeRanges(const std::map<std::string, DimRange> &ranges) {
+  std::string text;
+  for (const auto &[name, range] : ranges)
+    text += concat(text.empty() ? "" : ", ", name, " ", range.least, " to ", range.most,
+                   range.step == 1 ? "" : concat(" by ", range.step));
+  return text;
+}
+
+void printPlan(const PlanFile &file, const std::map<std::string, DimRange> &ranges) {
   const auto &[problem, plan, summary] = file;
   const Machine &machine = problem.machine;
   printLine("model", concat(problem.graph.name, ", ", problem.graph.numOperators(), " operators"));
   printLine("machine", machine.name);
+  if (!ranges.empty())
+    printLine("sizes", concat(describeRanges(ranges), "; memory and times are those of the largest"));
   printLine("solver", concat(plan.solver, ", ", summary.evaluations, " plans",
                              plan.stoppedByClock ? ", stopped by the clock" : ""));
   printLine("makespan", formatDuration(summary.makespanNs));
@@ -248,6 +259,7 @@ Status runPlan(const PlanOptions &options) {
     return runPartition(options, std::move(resolved));
   if (!options.slowdown.empty())
     resolved.slowdown = *parseNumber(options.slowdown);
+  const std::map<std::string, DimRange> ranges = resolved.dims.ranges;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Schedule));
@@ -262,10 +274,12 @@ Status runPlan(const PlanOptions &options) {
       json["pruned"] = prunedToJson(pruned);
     if (!options.slowdown.empty())
       json["budgets"] = budgetsToJson(file, budgets);
+    for (const auto &[name, range] : ranges)
+      json["ranges"][name] = {{"least", range.least}, {"most", range.most}, {"step", range.step}};
     printJson(json);
     return {};
   }
-  printPlan(file);
+  printPlan(file, ranges);
   printPruned(compilation->prunedLayers());
   if (!options.slowdown.empty())
     printBudgets(file, budgets);
