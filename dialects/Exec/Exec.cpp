@@ -100,14 +100,29 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion()->emplaceBlock();
 }
 
-void InitOp::build(OpBuilder &builder, OperationState &state) { state.addRegion()->emplaceBlock(); }
-void StepOp::build(OpBuilder &builder, OperationState &state) { state.addRegion()->emplaceBlock(); }
+void InitOp::build(OpBuilder &builder, OperationState &state, DenseI64ArrayAttr bounds) {
+  if (bounds)
+    state.addAttribute(getBoundsAttrName(state.name), bounds);
+  state.addRegion()->emplaceBlock();
+}
 
-StepOp ProgramOp::getStep() { return *getBody().getOps<StepOp>().begin(); }
+void StepOp::build(OpBuilder &builder, OperationState &state, DenseI64ArrayAttr bounds, DenseI64ArrayAttr arenas) {
+  if (bounds)
+    state.addAttribute(getBoundsAttrName(state.name), bounds);
+  if (arenas)
+    state.addAttribute(getArenasAttrName(state.name), arenas);
+  state.addRegion()->emplaceBlock();
+}
 
-InitOp ProgramOp::getInit() {
-  auto inits = getBody().getOps<InitOp>();
-  return inits.empty() ? InitOp() : *inits.begin();
+StepOp ProgramOp::getStep() {
+  return *llvm::find_if(getBody().getOps<StepOp>(), [](StepOp step) { return !step.getBounds(); });
+}
+
+InitOp ProgramOp::getInit(StepOp step) {
+  for (InitOp init : getBody().getOps<InitOp>())
+    if (init.getBoundsAttr() == step.getBoundsAttr())
+      return init;
+  return {};
 }
 
 /// Values are named after what they stand for, so that dumps read like plans.

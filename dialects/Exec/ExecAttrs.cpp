@@ -52,6 +52,11 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       (name == TargetAttrHelper::getNameStr() && !isa<TargetAttr>(value)) ||
       (name == PlanAttrHelper::getNameStr() && !isa<PlanAttr>(value)))
     return op->emitError() << "attribute '" << name << "' is " << value << ", write #" << name << "<...>";
+  if (name == BucketsAttrHelper::getNameStr()) {
+    auto list = dyn_cast<ArrayAttr>(value);
+    if (!list || !llvm::all_of(list, llvm::IsaPred<BucketAttr>))
+      return op->emitError() << "attribute '" << name << "' is " << value << ", write [#exec.bucket<...>, ...]";
+  }
   return verifyPortAttribute(op, name, value);
 }
 

@@ -119,4 +119,13 @@ def Exec_PlanAttr : Exec_Attr<"Plan", "plan"> {
   let genVerifyDecl = 1;
 }
 
+def Exec_BucketAttr : Exec_Attr<"Bucket", "bucket"> {
+  let summary = "A function's schedule for steps in which no symbol is above its bound";
+  let description = [{
+    `bounds` has a number for each symbol of the function's extents, at most its upper
+    bound; bytes and offsets of the plan are those of the extents there.
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$bounds, "::sluice::exec::PlanAttr":$plan);
+}
+
 #endif // SLUICE_DIALECTS_EXEC_EXECATTRS

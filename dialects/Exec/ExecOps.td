@@ -31,7 +31,8 @@ def Exec_Dialect : Dialect {
 
     The verifier proves, with vector clocks over the streams:
 
-    - C1: a program has one step and at most one init, and a memory; the first
+    - C1: a program has one step for all values of its symbols, the last one, and
+      perhaps others with bounds; at most one init for each; and a memory. The first
       memory is the host's, where homes are. A body holds slots and commands,
       which use what the same body defines.
     - C2: a program is a symbol table. Every memory, device, link and stream that an
@@ -66,18 +67,26 @@ def Exec_Dialect : Dialect {
       `#dataflow.symbols`, and each symbol is the extent of a dimension of an
       input. Extents of states are numbers.
 
-    Where extents depend on symbols, bytes are those of the upper bounds. A
-    tensor lies dense, at the extents of the step, at the start of its slot.
+    - C17: a step with bounds has one for each symbol, a value of its range; steps
+      differ in their bounds. It has an arena for each memory, no larger than the
+      memory's. An init with bounds is for the step that has the same.
+
+    Where extents depend on symbols, bytes are those of the upper bounds, or of the
+    bounds that a step has. A tensor lies dense, at the extents of the step, at the
+    start of its slot. A step runs where no symbol is above its bound: the first one
+    of which that is true.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
-  // Of a module: the machine, the target, and the number of objects written. Of a function: its schedule. Of an input:
+  // Of a module: the machine, the target, and the number of objects written. Of a function: its schedule, and those of
+  // its buckets, a list of #exec.bucket in the order in which a step takes the first that fits. Of an input:
   // the value that the program is specialised to, and the least, the greatest and one more allowed index.
   let discardableAttrs = (ins
     "::sluice::exec::MachineAttr":$machine,
     "::sluice::exec::TargetAttr":$target,
     "::mlir::IntegerAttr":$objects,
     "::sluice::exec::PlanAttr":$plan,
+    "::mlir::ArrayAttr":$buckets,
     "::mlir::DenseI8ArrayAttr":$fixed,
     "::mlir::DenseI64ArrayAttr":$range);
   let hasOperationAttrVerify = 1;
@@ -193,10 +202,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameterBytes, "int64_t":$stateBytes)>];
   let extraClassDeclaration = [{
-    /// The step; a verified program has one.
+    /// The step without bounds; a verified program has one.
     StepOp getStep();
-    /// Null where nothing stays on devices between steps.
-    InitOp getInit();
+    /// What a step needs to have run before; null where nothing stays on devices between steps.
+    InitOp getInit(StepOp step);
     /// How many ranks run it together.
     int64_t getNumRanks() { return getSends() ? static_cast<int64_t>(getSends()->size()) : 1; }
   }];
@@ -267,12 +276,30 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
 
 class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
   let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins)>];
 }
-def Exec_InitOp : Exec_BodyOp<"init"> { let summary = "loads what stays on devices between steps"; }
-def Exec_StepOp : Exec_BodyOp<"step"> { let summary = "one step of the model"; }
+def Exec_InitOp : Exec_BodyOp<"init"> {
+  let summary = "loads what stays on devices between steps";
+  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$bounds);
+  let assemblyFormat = "(`for` $bounds^)? attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins CArg<"::mlir::DenseI64ArrayAttr", "{}">:$bounds)>];
+}
+def Exec_StepOp : Exec_BodyOp<"step"> {
+  let summary = "one step of the model";
+  let description = [{
+    With `bounds`, the step for values of the program's symbols up to these; `arenas`
+    are the bytes that it takes of each memory.
+
+    ```mlir
+    exec.step for [64] arenas [0, 8192] { ... }
+    exec.step { ... }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$bounds, OptionalAttr<DenseI64ArrayAttr>:$arenas);
+  let assemblyFormat = "(`for` $bounds^ `arenas` $arenas)? attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins CArg<"::mlir::DenseI64ArrayAttr", "{}">:$bounds,
+                                 CArg<"::mlir::DenseI64ArrayAttr", "{}">:$arenas)>];
+}
 
 //===----------------------------------------------------------------------===//
 // Slots

@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Constraints C1 to C16 of the dialect's description. Independent of the plan
+// Constraints C1 to C17 of the dialect's description. Independent of the plan
 // validator: a program may come from a file, or from a pass that changed it.
 // O((commands + slots) x (streams + log slots)).
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/ProgramSymbols.h"
 #include "sluice/Support/Rates.h"
@@ -97,15 +98,26 @@ struct Slot {
 /// Checks one body, init or step, command by command in issue order.
 class BodyVerifier {
 public:
-  BodyVerifier(ProgramOp program, Declarations &known) : program(program), known(known) {}
+  /// `step`: the one that the body is of, or that it is the init of.
+  BodyVerifier(ProgramOp program, Declarations &known, StepOp step) : program(program), known(known), step(step) {}
 
   LogicalResult run(Region &body);
-  LogicalResult checkOutputsWritten(StepOp step);
-  LogicalResult checkResident(StepOp step, BodyVerifier *init);
+  LogicalResult checkOutputsWritten();
+  LogicalResult checkResident(BodyVerifier *init);
 
 private:
   uint32_t stateArea() const { return known.memories.size(); }
   uint32_t outputArea(int64_t index) const { return known.memories.size() + 1 + index; }
+  int64_t arenaBytes(uint32_t memory) {
+    return step.getArenas() ? (*step.getArenas())[memory] : static_cast<int64_t>(known.memories[memory].getArena());
+  }
+  /// Bytes of an input or output at the step's bounds.
+  int64_t portBytes(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!step.getBounds() || !sluice::dataflow::symbolsOf(tensor))
+      return *denseBytes(tensor);
+    return *denseBytes(sluice::dataflow::typeAt(tensor, sluice::dataflow::Point(*step.getBounds())));
+  }
 
   LogicalResult addSlot(SlotOpInterface op);
   LogicalResult addArenaSlot(SlotOp op, Slot &slot);
@@ -131,6 +143,7 @@ private:
 
   ProgramOp program;
   Declarations &known;
+  StepOp step;
   SmallVector<Slot, 0> slots;
   llvm::DenseMap<Value, uint32_t> slotIds;
   llvm::DenseMap<Value, std::pair<uint32_t, uint32_t>> events; ///< -> (stream, command)
@@ -144,7 +157,7 @@ private:
 
 LogicalResult BodyVerifier::addArenaSlot(SlotOp op, Slot &slot) {
   uint32_t memory = known.numbers[op.getMemoryAttr()];
-  int64_t at = op.getAt(), bytes = op.getBytes(), arena = known.memories[memory].getArena();
+  int64_t at = op.getAt(), bytes = op.getBytes(), arena = arenaBytes(memory);
   if (at < 0 || at % kArenaAlignment || bytes < 0 || bytes > arena || at > arena - bytes)
     return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes << ") must start at a multiple of "
                             << kArenaAlignment << " and end within the arena's " << arena;
@@ -168,7 +181,7 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
   auto port = [&](auto &ports, StringRef what) -> LogicalResult {
     if (position < 0 || position >= static_cast<int64_t>(ports.size()))
       return op.emitOpError() << "C5: " << what << " " << position << " is not declared";
-    int64_t declared = *denseBytes(cast<RankedTensorType>(ports[position].getType()));
+    int64_t declared = portBytes(ports[position].getType());
     if (bytes != declared)
       return op.emitOpError() << "C5: " << what << " " << position << " has " << declared << " bytes, not " << bytes;
     slot.end = bytes;
@@ -409,7 +422,7 @@ LogicalResult BodyVerifier::run(Region &body) {
   return success();
 }
 
-LogicalResult BodyVerifier::checkOutputsWritten(StepOp step) {
+LogicalResult BodyVerifier::checkOutputsWritten() {
   for (auto [index, output] : llvm::enumerate(known.outputs)) {
     bool whole = llvm::any_of(slots, [&, index = index](Slot &slot) {
       return slot.area == outputArea(index) && slot.written && !slot.overwritten;
@@ -420,7 +433,7 @@ LogicalResult BodyVerifier::checkOutputsWritten(StepOp step) {
   return success();
 }
 
-LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
+LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
   std::map<std::pair<uint32_t, int64_t>, Slot *> loaded;
   if (init)
     for (Slot &slot : init->slots)
@@ -454,17 +467,51 @@ LogicalResult BodyVerifier::checkResident(StepOp step, BodyVerifier *init) {
   return success();
 }
 
+/// Steps, inits, and what they say of symbols and arenas.
+LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRef<ProgramSymbol> symbols) {
+  auto steps = llvm::to_vector(program.getBody().getOps<StepOp>());
+  auto inits = llvm::to_vector(program.getBody().getOps<InitOp>());
+  const auto unbounded = llvm::find_if(steps, [](StepOp step) { return !step.getBounds(); });
+  if (unbounded == steps.end() || std::next(unbounded) != steps.end() || known.memories.empty())
+    return program.emitOpError("C1: needs a memory, and one step without bounds, its last one");
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    for (StepOp other : ArrayRef(steps).take_front(i))
+      if (other.getBoundsAttr() == step.getBoundsAttr())
+        return step.emitOpError("C17: has the bounds of a step before it");
+    if (step.getBounds().has_value() != step.getArenas().has_value())
+      return step.emitOpError("C17: has bounds or arenas, and needs both or none");
+    if (!step.getBounds())
+      continue;
+    const ArrayRef<int64_t> bounds = *step.getBounds(), arenas = *step.getArenas();
+    if (bounds.size() != symbols.size() || arenas.size() != known.memories.size())
+      return step.emitOpError() << "C17: has " << bounds.size() << " bounds and " << arenas.size()
+                                << " arenas, the program has " << symbols.size() << " symbols and "
+                                << known.memories.size() << " memories";
+    for (auto [bound, symbol] : llvm::zip(bounds, symbols))
+      if (bound < symbol.least || bound > symbol.most || (bound - symbol.least) % symbol.step != 0)
+        return step.emitOpError() << "C17: bound " << bound << " is no value of symbol '" << symbol.name
+                                  << "', which has " << symbol.least << " to " << symbol.most << " by " << symbol.step;
+    for (auto [arena, memory] : llvm::zip(arenas, known.memories))
+      if (arena < 0 || arena > static_cast<int64_t>(MemoryOp(memory).getArena()))
+        return step.emitOpError() << "C17: arena of " << arena << " bytes is not within the "
+                                  << MemoryOp(memory).getArena() << " of memory '" << MemoryOp(memory).getRuntimeName()
+                                  << "'";
+  }
+  for (auto [i, init] : llvm::enumerate(inits)) {
+    auto isSame = [&](auto other) { return other.getBoundsAttr() == InitOp(init).getBoundsAttr(); };
+    if (llvm::none_of(steps, isSame) || llvm::any_of(ArrayRef(inits).take_front(i), isSame))
+      return init.emitOpError("C1: needs a step with the same bounds, and to be its only init");
+  }
+  return success();
+}
+
 } // namespace
 
 LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
     if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, StateOp, InitOp, StepOp>(&op))
       return op.emitOpError("C1: does not belong in a program");
-  auto steps = llvm::to_vector(getBody().getOps<StepOp>());
-  auto inits = llvm::to_vector(getBody().getOps<InitOp>());
   Declarations known(*this);
-  if (steps.size() != 1 || inits.size() > 1 || known.memories.empty())
-    return emitOpError("C1: needs a memory, one step and at most one init");
   if (getParameterBytes() > INT64_MAX || getStateBytes() > INT64_MAX)
     return emitOpError("C3: parameter and state bytes must not be negative");
   if (getStateInitial() &&
@@ -489,20 +536,24 @@ LogicalResult ProgramOp::verifyRegions() {
       return state.emitOpError() << "C5: '" << state.getTensor() << "' is not within the state store's "
                                  << getStateBytes();
   }
-  if (failed(verifyDeclarations(known)) || failed(findSymbols(*this)))
+  if (failed(verifyDeclarations(known)))
     return failure();
-
-  std::optional<BodyVerifier> init;
-  if (!inits.empty()) {
-    for (Operation &op : inits.front().getBody().getOps())
-      if (isa<LaunchOp>(&op))
-        return op.emitOpError("C15: init holds copies alone");
-    if (failed(init.emplace(*this, known).run(inits.front().getBody())))
+  FailureOr<SmallVector<ProgramSymbol>> symbols = findSymbols(*this);
+  if (failed(symbols) || failed(verifyBodies(*this, known, *symbols)))
+    return failure();
+  for (StepOp step : getBody().getOps<StepOp>()) {
+    std::optional<BodyVerifier> init;
+    if (InitOp before = getInit(step)) {
+      for (Operation &op : before.getBody().getOps())
+        if (isa<LaunchOp>(&op))
+          return op.emitOpError("C15: init holds copies alone");
+      if (failed(init.emplace(*this, known, step).run(before.getBody())))
+        return failure();
+    }
+    BodyVerifier body(*this, known, step);
+    if (failed(body.run(step.getBody())) || failed(body.checkOutputsWritten()) ||
+        failed(body.checkResident(init ? &*init : nullptr)))
       return failure();
   }
-  BodyVerifier step(*this, known);
-  if (failed(step.run(steps.front().getBody())) || failed(step.checkOutputsWritten(steps.front())) ||
-      failed(step.checkResident(steps.front(), init ? &*init : nullptr)))
-    return failure();
   return success();
 }

@@ -182,6 +182,8 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info) {
                {"outputs", portsToJson(info.outputs)}};
   if (!info.symbols.empty())
     json["symbols"] = symbolsToJson(info.symbols);
+  if (!info.buckets.empty())
+    json["buckets"] = info.buckets;
   if (info.numRanks > 1) {
     json["ranks"] = info.numRanks;
     json["piece_hashes"] = info.parameters.pieceHashes;

@@ -9,6 +9,7 @@
 #include "ImportedProgram.h"
 #include "Parameters.h"
 #include "WeightProgram.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Phases.h"
@@ -317,6 +318,21 @@ const std::vector<MeasuredMapping> &Compilation::measuredMappings() const {
   return state->plannedProgram().measuredMappings;
 }
 PlanFile Compilation::planFile() const { return state->plannedProgram().file(); }
+
+std::vector<BucketPlan> Compilation::bucketPlans() const {
+  const Planned &planned = state->plannedProgram();
+  std::vector<BucketPlan> plans;
+  for (const Planned::OfBucket &each : planned.buckets) {
+    BucketPlan &plan = plans.emplace_back();
+    plan.file = makePlanFile(each.problem, each.result);
+    const dataflow::SymbolsAttr symbols = dataflow::symbolsOf(planned.fused->main().getOperation());
+    for (auto [name, bound] : llvm::zip(symbols.getNames(), each.bucket->bounds))
+      plan.bounds.emplace_back(name.str(), bound);
+  }
+  return plans;
+}
+
+Status Compilation::writePlanFiles(const std::string &path) const { return state->plannedProgram().writeFiles(path); }
 const std::vector<TriedBudget> &Compilation::triedBudgets() const { return state->plannedProgram().triedBudgets; }
 
 } // namespace sluice

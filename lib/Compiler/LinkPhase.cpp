@@ -13,6 +13,8 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 
@@ -29,9 +31,22 @@ static Expected<ParameterFileWriter::Summary> writeParameterFile(const Parameter
   return summary;
 }
 
+/// Plans of buckets that an earlier compilation into the directory had.
+static void removeBucketPlans(const std::string &directory) {
+  const llvm::Regex name("^plan-[0-9]+(x[0-9]+)*\\.json$");
+  std::error_code error;
+  std::vector<std::string> old;
+  for (llvm::sys::fs::directory_iterator entry(directory, error), end; entry != end && !error; entry.increment(error))
+    if (name.match(llvm::sys::path::filename(entry->path())))
+      old.push_back(entry->path());
+  for (const std::string &path : old)
+    llvm::sys::fs::remove(path);
+}
+
 /// Writes what the model and the plan say, for people and for exports.
 static Status writeDecisions(const Planned &planned, const std::string &directory) {
-  SLUICE_RETURN_IF_ERROR(writePlanFile(directory + "/" + kPlanFileName, planned.file()));
+  removeBucketPlans(directory);
+  SLUICE_RETURN_IF_ERROR(planned.writeFiles(directory + "/" + kPlanFileName));
   if (const std::string &partition = planned.fused->partitionFile; !partition.empty())
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(directory + "/" + kPartitionFileName, partition));
   const Origin &origin = *planned.fused->origin;

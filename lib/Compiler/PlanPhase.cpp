@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
@@ -22,6 +23,13 @@ PlanFile Planned::file() const {
   PlanFile file = makePlanFile(problem, result);
   file.summary.splits = fused->splits;
   return file;
+}
+
+Status Planned::writeFiles(const std::string &path) const {
+  for (const OfBucket &each : buckets)
+    SLUICE_RETURN_IF_ERROR(
+        writePlanFile(bucketPlanFile(path, each.bucket->bounds), makePlanFile(each.problem, each.result)));
+  return writePlanFile(path, file());
 }
 
 /// Binds operators that read or write text, or that have no grid on a machine whose
@@ -135,9 +143,47 @@ static Status search(Planned &planned, const CompilerOptions &options, const Pla
   return {};
 }
 
-Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
+std::string boundsText(const std::vector<int64_t> &bounds) {
+  std::string text;
+  for (int64_t bound : bounds)
+    text += concat(text.empty() ? "" : "x", bound);
+  return text;
+}
+
+std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds) {
+  const std::filesystem::path path(planFile);
+  const std::string name = concat(path.stem().string(), "-", boundsText(bounds), path.extension().string());
+  return (path.parent_path() / name).string();
+}
+
+/// Plans each bucket within the limits of memory that `planned` keeps.
+static Status planBuckets(Planned &planned, const CompilerOptions &options) {
+  for (const Bucket &bucket : planned.fused->buckets) {
+    SearchProblem problem = planned.problem;
+    problem.graph = &bucket.graph;
+    problem.costs = &bucket.costs;
+    Expected<SearchResult> result = options.planFile.empty()
+                                        ? solveSearch(problem, searchParams(options))
+                                        : readPlanFor(problem, bucketPlanFile(options.planFile, bucket.bounds));
+    if (!result)
+      return propagate(result);
+    if (!options.planFile.empty() && options.resume) {
+      SearchParams params = searchParams(options);
+      const Plan start = result->plan;
+      params.start = &start;
+      result = solveSearch(problem, params);
+      if (!result)
+        return propagate(result);
+    }
+    planned.buckets.push_back({&bucket, std::move(problem), std::move(*result)});
+  }
+  return {};
+}
+
+/// As plan(), of the upper bounds alone.
+static Expected<Planned> planWhole(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(SearchProblem problem, problemOf(*fused, options));
-  Planned planned{fused, std::move(problem), {}, {}, {}};
+  Planned planned{fused, std::move(problem), {}, {}, {}, {}};
   if (fused->choice) {
     // A plan of a copy of this program.
     planned.result = fused->choice->result;
@@ -156,6 +202,12 @@ Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions
   return planned;
 }
 
+Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(Planned planned, planWhole(std::move(fused), options));
+  SLUICE_RETURN_IF_ERROR(planBuckets(planned, options));
+  return planned;
+}
+
 Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const CompilerOptions &options,
                                const MappingMeasurement &measurement) {
   if (auto place = options.solvers.find(SolverStep::Place);
@@ -170,11 +222,11 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
   params.interrupt = options.interrupt;
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::vector<DeviceId>> mappings,
                           proposeMappings(problem, measurement.count, params));
-  Planned kept{fused, problem, {}, {}, {}};
+  Planned kept{fused, problem, {}, {}, {}, {}};
   std::optional<size_t> best;
   Status unplanned;
   for (std::vector<DeviceId> &mapping : mappings) {
-    auto planned = std::make_shared<Planned>(Planned{fused, problem, {}, {}, {}});
+    auto planned = std::make_shared<Planned>(Planned{fused, problem, {}, {}, {}, {}});
     planned->problem.placement = std::move(mapping);
     if (Status done = search(*planned, options); !done) {
       if (done.error().code != ErrorCode::Infeasible)
@@ -193,6 +245,7 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
   if (!best)
     return propagate(unplanned);
   kept.measuredMappings[*best].kept = true;
+  SLUICE_RETURN_IF_ERROR(planBuckets(kept, options));
   return kept;
 }
 

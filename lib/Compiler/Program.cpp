@@ -11,19 +11,29 @@ using namespace mlir;
 namespace sluice {
 
 /// dataflow-apply-plan, for the plan in memory. The printed pipeline names its file.
-static void addApplyPlan(Pipeline &passes, const std::shared_ptr<const Decisions> &decisions, const char *phase) {
-  passes.onModule("dataflow-apply-plan", {{"plan", kPlanFileName}, {"phase", phase}}, [decisions, phase] {
-    ApplyPlanPassOptions options;
-    options.phase = phase;
-    return createApplyPlanPass(options, decisions.get());
-  });
+static void addApplyPlan(Pipeline &passes, const std::shared_ptr<const Decisions> &decisions, const char *phase,
+                         const std::vector<int64_t> &bounds = {}) {
+  const std::string plan = bounds.empty() ? kPlanFileName : bucketPlanFile(kPlanFileName, bounds);
+  const std::string bucket = boundsText(bounds);
+  passes.onModule("dataflow-apply-plan", {{"plan", plan}, {"phase", phase}, {"bucket", bucket}},
+                  [decisions, phase, bucket] {
+                    ApplyPlanPassOptions options;
+                    options.phase = phase;
+                    options.bucket = bucket;
+                    return createApplyPlanPass(options, decisions.get());
+                  });
 }
 
 Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOptions &options) {
   const Fused &fused = *planned->fused;
   auto decisions = std::make_shared<Decisions>();
   decisions->plan = planned->result.plan;
-  Program program{fused.clone(), planned, decisions};
+  Program program{fused.clone(), planned, decisions, {}};
+  for (const Planned::OfBucket &bucket : planned->buckets) {
+    auto own = std::make_shared<Decisions>();
+    own->plan = bucket.result.plan;
+    program.ofBuckets.push_back(std::move(own));
+  }
   Pipeline passes;
   // The machine is in memory: its file may be a pipe, and the host's measurements differ each time.
   passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}},
@@ -37,6 +47,8 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
 Status schedule(Program &program) {
   Pipeline passes;
   addApplyPlan(passes, program.decisions, "schedule");
+  for (size_t i = 0; i < program.ofBuckets.size(); ++i)
+    addApplyPlan(passes, program.ofBuckets[i], "schedule", program.planned->buckets[i].bucket->bounds);
   return program.run(passes);
 }
 

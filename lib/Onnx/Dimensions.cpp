@@ -31,27 +31,45 @@ Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text
     return makeError(ErrorCode::InvalidInput, "'", text, "' does not bind a dimension, write NAME=SIZE");
   const std::string_view sizes = text.substr(equals + 1), bounds = sizes.substr(0, sizes.find(':'));
   const size_t dots = bounds.find("..");
-  DimRange range;
-  std::vector<std::pair<int64_t *, std::string_view>> parts{
-      {&range.least, bounds.substr(0, dots)},
-      {&range.most, dots == std::string_view::npos ? bounds : bounds.substr(dots + 2)}};
-  if (bounds.size() < sizes.size())
-    parts.emplace_back(&range.step, sizes.substr(bounds.size() + 1));
-  for (auto [size, part] : parts) {
+  auto parse = [&](std::string_view part) -> Expected<int64_t> {
     Expected<int64_t> value = parseInteger(part);
     if (!value || *value < 0)
       return makeError(ErrorCode::InvalidInput, "'", part, "' is not a size, in '", text,
-                       "', write NAME=SIZE, NAME=LEAST..MOST or NAME=LEAST..MOST:STEP");
-    *size = *value;
+                       "', write NAME=SIZE, NAME=LEAST..MOST, NAME=LEAST..MOST:STEP or NAME=SIZE,SIZE,MOST");
+    return value;
+  };
+  DimRange range;
+  if (bounds.size() < sizes.size()) {
+    SLUICE_ASSIGN_OR_RETURN(range.step, parse(sizes.substr(bounds.size() + 1)));
+  }
+  for (std::string_view rest = dots == std::string_view::npos ? bounds : bounds.substr(dots + 2);;) {
+    const size_t comma = rest.find(',');
+    SLUICE_ASSIGN_OR_RETURN(int64_t size, parse(rest.substr(0, comma)));
+    range.buckets.push_back(size);
+    if (comma == std::string_view::npos)
+      break;
+    rest = rest.substr(comma + 1);
+  }
+  range.most = range.buckets.back();
+  range.least = range.buckets.size() == 1 ? range.most : range.step;
+  if (dots != std::string_view::npos) {
+    SLUICE_ASSIGN_OR_RETURN(range.least, parse(bounds.substr(0, dots)));
   }
   if (range.most < range.least)
     return makeError(ErrorCode::InvalidInput, "the range '", sizes, "' is empty, in '", text,
                      "', write the smaller size first");
-  if (range.step < 1 || (range.most - range.least) % range.step != 0)
-    return makeError(ErrorCode::InvalidInput, "the range '", sizes, "' does not end with a step, in '", text,
-                     "', end it at ",
-                     range.least + (range.step < 1 ? 0 : (range.most - range.least) / range.step * range.step),
-                     " or change the step");
+  int64_t before = range.least - 1;
+  for (int64_t size : range.buckets) {
+    if (size <= before)
+      return makeError(ErrorCode::InvalidInput, "the sizes '", sizes, "' do not ascend from ", range.least, ", in '",
+                       text, "', write each size once, smaller ones first");
+    if (range.step < 1 || (size - range.least) % range.step != 0)
+      return makeError(
+          ErrorCode::InvalidInput, "the range '", sizes, "' does not end with a step, in '", text, "', end it at ",
+          range.least + (range.step < 1 ? 0 : (size - range.least) / range.step * range.step), " or change the step");
+    before = size;
+  }
+  range.buckets.pop_back();
   return std::pair(std::string(text.substr(0, equals)), range);
 }
 

@@ -54,14 +54,60 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
   Status status = executor->current.begin();
   if (status)
     status = executor->prepare(options.threads, grids);
-  if (status && source->init)
-    status = executor->run(source->init, "init");
+  // Of several, the first step says which.
+  if (status && executor->programs.size() == 1)
+    status = executor->use(executor->programs.back());
   if (!status)
     return tl::unexpected(status.error());
-  executor->initBytesIn = executor->bytesIn;
-  executor->bytesIn = executor->bytesOut = executor->stepNs = 0;
-  executor->times.clear(), executor->deviceTimes.clear();
   return executor;
+}
+
+const Executor::Program &Executor::programOfStep() const {
+  const int64_t *symbols = current.symbols();
+  for (const Program &program : programs) {
+    size_t s = 0;
+    while (program.bounds && s < tables.symbols.size() && symbols[s] <= program.bounds[s])
+      ++s;
+    if (s == tables.symbols.size())
+      return program;
+  }
+  return programs.back();
+}
+
+/// Lets steps run a program, in arenas of its own size: what another one kept in its arenas is gone.
+Status Executor::use(const Program &program) {
+  if (inUse == &program)
+    return {};
+  inUse = nullptr;
+  for (std::unique_ptr<Arena> &arena : arenas)
+    arena.reset();
+  for (size_t m = 0; m < arenas.size(); ++m) {
+    const char *name = tables.memories[m].name;
+    size_t d = 0;
+    while (d < devices.size() && tables.devices[d].memory != m)
+      ++d;
+    if (m != 0 && d == devices.size())
+      return failure("memory '", name, "' belongs to no device, compile it again");
+    Result<std::unique_ptr<Arena>> made =
+        m == 0 ? allocateHome(program.arenaBytes[m], name) : devices[d]->allocate(program.arenaBytes[m], name);
+    if (!made)
+      return tl::unexpected(made.error());
+    arenas[m] = std::move(*made);
+  }
+  peaks.assign(arenas.size(), 0);
+  if (program.init)
+    if (Status status = run(program.init, "init"); !status)
+      return status;
+  initBytesIn = bytesIn;
+  bytesIn = bytesOut = stepNs = 0;
+  times.clear(), deviceTimes.clear();
+  inUse = &program;
+  return {};
+}
+
+Result<std::unique_ptr<Arena>> Executor::allocateHome(int64_t bytes, const char *name) const {
+  const char *directory = options.spill_directory;
+  return directory ? allocateFileArena(bytes, name, directory) : allocateHostArena(bytes, name);
 }
 
 /// Some commands exchange data with other ranks, beside those that compute.
@@ -76,10 +122,17 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
     return status;
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
-  auto allocateHome = [&](int64_t bytes, const char *name) {
-    const char *directory = options.spill_directory;
-    return directory ? allocateFileArena(bytes, name, directory) : allocateHostArena(bytes, name);
-  };
+  for (const sluice_bucket_desc &bucket : tables.buckets)
+    programs.push_back({bucket.init,
+                        bucket.step,
+                        bucket.bounds,
+                        {bucket.arena_bytes, bucket.arena_bytes + tables.memories.size()},
+                        bucket.planned_bytes_in,
+                        bucket.planned_bytes_out});
+  std::vector<int64_t> most;
+  for (const sluice_memory_desc &memory : tables.memories)
+    most.push_back(memory.arena_bytes);
+  programs.push_back({model.init, model.step, nullptr, most, model.planned_bytes_in, model.planned_bytes_out});
   auto keep = [](auto &where, auto &&made) -> Status {
     if (!made)
       return tl::unexpected(made.error());
@@ -104,18 +157,6 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
         return status;
   }
   arenas.resize(tables.memories.size());
-  for (size_t m = 0; m < arenas.size(); ++m) {
-    const sluice_memory_desc &memory = tables.memories[m];
-    size_t d = 0;
-    while (d < devices.size() && tables.devices[d].memory != m)
-      ++d;
-    if (m != 0 && d == devices.size())
-      return failure("memory '", memory.name, "' belongs to no device, compile it again");
-    Status status = keep(arenas[m], m == 0 ? allocateHome(memory.arena_bytes, memory.name)
-                                           : devices[d]->allocate(memory.arena_bytes, memory.name));
-    if (!status)
-      return status;
-  }
   if (Status status = keep(state, allocateHome(model.state_bytes, "state store")); !status)
     return status;
   if (model.state_initial >= 0)
@@ -208,11 +249,13 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");
   if (Status status = ranks.meet(digest()); !status)
     return status;
+  if (Status status = use(programOfStep()); !status)
+    return status;
   // The first step loads code; a second one may be one of many.
   if (numSteps == 1 && recordingError.empty() && !isRecorded && !stepState.trace)
     tryToRecord();
   inputs = stepInputs, outputs = stepOutputs;
-  Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(tables.source->step, "step");
+  Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(inUse->step, "step");
   inputs = nullptr, outputs = nullptr;
   numSteps += status ? 1 : 0;
   isApart = !status && tables.source->num_ranks > 1;
@@ -300,7 +343,7 @@ Status Executor::recordStep() {
   outputs = reinterpret_cast<void *const *>(pinnedOutputs.data());
   toRecord.clear();
   isRecording = true;
-  int32_t result = tables.source->step(&api, &context);
+  int32_t result = inUse->step(&api, &context);
   isRecording = false;
   if (stepState.failed.load(std::memory_order_acquire))
     return failure(stepState.message());
@@ -419,6 +462,10 @@ void Executor::stats(sluice_stats &out) const {
   out.bytes_sent = ranks.bytesSent();
   out.parameter_bytes = tables.source->parameter_bytes;
   out.arena_peak_bytes = peaks.data();
+  const Program &program = inUse ? *inUse : programs.back();
+  out.planned_bytes_in = program.plannedBytesIn, out.planned_bytes_out = program.plannedBytesOut;
+  out.planned_arena_bytes = program.arenaBytes.data();
+  out.bounds = program.bounds;
   out.device_exchange = nullptr;
   for (const std::unique_ptr<Device> &device : devices)
     if (const char *how = device->exchangesBy())

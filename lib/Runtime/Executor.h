@@ -88,6 +88,17 @@ public:
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
+  /// A step as it is planned for all values of the symbols up to some bounds.
+  struct Program {
+    int32_t (*init)(const sluice_api *, sluice_context *);
+    int32_t (*step)(const sluice_api *, sluice_context *);
+    const int64_t *bounds; ///< Null: the symbols' upper bounds.
+    std::vector<int64_t> arenaBytes;
+    int64_t plannedBytesIn, plannedBytesOut;
+  };
+  const Program &programOfStep() const;
+  Status use(const Program &program);
+  Result<std::unique_ptr<Arena>> allocateHome(int64_t bytes, const char *name) const;
   Status run(int32_t (*program)(const sluice_api *, sluice_context *), const char *what);
   void tryToRecord();
   Result<Device *> findRecorder() const;
@@ -137,7 +148,9 @@ private:
   std::unique_ptr<Arena> state;
   Ranks ranks;
   std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
-  std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory.
+  std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use.
+  std::vector<Program> programs;                ///< The buckets', then that for the upper bounds.
+  const Program *inUse = nullptr;               ///< The one that has its arenas, and whose init has run.
   std::vector<std::unique_ptr<Link>> links;
   bool runsInline = false;
   bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.

@@ -76,6 +76,20 @@ Status checkSymbols(const Model &model) {
   return {};
 }
 
+Status checkBuckets(const Model &model) {
+  for (size_t i = 0; i < model.buckets.size(); ++i) {
+    const sluice_bucket_desc &bucket = model.buckets[i];
+    if (!bucket.bounds || !bucket.arena_bytes || !bucket.step || model.symbols.empty())
+      return failure("model's bucket ", i, " has no bounds, arenas or step, compile it again");
+    for (size_t m = 0; m < model.memories.size(); ++m)
+      if (bucket.arena_bytes[m] < 0 || bucket.arena_bytes[m] > model.memories[m].arena_bytes)
+        return failure("model's bucket ", i, " has an arena of ", bucket.arena_bytes[m], " bytes of memory '",
+                       model.memories[m].name, "', outside of 0 to ", model.memories[m].arena_bytes,
+                       ", compile it again");
+  }
+  return {};
+}
+
 Status checkStates(const Model &model) {
   const sluice_model &source = *model.source;
   for (const sluice_tensor_desc &state : model.states)
@@ -191,6 +205,8 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return checkNames(source->op_names, source->num_ops, "operator"); });
   then([&] { return checkNames(source->tensor_names, source->num_tensors, "tensor"); });
   then([&] { return checkMachine(model); });
+  then([&] { return copyTable(source->buckets, source->num_buckets, model.buckets, "buckets"); });
+  then([&] { return checkBuckets(model); });
   if (!status)
     return tl::unexpected(status.error());
   return model;

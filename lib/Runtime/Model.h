@@ -31,6 +31,7 @@ struct Model {
   std::vector<sluice_link_desc> links;
   std::vector<sluice_stream_desc> streams;
   std::vector<sluice_symbol_desc> symbols;
+  std::vector<sluice_bucket_desc> buckets;
 
   const char *opName(uint32_t op) const { return source->op_names[op]; }
   const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }

@@ -5,11 +5,14 @@
 
 #include "passes/Bridge/GraphBridge.h"
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SHA256.h"
@@ -47,6 +50,11 @@ std::string kernelKey(Operation *op, ArrayRef<unsigned> slots) {
   out << " -> ";
   llvm::interleaveComma(op->getResultTypes(), out);
   return text;
+}
+
+static std::string signatureOf(Operation *op, ArrayRef<unsigned> slots) {
+  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(kernelKey(op, slots)));
+  return llvm::toHex(digest, /*LowerCase=*/true).substr(0, 32);
 }
 
 static std::string typeName(RankedTensorType type) {
@@ -162,8 +170,7 @@ private:
     entry.bytesMoved = cost.getBytesMoved();
     entry.workspaceBytes = cost.getWorkspaceBytes();
     entry.communicates = communicates(&op);
-    auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(kernelKey(&op, slots)));
-    entry.signature = llvm::toHex(digest, /*LowerCase=*/true).substr(0, 32);
+    entry.signature = signatureOf(&op, slots);
     result.graph.addOperator(std::move(entry));
     result.operators.push_back(&op);
     result.operandSlots.push_back(std::move(slots));
@@ -182,6 +189,51 @@ private:
 Expected<BridgedGraph> buildGraph(func::FuncOp function) {
   SLUICE_RETURN_IF_ERROR(checkFunction(function));
   return Builder(function).run();
+}
+
+static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {
+  const size_t count = symbols ? symbols.size() : 0;
+  if (point.size() != count)
+    return makeError(ErrorCode::InvalidInput, "a bucket has ", point.size(), " bounds, and the model ", count,
+                     " symbols, give one for each");
+  for (size_t s = 0; s < count; ++s)
+    if (point[s] < symbols.getLeast()[s] || point[s] > symbols.getMost()[s] ||
+        (point[s] - symbols.getLeast()[s]) % symbols.getSteps()[s] != 0)
+      return makeError(ErrorCode::InvalidInput, "a bucket's bound ", point[s], " is no value of symbol '",
+                       symbols.getNames()[s].str(), "', give one of ", symbols.getLeast()[s], " to ",
+                       symbols.getMost()[s], " by ", symbols.getSteps()[s]);
+  return {};
+}
+
+Expected<Graph> graphAt(func::FuncOp function, const BridgedGraph &bridge, ArrayRef<int64_t> point) {
+  SLUICE_RETURN_IF_ERROR(checkPoint(symbolsOf(function.getOperation()), point));
+  IRMapping mapping;
+  const OwningOpRef<func::FuncOp> instance = cast<func::FuncOp>(function->clone(mapping));
+  // Operators that give extents become constants.
+  std::vector<Operation *> operators;
+  for (Operation *op : bridge.operators)
+    operators.push_back(isa<ExtentsOp>(op) ? nullptr : mapping.lookup(op));
+  const Point at(point);
+  instantiate(*instance, at);
+  Graph graph = bridge.graph;
+  for (size_t i = 0; i < bridge.values.size(); ++i) {
+    const auto type = cast<RankedTensorType>(bridge.values[i].getType());
+    if (!symbolsOf(type))
+      continue;
+    const RankedTensorType known = typeAt(type, at);
+    graph.mutableTensor(TensorId(i)).bytes = tensorBytes(known);
+    graph.mutableTensor(TensorId(i)).type = typeName(known);
+  }
+  for (size_t i = 0; i < operators.size(); ++i) {
+    if (!operators[i])
+      continue;
+    auto cost = modelOf<CostOpInterface>(operators[i]);
+    Operator &entry = graph.mutableOp(OperatorId(i));
+    entry.flops = cost.getFlops();
+    entry.bytesMoved = cost.getBytesMoved();
+    entry.signature = signatureOf(operators[i], bridge.operandSlots[i]);
+  }
+  return graph;
 }
 
 } // namespace sluice

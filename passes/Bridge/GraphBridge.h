@@ -36,6 +36,12 @@ struct BridgedGraph {
 /// their model nodes (locations), made unique.
 Expected<BridgedGraph> buildGraph(mlir::func::FuncOp function);
 
+/// The graph of a function with the bytes that its tensors have, and what its operators
+/// cost, at a point of the symbols of its extents; workspaces are those of the upper
+/// bounds, for which kernels are compiled. Ids are the bridge's. Fails where the point is
+/// none of the function's.
+Expected<Graph> graphAt(mlir::func::FuncOp function, const BridgedGraph &bridge, llvm::ArrayRef<int64_t> point);
+
 /// What a kernel of this operator depends on, as text: name, attributes, types,
 /// body and operand slots, without names of values and locations.
 std::string kernelKey(mlir::Operation *op, llvm::ArrayRef<unsigned> slots);

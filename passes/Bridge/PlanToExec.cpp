@@ -24,8 +24,9 @@ std::string suffix(StreamKind kind) { return "." + exec::stringifyStreamKind(toE
 
 class Builder {
 public:
-  Builder(OpBuilder &builder, const Graph &graph, const Machine &machine, const Plan &plan, const ExecBinding &binding)
-      : builder(builder), loc(builder.getUnknownLoc()), graph(graph), machine(machine), plan(plan), binding(binding) {}
+  Builder(OpBuilder &builder, const Machine &machine, ArrayRef<PlannedStep> steps, const ExecBinding &binding)
+      : builder(builder), loc(builder.getUnknownLoc()), machine(machine), steps(steps), binding(binding),
+        graph(steps.back().graph), plan(steps.back().plan) {}
 
   Expected<exec::ProgramOp> build();
 
@@ -33,8 +34,9 @@ private:
   Status assignHomes();
   Status checkOperators();
   void declareMachine();
-  Status addInit();
-  Status addStep();
+  void use(const PlannedStep &step);
+  Status addInit(DenseI64ArrayAttr bounds);
+  Status addStep(DenseI64ArrayAttr bounds);
   Value addSlot(ResidencyId id);
   Value addHome(TensorId tensor);
   Value addArena(const Residency &residency, bool resident);
@@ -47,7 +49,7 @@ private:
   Value addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits);
   Expected<std::string> streamInto(MemoryId memory);
   std::string symbolFor(std::string name, StringRef kind);
-  std::string addStream(const Stream &stream);
+  const std::string &streamOf(const Stream &stream, size_t number = 0);
   Type slotType() { return exec::SlotType::get(builder.getContext()); }
   Type eventType() { return exec::EventType::get(builder.getContext()); }
   FlatSymbolRefAttr ref(StringRef name) { return FlatSymbolRefAttr::get(builder.getContext(), name); }
@@ -56,18 +58,20 @@ private:
 
   OpBuilder &builder;
   Location loc;
-  const Graph &graph;
   const Machine &machine;
-  const Plan &plan;
+  ArrayRef<PlannedStep> steps;
   const ExecBinding &binding;
+  // Of the step being built.
+  const Graph *graph;
+  const Plan *plan;
 
   exec::ProgramOp program;
   OpBuilder::InsertPoint declarations;
-  /// Symbols of the program; those of the machine's parts and the plan's streams, by number.
+  /// Symbols of the program; those of the machine's parts and the step's streams, by number.
   llvm::StringSet<> symbols;
   std::vector<std::string> memorySymbols, deviceSymbols, linkSymbols, streamSymbols;
-  /// By device: an in stream that the plan's steps have no use for.
-  std::map<DeviceId, std::string> addedStreams;
+  /// By device, kind, and which one of these.
+  std::map<std::tuple<DeviceId, StreamKind, size_t>, std::string> streams;
   /// Per tensor: what its home is, and where.
   struct Home {
     bool known = false;
@@ -82,20 +86,20 @@ private:
 };
 
 Status Builder::assignHomes() {
-  homes.assign(graph.numTensors(), {});
+  homes.assign(graph->numTensors(), {});
   auto give = [&](TensorId tensor, exec::HomeKind kind, int64_t position) -> Status {
     if (tensor.index() >= homes.size())
       return makeError(ErrorCode::Internal, "an input or output is bound to a tensor that is not in the graph");
     Home &home = homes[tensor.index()];
     if (home.known)
-      return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(tensor).name,
+      return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(tensor).name,
                        "' is two of input, output and state at once, put an identity operator between");
     home = {true, kind, position};
     return {};
   };
-  for (size_t i = 0; i < graph.numTensors(); ++i) {
+  for (size_t i = 0; i < graph->numTensors(); ++i) {
     TensorId id(i);
-    const Tensor &tensor = graph.tensor(id);
+    const Tensor &tensor = graph->tensor(id);
     Status status;
     if (tensor.kind == TensorKind::Parameter)
       status = give(id, exec::HomeKind::Parameter, binding.homeOffsets[i]);
@@ -104,11 +108,11 @@ Status Builder::assignHomes() {
     if (!status)
       return status;
   }
-  for (size_t i = 0; i < graph.numTensors(); ++i)
-    if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid()) {
-      if (graph.tensor(TensorId(i)).bytes != graph.tensor(old).bytes)
-        return makeError(ErrorCode::Unsupported, "state '", graph.tensor(old).name, "' changes its size, from ",
-                         graph.tensor(old).bytes, " to ", graph.tensor(TensorId(i)).bytes,
+  for (size_t i = 0; i < graph->numTensors(); ++i)
+    if (TensorId old = graph->tensor(TensorId(i)).updates; old.valid()) {
+      if (graph->tensor(TensorId(i)).bytes != graph->tensor(old).bytes)
+        return makeError(ErrorCode::Unsupported, "state '", graph->tensor(old).name, "' changes its size, from ",
+                         graph->tensor(old).bytes, " to ", graph->tensor(TensorId(i)).bytes,
                          " bytes, pad it to its largest");
       SLUICE_RETURN_IF_ERROR(give(TensorId(i), exec::HomeKind::State, homes[old.index()].position));
     }
@@ -120,10 +124,10 @@ Status Builder::assignHomes() {
 }
 
 Status Builder::checkOperators() {
-  if (binding.kernels.size() != graph.numOperators() || binding.homeOffsets.size() != graph.numTensors())
+  if (binding.kernels.size() != graph->numOperators() || binding.homeOffsets.size() != graph->numTensors())
     return makeError(ErrorCode::Internal, "binding has ", binding.kernels.size(), " kernels and ",
-                     binding.homeOffsets.size(), " offsets for ", graph.numOperators(), " operators and ",
-                     graph.numTensors(), " tensors");
+                     binding.homeOffsets.size(), " offsets for ", graph->numOperators(), " operators and ",
+                     graph->numTensors(), " tensors");
   return {};
 }
 
@@ -137,10 +141,26 @@ std::string Builder::symbolFor(std::string name, StringRef kind) {
   return name;
 }
 
-std::string Builder::addStream(const Stream &stream) {
-  std::string symbol = symbolFor(machine.device(stream.device).name + suffix(stream.kind), "stream");
+/// The program's stream of that number among those of a device and kind, declared when it is first asked for.
+const std::string &Builder::streamOf(const Stream &stream, size_t number) {
+  std::string &symbol = streams[{stream.device, stream.kind, number}];
+  if (!symbol.empty())
+    return symbol;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.restoreInsertionPoint(declarations);
+  symbol = symbolFor(machine.device(stream.device).name + suffix(stream.kind), "stream");
   exec::StreamOp::create(builder, loc, symbol, toExec(stream.kind), deviceSymbols[stream.device.index()]);
+  declarations = builder.saveInsertionPoint();
   return symbol;
+}
+
+void Builder::use(const PlannedStep &step) {
+  graph = step.graph;
+  plan = step.plan;
+  streamSymbols.clear();
+  std::map<std::pair<DeviceId, StreamKind>, size_t> counts;
+  for (const Stream &stream : plan->streams)
+    streamSymbols.push_back(streamOf(stream, counts[{stream.device, stream.kind}]++));
 }
 
 void Builder::declareMachine() {
@@ -154,7 +174,10 @@ void Builder::declareMachine() {
     const Memory &memory = machine.memories[i];
     const std::string &symbol = memorySymbols.emplace_back(symbolFor(memory.name, "memory"));
     bool limited = memory.capacityBytes != std::numeric_limits<int64_t>::max();
-    exec::MemoryOp::create(builder, loc, text(symbol), called(memory.name, symbol), i64(plan.arenaBytes[i]),
+    int64_t arena = 0;
+    for (const PlannedStep &step : steps)
+      arena = std::max(arena, step.plan->arenaBytes[i]);
+    exec::MemoryOp::create(builder, loc, text(symbol), called(memory.name, symbol), i64(arena),
                            limited ? i64(memory.capacityBytes) : IntegerAttr());
   }
   for (const Device &device : machine.devices) {
@@ -168,9 +191,10 @@ void Builder::declareMachine() {
                          ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
                          i64(link.latencyNs), link.throttle ? builder.getUnitAttr() : UnitAttr());
   }
-  for (const Stream &stream : plan.streams)
-    streamSymbols.push_back(addStream(stream));
   declarations = builder.saveInsertionPoint();
+  for (const PlannedStep &step : steps)
+    use(step);
+  builder.restoreInsertionPoint(declarations);
   for (const ExecBinding::Port &port : binding.inputs) {
     auto input = exec::InputOp::create(builder, loc, port.name, port.type);
     if (!port.fixed.empty())
@@ -186,20 +210,20 @@ void Builder::declareMachine() {
 }
 
 Value Builder::addHome(TensorId tensor) {
-  const Tensor &data = graph.tensor(tensor);
+  const Tensor &data = graph->tensor(tensor);
   const Home &home = homes[tensor.index()];
   bool resident = home.kind == exec::HomeKind::State && !data.updates.valid();
   return exec::HomeOp::create(builder, loc, slotType(), home.kind, home.position, data.bytes, data.name, resident,
-                              data.updates.valid() ? text(graph.tensor(data.updates).name) : StringAttr());
+                              data.updates.valid() ? text(graph->tensor(data.updates).name) : StringAttr());
 }
 
 Value Builder::addArena(const Residency &residency, bool resident) {
   StringAttr tensor, replaced;
   if (residency.tensor.valid()) {
-    const Tensor &data = graph.tensor(residency.tensor);
+    const Tensor &data = graph->tensor(residency.tensor);
     tensor = text(data.name);
     if (data.updates.valid())
-      replaced = text(graph.tensor(data.updates).name);
+      replaced = text(graph->tensor(data.updates).name);
   }
   return exec::SlotOp::create(builder, loc, slotType(), memorySymbols[residency.memory.index()], residency.offset,
                               residency.bytes, tensor, resident, replaced);
@@ -207,14 +231,14 @@ Value Builder::addArena(const Residency &residency, bool resident) {
 
 Value Builder::addSlot(ResidencyId id) {
   Value &slot = slots[id.index()];
-  const Residency &residency = plan.residencies[id.index()];
+  const Residency &residency = plan->residencies[id.index()];
   if (!slot)
     slot = residency.segment == Segment::Home ? addHome(residency.tensor) : addArena(residency, residency.initial);
   return slot;
 }
 
 Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits) {
-  int64_t bytes = graph.tensor(tensor).bytes;
+  int64_t bytes = graph->tensor(tensor).bytes;
   StringRef over = linkSymbols[link.index()];
   if (from.memory == Machine::hostMemory())
     return exec::SwapInOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
@@ -223,43 +247,32 @@ Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, Strin
   return exec::CopyOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
 }
 
-/// The in stream of the device that owns a memory; declared where the plan's
-/// steps have no use for one.
+/// The in stream of the device that owns a memory; declared where no step has a use for one.
 Expected<std::string> Builder::streamInto(MemoryId memory) {
-  for (size_t i = 0; i < machine.devices.size(); ++i) {
-    if (machine.devices[i].memory != memory)
-      continue;
-    for (auto [stream, symbol] : llvm::zip(plan.streams, streamSymbols))
-      if (stream.device == DeviceId(i) && stream.kind == StreamKind::SwapIn)
-        return symbol;
-    std::string &symbol = addedStreams[DeviceId(i)];
-    if (symbol.empty()) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.restoreInsertionPoint(declarations);
-      symbol = addStream({DeviceId(i), StreamKind::SwapIn});
-    }
-    return symbol;
-  }
+  for (size_t i = 0; i < machine.devices.size(); ++i)
+    if (machine.devices[i].memory == memory)
+      return streamOf({DeviceId(i), StreamKind::SwapIn});
   return makeError(ErrorCode::Internal, "memory '", machine.memory(memory).name, "' has no device");
 }
 
-Status Builder::addInit() {
-  if (std::none_of(plan.residencies.begin(), plan.residencies.end(), [&](const Residency &r) { return arenaKept(r); }))
+Status Builder::addInit(DenseI64ArrayAttr bounds) {
+  if (std::none_of(plan->residencies.begin(), plan->residencies.end(),
+                   [&](const Residency &r) { return arenaKept(r); }))
     return {};
-  auto init = exec::InitOp::create(builder, loc);
+  auto init = exec::InitOp::create(builder, loc, bounds);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&init.getBody().front());
-  for (const Residency &residency : plan.residencies) {
+  for (const Residency &residency : plan->residencies) {
     if (!arenaKept(residency))
       continue;
     // Callers read and write states at home between steps.
-    if (graph.tensor(residency.tensor).kind == TensorKind::State)
-      return makeError(ErrorCode::Unsupported, "state '", graph.tensor(residency.tensor).name,
+    if (graph->tensor(residency.tensor).kind == TensorKind::State)
+      return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
                        "' between steps, where callers cannot reach it; begin the step with a copy from its home");
     LinkId link = machine.findLink(Machine::hostMemory(), residency.memory);
     if (!link.valid())
-      return makeError(ErrorCode::Unsupported, "tensor '", graph.tensor(residency.tensor).name,
+      return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
                        "', which no link joins to the host; use it from its home");
     SLUICE_ASSIGN_OR_RETURN(std::string stream, streamInto(residency.memory));
@@ -271,32 +284,32 @@ Status Builder::addInit() {
 }
 
 Status Builder::addCommand(CommandId id) {
-  const Command &command = plan.commands[id.index()];
+  const Command &command = plan->commands[id.index()];
   std::vector<CommandId> waitIds = command.waits;
   SmallVector<Value> reads, writes, waits;
   for (ResidencyId read : command.reads) {
     reads.push_back(addSlot(read));
-    const Residency &residency = plan.residencies[read.index()];
-    if (residency.segment == Segment::Home && graph.tensor(residency.tensor).kind == TensorKind::State)
+    const Residency &residency = plan->residencies[read.index()];
+    if (residency.segment == Segment::Home && graph->tensor(residency.tensor).kind == TensorKind::State)
       homeReaders[residency.tensor.index()].push_back(id);
   }
   for (auto [i, write] : llvm::enumerate(command.writes)) {
     writes.push_back(addSlot(write));
-    const Residency &residency = plan.residencies[write.index()];
-    TensorId old = residency.segment == Segment::Home ? graph.tensor(residency.tensor).updates : TensorId();
+    const Residency &residency = plan->residencies[write.index()];
+    TensorId old = residency.segment == Segment::Home ? graph->tensor(residency.tensor).updates : TensorId();
     if (!old.valid())
       continue;
     for (CommandId reader : homeReaders[old.index()])
       if (reader != id)
         waitIds.push_back(reader);
     for (auto [j, read] : llvm::enumerate(command.reads)) {
-      const Residency &source = plan.residencies[read.index()];
+      const Residency &source = plan->residencies[read.index()];
       if (command.kind != CommandKind::Launch || source.segment != Segment::Home || source.tensor != old)
         continue;
-      const auto &inPlace = graph.op(command.op).inPlace;
+      const auto &inPlace = graph->op(command.op).inPlace;
       if (std::find(inPlace.begin(), inPlace.end(), std::pair(uint32_t(j), uint32_t(i))) == inPlace.end())
-        return makeError(ErrorCode::Unsupported, "operator '", graph.op(command.op).name, "' writes state '",
-                         graph.tensor(old).name,
+        return makeError(ErrorCode::Unsupported, "operator '", graph->op(command.op).name, "' writes state '",
+                         graph->tensor(old).name,
                          "' over the value it reads, and cannot work in place; put an "
                          "identity operator after it");
     }
@@ -304,38 +317,40 @@ Status Builder::addCommand(CommandId id) {
   std::sort(waitIds.begin(), waitIds.end());
   waitIds.erase(std::unique(waitIds.begin(), waitIds.end()), waitIds.end());
   for (CommandId wait : waitIds)
-    if (plan.commands[wait.index()].stream != command.stream)
+    if (plan->commands[wait.index()].stream != command.stream)
       waits.push_back(events[wait.index()]);
 
   const std::string &stream = streamSymbols[command.stream.index()];
   if (command.kind == CommandKind::Launch) {
     events[id.index()] = exec::LaunchOp::create(builder, loc, eventType(), binding.kernels[command.op.index()],
-                                                graph.op(command.op).name, reads, writes, stream, waits);
+                                                graph->op(command.op).name, reads, writes, stream, waits);
     return {};
   }
-  const Residency &from = plan.residencies[command.reads[0].index()], &to = plan.residencies[command.writes[0].index()];
+  const Residency &from = plan->residencies[command.reads[0].index()],
+                  &to = plan->residencies[command.writes[0].index()];
   events[id.index()] =
       addCopy({from.memory, reads[0]}, {to.memory, writes[0]}, from.tensor, command.link, stream, waits);
   return {};
 }
 
-Status Builder::addStep() {
-  auto step = exec::StepOp::create(builder, loc);
+Status Builder::addStep(DenseI64ArrayAttr bounds) {
+  auto step = exec::StepOp::create(builder, loc, bounds,
+                                   bounds ? builder.getDenseI64ArrayAttr(plan->arenaBytes) : DenseI64ArrayAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&step.getBody().front());
-  slots.assign(plan.residencies.size(), {});
-  events.assign(plan.commands.size(), {});
-  homeReaders.assign(graph.numTensors(), {});
-  for (size_t i = 0; i < plan.residencies.size(); ++i) {
-    const Residency &residency = plan.residencies[i];
+  slots.assign(plan->residencies.size(), {});
+  events.assign(plan->commands.size(), {});
+  homeReaders.assign(graph->numTensors(), {});
+  for (size_t i = 0; i < plan->residencies.size(); ++i) {
+    const Residency &residency = plan->residencies[i];
     if (residency.segment == Segment::Home && !homes[residency.tensor.index()].known)
-      return makeError(ErrorCode::Internal, "tensor '", graph.tensor(residency.tensor).name,
+      return makeError(ErrorCode::Internal, "tensor '", graph->tensor(residency.tensor).name,
                        "' has a home in the plan and is no parameter, input, output or state");
     // Kept tensors are named first, used by the step or not; others where used.
     if (arenaKept(residency))
       addSlot(ResidencyId(i));
   }
-  for (size_t i = 0; i < plan.commands.size(); ++i)
+  for (size_t i = 0; i < plan->commands.size(); ++i)
     SLUICE_RETURN_IF_ERROR(addCommand(CommandId(i)));
   return {};
 }
@@ -351,9 +366,13 @@ Expected<exec::ProgramOp> Builder::build() {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&program.getBody().front());
   declareMachine();
-  Status status = addInit();
-  if (status)
-    status = addStep();
+  Status status;
+  for (const PlannedStep &step : steps) {
+    use(step);
+    const DenseI64ArrayAttr bounds =
+        step.bounds.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(step.bounds);
+    status = std::move(status).and_then([&] { return addInit(bounds); }).and_then([&] { return addStep(bounds); });
+  }
   if (status) {
     const FirstError problem(builder.getContext());
     if (failed(mlir::verify(program)))
@@ -368,9 +387,9 @@ Expected<exec::ProgramOp> Builder::build() {
 
 } // namespace
 
-Expected<exec::ProgramOp> buildExecProgram(OpBuilder &builder, const Graph &graph, const Machine &machine,
-                                           const Plan &plan, const ExecBinding &binding) {
-  return Builder(builder, graph, machine, plan, binding).build();
+Expected<exec::ProgramOp> buildExecProgram(OpBuilder &builder, const Machine &machine, ArrayRef<PlannedStep> steps,
+                                           const ExecBinding &binding) {
+  return Builder(builder, machine, steps, binding).build();
 }
 
 } // namespace sluice

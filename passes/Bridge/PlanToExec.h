@@ -45,14 +45,22 @@ struct ExecBinding {
   std::vector<int64_t> bytesSent;
 };
 
+/// A plan that a step follows.
+struct PlannedStep {
+  const Graph *graph = nullptr;
+  const Plan *plan = nullptr;
+  /// A value for each symbol, at which the graph has its bytes; empty: the upper bounds.
+  std::vector<int64_t> bounds = {};
+};
+
 /// Builds the program at the builder's position. State tensors get homes in the
 /// state store, a new value the home of the one it replaces: the command that
-/// writes it waits for all that read the old one. Init loads what the plan keeps
-/// on devices. Needs a plan that validatePlan accepts; fails where it has
-/// something that exec cannot say, naming the tensor, and if the program does
-/// not verify.
-Expected<exec::ProgramOp> buildExecProgram(mlir::OpBuilder &builder, const Graph &graph, const Machine &machine,
-                                           const Plan &plan, const ExecBinding &binding);
+/// writes it waits for all that read the old one. Inits load what the plans keep
+/// on devices. The graphs differ in bytes alone; the last step is the one without
+/// bounds. Needs plans that validatePlan accepts; fails where one has something that
+/// exec cannot say, naming the tensor, and if the program does not verify.
+Expected<exec::ProgramOp> buildExecProgram(mlir::OpBuilder &builder, const Machine &machine,
+                                           llvm::ArrayRef<PlannedStep> steps, const ExecBinding &binding);
 
 } // namespace sluice
 

@@ -8,6 +8,7 @@
 #include "passes/Bridge/PlanAttributes.h"
 #include "passes/Bridge/TilingAttributes.h"
 #include "passes/DataflowToExec/Passes.h"
+#include "sluice/Support/Units.h"
 
 #include <nlohmann/json.hpp>
 
@@ -60,6 +61,10 @@ private:
       return applyTiling(function);
     if (phase == "partition")
       return applySplits(function);
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> bounds, parseBounds());
+    if (!bounds.empty() && phase != "schedule")
+      return makeError(ErrorCode::InvalidInput, "phase '", phase.getValue(),
+                       "' has no buckets, option 'bucket', use it with phase=schedule");
     if (phase != "place" && phase != "schedule")
       return makeError(ErrorCode::InvalidInput, "'", phase.getValue(),
                        "' has no decisions of its own, option 'phase', use tiling, partition, place or schedule");
@@ -69,6 +74,9 @@ private:
                        exec::ExecDialect::MachineAttrHelper::getNameStr().str(), "', run exec-attach-machine first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
+    if (!bounds.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(bridge.graph, graphAt(function, bridge, bounds));
+    }
     std::optional<Plan> read;
     if (!decisions) {
       SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlanOn(bridge.graph, machine, planFile));
@@ -77,9 +85,26 @@ private:
     const Plan &plan = decisions ? decisions->plan : *read;
     if (phase == "place")
       applyPlacement(bridge, machine, plan);
+    else if (!bounds.empty())
+      addBucket(function, bridge, machine, plan, bounds);
     else
       applySchedule(function, bridge, machine, plan);
     return {};
+  }
+
+  Expected<std::vector<int64_t>> parseBounds() const {
+    std::vector<int64_t> bounds;
+    SmallVector<StringRef> parts;
+    if (!bucket.empty())
+      StringRef(bucket.getValue()).split(parts, 'x');
+    for (StringRef part : parts) {
+      Expected<int64_t> bound = parseInteger(part);
+      if (!bound)
+        return makeError(ErrorCode::InvalidInput, "'", part.str(),
+                         "' is no bound, option 'bucket', write numbers as in 16x512");
+      bounds.push_back(*bound);
+    }
+    return bounds;
   }
 
   Status applyTiling(func::FuncOp function) {
@@ -134,6 +159,18 @@ private:
             .setAttr(bridge.operators[command.op.index()], builder.getI64IntegerAttr(position++));
     exec::ExecDialect::PlanAttrHelper(&getContext())
         .setAttr(function, planToAttribute(&getContext(), bridge.graph, machine, plan));
+  }
+
+  void addBucket(func::FuncOp function, const BridgedGraph &bridge, const Machine &machine, const Plan &plan,
+                 const std::vector<int64_t> &bounds) {
+    Builder builder(&getContext());
+    exec::ExecDialect::BucketsAttrHelper helper(&getContext());
+    SmallVector<Attribute> buckets;
+    if (ArrayAttr before = helper.getAttr(function))
+      llvm::append_range(buckets, before);
+    buckets.push_back(exec::BucketAttr::get(&getContext(), builder.getDenseI64ArrayAttr(bounds),
+                                            planToAttribute(&getContext(), bridge.graph, machine, plan)));
+    helper.setAttr(function, builder.getArrayAttr(buckets));
   }
 
   const Decisions *decisions = nullptr;

@@ -42,8 +42,9 @@ SmallVector<unsigned> outputIndices(func::FuncOp function) {
 /// Turns one planned function into a program, beside it in the module.
 class Converter {
 public:
-  Converter(func::FuncOp function, const BridgedGraph &bridge, const Machine &machine, const Plan &plan)
-      : function(function), bridge(bridge), machine(machine), plan(plan), numRanks(numRanksOf(function)) {}
+  Converter(func::FuncOp function, const BridgedGraph &bridge, const Machine &machine, ArrayRef<PlannedStep> steps)
+      : function(function), bridge(bridge), machine(machine), steps(steps), plan(*steps.back().plan),
+        numRanks(numRanksOf(function)) {}
 
   Status run(StringRef name) {
     binding.name = exec::programSymbol(name);
@@ -53,7 +54,7 @@ public:
     SLUICE_RETURN_IF_ERROR(bindPorts());
     bindStates();
     OpBuilder builder = OpBuilder::atBlockEnd(function->getBlock());
-    SLUICE_RETURN_IF_ERROR(buildExecProgram(builder, bridge.graph, machine, plan, binding));
+    SLUICE_RETURN_IF_ERROR(buildExecProgram(builder, machine, steps, binding));
     return {};
   }
 
@@ -71,7 +72,8 @@ private:
   func::FuncOp function;
   const BridgedGraph &bridge;
   const Machine &machine;
-  const Plan &plan;
+  ArrayRef<PlannedStep> steps;
+  const Plan &plan; ///< For the upper bounds.
   int64_t numRanks;
   ExecBinding binding;
 };
@@ -194,6 +196,12 @@ void Converter::bindStates() {
   }
 }
 
+struct Bucket {
+  std::vector<int64_t> bounds;
+  Graph graph;
+  Plan plan;
+};
+
 struct DataflowToExec : sluice::impl::DataflowToExecPassBase<DataflowToExec> {
   using DataflowToExecPassBase::DataflowToExecPassBase;
 
@@ -222,7 +230,19 @@ private:
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromAttribute(schedule, bridge.graph, machine));
-    SLUICE_RETURN_IF_ERROR(Converter(function, bridge, machine, plan).run(name));
+    std::vector<Bucket> buckets;
+    if (ArrayAttr list = exec::ExecDialect::BucketsAttrHelper(&getContext()).getAttr(function))
+      for (auto each : list.getAsRange<exec::BucketAttr>()) {
+        const ArrayRef<int64_t> bounds = each.getBounds().asArrayRef();
+        SLUICE_ASSIGN_OR_RETURN(Graph graph, graphAt(function, bridge, bounds));
+        SLUICE_ASSIGN_OR_RETURN(Plan own, planFromAttribute(each.getPlan(), graph, machine));
+        buckets.push_back({bounds.vec(), std::move(graph), std::move(own)});
+      }
+    std::vector<PlannedStep> steps;
+    for (const Bucket &bucket : buckets)
+      steps.push_back({&bucket.graph, &bucket.plan, bucket.bounds});
+    steps.push_back({&bridge.graph, &plan});
+    SLUICE_RETURN_IF_ERROR(Converter(function, bridge, machine, steps).run(name));
     function.erase();
     return {};
   }

@@ -34,12 +34,16 @@ def ApplyPlanPass : Pass<"dataflow-apply-plan", "::mlir::ModuleOp"> {
     - `place`: operators get `dataflow.device`, their device and the form of their
       kernels, by the module's `exec.machine` and `exec.target`;
     - `schedule`: operators get `dataflow.order`, the position of their first launch,
-      and the function gets `exec.plan`: arenas, streams, slots and commands.
+      and the function gets `exec.plan`: arenas, streams, slots and commands. With
+      `bucket`, values of the symbols that extents depend on, the plan is that of the
+      bucket up to these: it joins the list `exec.buckets` of the function, and the
+      operators keep their order.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect", "::sluice::exec::ExecDialect"];
   let options = [
     Option<"planFile", "plan", "::sluice::OptionText", "\"\"", "the plan file, or the partition">,
     Option<"phase", "phase", "::sluice::OptionText", "\"schedule\"", "the decisions to apply: tiling, partition, place or schedule">,
+    Option<"bucket", "bucket", "::sluice::OptionText", "\"\"", "with phase=schedule, the bounds that the plan is for: a value for each symbol, as in 16x512">,
   ];
 }
 
@@ -47,7 +51,8 @@ def DataflowToExecPass : Pass<"dataflow-to-exec", "::mlir::ModuleOp"> {
   let summary = "Turn a planned function into an exec.program and outlined operators";
   let description = [{
     The function's attribute `exec.plan` and the module's `exec.machine` become an
-    `exec.program`: arenas, slots, launches, copies, events. Parameters get their
+    `exec.program`: arenas, slots, launches, copies, events; each of `exec.buckets`
+    becomes a step of its own. Parameters get their
     offsets in the parameter file. Each distinct operator is outlined once, as a
     function with the attribute `dataflow.kernel`; its arguments are the tensors that
     a launch reads, and its results those that a launch writes.

@@ -56,7 +56,19 @@ private:
     int64_t bytes = 0;
   };
 
+  /// A step's functions, and what its plan says.
+  struct Body {
+    LLVM::LLVMFuncOp init, step; ///< No init: null.
+    uint32_t numCommands = 0;
+    int64_t bytesIn = 0, bytesOut = 0;
+  };
+
+  struct Calls {
+    std::vector<Call> step, init;
+  };
+
   LogicalResult checkKernels();
+  Body addStep(StepOp step, const Calls &calls, StringRef prefix);
   std::vector<Call> collectCalls(Region &body);
   std::vector<int64_t> slotWords(Value slot);
 
@@ -73,7 +85,11 @@ private:
   LLVM::GlobalOp addLinks();
   LLVM::GlobalOp addStreams();
   LLVM::GlobalOp addNames(StringRef name, const NamePool &names);
-  LLVM::GlobalOp addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp step, uint32_t numCommands);
+  LLVM::GlobalOp addBuckets(ArrayRef<StepOp> steps, ArrayRef<Body> bodies);
+  Value functionAddress(LLVM::LLVMFuncOp function) {
+    return function ? LLVM::AddressOfOp::create(builder, loc, function).getResult() : tables.null();
+  }
+  LLVM::GlobalOp addModel(const Body &whole, LLVM::GlobalOp buckets, uint32_t numBuckets);
   void addEntry(LLVM::GlobalOp model);
 
   ProgramOp program;
@@ -87,20 +103,20 @@ private:
   SequencePool<uint32_t> waits;
   NamePool opNames, tensorNames;
   LLVM::GlobalOp slotTable, waitTable;
-  int64_t bytesIn = 0, bytesOut = 0;
 };
 
 LogicalResult ProgramLowering::checkKernels() {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   auto type = LLVM::LLVMFunctionType::get(tables.i32(), {tables.ptr(), tables.ptr()});
-  for (LaunchOp launch : program.getStep().getBody().getOps<LaunchOp>()) {
-    auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
-    if (!kernel)
-      return launch.emitOpError() << "launches '" << launch.getKernel()
-                                  << "', which is not an llvm.func of the module; lower the kernels first";
-    if (kernel.getFunctionType() != type)
-      return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
-  }
+  for (StepOp step : program.getBody().getOps<StepOp>())
+    for (LaunchOp launch : step.getBody().getOps<LaunchOp>()) {
+      auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
+      if (!kernel)
+        return launch.emitOpError() << "launches '" << launch.getKernel()
+                                    << "', which is not an llvm.func of the module; lower the kernels first";
+      if (kernel.getFunctionType() != type)
+        return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
+    }
   return success();
 }
 
@@ -354,7 +370,27 @@ LLVM::GlobalOp ProgramLowering::addNames(StringRef name, const NamePool &names) 
                          [&](size_t i) { return tables.string(names.names()[i]); });
 }
 
-LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp step, uint32_t numCommands) {
+LLVM::GlobalOp ProgramLowering::addBuckets(ArrayRef<StepOp> steps, ArrayRef<Body> bodies) {
+  std::vector<int64_t> numbers, starts;
+  for (StepOp step : steps) {
+    starts.push_back(static_cast<int64_t>(numbers.size()));
+    llvm::append_range(numbers, *StepOp(step).getBounds());
+    llvm::append_range(numbers, *StepOp(step).getArenas());
+  }
+  LLVM::GlobalOp table = tables.addIntegers("sluice.bucket_numbers", numbers);
+  Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
+  Type type = tables.structOf({i64, ptr, ptr, i64, i64, i32, ptr, ptr});
+  return tables.addTable("sluice.buckets", type, steps.size(), [&](size_t i) {
+    const auto numSymbols = static_cast<int64_t>(StepOp(steps[i]).getBounds()->size());
+    return tables.aggregate(type,
+                            {tables.integer(i64, sizeof(sluice_bucket_desc)), tables.address(table, i64, starts[i]),
+                             tables.address(table, i64, starts[i] + numSymbols), tables.integer(i64, bodies[i].bytesIn),
+                             tables.integer(i64, bodies[i].bytesOut), tables.integer(i32, bodies[i].numCommands),
+                             functionAddress(bodies[i].init), functionAddress(bodies[i].step)});
+  });
+}
+
+LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp buckets, uint32_t numBuckets) {
   Block &body = program.getBody().front();
   auto count = [&]<typename Op>() -> int64_t { return llvm::range_size(body.getOps<Op>()); };
   LLVM::GlobalOp inputs = addPorts("sluice.inputs", body.getOps<InputOp>());
@@ -381,11 +417,7 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   auto number = [&](Type type, int64_t value) { field(type, [=, this] { return tables.integer(type, value); }); };
   auto text = [&](std::string value) { field(ptr, [value, this] { return tables.string(value); }); };
   auto pointer = [&](LLVM::GlobalOp global) { field(ptr, [=, this] { return tables.address(global); }); };
-  auto function = [&](LLVM::LLVMFuncOp target) {
-    field(ptr, [=, this]() -> Value {
-      return target ? LLVM::AddressOfOp::create(builder, loc, target).getResult() : tables.null();
-    });
-  };
+  auto function = [&](LLVM::LLVMFuncOp target) { field(ptr, [=, this] { return functionAddress(target); }); };
   number(i64, sizeof(sluice_model));
   number(i32, SLUICE_ABI_MAJOR);
   number(i32, SLUICE_ABI_MINOR);
@@ -398,15 +430,15 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   for (int64_t n : {count.operator()<InputOp>(), count.operator()<OutputOp>(), count.operator()<MemoryOp>(),
                     count.operator()<DeviceOp>(), count.operator()<LinkOp>(), count.operator()<StreamOp>()})
     number(i32, n);
-  number(i32, numCommands);
+  number(i32, whole.numCommands);
   number(i32, opNames.names().size());
   number(i32, tensorNames.names().size());
   for (LLVM::GlobalOp table : {inputs, outputs, memories, devices, links, streams, ops, tensors})
     pointer(table);
-  number(i64, bytesIn);
-  number(i64, bytesOut);
-  function(init);
-  function(step);
+  number(i64, whole.bytesIn);
+  number(i64, whole.bytesOut);
+  function(whole.init);
+  function(whole.step);
   number(i32, positions.size());
   pointer(states);
   pointer(stateOffsets);
@@ -419,6 +451,8 @@ LLVM::GlobalOp ProgramLowering::addModel(LLVM::LLVMFuncOp init, LLVM::LLVMFuncOp
   number(i32, static_cast<int64_t>(symbols.size()));
   optional(symbolTable);
   function(extents);
+  number(i32, numBuckets);
+  optional(buckets);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {
@@ -437,22 +471,38 @@ void ProgramLowering::addEntry(LLVM::GlobalOp model) {
   LLVM::ReturnOp::create(builder, loc, tables.address(model));
 }
 
+ProgramLowering::Body ProgramLowering::addStep(StepOp step, const Calls &calls, StringRef prefix) {
+  Body body;
+  for (Operation &op : step.getBody().getOps()) {
+    int64_t bytes = isa<SwapInOp, SwapOutOp, CopyOp>(&op) ? op.getAttrOfType<IntegerAttr>("bytes").getInt() : 0;
+    body.bytesIn += isa<SwapOutOp>(&op) ? 0 : bytes;
+    body.bytesOut += isa<SwapInOp>(&op) ? 0 : bytes;
+  }
+  body.numCommands = static_cast<uint32_t>(calls.step.size());
+  if (!calls.init.empty())
+    body.init = addBody((prefix + ".init").str(), calls.init);
+  body.step = addBody((prefix + ".step").str(), calls.step);
+  return body;
+}
+
 LogicalResult ProgramLowering::run() {
   if (failed(checkKernels()))
     return failure();
-  std::vector<Call> stepCalls = collectCalls(program.getStep().getBody()), initCalls;
-  if (InitOp init = program.getInit())
-    initCalls = collectCalls(init.getBody());
-  for (Operation &op : program.getStep().getBody().getOps()) {
-    int64_t bytes = isa<SwapInOp, SwapOutOp, CopyOp>(&op) ? op.getAttrOfType<IntegerAttr>("bytes").getInt() : 0;
-    bytesIn += isa<SwapOutOp>(&op) ? 0 : bytes;
-    bytesOut += isa<SwapInOp>(&op) ? 0 : bytes;
+  const auto steps = llvm::to_vector(program.getBody().getOps<StepOp>()); // The last one is without bounds.
+  std::vector<Calls> calls;
+  for (StepOp step : steps) {
+    calls.push_back({collectCalls(step.getBody()), {}});
+    if (InitOp init = program.getInit(step))
+      calls.back().init = collectCalls(init.getBody());
   }
   slotTable = tables.addIntegers("sluice.slots", ArrayRef<int64_t>(slots.elements()));
   waitTable = tables.addIntegers("sluice.waits", ArrayRef<uint32_t>(waits.elements()));
-  LLVM::LLVMFuncOp init = initCalls.empty() ? LLVM::LLVMFuncOp() : addBody("sluice.init", initCalls);
-  LLVM::LLVMFuncOp step = addBody("sluice.step", stepCalls);
-  addEntry(addModel(init, step, stepCalls.size()));
+  const ArrayRef<StepOp> small = ArrayRef(steps).drop_back();
+  std::vector<Body> bodies;
+  for (size_t i = 0; i < small.size(); ++i)
+    bodies.push_back(addStep(small[i], calls[i], ("sluice.bucket" + Twine(i)).str()));
+  const Body whole = addStep(steps.back(), calls.back(), "sluice");
+  addEntry(addModel(whole, small.empty() ? nullptr : addBuckets(small, bodies), static_cast<uint32_t>(small.size())));
   tables.finish();
   program.erase();
   return success();

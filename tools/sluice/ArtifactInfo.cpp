@@ -94,6 +94,18 @@ Expected<ReadManifest> readManifest(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(manifest.info.inputs, readPorts(json, "inputs"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.outputs, readPorts(json, "outputs"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.symbols, readSymbols(json, manifest.info.inputs.size()));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> buckets, elementsOf(json, "buckets"));
+  for (const JsonReader &bucket : buckets) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> bounds, bucket.elements());
+    if (bounds.size() != manifest.info.symbols.size())
+      return makeError(ErrorCode::InvalidInput, "a bucket has ", bounds.size(), " bounds for ",
+                       manifest.info.symbols.size(), " symbols, ", bucket.where(), ", compile the model again");
+    std::vector<int64_t> &values = manifest.info.buckets.emplace_back();
+    for (const JsonReader &bound : bounds) {
+      SLUICE_ASSIGN_OR_RETURN(int64_t value, bound.asInteger());
+      values.push_back(value);
+    }
+  }
   return manifest;
 }
 
@@ -119,6 +131,7 @@ Json manifestToJson(const ReadManifest &manifest) {
           {"inputs", portsToJson(info.inputs)},
           {"outputs", portsToJson(info.outputs)},
           {"symbols", symbolsToJson(info.symbols)},
+          {"buckets", info.buckets},
           {"parameterBytes", info.parameters.bytes},
           {"ranks", info.numRanks}};
 }
@@ -143,6 +156,12 @@ Status printArtifact(const std::string &directory, bool asJson) {
     printLine("symbolic", concat(symbol.name, ": ", symbol.least, " to ", symbol.most,
                                  symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", dimension ",
                                  symbol.dimension, " of input '", info.inputs[symbol.input].name, "'"));
+  for (const std::vector<int64_t> &bounds : info.buckets) {
+    std::vector<std::pair<std::string, int64_t>> named;
+    for (size_t s = 0; s < bounds.size(); ++s)
+      named.emplace_back(info.symbols[s].name, bounds[s]);
+    printLine("bucket", describeBounds(named));
+  }
   printLine("parameters", formatBytes(info.parameters.bytes));
   if (info.numRanks > 1)
     printLine("ranks", concat(info.numRanks));

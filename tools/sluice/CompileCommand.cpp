@@ -43,16 +43,21 @@ Status writeBytecode(mlir::ModuleOp module, const std::string &path) {
   return writeFileAtomically(path, bytes);
 }
 
+std::string describePlan(const PlanFile &file) {
+  const Plan &plan = file.plan;
+  std::string text = concat(formatDuration(file.summary.makespanNs), " planned, ",
+                            formatBytes(plan.bytesSwappedIn(file.problem.graph)), " in and ",
+                            formatBytes(plan.bytesSwappedOut(file.problem.graph)), " out a step");
+  for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
+    text += concat(", ", formatBytes(plan.arenaBytes[m]), " of '", file.problem.machine.memories[m].name, "'");
+  return text;
+}
+
 void printSummary(const CompileCommandOptions &options, const Compilation &compilation) {
-  const SearchResult &result = compilation.result();
-  const Graph &graph = compilation.graph();
-  std::cout << options.output << ": " << graph.numOperators() << " operators, " << formatDuration(result.makespanNs)
-            << " planned, " << formatBytes(result.plan.bytesSwappedIn(graph)) << " in and "
-            << formatBytes(result.plan.bytesSwappedOut(graph)) << " out a step";
-  for (size_t m = 0; m < result.plan.arenaBytes.size(); ++m)
-    std::cout << ", " << formatBytes(result.plan.arenaBytes[m]) << " of '" << compilation.machine().memories[m].name
-              << "'";
-  std::cout << '\n';
+  std::cout << options.output << ": " << compilation.graph().numOperators() << " operators, "
+            << describePlan(compilation.planFile()) << '\n';
+  for (const BucketPlan &bucket : compilation.bucketPlans())
+    std::cout << describeBounds(bucket.bounds) << ": " << describePlan(bucket.file) << '\n';
 }
 
 Status runCompile(const CompileCommandOptions &options) {

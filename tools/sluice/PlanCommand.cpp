@@ -106,6 +106,35 @@ std::string describeRanges(const std::map<std::string, DimRange> &ranges) {
   return text;
 }
 
+void printBuckets(const std::vector<BucketPlan> &buckets) {
+  if (buckets.empty())
+    return;
+  std::vector<std::string> header{"bucket", "makespan", "to its ideal", "swapped in"};
+  for (const Memory &memory : buckets.front().file.problem.machine.memories)
+    header.push_back(memory.name);
+  Table table(header);
+  for (const auto &[bounds, file] : buckets) {
+    std::vector<std::string> row{describeBounds(bounds), formatDuration(file.summary.makespanNs),
+                                 ratio(file.summary.idealNs, file.summary.makespanNs),
+                                 formatBytes(file.plan.bytesSwappedIn(file.problem.graph))};
+    for (int64_t bytes : file.plan.arenaBytes)
+      row.push_back(formatBytes(bytes));
+    table.add(row);
+  }
+  std::cout << '\n';
+  table.print();
+}
+
+Json bucketsToJson(const std::vector<BucketPlan> &buckets) {
+  Json list = Json::array();
+  for (const auto &[bounds, file] : buckets) {
+    Json &entry = list.emplace_back(summaryToJson(file));
+    for (const auto &[name, bound] : bounds)
+      entry["bounds"][name] = bound;
+  }
+  return list;
+}
+
 void printPlan(const PlanFile &file, const std::map<std::string, DimRange> &ranges) {
   const auto &[problem, plan, summary] = file;
   const Machine &machine = problem.machine;
@@ -266,7 +295,8 @@ Status runPlan(const PlanOptions &options) {
   clearProgress();
   const PlanFile file = compilation->planFile();
   if (!options.output.empty())
-    SLUICE_RETURN_IF_ERROR(writePlanFile(options.output, file));
+    SLUICE_RETURN_IF_ERROR(compilation->writePlanFiles(options.output));
+  const std::vector<BucketPlan> buckets = compilation->bucketPlans();
   const std::vector<TriedBudget> &budgets = compilation->triedBudgets();
   if (options.format == "json") {
     Json json = summaryToJson(file);
@@ -276,10 +306,13 @@ Status runPlan(const PlanOptions &options) {
       json["budgets"] = budgetsToJson(file, budgets);
     for (const auto &[name, range] : ranges)
       json["ranges"][name] = {{"least", range.least}, {"most", range.most}, {"step", range.step}};
+    if (!buckets.empty())
+      json["buckets"] = bucketsToJson(buckets);
     printJson(json);
     return {};
   }
   printPlan(file, ranges);
+  printBuckets(buckets);
   printPruned(compilation->prunedLayers());
   if (!options.slowdown.empty())
     printBudgets(file, budgets);

@@ -359,11 +359,17 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
     printLine("planned anew",
               concat("after step ", replan.step, ": ", changes, "; step ", formatDuration(replan.plannedNs)));
   }
-  printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", model.planned_bytes_in));
-  printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", model.planned_bytes_out));
+  if (outcome.stats.bounds) {
+    std::vector<std::pair<std::string, int64_t>> bounds;
+    for (uint32_t s = 0; s < model.num_symbols; ++s)
+      bounds.emplace_back(tableEntry(model.symbols, s).name, outcome.stats.bounds[s]);
+    printLine("bucket", describeBounds(bounds));
+  }
+  printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", outcome.stats.planned_bytes_in));
+  printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", outcome.stats.planned_bytes_out));
   for (uint32_t m = 0; m < model.num_memories; ++m)
     printLine("arena", concat(tableEntry(model.memories, m).name, ": ", outcome.stats.arena_peak_bytes[m],
-                              " bytes touched, planned ", tableEntry(model.memories, m).arena_bytes));
+                              " bytes touched, planned ", outcome.stats.planned_arena_bytes[m]));
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
@@ -399,12 +405,14 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
     json["repeatNs"] = outcome.inOrderNs;
   json["bytesIn"] = outcome.stats.bytes_in;
   json["bytesOut"] = outcome.stats.bytes_out;
-  json["plannedBytesIn"] = model.planned_bytes_in;
-  json["plannedBytesOut"] = model.planned_bytes_out;
+  json["plannedBytesIn"] = outcome.stats.planned_bytes_in;
+  json["plannedBytesOut"] = outcome.stats.planned_bytes_out;
+  for (uint32_t s = 0; outcome.stats.bounds && s < model.num_symbols; ++s)
+    json["bucket"][tableEntry(model.symbols, s).name] = outcome.stats.bounds[s];
   json["arenas"] = Json::object();
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][tableEntry(model.memories, m).name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
-                                                          {"plannedBytes", tableEntry(model.memories, m).arena_bytes}};
+                                                          {"plannedBytes", outcome.stats.planned_arena_bytes[m]}};
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     json["ranks"].push_back({{"rank", rank.rank},
                              {"bytesSent", rank.bytesSent},

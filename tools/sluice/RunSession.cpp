@@ -181,9 +181,9 @@ Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
   // Plans are for the upper bounds of symbols.
   const bool mayCopyLess = model().num_symbols > 0;
   auto isPlanned = [&](int64_t bytes, int64_t planned) { return bytes == planned || (mayCopyLess && bytes < planned); };
-  if (!isPlanned(done.bytes_in, model().planned_bytes_in) || !isPlanned(done.bytes_out, model().planned_bytes_out))
+  if (!isPlanned(done.bytes_in, done.planned_bytes_in) || !isPlanned(done.bytes_out, done.planned_bytes_out))
     return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,
-                     " out, the plan says ", model().planned_bytes_in, " and ", model().planned_bytes_out,
+                     " out, the plan says ", done.planned_bytes_in, " and ", done.planned_bytes_out,
                      ", report this as a bug of sluice");
   const sluice_communicator *member = ranks.member(rank);
   if (const int64_t planned = member ? model().planned_bytes_sent[member->rank] : 0; done.bytes_sent != planned)

@@ -32,8 +32,9 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
   return app
       .add_option_function<std::vector<std::string>>(
           "--dim", take,
-          "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32")
-      ->type_name("NAME=N[..M[:STEP]]")
+          "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32; with "
+          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512")
+      ->type_name("NAME=N[..M][,M][:STEP]")
       ->allow_extra_args(false);
 }
 
@@ -243,6 +244,13 @@ Json prunedToJson(const std::vector<PrunedLayer> &layers) {
   for (const PrunedLayer &layer : layers)
     list.push_back({{"layer", layer.name}, {"partitions", layer.parts}, {"weightLoss", layer.weightLoss}});
   return list;
+}
+
+std::string describeBounds(const std::vector<std::pair<std::string, int64_t>> &bounds) {
+  std::string text;
+  for (const auto &[name, bound] : bounds)
+    text += concat(text.empty() ? "" : ", ", name, " up to ", bound);
+  return text;
 }
 
 std::string formatPercent(double share) { return concat(std::round(share * 1e4) / 1e2, "%"); }

@@ -70,6 +70,8 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
+/// "batch up to 4, sequence up to 64".
+std::string describeBounds(const std::vector<std::pair<std::string, int64_t>> &bounds);
 /// 0.1234 as "12.34%".
 std::string formatPercent(double share);
 /// "8.00 GiB", or "no limit".

@@ -106,6 +106,8 @@ struct ManifestInfo {
   int64_t numRanks = 1;
   std::vector<PortInfo> inputs = {}, outputs = {};
   std::vector<SymbolInfo> symbols = {};
+  /// Of each step that has a plan of its own: the greatest values of the symbols.
+  std::vector<std::vector<int64_t>> buckets = {};
 };
 /// Writes DIR/manifest.json.
 Status writeManifest(const std::string &directory, const ManifestInfo &info);

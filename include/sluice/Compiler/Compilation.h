@@ -7,6 +7,7 @@
 
 #include "sluice/Compiler/Options.h"
 #include "sluice/Machine/Machine.h"
+#include "sluice/Search/PlanFile.h"
 #include "sluice/Search/Search.h"
 
 #include <functional>
@@ -56,6 +57,12 @@ struct MeasuredMapping {
 struct MappingMeasurement {
   size_t count = 0; ///< 0: none is measured.
   std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
+};
+
+/// The plan for steps in which no symbol of the model's extents is above its bound.
+struct BucketPlan {
+  std::vector<std::pair<std::string, int64_t>> bounds; ///< Per symbol: its name and its bound.
+  PlanFile file;
 };
 
 /// A program for the host that computes weights of another, and what to give it.
@@ -123,8 +130,13 @@ public:
   // From Schedule on.
   const SearchProblem &problem() const;
   const SearchResult &result() const;
-  /// What was decided, to be written.
+  /// What was decided.
   PlanFile planFile() const;
+  /// By their bounds, smaller first, without that of the upper bounds, which is planFile(); none where `--dim` asks for
+  /// no buckets.
+  std::vector<BucketPlan> bucketPlans() const;
+  /// Writes planFile() to a path, and bucketPlans() beside it, their bounds added to the name.
+  Status writePlanFiles(const std::string &path) const;
   /// With a slowdown to keep to, in the order tried; else empty.
   const std::vector<TriedBudget> &triedBudgets() const;
 

@@ -97,6 +97,13 @@ struct Partitioned : Stage {
 
 Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &options);
 
+/// Sizes of the program that have a plan of their own: all up to a bound for each symbol of its extents.
+struct Bucket {
+  std::vector<int64_t> bounds;
+  Graph graph; ///< That of the program, with the bytes at the bounds.
+  CostTable costs;
+};
+
 /// The program in groups that run as one kernel each, as a graph with costs.
 struct Fused : Stage {
   int64_t ranks = 1;
@@ -108,6 +115,8 @@ struct Fused : Stage {
   BridgedGraph bridge;
   CostTable costs;
   std::string chunks; ///< From which times on loops are cut, as dataflow-emit-kernels reads it; empty: its defaults.
+  /// By their bounds, in lexicographic order; without that of the upper bounds, which is `bridge.graph`.
+  std::vector<Bucket> buckets;
 };
 
 /// What measurements of kernels belong to: the compiler, the processor, and what products are rounded to.
@@ -122,9 +131,22 @@ struct Planned {
   SearchResult result;
   std::vector<TriedBudget> triedBudgets;         ///< With options.slowdown, in the order tried.
   std::vector<MeasuredMapping> measuredMappings; ///< Where mappings were run.
+  struct OfBucket {
+    const Bucket *bucket; ///< Of `fused`.
+    SearchProblem problem;
+    SearchResult result;
+  };
+  std::vector<OfBucket> buckets; ///< For each of `fused`, within the same limits of memory.
 
   PlanFile file() const;
+  /// Writes the plan to this path, and those of the buckets beside it (bucketPlanFile).
+  Status writeFiles(const std::string &path) const;
 };
+
+/// "16x512"; empty where there are none.
+std::string boundsText(const std::vector<int64_t> &bounds);
+/// The name of the plan file of a bucket, beside that for the upper bounds: "plan-16x512.json" beside "plan.json".
+std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds);
 
 /// The planning problem of a program: capacities by options.memory, and what is bound
 /// to a device by itself or by options.device.
@@ -140,6 +162,7 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
 struct Program : Stage {
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Decisions> decisions; ///< The plan's, for the passes.
+  std::vector<std::shared_ptr<const Decisions>> ofBuckets;
 };
 
 /// A copy of the planned function whose operators have devices.

@@ -18,6 +18,8 @@ namespace sluice {
 struct DimRange {
   int64_t least = 0, most = 0;
   int64_t step = 1; ///< The sizes are least, least + step and so on.
+  /// Sizes below `most`, ascending: each is the largest of a bucket, whose sizes have a plan of their own.
+  std::vector<int64_t> buckets = {};
   bool operator==(const DimRange &) const = default;
 };
 
@@ -41,9 +43,10 @@ struct SymbolUse {
 /// Every symbolic dimension of the inputs, in order of first use.
 std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 
-/// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}).
-/// Fails on a missing name, on a size that is not a non-negative integer, and on a range that is empty or does not end
-/// with a step.
+/// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}),
+/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). A list of buckets begins at the step where no least
+/// size is given. Fails on a missing name, on a size that is not a non-negative integer, on a range that is empty, on
+/// buckets that do not ascend, and on a size that is at no step.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
 /// Adds what the text of an option `--dim` says.
 Status addDimBinding(std::string_view text, DimBindings &bindings);

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 11
+#define SLUICE_ABI_MINOR 12
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -254,6 +254,18 @@ typedef struct sluice_stream_desc {
   uint32_t kind;
 } sluice_stream_desc;
 
+/* A step for values of the symbols up to `bounds`, each a value of its symbol. Since minor version 12. */
+typedef struct sluice_bucket_desc {
+  size_t size;
+  const int64_t *bounds;      /* per symbol */
+  const int64_t *arena_bytes; /* per memory: what its plan uses, at most sluice_memory_desc.arena_bytes */
+  /* As those of sluice_model. */
+  int64_t planned_bytes_in, planned_bytes_out;
+  uint32_t num_commands;
+  int32_t (*init)(const sluice_api *api, sluice_context *context);
+  int32_t (*step)(const sluice_api *api, sluice_context *context);
+} sluice_bucket_desc;
+
 typedef struct sluice_model {
   size_t size;
   uint32_t abi_major, abi_minor;
@@ -297,6 +309,10 @@ typedef struct sluice_model {
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
+  /* Steps that take less than `step`. The first one runs that has no bound below its symbol's value; where there is
+   * none, `step` does. What an init has loaded stays until the init of another step runs. Since minor version 12. */
+  uint32_t num_buckets;
+  const sluice_bucket_desc *buckets;
 } sluice_model;
 
 /* The one exported symbol; but models for GPUs also export, by this name, addresses

@@ -122,15 +122,22 @@ int32_t sluice_slow_device(sluice_session *session, uint32_t index, double facto
 
 typedef struct sluice_stats {
   size_t size;
-  int64_t step_ns;                 /* wall clock of the last step */
-  int64_t bytes_in, bytes_out;     /* copied into and out of device memories by the last step */
-  int64_t init_bytes_in;           /* copied into device memories before the first step */
-  const int64_t *arena_peak_bytes; /* per memory: highest arena address touched since opening; until the next call */
-  int64_t bytes_sent;              /* to other ranks, by the last step */
-  int64_t parameter_bytes;         /* of the parameter file, mapped by this session */
+  int64_t step_ns;             /* wall clock of the last step */
+  int64_t bytes_in, bytes_out; /* copied into and out of device memories by the last step */
+  int64_t init_bytes_in;       /* copied into device memories before the first step of the current plan */
+  const int64_t
+      *arena_peak_bytes;   /* per memory: highest arena address touched by the current plan; until the next call */
+  int64_t bytes_sent;      /* to other ranks, by the last step */
+  int64_t parameter_bytes; /* of the parameter file, mapped by this session */
   /* How GPUs' ranks exchange device memory, with the reason where it is by way of
    * the host's; null where none did. Until the session closes. */
   const char *device_exchange;
+  /* What the current plan says: that of the last step, before the first one that for the upper bounds. A model with
+   * buckets has several, and `bounds` are the symbols' greatest values of this one, else null. Until the session
+   * closes. */
+  int64_t planned_bytes_in, planned_bytes_out;
+  const int64_t *planned_arena_bytes; /* per memory */
+  const int64_t *bounds;
 } sluice_stats;
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);

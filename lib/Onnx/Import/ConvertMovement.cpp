@@ -262,7 +262,8 @@ LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int6
     from[axis] = dims[axis] ? start : 0;
     steps[axis] = dims[axis] > 1 ? step : 1;
   }
-  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(steps, [](int64_t step) { return step == 1; }))
+  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) &&
+      llvm::all_of(steps, [](int64_t step) { return step == 1; }))
     return node.result(x);
   return node.result(node.slice(x, from, steps, dims));
 }
@@ -313,7 +314,8 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
     if (extent == 0 || std::max(before, after) > most)
       return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
   }
-  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) && llvm::all_of(low, [](int64_t one) { return one == 0; }))
+  if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) &&
+      llvm::all_of(low, [](int64_t one) { return one == 0; }))
     return node.result(x);
   return node.result(node.create<PadOp>(
       {x, value}, {node.attribute("mode", PadModeAttr::get(node.context(), *mode)), node.list("low", low)},
@@ -389,7 +391,8 @@ LogicalResult centerCropPad(NodeContext &node) {
     kept[at] = std::min(kept[at], extent);
     result[at] = extent;
   }
-  Value cut = !node.keepsAll() && ArrayRef<int64_t>(kept) == shapeOf(x) ? x : node.slice(x, starts, Dims(rankOf(x), 1), kept);
+  Value cut =
+      !node.keepsAll() && ArrayRef<int64_t>(kept) == shapeOf(x) ? x : node.slice(x, starts, Dims(rankOf(x), 1), kept);
   if (result == kept)
     return node.result(cut);
   return node.result(node.create<PadOp>(

@@ -262,7 +262,7 @@ Value Unroller::runAll(Direction &direction, bool backward) {
   if (!projected)
     return {};
   return !node.decide(node.unrollsLoops || steps <= kMostUnrolledSteps) ? loop(direction, projected, backward)
-                                                          : unroll(direction, projected, backward);
+                                                                        : unroll(direction, projected, backward);
 }
 
 Value Unroller::stepAt(Direction &direction, Value projected, Value at) {

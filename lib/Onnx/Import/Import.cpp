@@ -450,8 +450,8 @@ void GraphImporter::tidy(Block &block) {
       tidy(region.front());
 }
 
-/// Lets dimensions with ranges have other sizes than the inputs' data, which still binds the others. Fails where the data
-/// is out of range.
+/// Lets dimensions with ranges have other sizes than the inputs' data, which still binds the others. Fails where the
+/// data is out of range.
 static Status releaseRanges(const ModelFile &model, const std::map<std::string, DimRange> &ranges, DimBindings &dims) {
   for (const DeclaredTensor &input : model.inputs()) {
     auto shape = dims.inputShapes.find(input.name);
@@ -466,7 +466,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
         bound.emplace(dim.symbol, size);
       if (range == ranges.end())
         continue;
-      const auto &[least, most, step] = range->second;
+      const auto &[least, most, step, buckets] = range->second;
       if (size < least || size > most || (size - least) % step != 0)
         return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ", size,
                          " in dimension ", axis, ", and option '--dim' gives '", excerpt(dim.symbol), "' the sizes ",

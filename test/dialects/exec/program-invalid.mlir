@@ -3,7 +3,7 @@
 // One program a constraint of the dialect's description, each broken in one way.
 
 // C1: two steps.
-// expected-error @+1 {{C1: needs a memory, one step and at most one init}}
+// expected-error @+1 {{C1: needs a memory, and one step without bounds, its last one}}
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096

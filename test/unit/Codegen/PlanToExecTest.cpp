@@ -121,7 +121,7 @@ std::string kernels() {
 
 Expected<exec::ProgramOp> build(ModuleOp module, const Model &model) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  return buildExecProgram(builder, model.graph, model.machine, model.plan, model.binding);
+  return buildExecProgram(builder, model.machine, {{&model.graph, &model.plan}}, model.binding);
 }
 
 } // namespace
@@ -138,7 +138,7 @@ TEST_CASE("a plan becomes a program that runs, with state kept between steps", "
   if (!program)
     FAIL(program.error().message);
   CHECK(program->getStateBytes() == kBytes);
-  REQUIRE(program->getInit());
+  REQUIRE(program->getInit(program->getStep()));
 
   TemporaryDirectory directory;
   std::vector<float> w(kCount, 2.0f), x(kCount);

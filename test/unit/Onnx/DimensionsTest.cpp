@@ -93,9 +93,16 @@ TEST_CASE("Bindings on the command line parse", "[onnx]") {
   CHECK(*parseDimBinding("a=b=8") == Binding("a=b", {8, 8}));
   CHECK(*parseDimBinding("batch=1..8") == Binding("batch", {1, 8}));
   CHECK(*parseDimBinding("height=32..320:32") == Binding("height", {32, 320, 32}));
-  for (const char *bad : {"batch", "=8", "batch=", "batch=-1", "batch=x", "batch=99999999999999999999", "batch=1..",
-                          "batch=..8", "batch=8..1", "batch=1..8:", "batch=1..8:0", "batch=1..8:2", "batch=1..8:-1",
-                          "batch=1..8..9", "batch=-1..8"})
+  CHECK(*parseDimBinding("sequence=16,64,512") == Binding("sequence", {1, 512, 1, {16, 64}}));
+  CHECK(*parseDimBinding("sequence=0..16,64") == Binding("sequence", {0, 64, 1, {16}}));
+  CHECK(*parseDimBinding("height=64,320:32") == Binding("height", {32, 320, 32, {64}}));
+  CHECK(*parseDimBinding("height=96..128,320:32") == Binding("height", {96, 320, 32, {128}}));
+  for (const char *bad : {"batch=1,", "batch=,1", "batch=4,4", "batch=4,2", "batch=2..1,4", "batch=1,x", "batch=5,8:4",
+                          "batch=1,2..4", "batch=4,8:0"})
+    CHECK_FALSE(parseDimBinding(bad));
+  for (const char *bad :
+       {"batch", "=8", "batch=", "batch=-1", "batch=x", "batch=99999999999999999999", "batch=1..", "batch=..8",
+        "batch=8..1", "batch=1..8:", "batch=1..8:0", "batch=1..8:2", "batch=1..8:-1", "batch=1..8..9", "batch=-1..8"})
     CHECK_FALSE(parseDimBinding(bad));
   DimBindings bindings;
   REQUIRE(addDimBinding("batch=1..8", bindings));

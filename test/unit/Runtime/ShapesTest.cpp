@@ -349,3 +349,88 @@ TEST_CASE("symbols that contradict the model are refused", "[runtime]") {
         "model 'test' has symbolic extents and runs on 2 ranks, where extents are fixed, compile it for one size "
         "of each dimension");
 }
+
+namespace {
+
+/// As stepOnHost, by way of an arena of `Bytes`.
+template <int64_t Bytes>
+int32_t stepIn(const sluice_api *api, sluice_context *context) {
+  Issuer issuer{api, context};
+  issuer.launch(
+      streamOf(0, SLUICE_STREAM_COMPUTE), addRow,
+      {inputSlot(kMatrixBytes, 0), inputSlot(kRowBytes, 1), inputSlot(kMoreBytes, 2), arenaSlot(0, 0, Bytes)});
+  issuer.copy(streamOf(0, SLUICE_STREAM_OUT), outputSlot(kMatrixBytes), arenaSlot(0, 0, Bytes), {0}, UINT32_MAX);
+  return issuer.failed;
+}
+
+class BucketModel : public SymbolicModel {
+public:
+  BucketModel() : SymbolicModel(stepOnHost) {
+    model.num_buckets = 2;
+    model.buckets = buckets.data();
+  }
+
+  std::array<std::array<int64_t, 2>, 2> bounds{{{1, 4}, {2, 8}}};
+  std::array<int64_t, 2> arenas{64, 128};
+  std::array<sluice_bucket_desc, 2> buckets{
+      {{sizeof(sluice_bucket_desc), bounds[0].data(), &arenas[0], 0, 0, 2, nullptr, stepIn<16>},
+       {sizeof(sluice_bucket_desc), bounds[1].data(), &arenas[1], 0, 0, 2, nullptr, stepIn<64>}}};
+};
+
+} // namespace
+
+TEST_CASE("a step runs the first program whose bounds hold", "[runtime]") {
+  BucketModel model;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  auto check = [&](int64_t rows, int64_t columns, const int64_t *bounds, int64_t arena, int64_t peak) {
+    INFO(rows << " rows, " << columns << " columns");
+    REQUIRE(setShapes(session.get(), rows, columns) == 0);
+    checkStep(session.get(), rows, columns);
+    const sluice_stats stats = statsOf(session.get());
+    CHECK(stats.bounds == bounds);
+    CHECK(stats.planned_arena_bytes[0] == arena);
+    CHECK(stats.arena_peak_bytes[0] == peak);
+  };
+  for (int round = 0; round < 2; ++round) {
+    check(1, 4, model.bounds[0].data(), 64, 16);
+    check(0, 1, model.bounds[0].data(), 64, 16);
+    check(2, 4, model.bounds[1].data(), 128, 64);
+    check(1, 5, model.bounds[1].data(), 128, 64);
+    check(3, 1, nullptr, model.memories[0].arena_bytes, 128);
+    check(4, 8, nullptr, model.memories[0].arena_bytes, 128);
+  }
+}
+
+TEST_CASE("an arena has the bytes of the program in use", "[runtime]") {
+  // The first bucket's step needs 16 bytes.
+  BucketModel model;
+  model.arenas[0] = 8;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  REQUIRE(setShapes(session.get(), 1, 4) == 0);
+  ExactBuffer x(4), row(4), more(5), y(4);
+  const void *inputs[] = {x.data, row.data, more.data};
+  void *outputs[] = {y.data};
+  CHECK(sluice_run(session.get(), inputs, outputs) != 0);
+  CHECK(std::string(sluice_last_error()).find("uses 16 bytes at 0 of the arena") != std::string::npos);
+  REQUIRE(setShapes(session.get(), 2, 4) == 0);
+  checkStep(session.get(), 2, 4);
+}
+
+TEST_CASE("buckets that contradict the model are refused", "[runtime]") {
+  auto errorOf = [](auto change) {
+    BucketModel model;
+    change(model);
+    CHECK(model.open() == nullptr);
+    return std::string(sluice_last_error());
+  };
+  const std::string lacks = "bucket 1 has no bounds, arenas or step, compile it again";
+  CHECK(errorOf([](BucketModel &m) { m.buckets[1].bounds = nullptr; }).find(lacks) != std::string::npos);
+  CHECK(errorOf([](BucketModel &m) { m.buckets[1].arena_bytes = nullptr; }).find(lacks) != std::string::npos);
+  CHECK(errorOf([](BucketModel &m) { m.buckets[1].step = nullptr; }).find(lacks) != std::string::npos);
+  CHECK(errorOf([](BucketModel &m) {
+          m.arenas[1] = 1 << 20;
+        }).find("bucket 1 has an arena of 1048576 bytes of memory") != std::string::npos);
+  CHECK(errorOf([](BucketModel &m) { m.model.buckets = nullptr; }).find("2 buckets and no table") != std::string::npos);
+}

@@ -1,0 +1,139 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+// expected-error @+1 {{C1: needs a memory, and one step without bounds, its last one}}
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  exec.step for [4] arenas [0] {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  exec.step for [4] arenas [0] {
+  }
+  // expected-error @+1 {{C17: has the bounds of a step before it}}
+  exec.step for [4] arenas [64] {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  // expected-error @+1 {{C17: has 2 bounds and 1 arenas, the program has 1 symbols and 1 memories}}
+  exec.step for [4, 4] arenas [0] {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  // expected-error @+1 {{C17: bound 5 is no value of symbol 'length', which has 2 to 16 by 2}}
+  exec.step for [5] arenas [0] {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  // expected-error @+1 {{C17: arena of 128 bytes is not within the 64 of memory 'host'}}
+  exec.step for [4] arenas [128] {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  // expected-error @+1 {{C1: needs a step with the same bounds, and to be its only init}}
+  exec.init for [6] {
+  }
+  exec.step for [4] arenas [0] {
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  exec.step for [4] arenas [0] {
+    // expected-error @+1 {{C5: input 0 has 16 bytes, not 64}}
+    %x = exec.home input 0 bytes 64 tensor "x"
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  exec.step for [4] arenas [0] {
+    // expected-error @+1 {{C4: bytes [0, 0 + 16) must start at a multiple of 64 and end within the arena's 0}}
+    %x = exec.slot @host at 0 bytes 16 tensor "x"
+  }
+  exec.step {
+  }
+}
+
+// -----
+
+#symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
+exec.program @p parameters 0 state 0 {
+  exec.memory @host arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
+  // expected-error @+1 {{C17: has bounds or arenas, and needs both or none}}
+  "exec.step"() <{bounds = array<i64: 4>}> ({
+  ^bb0:
+  }) : () -> ()
+  exec.step {
+  }
+}
