@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Extents.h"
 #include "passes/Passes.h"
 #include "passes/Tuning.h"
 #include "sluice/Codegen/Artifact.h"
@@ -141,33 +140,6 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   return passes;
 }
 
-/// The bounds of the buckets that the option '--dim' asks for.
-static Expected<std::vector<std::vector<int64_t>>> bucketBounds(func::FuncOp main, const CompilerOptions &options) {
-  constexpr size_t kMostBuckets = 64;
-  const dataflow::SymbolsAttr symbols = dataflow::symbolsOf(main.getOperation());
-  if (!symbols)
-    return std::vector<std::vector<int64_t>>();
-  std::vector<std::vector<int64_t>> all{{}};
-  for (size_t s = 0; s < symbols.size(); ++s) {
-    std::vector<int64_t> bounds;
-    if (auto range = options.dims.ranges.find(symbols.getNames()[s].str()); range != options.dims.ranges.end())
-      bounds = range->second.buckets;
-    bounds.push_back(symbols.getMost()[s]);
-    std::vector<std::vector<int64_t>> longer;
-    for (const std::vector<int64_t> &first : all)
-      for (int64_t bound : bounds) {
-        longer.push_back(first);
-        longer.back().push_back(bound);
-      }
-    all = std::move(longer);
-    if (all.size() > kMostBuckets)
-      return makeError(ErrorCode::Unsupported, "the sizes of dimensions by option '--dim' make more than ",
-                       kMostBuckets, " buckets, each of which has a plan of its own, give fewer sizes");
-  }
-  all.pop_back(); // The upper bounds.
-  return all;
-}
-
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
   std::shared_ptr<const Profile> profile;
   if (!options.profileFile.empty()) {
@@ -198,26 +170,22 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
     profile = std::make_shared<const Profile>(std::move(both));
   }
   fused.measured = profile ? withMeasuredLinks(fused.ofRank, *profile) : fused.ofRank;
-  std::optional<LearnedCostModel> learned;
-  if (profile)
-    learned.emplace(*profile, fused.measured);
-  auto costsOf = [&](const Graph &graph) {
-    CostTable costs = profile ? makeCostTable(graph, fused.measured, ProfiledCostModel(*profile, *learned))
-                              : makeCostTable(graph, fused.measured, RooflineCostModel());
-    for (size_t d = 0; d < fused.measured.devices.size(); ++d)
-      if (auto slower = options.slowdowns.find(fused.measured.devices[d].name); slower != options.slowdowns.end())
+  fused.costsOf = [profile, machine = fused.measured, slowdowns = options.slowdowns](const Graph &graph) {
+    CostTable costs;
+    if (profile) {
+      const LearnedCostModel learned(*profile, machine);
+      costs = makeCostTable(graph, machine, ProfiledCostModel(*profile, learned));
+    } else {
+      costs = makeCostTable(graph, machine, RooflineCostModel());
+    }
+    for (size_t d = 0; d < machine.devices.size(); ++d)
+      if (auto slower = slowdowns.find(machine.devices[d].name); slower != slowdowns.end())
         for (size_t cell = d; cell < costs.operatorNs.size(); cell += costs.numDevices)
           costs.operatorNs[cell] = static_cast<int64_t>(
               std::clamp(static_cast<double>(costs.operatorNs[cell]) * slower->second, 1.0, 0x1p50));
     return costs;
   };
-  fused.costs = costsOf(fused.bridge.graph);
-  SLUICE_ASSIGN_OR_RETURN(const auto bounds, bucketBounds(fused.main(), options));
-  for (const std::vector<int64_t> &each : bounds) {
-    SLUICE_ASSIGN_OR_RETURN(Graph graph, graphAt(fused.main(), fused.bridge, each));
-    CostTable costs = costsOf(graph);
-    fused.buckets.push_back({each, std::move(graph), std::move(costs)});
-  }
+  fused.costs = fused.costsOf(fused.bridge.graph);
   return fused;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Support/Units.h"
 #include "sluice/Tiling/Partition.h"
 
 #include <algorithm>
@@ -102,6 +103,24 @@ Expected<SolverChoices> parseSolvers(std::string_view text) {
     result[step] = solver;
   }
   return result;
+}
+
+Expected<BucketOptions> parseBuckets(std::string_view text) {
+  BucketOptions options;
+  const size_t equals = text.rfind('=');
+  std::string_view choice = text;
+  if (equals != std::string_view::npos) {
+    options.dim = text.substr(0, equals);
+    choice = text.substr(equals + 1);
+  }
+  constexpr std::string_view kAuto = "auto:";
+  constexpr int64_t kMost = 64;
+  Expected<int64_t> count = choice.starts_with(kAuto) ? parseInteger(choice.substr(kAuto.size())) : 0;
+  if (!count || *count < 1 || *count > kMost || (equals != std::string_view::npos && options.dim.empty()))
+    return makeError(ErrorCode::InvalidInput, "'", text, "' does not say how many buckets to choose, write auto:4 or ",
+                     "NAME=auto:4, with 1 to ", kMost);
+  options.count = *count;
+  return options;
 }
 
 } // namespace sluice

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "BucketBounds.h"
 #include "Splitting.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "sluice/Compiler/Phases.h"
@@ -22,6 +23,7 @@ namespace sluice {
 PlanFile Planned::file() const {
   PlanFile file = makePlanFile(problem, result);
   file.summary.splits = fused->splits;
+  file.summary.buckets = bucketTable;
   return file;
 }
 
@@ -111,7 +113,7 @@ Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &opt
   return problem;
 }
 
-static SearchParams searchParams(const CompilerOptions &options) {
+SearchParams searchParams(const CompilerOptions &options) {
   SearchParams params;
   if (auto it = options.solvers.find(SolverStep::Search); it != options.solvers.end())
     params.solver = it->second;
@@ -158,13 +160,13 @@ std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_
 
 /// Plans each bucket within the limits of memory that `planned` keeps.
 static Status planBuckets(Planned &planned, const CompilerOptions &options) {
-  for (const Bucket &bucket : planned.fused->buckets) {
-    SearchProblem problem = planned.problem;
-    problem.graph = &bucket.graph;
-    problem.costs = &bucket.costs;
+  SLUICE_ASSIGN_OR_RETURN(const auto all, bucketBounds(planned, options));
+  for (const std::vector<int64_t> &bounds : all) {
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Bucket> bucket, bucketAt(*planned.fused, bounds));
+    SearchProblem problem = problemOf(planned, *bucket);
     Expected<SearchResult> result = options.planFile.empty()
                                         ? solveSearch(problem, searchParams(options))
-                                        : readPlanFor(problem, bucketPlanFile(options.planFile, bucket.bounds));
+                                        : readPlanFor(problem, bucketPlanFile(options.planFile, bounds));
     if (!result)
       return propagate(result);
     if (!options.planFile.empty() && options.resume) {
@@ -175,7 +177,7 @@ static Status planBuckets(Planned &planned, const CompilerOptions &options) {
       if (!result)
         return propagate(result);
     }
-    planned.buckets.push_back({&bucket, std::move(problem), std::move(*result)});
+    planned.buckets.push_back({bucket, std::move(problem), std::move(*result)});
   }
   return {};
 }
@@ -183,7 +185,7 @@ static Status planBuckets(Planned &planned, const CompilerOptions &options) {
 /// As plan(), of the upper bounds alone.
 static Expected<Planned> planWhole(std::shared_ptr<const Fused> fused, const CompilerOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(SearchProblem problem, problemOf(*fused, options));
-  Planned planned{fused, std::move(problem), {}, {}, {}, {}};
+  Planned planned{fused, std::move(problem), {}, {}, {}, {}, {}};
   if (fused->choice) {
     // A plan of a copy of this program.
     planned.result = fused->choice->result;
@@ -222,11 +224,11 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
   params.interrupt = options.interrupt;
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::vector<DeviceId>> mappings,
                           proposeMappings(problem, measurement.count, params));
-  Planned kept{fused, problem, {}, {}, {}, {}};
+  Planned kept{fused, problem, {}, {}, {}, {}, {}};
   std::optional<size_t> best;
   Status unplanned;
   for (std::vector<DeviceId> &mapping : mappings) {
-    auto planned = std::make_shared<Planned>(Planned{fused, problem, {}, {}, {}, {}});
+    auto planned = std::make_shared<Planned>(Planned{fused, problem, {}, {}, {}, {}, {}});
     planned->problem.placement = std::move(mapping);
     if (Status done = search(*planned, options); !done) {
       if (done.error().code != ErrorCode::Infeasible)

@@ -7,6 +7,7 @@
 #include "ReportAssets.h"
 #include "sluice/Support/Units.h"
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -102,6 +103,29 @@ static std::string baselineRows(const PlanSummary &summary) {
   return rows;
 }
 
+/// The table by which the bounds of buckets were chosen; nothing where they were not.
+static std::string bucketSection(const BucketTable &table) {
+  if (table.choices.empty())
+    return {};
+  std::string rows;
+  for (size_t k = 0; k < table.choices.size(); ++k) {
+    const auto &[bounds, ns, bytes] = table.choices[k];
+    std::string list;
+    for (int64_t bound : bounds)
+      list += concat(list.empty() ? "" : ", ", bound);
+    rows += concat("<tr><td class=\"number\">", k + 1, "</td><td>", list, "</td><td class=\"number\">",
+                   formatDuration(std::llround(ns)), "</td><td class=\"number\">", formatBytes(std::llround(bytes)),
+                   "</td></tr>\n");
+  }
+  return concat(
+      "<section>\n<h2>Buckets of ", escapeHtml(table.symbol),
+      "</h2>\n<p>The choice of bounds with the least expected time of a step, simulated, and at this time the "
+      "least expected memory, for each number of plans. The page shows the plan for the largest bound.</p>\n"
+      "<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">plans, at most</th><th>bounds</th>"
+      "<th class=\"number\">expected step</th><th class=\"number\">expected memory</th></tr></thead>\n<tbody>\n",
+      rows, "</tbody>\n</table></div>\n</section>\n");
+}
+
 static std::string solverLine(const PlanFile &file) {
   return concat("machine ", file.problem.machine.name, "; ", file.plan.solver, ", seed ", file.plan.seed, ", ",
                 file.summary.evaluations, " plans", file.plan.stoppedByClock ? ", stopped by the clock" : "");
@@ -128,8 +152,8 @@ std::string reportHtml(const PlanFile &file) {
                 "<section>\n<h2>Baselines</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>plan</th><th "
                 "class=\"number\">step</th>"
                 "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
-                baselineRows(file.summary),
-                "</tbody>\n</table></div>\n</section>\n"
+                baselineRows(file.summary), "</tbody>\n</table></div>\n</section>\n",
+                bucketSection(file.summary.buckets),
                 "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
                 "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"
                 "<section>\n<h2>Graph</h2>\n<p>",

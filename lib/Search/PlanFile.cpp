@@ -65,6 +65,11 @@ Json summaryToJson(const PlanFile &file) {
   json["splits"] = Json::array();
   for (const NamedSplit &split : summary.splits)
     json["splits"].push_back({{"operator", split.op}, {"rule", split.rule}, {"parts", split.parts}});
+  for (const BucketChoice &choice : summary.buckets.choices) {
+    json["buckets"]["symbol"] = summary.buckets.symbol;
+    json["buckets"]["choices"].push_back(
+        {{"bounds", choice.bounds}, {"meanNs", choice.meanNs}, {"meanBytes", choice.meanBytes}});
+  }
   return json;
 }
 
@@ -148,6 +153,28 @@ static Expected<std::vector<NamedSplit>> readSplits(const JsonReader &reader) {
   return splits;
 }
 
+static Expected<BucketTable> readBuckets(const JsonReader &reader) {
+  BucketTable table;
+  if (!reader.has("buckets"))
+    return table;
+  SLUICE_ASSIGN_OR_RETURN(JsonReader buckets, reader.member("buckets"));
+  SLUICE_ASSIGN_OR_RETURN(table.symbol, buckets.string("symbol"));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> choices,
+                          buckets.member("choices").and_then([](const JsonReader &list) { return list.elements(); }));
+  for (const JsonReader &entry : choices) {
+    BucketChoice &choice = table.choices.emplace_back();
+    SLUICE_ASSIGN_OR_RETURN(choice.meanNs, entry.number("meanNs"));
+    SLUICE_ASSIGN_OR_RETURN(choice.meanBytes, entry.number("meanBytes"));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> bounds,
+                            entry.member("bounds").and_then([](const JsonReader &list) { return list.elements(); }));
+    for (const JsonReader &bound : bounds) {
+      SLUICE_ASSIGN_OR_RETURN(int64_t value, bound.asInteger());
+      choice.bounds.push_back(value);
+    }
+  }
+  return table;
+}
+
 static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
   PlanSummary summary;
   SLUICE_ASSIGN_OR_RETURN(JsonReader memories, reader.member("memories"));
@@ -161,6 +188,7 @@ static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonR
     return propagate(status);
   SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, readSplits(reader));
   summary.splits = std::move(splits);
+  SLUICE_ASSIGN_OR_RETURN(summary.buckets, readBuckets(reader));
   return summary;
 }
 

@@ -10,6 +10,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -104,6 +105,21 @@ std::string describeRanges(const std::map<std::string, DimRange> &ranges) {
     text += concat(text.empty() ? "" : ", ", name, " ", range.least, " to ", range.most,
                    range.step == 1 ? "" : concat(" by ", range.step));
   return text;
+}
+
+void printChoices(const BucketTable &table) {
+  if (table.choices.empty())
+    return;
+  std::cout << '\n';
+  Table rows({"plans", "bounds of " + table.symbol, "expected step", "expected memory"});
+  for (size_t k = 0; k < table.choices.size(); ++k) {
+    const auto &[bounds, ns, bytes] = table.choices[k];
+    std::string list;
+    for (int64_t bound : bounds)
+      list += concat(list.empty() ? "" : ", ", bound);
+    rows.add({concat(k + 1), list, formatDuration(std::llround(ns)), formatBytes(std::llround(bytes))});
+  }
+  rows.print();
 }
 
 void printBuckets(const std::vector<BucketPlan> &buckets) {
@@ -307,11 +323,12 @@ Status runPlan(const PlanOptions &options) {
     for (const auto &[name, range] : ranges)
       json["ranges"][name] = {{"least", range.least}, {"most", range.most}, {"step", range.step}};
     if (!buckets.empty())
-      json["buckets"] = bucketsToJson(buckets);
+      json["bucketPlans"] = bucketsToJson(buckets);
     printJson(json);
     return {};
   }
   printPlan(file, ranges);
+  printChoices(file.summary.buckets);
   printBuckets(buckets);
   printPruned(compilation->prunedLayers());
   if (!options.slowdown.empty())

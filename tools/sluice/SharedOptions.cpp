@@ -137,6 +137,25 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   addMaxIterationsOption(app, options.maxIterations)->group(kGeneration);
+  auto takeBuckets = [this](const std::string &text) {
+    Expected<BucketOptions> parsed = parseBuckets(text);
+    if (!parsed)
+      throw CLI::ValidationError("--buckets", parsed.error().message);
+    parsed->sizesFile = std::move(options.buckets.sizesFile);
+    options.buckets = std::move(*parsed);
+  };
+  CLI::Option *buckets =
+      app.add_option_function<std::string>("--buckets", takeBuckets,
+                                           "plan sizes of a dimension with a range apart, in at most "
+                                           "N buckets, for the least expected time of a step")
+          ->type_name("[NAME=]auto:N")
+          ->excludes(app.get_option("--plan"))
+          ->group(kPlanning);
+  addOption(app, "--sizes", options.buckets.sizesFile,
+            "with --buckets: a file of sizes, as often as they come; without, all are as frequent")
+      ->type_name("FILE")
+      ->needs(buckets)
+      ->group(kPlanning);
   addOption(app, "--target", options.target,
             "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
       ->capture_default_str()

@@ -77,6 +77,15 @@ struct PrunedLayer {
 };
 
 /// The one options record every tool uses. Each field's default serves.
+/// Buckets whose bounds are chosen: see chooseBuckets.
+struct BucketOptions {
+  int64_t count = 0;     ///< At most so many plans; 0: no bounds are chosen.
+  std::string dim;       ///< Empty: the one that has a range without a list of sizes.
+  std::string sizesFile; ///< See readSizes; empty: all sizes of the range, equally often.
+};
+/// "auto:4", "sequence=auto:4". Fails on other texts, and on a number of plans that is not 1 to 64.
+Expected<BucketOptions> parseBuckets(std::string_view text);
+
 struct CompilerOptions {
   /// A preset's name or a machine file.
   std::string machine = "host";
@@ -109,6 +118,7 @@ struct CompilerOptions {
   /// How CPUs compute convolutions of inference; other programs' convolutions are direct.
   ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
+  BucketOptions buckets;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
   /// The most iterations of a loop whose end only the data says; 0: no limit. See ImportOptions.

@@ -115,8 +115,8 @@ struct Fused : Stage {
   BridgedGraph bridge;
   CostTable costs;
   std::string chunks; ///< From which times on loops are cut, as dataflow-emit-kernels reads it; empty: its defaults.
-  /// By their bounds, in lexicographic order; without that of the upper bounds, which is `bridge.graph`.
-  std::vector<Bucket> buckets;
+  /// What operators cost at other sizes: of a graph with the bytes there.
+  std::function<CostTable(const Graph &)> costsOf;
 };
 
 /// What measurements of kernels belong to: the compiler, the processor, and what products are rounded to.
@@ -132,11 +132,12 @@ struct Planned {
   std::vector<TriedBudget> triedBudgets;         ///< With options.slowdown, in the order tried.
   std::vector<MeasuredMapping> measuredMappings; ///< Where mappings were run.
   struct OfBucket {
-    const Bucket *bucket; ///< Of `fused`.
-    SearchProblem problem;
+    std::shared_ptr<const Bucket> bucket;
+    SearchProblem problem; ///< Within the same limits of memory.
     SearchResult result;
   };
-  std::vector<OfBucket> buckets; ///< For each of `fused`, within the same limits of memory.
+  BucketTable bucketTable;       ///< Where the option `buckets` lets bounds be chosen; else empty.
+  std::vector<OfBucket> buckets; ///< By their bounds, in lexicographic order; without that of the upper bounds.
 
   PlanFile file() const;
   /// Writes the plan to this path, and those of the buckets beside it (bucketPlanFile).

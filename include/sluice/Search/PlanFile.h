@@ -10,13 +10,15 @@
 //     summary: { makespanNs, idealNs, lowerBoundNs, bytesSwappedIn,
 //                bytesSwappedOut, evaluations, memories: {name: {capacityBytes,
 //                minimumBytes, peakBytes, arenaBytes}},
-//                baselines: [{name, makespanNs} or {name, infeasible}] } }
+//                baselines: [{name, makespanNs} or {name, infeasible}],
+//                buckets (optional): {symbol, choices: [{bounds, meanNs, meanBytes}]} } }
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_PLANFILE_H
 #define SLUICE_SEARCH_PLANFILE_H
 
 #include "sluice/Plan/Plan.h"
+#include "sluice/Search/Buckets.h"
 #include "sluice/Search/ProblemJson.h"
 #include "sluice/Search/Search.h"
 
@@ -46,6 +48,7 @@ struct PlanSummary {
   std::vector<int64_t> peakBytes;    ///< Per memory.
   std::vector<Baseline> baselines;
   std::vector<NamedSplit> splits = {}; ///< That the planned graph was made with.
+  BucketTable buckets = {};            ///< By which its bounds were chosen; empty where they were not.
 };
 
 struct PlanFile {
