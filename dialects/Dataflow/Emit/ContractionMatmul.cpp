@@ -29,6 +29,7 @@ public:
         lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
+        inlineWholeTiles(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && (extents.m || extents.n)),
         widens(lhs.elementType != ir.elementType && !lhs.load && !spec.transposeA &&
                tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes),
         widensPanel(spec.packedB && rhs.elementType != ir.elementType && !rhs.load && spec.m > tile.rows &&
@@ -39,7 +40,7 @@ public:
 private:
   void emitItem(Value item);
   void emitDepthBlock(Value depthBegin);
-  void emitTile(int64_t rows, Value row, Value depthBegin);
+  void emitTile(int64_t rows, Value row, Value depthBegin, bool isInline);
   /// The depth of the block that begins there.
   Value depthFrom(Value depthBegin) {
     Value depth = sizeK();
@@ -52,11 +53,17 @@ private:
     Value value = {};
   };
   void packColumns(Value depth, Value source, Columns columns);
-  void emitSinkLoop();
+  void emitSinkLoop(Value firstRow);
   /// Calls `emit` for the columns that the work item's panel has.
   void emitPanelWidths(llvm::function_ref<void(Columns)> emit);
   void emitTiles(Value depthBegin);
+  /// Tiles of `tile.rows` rows from rowBegin to `end`.
+  void emitWholeTiles(Value end, Value depthBegin, bool isInline) {
+    ir.loop(rowBegin, end, tile.rows, [&](Value row) { emitTile(tile.rows, row, depthBegin, isInline); });
+  }
 
+  /// Columns of the work item's panel.
+  Value panelWidth() { return ir.min(ir.sub(extents.n, ir.mul(panelIndex, panel)), ir.constant(panel)); }
   Value sizeM() { return extents.m ? extents.m : ir.constant(spec.m); }
   Value sizeK() { return extents.k ? extents.k : ir.constant(spec.k); }
   /// Times a stride, a number or a value.
@@ -80,6 +87,8 @@ private:
   int64_t vectorLanes;      ///< The target's, also where a tile is narrower.
   int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
   bool inlineSink;
+  /// Where the step gives rows or columns, whole tiles have the sink inline, and the sums of others go to the scratch.
+  bool inlineWholeTiles;
   bool widens;      ///< The rows of a tile are copied to lhsScratch first,
   bool widensPanel; ///< and a panel that several tiles read to panelScratch.
 
@@ -88,7 +97,8 @@ private:
   Value panelScratch;       ///< [depthBlock][panel], unless B is packed and read where it lies.
   // Of the work item being emitted.
   Value panelIndex, rowBegin, rowEnd;
-  Source panelSource; ///< The depth block of the panel tiles read.
+  Value firstInScratch; ///< The first row that has its sums in the scratch, and those after it.
+  Source panelSource;   ///< The depth block of the panel tiles read.
 };
 
 void MatmulEmitter::emit(Value begin, Value end) {
@@ -119,8 +129,8 @@ void MatmulEmitter::emitItem(Value item) {
             [&](Value i) { ir.store(ir.zero(tile.lanes), ir.at(accumulatorScratch, i)); });
     ir.loop(zero, sizeK(), blocking.depthBlock, [&](Value depthBegin) { emitDepthBlock(depthBegin); });
   }
-  if (!inlineSink)
-    emitSinkLoop();
+  if (!inlineSink && !inlineWholeTiles)
+    emitSinkLoop(rowBegin);
 }
 
 void MatmulEmitter::emitDepthBlock(Value depthBegin) {
@@ -139,40 +149,56 @@ void MatmulEmitter::emitDepthBlock(Value depthBegin) {
 }
 
 void MatmulEmitter::emitTiles(Value depthBegin) {
-  if (extents.m) {
-    // As many whole tiles as there are, then one of the rows that are left.
-    Value count = ir.sub(rowEnd, rowBegin);
-    Value wholeEnd = ir.add(rowBegin, ir.mul(ir.div(count, tile.rows), tile.rows));
-    ir.loop(rowBegin, wholeEnd, tile.rows, [&](Value row) { emitTile(tile.rows, row, depthBegin); });
-    if (tile.rows > 1)
-      ir.choose(ir.sub(rowEnd, wholeEnd), tile.rows, [&](int64_t rows) {
-        if (rows > 0)
-          emitTile(rows, wholeEnd, depthBegin);
-      });
-    return;
-  }
+  // As many whole tiles as there are, then one of the rows that are left.
   int64_t rest = spec.m % tile.rows;
-  Value wholeEnd = rest ? ir.min(rowEnd, ir.constant(spec.m - rest)) : rowEnd;
-  if (spec.m == tile.rows)
-    emitTile(tile.rows, rowBegin, depthBegin);
+  Value wholeEnd;
+  if (extents.m)
+    wholeEnd = ir.add(rowBegin, ir.mul(ir.div(ir.sub(rowEnd, rowBegin), tile.rows), tile.rows));
   else
-    ir.loop(rowBegin, wholeEnd, tile.rows, [&](Value row) { emitTile(tile.rows, row, depthBegin); });
-  if (!rest)
-    return;
-  auto emitRest = [&] { emitTile(rest, wholeEnd, depthBegin); };
-  if (blocking.rowBlocks == 1)
-    emitRest();
-  else
-    ir.ifElse(ir.isEqual(rowEnd, ir.constant(spec.m)), emitRest);
+    wholeEnd = rest ? ir.min(rowEnd, ir.constant(spec.m - rest)) : rowEnd;
+  if (inlineWholeTiles) {
+    Value isWhole;
+    if (extents.n)
+      isWhole = ir.isEqual(panelWidth(), ir.constant(panel));
+    else if (blocking.panels > 1 && lastPanel < panel)
+      isWhole =
+          arith::CmpIOp::create(ir.b, ir.loc, arith::CmpIPredicate::ne, panelIndex, ir.constant(blocking.panels - 1));
+    if (isWhole)
+      ir.ifElse(
+          isWhole, [&] { emitWholeTiles(wholeEnd, depthBegin, true); },
+          [&] { emitWholeTiles(wholeEnd, depthBegin, false); });
+    else
+      emitWholeTiles(wholeEnd, depthBegin, true);
+    firstInScratch =
+        isWhole ? arith::SelectOp::create(ir.b, ir.loc, isWhole, wholeEnd, rowBegin).getResult() : wholeEnd;
+  } else if (!extents.m && spec.m == tile.rows) {
+    emitTile(tile.rows, rowBegin, depthBegin, inlineSink);
+  } else {
+    emitWholeTiles(wholeEnd, depthBegin, inlineSink);
+  }
+  if (extents.m) {
+    ir.choose(ir.sub(rowEnd, wholeEnd), tile.rows, [&](int64_t rows) {
+      if (rows > 0)
+        emitTile(rows, wholeEnd, depthBegin, false);
+    });
+  } else if (rest) {
+    auto emitRest = [&] { emitTile(rest, wholeEnd, depthBegin, inlineSink); };
+    if (blocking.rowBlocks == 1)
+      emitRest();
+    else
+      ir.ifElse(ir.isEqual(rowEnd, ir.constant(spec.m)), emitRest);
+  }
+  if (inlineWholeTiles)
+    emitSinkLoop(firstInScratch);
 }
 
-void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
+void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin, bool isInline) {
   RegisterTile shape = tile;
   shape.rows = rows;
   int64_t count = rows * tile.vectors;
   int64_t chains = reductionChains(shape, spec.k);
   Value scratchRow;
-  if (!inlineSink)
+  if (!isInline)
     scratchRow = ir.at(accumulatorScratch, ir.mul(ir.sub(row, rowBegin), panel));
 
   Accumulators values;
@@ -240,12 +266,12 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
     for (int64_t i = 0; i < count; ++i)
       values[i] = arith::AddFOp::create(ir.b, ir.loc, values[i], values[chain * count + i]);
 
-  if (!inlineSink) {
+  if (!isInline) {
     for (int64_t i = 0; i < count; ++i)
       ir.store(values[i], ir.at(scratchRow, i * tile.lanes));
     return;
   }
-  int64_t valid = blocking.panels == 1 ? lastPanel : panel;
+  int64_t valid = blocking.panels == 1 && !extents.n ? lastPanel : panel;
   Value column = ir.mul(panelIndex, panel);
   for (int64_t r = 0; r < rows; ++r) {
     ArrayRef<Value> sums = ArrayRef<Value>(values).slice(r * tile.vectors, tile.vectors);
@@ -259,7 +285,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin) {
 void MatmulEmitter::emitPanelWidths(function_ref<void(Columns)> emit) {
   if (!extents.n)
     return emitBlockWidths(ir, panelIndex, blocking.panels, panel, lastPanel, [&](int64_t valid) { emit({valid}); });
-  Value valid = ir.min(ir.sub(extents.n, ir.mul(panelIndex, panel)), ir.constant(panel));
+  Value valid = panelWidth();
   ir.ifElse(
       ir.isEqual(valid, ir.constant(panel)), [&] { emit({panel}); },
       [&] {
@@ -267,10 +293,10 @@ void MatmulEmitter::emitPanelWidths(function_ref<void(Columns)> emit) {
       });
 }
 
-void MatmulEmitter::emitSinkLoop() {
+void MatmulEmitter::emitSinkLoop(Value firstRow) {
   Value column = ir.mul(panelIndex, panel);
   auto emitRows = [&](Columns valid) {
-    ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
+    ir.loop(firstRow, rowEnd, 1, [&](Value row) {
       Value sums = ir.at(accumulatorScratch, ir.mul(ir.sub(row, rowBegin), panel));
       if (!valid.value) {
         sinkRow(

@@ -13,9 +13,8 @@
 namespace sluice::dataflow {
 
 /// Folds `length` elements: whole vectors first, their lanes in order, then
-/// what is left. A grid's team takes every so many elements each, then joins
-/// what its threads have. The order depends on the length, and the lanes or the
-/// team, alone.
+/// what is left, in shorter vectors where the step gives the length. A grid's team takes every so many elements each,
+/// then joins what its threads have. The order depends on the length, and the lanes or the team, alone.
 struct RowReducer {
   /// Of long rows: sums of chunks' sums, whose rounding error grows with the
   /// chunks' lengths alone, or one sum for each lane from end to end.
@@ -33,8 +32,6 @@ struct RowReducer {
   mlir::Value run(mlir::Type scalar, llvm::function_ref<mlir::Value(mlir::Type)> initial,
                   llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
                   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
-    mlir::OpBuilder &b = kernel.builder();
-    mlir::Location loc = kernel.loc();
     if (kernel.teamThreads() > 1)
       // Teams of a warp share a block, and with it its memory and its barriers.
       return order == Order::Plain && lanes > 1 && kernel.teamThreads() > kWarpThreads
@@ -62,18 +59,19 @@ struct RowReducer {
         if (chunked != whole())
           wide = join(wide, fold(kernel.index(chunked), kernel.index(whole())));
       }
-      // Halves onto halves: log2(lanes) steps.
-      for (int64_t width = lanes; width > 1; width /= 2) {
-        mlir::Value low = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {0}, {width / 2}, {1});
-        mlir::Value high = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {width / 2}, {width / 2}, {1});
-        wide = join(low, high);
-      }
-      acc = mlir::vector::ExtractOp::create(b, loc, wide, 0);
+      acc = joinLanes(wide, join);
     } else {
       acc = initial(scalar);
     }
     if (whole() == length)
       return acc;
+    if (hasPieces()) {
+      forPieces([&](mlir::Value isThere, mlir::Value i, int64_t width) {
+        acc = kernel.choose(
+            isThere, [&] { return join(acc, joinLanes(element(i, width), join)); }, [&] { return acc; });
+      });
+      return acc;
+    }
     return kernel.reduce(kernel.index(whole()), kernel.index(length), 1, acc,
                          [&](mlir::Value i, mlir::ValueRange sums) {
                            return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, 1))};
@@ -90,10 +88,41 @@ struct RowReducer {
     }
     if (whole().most() > 0)
       kernel.loop(0, whole(), lanes, [&](mlir::Value i) { fn(i, lanes); });
+    if (hasPieces())
+      return forPieces(
+          [&](mlir::Value isThere, mlir::Value i, int64_t width) { kernel.ifThen(isThere, [&] { fn(i, width); }); });
     kernel.loop(whole(), length, 1, [&](mlir::Value i) { fn(i, 1); });
   }
 
 private:
+  /// Halves onto halves: log2(lanes) steps.
+  mlir::Value joinLanes(mlir::Value wide, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    auto type = mlir::dyn_cast<mlir::VectorType>(wide.getType());
+    if (!type)
+      return wide;
+    for (int64_t width = type.getNumElements(); width > 1; width /= 2) {
+      mlir::Value low = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {0}, {width / 2}, {1});
+      mlir::Value high = mlir::vector::ExtractStridedSliceOp::create(b, loc, wide, {width / 2}, {width / 2}, {1});
+      wide = join(low, high);
+    }
+    return mlir::vector::ExtractOp::create(b, loc, wide, 0);
+  }
+
+  // Elements that a length of the step leaves behind the whole vectors are folded in shorter vectors: one by one, up to
+  // 15 of them take longer than the vectors of a short row.
+  bool hasPieces() const { return lanes > 1 && !length.isConstant(); }
+  void forPieces(llvm::function_ref<void(mlir::Value isThere, mlir::Value first, int64_t width)> fn) const {
+    mlir::OpBuilder &b = kernel.builder();
+    mlir::Location loc = kernel.loc();
+    for (int64_t width = lanes / 2; width > 0; width /= 2) {
+      mlir::Value bit = mlir::arith::AndIOp::create(b, loc, kernel.index(length), kernel.index(width));
+      mlir::Value isThere = mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ne, bit, kernel.index(0));
+      fn(isThere, kernel.index(length / (2 * width) * (2 * width)), width);
+    }
+  }
+
   // A team's threads each take one element a round; in the last, some of them.
   int64_t rounds() const { return length.most() / kernel.teamThreads(); }
   int64_t left() const { return length.most() % kernel.teamThreads(); }

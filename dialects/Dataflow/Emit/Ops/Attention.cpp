@@ -49,6 +49,9 @@ private:
 
   /// `value`: the number of rows where the step gives it.
   void emitBlock(ValueRange at, Value firstRow, int64_t count, Value value = {});
+  /// Elements between rows of scores. Where the step gives the keys, rows have room for the upper bounds and a cache
+  /// line more: rows a power of two apart would share few sets of the cache.
+  int64_t scoresPitch() const { return keys.isConstant() ? keys.most() : (keys.most() + 15) / 16 * 16 + 16; }
   void multiply(ValueRange at, Value firstRow, const emit::MatmulSpec &spec, const emit::MatmulExtents &extents,
                 Value lhs, Value rhs, function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink);
   /// An extent of a step as a product takes it; null for a number.
@@ -69,7 +72,7 @@ private:
   Extents batch;
   int64_t block = 1; ///< Rows of a work item.
   Extent blocks = 1; ///< Items of a matrix.
-  Value scores;      ///< [block][keys at the upper bounds]
+  Value scores;      ///< [block][scoresPitch()]
 };
 
 Value AttentionEmitter::matrix(Value operand, ValueRange at) {
@@ -103,7 +106,7 @@ void AttentionEmitter::emit() {
   Extents items(batch);
   items.push_back(blocks);
   kernel.parallel(productOf(items), kernel.work(Rate::Products), [&](Value begin, Value end) {
-    scores = kernel.stackBuffer(op.getType().getElementType(), block * keys.most());
+    scores = kernel.stackBuffer(op.getType().getElementType(), block * scoresPitch());
     kernel.loop(begin, end, 1, [&](Value item) {
       SmallVector<Value> at = kernel.delinearize(item, items);
       Value index = at.pop_back_val(), first = kernel.mul(index, block);
@@ -154,7 +157,7 @@ void AttentionEmitter::multiply(ValueRange at, Value firstRow, const emit::Matmu
 
 void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, Value value) {
   Type f32 = op.getType().getElementType();
-  const int64_t pitch = keys.most();
+  const int64_t pitch = scoresPitch();
   emit::MatmulSpec product;
   product.m = count;
   product.n = keys.most();
