@@ -55,11 +55,16 @@ struct MatmulExtents {
   mlir::Value m = {}, n = {}, k = {}, lda = {}, ldb = {};
 };
 
+struct MatmulOperands {
+  Source lhs, rhs;
+  MatmulExtents extents = {};
+};
+
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for the given work items. Accumulates in f64 where A is f64, else in f32;
 /// sums over k are in order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
 /// Scratch: up to 150 KiB of stack, by the blocks of a tuning up to 600 KiB.
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink, const MatmulExtents &extents = {});
+                const MatmulOperands &operands, WorkItems items, SinkFn sink);
 
 /// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
 /// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1

@@ -384,7 +384,7 @@ void ConvEmitter::emitSink(ArrayRef<Value> values, int64_t columns, Value column
 
 void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
                            WorkItems items, SinkFn sink) {
-  emitMatmul(ir.b, ir.loc, pointwiseMatmul(spec), target, operands, items,
+  emitMatmul(ir.b, ir.loc, pointwiseMatmul(spec), target, {operands.lhs, operands.rhs}, items,
              [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t lanes) {
                Value pixel = ir.fromIndex(indices[0]);
                Value row = ir.div(pixel, spec.outW);

@@ -410,10 +410,10 @@ void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
 } // namespace
 
 void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink, const MatmulExtents &extents) {
+                const MatmulOperands &operands, WorkItems items, SinkFn sink) {
   Type accumulator = spec.elementBits == 64 ? b.getF64Type() : b.getF32Type();
   Ir ir(b, loc, accumulator);
-  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, extents)
+  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, operands.extents)
       .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 

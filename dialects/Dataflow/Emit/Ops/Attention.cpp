@@ -143,16 +143,14 @@ void AttentionEmitter::multiply(ValueRange at, Value firstRow, const emit::Matmu
   Value items = isOfStep ? arith::MulIOp::create(b, loc, parts(extents.m, blocking.rowBlocks, blocking.rowBlock),
                                                  parts(extents.n, blocking.panels, blocking.tile.block()))
                          : kernel.index(blocking.rowBlocks * blocking.panels);
-  emit::emitMatmul(
-      b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}}, {kernel.index(0), items},
-      [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
-        kernel.inSink(inner, [&] {
-          SmallVector<Value> indices(at);
-          indices.append({kernel.add(firstRow, position[0]), position[1]});
-          sink(value, position, indices, lanes);
-        });
-      },
-      extents);
+  emit::emitMatmul(b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}, extents}, {kernel.index(0), items},
+                   [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
+                     kernel.inSink(inner, [&] {
+                       SmallVector<Value> indices(at);
+                       indices.append({kernel.add(firstRow, position[0]), position[1]});
+                       sink(value, position, indices, lanes);
+                     });
+                   });
 }
 
 void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, Value value) {

@@ -215,21 +215,19 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
       Value c = kernel.address(
           kernel.pointer(op.getRhs()), element,
           batchOffset(kernel, batchIndices, isFlat ? ArrayRef<Extent>() : sizes.rhsBatch, sizes.rhsMatrix));
-      emit::emitMatmul(
-          b, loc, spec, kernel.target(), {{a, element}, {c, element}}, {lo, hi},
-          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-            kernel.inSink(inner, [&] {
-              SmallVector<Value> at(batchIndices);
-              if (isFlat) {
-                at = kernel.delinearize(indices[0], sizes.rows);
-                at.push_back(indices[1]);
-              } else {
-                at.append(indices.begin(), indices.end());
-              }
-              kernel.storeLanes(value, at, lanes);
-            });
-          },
-          extents);
+      emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}, extents}, {lo, hi},
+                       [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                         kernel.inSink(inner, [&] {
+                           SmallVector<Value> at(batchIndices);
+                           if (isFlat) {
+                             at = kernel.delinearize(indices[0], sizes.rows);
+                             at.push_back(indices[1]);
+                           } else {
+                             at.append(indices.begin(), indices.end());
+                           }
+                           kernel.storeLanes(value, at, lanes);
+                         });
+                       });
     };
     if (batches.is(1)) {
       SmallVector<Value> zeros(isFlat ? 0 : sizes.batch.size(), kernel.index(0));
