@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Passes.h"
 
@@ -21,8 +22,8 @@ namespace sluice {
 } // namespace sluice
 
 /// `value` under another shape of as many elements.
-static Value reshape(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
-  return b.createOrFold<ReshapeOp>(loc, RankedTensorType::get(shape, typeOf(value).getElementType()), value);
+static Value reshape(OpBuilder &b, Location loc, Value value, ArrayRef<Extent> shape) {
+  return b.createOrFold<ReshapeOp>(loc, tensorOf(shape, typeOf(value).getElementType()), value);
 }
 
 static Value binary(OpBuilder &b, Location loc, BinaryKind kind, Value lhs, Value rhs) {
@@ -52,8 +53,8 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
         b.createOrFold<UnaryOp>(loc, binary(b, loc, BinaryKind::add, op.getVariance(), epsilon), UnaryKind::sqrt);
     Value scale = binary(b, loc, BinaryKind::div, op.getScale(), deviation);
     Value shift = binary(b, loc, BinaryKind::sub, op.getBias(), binary(b, loc, BinaryKind::mul, op.getMean(), scale));
-    SmallVector<int64_t> shape(input.getRank(), 1);
-    shape[1] = channel.getDimSize(0);
+    dataflow::Extents shape(input.getRank(), 1);
+    shape[1] = extentsOf(channel)[0];
     Value scaled = binary(b, loc, BinaryKind::mul, op.getInput(), reshape(b, loc, scale, shape));
     b.replaceOpWithNewOp<BinaryOp>(op, scaled, reshape(b, loc, shift, shape), BinaryKind::add);
     return success();
@@ -69,10 +70,11 @@ struct DecomposeBatchNormTrain : OpRewritePattern<BatchNormTrainOp> {
     Location loc = op.getLoc();
     Value x = op.getInput();
     auto input = typeOf(x);
-    SmallVector<int64_t> axes{0}, shape(input.getRank(), 1);
+    SmallVector<int64_t> axes{0};
+    dataflow::Extents shape(input.getRank(), 1);
     for (int64_t d = 2; d < input.getRank(); ++d)
       axes.push_back(d);
-    shape[1] = input.getDimSize(1);
+    shape[1] = extentsOf(input)[1];
     auto mean = [&](Value value) -> Value {
       return ReduceOp::create(b, loc, ReduceKind::mean, value, axes, /*keep_dims=*/false);
     };
@@ -94,6 +96,8 @@ struct DecomposeBatchNormTrain : OpRewritePattern<BatchNormTrainOp> {
 /// `channelFromEnd` of `result`, counted from the last.
 bool isPerChannel(Value factor, RankedTensorType result, int64_t channelFromEnd) {
   auto type = typeOf(factor);
+  if (symbolsOf(type))
+    return false;
   int64_t count = elementCount(type);
   if (count == 1)
     return true;
@@ -104,7 +108,7 @@ bool isPerChannel(Value factor, RankedTensorType result, int64_t channelFromEnd)
 
 /// Its elements as a vector of [channels] or [1].
 Value channelVector(OpBuilder &b, Value factor) {
-  return reshape(b, factor.getLoc(), factor, {elementCount(factor.getType())});
+  return reshape(b, factor.getLoc(), factor, Extent(elementCount(factor.getType())));
 }
 
 /// conv(x, W), W constant, and c a factor of the output channels.
@@ -136,7 +140,7 @@ struct FoldScaleIntoConv : OpRewritePattern<BinaryOp> {
       return failure();
     auto weight = typeOf(conv.getWeight());
     Value scale = channelVector(b, factor);
-    SmallVector<int64_t> shape(weight.getRank(), 1);
+    dataflow::Extents shape(weight.getRank(), 1);
     shape[0] = typeOf(scale).getDimSize(0);
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, conv.getWeight(), reshape(b, op.getLoc(), scale, shape));
     b.replaceOpWithNewOp<ConvOp>(op, conv.getInput(), scaled, conv.getStrides(), conv.getPads(), conv.getDilations(),
@@ -156,8 +160,9 @@ struct FoldScaleIntoMatmul : OpRewritePattern<BinaryOp> {
         !foldsIntoMatmul(matmul, op.getRhs()))
       return failure();
     Value scale = channelVector(b, op.getRhs());
-    Value column =
-        matmul.getTransposeRhs() ? reshape(b, op.getLoc(), scale, {elementCount(scale.getType()), 1}) : scale;
+    Value column = matmul.getTransposeRhs()
+                       ? reshape(b, op.getLoc(), scale, {Extent(elementCount(scale.getType())), Extent(1)})
+                       : scale;
     Value scaled = binary(b, op.getLoc(), BinaryKind::mul, matmul.getRhs(), column);
     b.replaceOpWithNewOp<MatmulOp>(op, matmul.getLhs(), scaled, matmul.getTransposeLhsAttr(),
                                    matmul.getTransposeRhsAttr(), IntegerAttr(), IntegerAttr());

@@ -32,9 +32,13 @@ static LogicalResult verifyPortAttribute(Operation *op, StringRef name, Attribut
   auto type = cast<RankedTensorType>(input.getType());
   if (name == ExecDialect::RangeAttrHelper::getNameStr()) {
     auto range = dyn_cast<DenseI64ArrayAttr>(value);
-    if (!range || range.size() != 3 || !(type.getElementType().isInteger(32) || type.getElementType().isInteger(64)))
+    auto map = dyn_cast<AffineMapAttr>(value);
+    const bool isThree = (range && range.size() == 3) ||
+                         (map && map.getValue().getNumResults() == 3 && map.getValue().getNumDims() == 0);
+    if (!isThree || !(type.getElementType().isInteger(32) || type.getElementType().isInteger(64)))
       return op->emitError() << "attribute '" << name << "' is " << value
-                             << ", write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64";
+                             << ", write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64, or an "
+                                "affine_map of the program's symbols with these three results";
     return success();
   }
   auto fixed = dyn_cast<DenseI8ArrayAttr>(value);

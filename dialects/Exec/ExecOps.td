@@ -88,7 +88,7 @@ def Exec_Dialect : Dialect {
     "::sluice::exec::PlanAttr":$plan,
     "::mlir::ArrayAttr":$buckets,
     "::mlir::DenseI8ArrayAttr":$fixed,
-    "::mlir::DenseI64ArrayAttr":$range);
+    "::mlir::Attribute":$range);
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }

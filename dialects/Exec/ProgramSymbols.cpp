@@ -10,6 +10,17 @@ using namespace mlir;
 
 namespace sluice::exec {
 
+SmallVector<AffineExpr> rangeOf(InputOp input) {
+  mlir::Attribute range = ExecDialect::RangeAttrHelper(input.getContext()).getAttr(input);
+  if (auto map = dyn_cast_or_null<AffineMapAttr>(range))
+    return llvm::to_vector(map.getValue().getResults());
+  SmallVector<AffineExpr> numbers;
+  if (auto list = dyn_cast_or_null<DenseI64ArrayAttr>(range))
+    for (int64_t number : list.asArrayRef())
+      numbers.push_back(getAffineConstantExpr(number, input.getContext()));
+  return numbers;
+}
+
 FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   dataflow::SymbolsAttr symbols;
   auto check = [&](auto port) -> LogicalResult {

@@ -17,6 +17,10 @@ struct ProgramSymbol {
   uint32_t input = 0, dimension = 0;
 };
 
+/// What the indices of an input may be, as expressions of the program's symbols: the least, the greatest, and one more
+/// value. None of an input without a range.
+llvm::SmallVector<mlir::AffineExpr> rangeOf(InputOp input);
+
 /// The symbols of the extents of a program's inputs and outputs, in the order in which expressions number them; none
 /// where all extents are numbers. Fails, with a diagnostic, on what constraint C16 of the dialect forbids.
 mlir::FailureOr<llvm::SmallVector<ProgramSymbol>> findSymbols(ProgramOp program);

@@ -201,8 +201,8 @@ static Status checkText(const sluice_tensor_desc &input, const sluice_string *el
 }
 
 template <typename T>
-static Status checkIndices(const sluice_tensor_desc &input, const T *elements, int64_t bytes) {
-  const int64_t low = input.range[0], high = input.range[1], other = input.range[2];
+static Status checkIndices(const sluice_tensor_desc &input, const int64_t *range, const T *elements, int64_t bytes) {
+  const int64_t low = range[0], high = range[1], other = range[2];
   const int64_t count = bytes / static_cast<int64_t>(sizeof(T));
   for (int64_t i = 0; i < count; ++i)
     if (int64_t value = elements[i]; (value < low || value > high) && value != other)
@@ -213,19 +213,19 @@ static Status checkIndices(const sluice_tensor_desc &input, const T *elements, i
 }
 
 /// Operators clamp indices, so that nothing outside a tensor is read: what is wrong is found before.
-static Status checkIndices(const sluice_tensor_desc &input, const void *elements, int64_t bytes) {
-  return input.element_type == kInt32Type ? checkIndices(input, static_cast<const int32_t *>(elements), bytes)
-                                          : checkIndices(input, static_cast<const int64_t *>(elements), bytes);
+static Status checkIndices(const sluice_tensor_desc &input, const int64_t *range, const void *elements, int64_t bytes) {
+  return input.element_type == kInt32Type ? checkIndices(input, range, static_cast<const int32_t *>(elements), bytes)
+                                          : checkIndices(input, range, static_cast<const int64_t *>(elements), bytes);
 }
 
 /// What is wrong with an input's values; `data` holds the bytes of its current shape.
-static Status checkInput(const sluice_tensor_desc &input, const void *data, int64_t bytes) {
+static Status checkInput(const sluice_tensor_desc &input, const int64_t *range, const void *data, int64_t bytes) {
   if (input.fixed && std::memcmp(input.fixed, data, static_cast<size_t>(bytes)) != 0)
     return failure("input '", input.name,
                    "' has another value than the model was compiled for, compile it for this one");
   if (input.element_type == kStringType)
     return checkText(input, static_cast<const sluice_string *>(data), bytes);
-  return input.range ? checkIndices(input, data, bytes) : Status();
+  return range ? checkIndices(input, range, data, bytes) : Status();
 }
 
 Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
@@ -243,7 +243,7 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   // An input without elements may have no memory.
   for (size_t i = 0; i < tables.inputs.size(); ++i)
     if (const int64_t bytes = current.bytes(SLUICE_PORT_INPUT, i); bytes > 0)
-      if (Status status = checkInput(tables.inputs[i], stepInputs[i], bytes); !status)
+      if (Status status = checkInput(tables.inputs[i], current.range(i), stepInputs[i], bytes); !status)
         return status;
   if (isApart)
     return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");

@@ -36,6 +36,12 @@ Status Shapes::begin() {
       rank += tensor.rank;
     }
   values = upper;
+  if (!model.symbols.empty() && model.source->ranges)
+    for (const sluice_tensor_desc &input : model.inputs) {
+      rangeStarts.push_back(ranges.size());
+      if (input.range)
+        ranges.insert(ranges.end(), input.range, input.range + 3);
+    }
   return model.symbols.empty() ? Status() : use(upper, evaluate(upper));
 }
 
@@ -64,6 +70,8 @@ Status Shapes::use(const std::vector<int64_t> &symbols, const std::vector<int64_
     return status;
   std::copy(symbols.begin(), symbols.end(), values.begin());
   std::copy(found.begin(), found.end(), extents.begin());
+  if (!ranges.empty())
+    model.source->ranges(values.data(), ranges.data());
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i].bytes = bytesOf(model.inputs[i], extents.data() + inputs[i].first);
   for (size_t i = 0; i < outputs.size(); ++i)

@@ -28,6 +28,8 @@ public:
   Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
   /// The bytes of an input or output, which exists.
   int64_t bytes(uint32_t port, size_t index) const { return places(port)[index].bytes; }
+  /// What an input's indices may be: as sluice_tensor_desc.range, at the values of the symbols.
+  const int64_t *range(size_t input) const { return ranges.empty() ? model.inputs[input].range : rangeAt(input); }
   /// The values of the symbols: one address for the life of this object.
   const int64_t *symbols() const { return values.data(); }
 
@@ -45,10 +47,16 @@ private:
   std::string describeMismatch(size_t input, uint32_t dimension, int64_t given, const std::vector<int64_t> &symbols,
                                int64_t wanted) const;
 
+  const int64_t *rangeAt(size_t input) const {
+    return model.inputs[input].range ? ranges.data() + rangeStarts[input] : nullptr;
+  }
+
   const Model &model;
   std::vector<int64_t> values;  ///< Per symbol.
   std::vector<int64_t> extents; ///< Of all inputs, then of all outputs.
   std::vector<Place> inputs, outputs;
+  std::vector<int64_t> ranges;     ///< Of the inputs that have one; empty where they are constant.
+  std::vector<size_t> rangeStarts; ///< Per input.
 };
 
 } // namespace sluice::runtime

@@ -199,8 +199,8 @@ void Builder::declareMachine() {
     auto input = exec::InputOp::create(builder, loc, port.name, port.type);
     if (!port.fixed.empty())
       exec::ExecDialect::FixedAttrHelper(input->getContext()).setAttr(input, builder.getDenseI8ArrayAttr(port.fixed));
-    if (!port.range.empty())
-      exec::ExecDialect::RangeAttrHelper(input->getContext()).setAttr(input, builder.getDenseI64ArrayAttr(port.range));
+    if (port.range)
+      exec::ExecDialect::RangeAttrHelper(input->getContext()).setAttr(input, port.range);
   }
   for (const ExecBinding::Port &port : binding.outputs)
     exec::OutputOp::create(builder, loc, port.name, port.type);

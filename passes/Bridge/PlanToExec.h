@@ -31,8 +31,8 @@ struct ExecBinding {
     mlir::RankedTensorType type;
     /// Of an input that has one value only: its bytes. Else empty.
     std::vector<int8_t> fixed = {};
-    /// Of an input of indices: as sluice_tensor_desc has it. Else empty.
-    std::vector<int64_t> range = {};
+    /// Of an input of indices: what exec.range has. Else null.
+    mlir::Attribute range = {};
     /// Of a state that each rank has a part of: dimension, count and stride of each cut. Else empty.
     std::vector<int64_t> cuts = {};
   };

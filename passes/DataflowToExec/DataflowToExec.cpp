@@ -172,9 +172,7 @@ Status Converter::bindPorts() {
     bytes.resize(fixed ? static_cast<size_t>(tensorBytes(fixed.getType())) : 0);
     if (fixed && failed(copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
       return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
-    if (auto range =
-            function.getArgAttrOfType<DenseI64ArrayAttr>(number, DataflowDialect::RangeAttrHelper::getNameStr()))
-      llvm::append_range(binding.inputs.back().range, range.asArrayRef());
+    binding.inputs.back().range = function.getArgAttr(number, DataflowDialect::RangeAttrHelper::getNameStr());
   }
   for (auto [i, id, index] : llvm::enumerate(bridge.outputs, outputIndices(function))) {
     auto name = outputName(function, index);

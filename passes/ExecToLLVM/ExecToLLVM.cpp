@@ -11,6 +11,7 @@
 #include "passes/ExecToLLVM/ExtentFunction.h"
 #include "passes/ExecToLLVM/Passes.h"
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Exec/ProgramName.h"
 #include "dialects/Exec/ProgramSymbols.h"
 #include "sluice/Runtime/abi.h"
@@ -103,6 +104,7 @@ private:
   SequencePool<uint32_t> waits;
   NamePool opNames, tensorNames;
   LLVM::GlobalOp slotTable, waitTable;
+  SmallVector<int64_t> upperBounds; ///< Of the symbols.
 };
 
 LogicalResult ProgramLowering::checkKernels() {
@@ -267,10 +269,12 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
       llvm::append_range(cuts, port.getCuts().value_or(ArrayRef<int64_t>()));
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
-    auto range = port->template getAttrOfType<DenseI64ArrayAttr>(ExecDialect::RangeAttrHelper::getNameStr());
-    rangeStarts.push_back(range ? static_cast<int64_t>(ranges.size()) : -1);
-    if (range)
-      llvm::append_range(ranges, range.asArrayRef());
+    SmallVector<AffineExpr> range;
+    if constexpr (std::is_same_v<decltype(port), InputOp>)
+      range = rangeOf(port);
+    rangeStarts.push_back(range.empty() ? -1 : static_cast<int64_t>(ranges.size()));
+    for (AffineExpr number : range)
+      ranges.push_back(dataflow::valueAt(number, upperBounds).value_or(0));
     auto value = port->template getAttrOfType<DenseI8ArrayAttr>(ExecDialect::FixedAttrHelper::getNameStr());
     fixedStarts.push_back(value ? static_cast<int64_t>(fixed.size()) : -1);
     if (value) {
@@ -393,6 +397,9 @@ LLVM::GlobalOp ProgramLowering::addBuckets(ArrayRef<StepOp> steps, ArrayRef<Body
 LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp buckets, uint32_t numBuckets) {
   Block &body = program.getBody().front();
   auto count = [&]<typename Op>() -> int64_t { return llvm::range_size(body.getOps<Op>()); };
+  const SmallVector<ProgramSymbol> symbols = *findSymbols(program); // The program is verified.
+  for (const ProgramSymbol &symbol : symbols)
+    upperBounds.push_back(symbol.most);
   LLVM::GlobalOp inputs = addPorts("sluice.inputs", body.getOps<InputOp>());
   LLVM::GlobalOp outputs = addPorts("sluice.outputs", body.getOps<OutputOp>());
   LLVM::GlobalOp states = addPorts("sluice.states", body.getOps<StateOp>());
@@ -401,9 +408,9 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
     positions.push_back(state.getPosition());
   LLVM::GlobalOp stateOffsets = tables.addIntegers("sluice.state_offsets", positions);
   LLVM::GlobalOp sent = program.getSends() ? tables.addIntegers("sluice.bytes_sent", *program.getSends()) : nullptr;
-  const SmallVector<ProgramSymbol> symbols = *findSymbols(program); // The program is verified.
   LLVM::GlobalOp symbolTable = symbols.empty() ? nullptr : addSymbols(symbols);
   LLVM::LLVMFuncOp extents = symbols.empty() ? nullptr : addExtentFunction(builder, program);
+  LLVM::LLVMFuncOp ranges = symbols.empty() ? nullptr : addRangeFunction(builder, program);
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
@@ -451,6 +458,7 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   number(i32, static_cast<int64_t>(symbols.size()));
   optional(symbolTable);
   function(extents);
+  function(ranges);
   number(i32, numBuckets);
   optional(buckets);
 

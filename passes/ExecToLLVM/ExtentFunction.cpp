@@ -5,6 +5,7 @@
 #include "passes/ExecToLLVM/ExtentFunction.h"
 
 #include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Exec/ProgramSymbols.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -81,28 +82,44 @@ private:
 
 } // namespace
 
-LLVM::LLVMFuncOp addExtentFunction(OpBuilder &builder, exec::ProgramOp program) {
+/// `void (symbols, numbers)`, which stores the values of the expressions.
+static LLVM::LLVMFuncOp addFunction(OpBuilder &builder, exec::ProgramOp program, StringRef name,
+                                    ArrayRef<AffineExpr> expressions) {
   Location loc = program.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, pointer});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, "sluice.extents", type, LLVM::Linkage::Internal);
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, name, type, LLVM::Linkage::Internal);
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   ExtentBuilder build(builder, loc, entry->getArgument(0));
-  int64_t index = 0;
-  auto store = [&](auto port) {
-    for (const dataflow::Extent &extent : dataflow::extentsOf(cast<RankedTensorType>(port.getType()))) {
-      Value found = extent.isConstant() ? build.constant(extent.most()) : build.value(extent.expr());
-      LLVM::StoreOp::create(builder, loc, found, build.element(entry->getArgument(1), index++));
-    }
-  };
-  for (exec::InputOp input : program.getBody().getOps<exec::InputOp>())
-    store(input);
-  for (exec::OutputOp output : program.getBody().getOps<exec::OutputOp>())
-    store(output);
+  for (auto [i, expression] : llvm::enumerate(expressions))
+    LLVM::StoreOp::create(builder, loc, build.value(expression),
+                          build.element(entry->getArgument(1), static_cast<int64_t>(i)));
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   return function;
+}
+
+LLVM::LLVMFuncOp addExtentFunction(OpBuilder &builder, exec::ProgramOp program) {
+  SmallVector<AffineExpr> expressions;
+  auto add = [&](auto port) {
+    for (const dataflow::Extent &extent : dataflow::extentsOf(cast<RankedTensorType>(port.getType())))
+      expressions.push_back(extent.isConstant() ? builder.getAffineConstantExpr(extent.most()) : extent.expr());
+  };
+  for (exec::InputOp input : program.getBody().getOps<exec::InputOp>())
+    add(input);
+  for (exec::OutputOp output : program.getBody().getOps<exec::OutputOp>())
+    add(output);
+  return addFunction(builder, program, "sluice.extents", expressions);
+}
+
+LLVM::LLVMFuncOp addRangeFunction(OpBuilder &builder, exec::ProgramOp program) {
+  SmallVector<AffineExpr> expressions;
+  for (exec::InputOp input : program.getBody().getOps<exec::InputOp>())
+    llvm::append_range(expressions, exec::rangeOf(input));
+  if (llvm::all_of(expressions, llvm::IsaPred<AffineConstantExpr>))
+    return {};
+  return addFunction(builder, program, "sluice.ranges", expressions);
 }
 
 } // namespace sluice

@@ -16,6 +16,8 @@ namespace sluice {
 /// extents of all inputs, then those of all outputs. Its quotients and remainders are by positive numbers, rounded
 /// down as those of #dataflow.extents.
 mlir::LLVM::LLVMFuncOp addExtentFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
+/// As that, the function `ranges`: of each input that has a range, its three numbers. Null where these are constants.
+mlir::LLVM::LLVMFuncOp addRangeFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
 
 } // namespace sluice
 

@@ -11,6 +11,7 @@
 #include "sluice/TensorIO/Npy.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -161,6 +162,33 @@ std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &in
   return values;
 }
 
+/// What the indices of an input may be, at the shapes of the inputs; nothing of one that holds none.
+static std::optional<std::array<int64_t, 3>> rangeOf(const sluice_model &model, uint32_t input,
+                                                     const InputShapes &shapes) {
+  std::array<int64_t, 3> range{};
+  const int64_t *own = tableEntry(model.inputs, input).range;
+  if (!own)
+    return std::nullopt;
+  if (model.num_symbols > 0 && model.ranges) {
+    std::vector<int64_t> symbols, all;
+    for (uint32_t s = 0; s < model.num_symbols; ++s) {
+      const sluice_symbol_desc symbol = tableEntry(model.symbols, s);
+      symbols.push_back(shapes[symbol.input][symbol.dimension]);
+    }
+    size_t before = 0;
+    for (uint32_t i = 0; i < model.num_inputs; ++i)
+      if (tableEntry(model.inputs, i).range) {
+        before += i < input ? range.size() : 0;
+        all.resize(all.size() + range.size());
+      }
+    model.ranges(symbols.data(), all.data());
+    std::copy_n(all.data() + before, range.size(), range.data());
+  } else {
+    std::copy_n(own, range.size(), range.data());
+  }
+  return range;
+}
+
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, const InputShapes &shapes,
                                              std::vector<GivenInput> given) {
   std::vector<HostTensor> inputs;
@@ -180,8 +208,8 @@ Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, const In
     }
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, makeTensor(desc.name, type, shape));
     fillRandom(tensor, given[i].seed, i);
-    if (desc.range)
-      bringIntoRange(tensor, desc.range[0], desc.range[1]);
+    if (const std::optional<std::array<int64_t, 3>> range = rangeOf(model, i, shapes))
+      bringIntoRange(tensor, (*range)[0], (*range)[1]);
     inputs.push_back(std::move(tensor));
   }
   return inputs;

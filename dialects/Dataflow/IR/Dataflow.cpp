@@ -267,8 +267,11 @@ LogicalResult DataflowDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   }
   if (attribute.getName() == RangeAttrHelper::getNameStr()) {
     auto range = dyn_cast<DenseI64ArrayAttr>(value);
-    return verifyDecision(op, attribute.getName(), value, range && range.size() == 3,
-                          "array<i64: LEAST, GREATEST, OTHER>");
+    auto map = dyn_cast<AffineMapAttr>(value);
+    return verifyDecision(op, attribute.getName(), value,
+                          (range && range.size() == 3) ||
+                              (map && map.getValue().getNumResults() == 3 && map.getValue().getNumDims() == 0),
+                          "array<i64: LEAST, GREATEST, OTHER> or affine_map<()[s0] -> (LEAST, GREATEST, OTHER)>");
   }
   return verifyDecision(op, attribute.getName(), attribute.getValue(),
                         attribute.getName() != TilingAttrHelper::getNameStr() || isa<TilingAttr>(attribute.getValue()),

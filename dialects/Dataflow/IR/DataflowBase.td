@@ -29,7 +29,7 @@ def Dataflow_Dialect : Dialect {
     - `dataflow.updates`: the result is the next value of the state of this name;
     - `dataflow.fixed`: the value of an argument that the program is specialised to;
     - `dataflow.range`: an argument holds indices; the least, the greatest and one more
-      allowed value.
+      allowed value, as `array<i64: 0, 9, -1>`, or as an `affine_map` of the symbols;
 
     An operator:
 
@@ -67,7 +67,7 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$name,
     "::mlir::StringAttr":$updates,
     "::mlir::DenseElementsAttr":$fixed,
-    "::mlir::DenseI64ArrayAttr":$range,
+    "::mlir::Attribute":$range,
     "::sluice::dataflow::DeviceAttr":$device,
     "::mlir::IntegerAttr":$order,
     "::sluice::dataflow::SplitAttr":$split,

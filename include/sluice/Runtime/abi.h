@@ -309,6 +309,9 @@ typedef struct sluice_model {
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
+  /* Computes what `sluice_tensor_desc.range` has at other values than the upper bounds: the three numbers of each input
+   * that has a range, one input after the other. Null where no range depends on symbols. Since minor version 12. */
+  void (*ranges)(const int64_t *symbols, int64_t *ranges);
   /* Steps that take less than `step`. The first one runs that has no bound below its symbol's value; where there is
    * none, `step` does. What an init has loaded stays until the init of another step runs. Since minor version 12. */
   uint32_t num_buckets;

@@ -6,6 +6,7 @@
 
 #include "NodeContext.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 
@@ -41,6 +42,7 @@ private:
   Status visit(const Operations &ops);
   /// Gives the first program's value its extents.
   Status unite(const SmallVector<Value> &values, Operation *op);
+  Status uniteIndexRanges();
   Status compareAttributes(const Operations &ops);
   Status uniteConstants(const Operations &ops);
   Status uniteSlices(const Operations &ops);
@@ -325,12 +327,53 @@ Status Generalizer::visit(ArrayRef<Block *> blocks, Operation *around) {
   return {};
 }
 
+/// What indices among the arguments may be, as expressions where it follows from the sizes.
+Status Generalizer::uniteIndexRanges() {
+  func::FuncOp function = functions[0];
+  const StringRef name = DataflowDialect::RangeAttrHelper::getNameStr();
+  for (unsigned argument = 0; argument < function.getNumArguments(); ++argument) {
+    SmallVector<DenseI64ArrayAttr> ranges;
+    for (func::FuncOp each : functions)
+      ranges.push_back(each.getArgAttrOfType<DenseI64ArrayAttr>(argument, name));
+    if (llvm::all_equal(ranges))
+      continue;
+    SmallVector<AffineExpr> numbers;
+    for (unsigned k = 0; k < 3; ++k) {
+      // No index is allowed of a dimension without elements: such points say nothing.
+      SmallVector<int64_t> values;
+      SmallVector<Point> known;
+      for (auto [range, point] : llvm::zip(ranges, points))
+        if (range) {
+          values.push_back(range[k]);
+          known.push_back(point);
+        }
+      // Extents are not negative, numbers from the end are.
+      const bool isNegative = llvm::any_of(values, [](int64_t value) { return value < 0; });
+      for (int64_t &value : values)
+        value = isNegative ? -value : value;
+      std::optional<Extent> number = fitExtent(symbols, known, values, basis);
+      if (!number)
+        return makeError(ErrorCode::Unsupported, "the indices that input '", inputName(function, argument).str(),
+                         "' may hold do not follow from the sizes, give smaller "
+                         "ranges, or single sizes, option '--dim'");
+      AffineExpr expression =
+          number->isConstant() ? getAffineConstantExpr(number->most(), function.getContext()) : number->expr();
+      numbers.push_back(isNegative ? -expression : expression);
+    }
+    function.setArgAttr(
+        argument, name,
+        AffineMapAttr::get(AffineMap::get(0, static_cast<unsigned>(symbols.size()), numbers, function.getContext())));
+  }
+  return {};
+}
+
 Status Generalizer::run() {
   func::FuncOp function = functions[0];
   SmallVector<Block *> blocks;
   for (func::FuncOp each : functions)
     blocks.push_back(&each.getBody().front());
   SLUICE_RETURN_IF_ERROR(visit(blocks, function));
+  SLUICE_RETURN_IF_ERROR(uniteIndexRanges());
   // What constants and slices were united to.
   Block &body = *blocks[0];
   function.setType(
