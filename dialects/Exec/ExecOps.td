@@ -64,8 +64,9 @@ def Exec_Dialect : Dialect {
       ends the same place holds the same tensor, or the one that replaces it.
     - C15: init holds copies alone.
     - C16: extents of inputs and outputs that depend on symbols have the same
-      `#dataflow.symbols`, and each symbol is the extent of a dimension of an
-      input. Extents of states are numbers.
+      `#dataflow.symbols`, and each symbol that is not found in the step is the
+      extent of a dimension of an input, whose extents have no found ones. Extents
+      of states are numbers.
 
     - C17: a step with bounds has one for each symbol, a value of its range; steps
       differ in their bounds. It has an arena for each memory, no larger than the
@@ -173,7 +174,8 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     store's. Before the first step the store's first bytes are a copy of the
     parameter file's from `state_initial` on, to its end; the others are zero.
     Where several ranks run it, each on its own parts, `sends` says how many bytes
-    each of them sends to others in a step.
+    each of them sends to others in a step. `symbols` is the `#dataflow.symbols` of
+    its kernels, where the types of inputs and outputs need not say it.
 
     ```mlir
     exec.program @mlp parameters 256 state 64 {
@@ -192,11 +194,12 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes,
-                       OptionalAttr<I64Attr>:$state_initial, OptionalAttr<DenseI64ArrayAttr>:$sends);
+                       OptionalAttr<I64Attr>:$state_initial, OptionalAttr<DenseI64ArrayAttr>:$sends,
+                       OptionalAttr<AnyAttr>:$symbols);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `parameters` $parameter_bytes `state` $state_bytes (`initially` $state_initial^)? (`sends` $sends^)?
-    attr-dict-with-keyword $body
+    (`symbols` $symbols^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;

@@ -22,7 +22,9 @@ SmallVector<AffineExpr> rangeOf(InputOp input) {
 }
 
 FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
-  dataflow::SymbolsAttr symbols;
+  auto symbols = dyn_cast_or_null<dataflow::SymbolsAttr>(program.getSymbolsAttr());
+  if (program.getSymbolsAttr() && !symbols)
+    return program.emitOpError() << "C16: has symbols " << program.getSymbolsAttr() << ", write #dataflow.symbols<...>";
   auto check = [&](auto port) -> LogicalResult {
     dataflow::SymbolsAttr own = dataflow::symbolsOf(port.getType());
     if (own && symbols && own != symbols)
@@ -45,6 +47,9 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   for (size_t s = 0; symbols && s < symbols.size(); ++s) {
     const AffineExpr alone = getAffineSymbolExpr(static_cast<unsigned>(s), program.getContext());
     std::optional<ProgramSymbol> symbol;
+    if (symbols.isFound(s))
+      symbol = {symbols.getNames()[s].getValue(), symbols.getLeast()[s], symbols.getMost()[s], symbols.getSteps()[s],
+                ProgramSymbol::kFound, 0};
     for (auto [i, input] : llvm::enumerate(program.getBody().getOps<InputOp>()))
       for (auto [d, extent] : llvm::enumerate(dataflow::extentsOf(cast<RankedTensorType>(input.getType()))))
         if (!symbol && extent.expr() == alone)

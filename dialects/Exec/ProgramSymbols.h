@@ -10,8 +10,9 @@
 namespace sluice::exec {
 
 /// An integer that a step has another value of than the next, `least`, `least` + `step` and so on to `most`: the extent
-/// of dimension `dimension` of input number `input`, the first that it is.
+/// of dimension `dimension` of input number `input`, the first that it is; or found by a kernel, where `input` is kFound.
 struct ProgramSymbol {
+  static constexpr uint32_t kFound = UINT32_MAX;
   llvm::StringRef name;
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;

@@ -156,13 +156,16 @@ Json portsToJson(std::span<const PortInfo> ports) {
 
 Json symbolsToJson(std::span<const SymbolInfo> symbols) {
   Json list = Json::array();
-  for (const SymbolInfo &symbol : symbols)
-    list.push_back({{"name", symbol.name},
-                    {"least", symbol.least},
-                    {"most", symbol.most},
-                    {"step", symbol.step},
-                    {"input", symbol.input},
-                    {"dimension", symbol.dimension}});
+  for (const SymbolInfo &symbol : symbols) {
+    Json &entry = list.emplace_back(
+        Json{{"name", symbol.name}, {"least", symbol.least}, {"most", symbol.most}, {"step", symbol.step}});
+    if (symbol.isFound) {
+      entry["found"] = true;
+    } else {
+      entry["input"] = symbol.input;
+      entry["dimension"] = symbol.dimension;
+    }
+  }
   return list;
 }
 
@@ -257,8 +260,12 @@ void describeSymbols(std::ostringstream &out, MacroNames &names, const std::stri
   for (size_t i = 0; i < info.symbols.size(); ++i) {
     const SymbolInfo &symbol = info.symbols[i];
     const std::string macro = names.unique(prefix + "SYMBOL_", symbol.name);
-    out << "\n/* \"" << inComment(symbol.name) << "\": dimension " << symbol.dimension << " of input \""
-        << inComment(info.inputs[symbol.input].name) << "\" */\n#define " << macro << " " << i << "\n#define " << macro
+    out << "\n/* \"" << inComment(symbol.name) << "\": ";
+    if (symbol.isFound)
+      out << "found in each step";
+    else
+      out << "dimension " << symbol.dimension << " of input \"" << inComment(info.inputs[symbol.input].name) << "\"";
+    out << " */\n#define " << macro << " " << i << "\n#define " << macro
         << "_LEAST " << symbol.least << "\n#define " << macro << "_MOST " << symbol.most << "\n#define " << macro
         << "_STEP " << symbol.step << "\n";
   }

@@ -77,7 +77,8 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   info.outputs = describePorts<exec::OutputOp>(program);
   const SmallVector<exec::ProgramSymbol> symbols = *exec::findSymbols(program); // The program is verified.
   for (const exec::ProgramSymbol &symbol : symbols)
-    info.symbols.push_back({symbol.name.str(), symbol.least, symbol.most, symbol.step, symbol.input, symbol.dimension});
+    info.symbols.push_back({symbol.name.str(), symbol.least, symbol.most, symbol.step, symbol.input, symbol.dimension,
+                            symbol.input == exec::ProgramSymbol::kFound});
   for (exec::StepOp step : program.getBody().getOps<exec::StepOp>())
     if (step.getBounds())
       info.buckets.emplace_back(step.getBounds()->begin(), step.getBounds()->end());

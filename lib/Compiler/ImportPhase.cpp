@@ -77,6 +77,8 @@ static ImportOptions importOptions(const CompilerOptions &options, const Origin 
       options.unrollsLoops || options.devices > 1 || llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
         return runsGrids(origin.described.device(id).kind, origin.target);
       });
+  importing.findsExtents = !importing.unrollsLoops && !options.training;
+  importing.bounds = options.bounds;
   importing.dims = options.dims;
   importing.fixedInputs = options.fixedInputs;
   importing.maxIterations = options.maxIterations;

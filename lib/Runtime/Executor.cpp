@@ -236,6 +236,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
         return failure(what, " '", descs[i].name, "' has no buffer, give the address of its ", bytes, " bytes");
     return {};
   };
+  if (Status status = current.beginStep(); !status)
+    return status;
   if (Status status = check(stepInputs, tables.inputs, SLUICE_PORT_INPUT, "input"); !status)
     return status;
   if (Status status = check(stepOutputs, tables.outputs, SLUICE_PORT_OUTPUT, "output"); !status)
@@ -257,6 +259,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
   inputs = stepInputs, outputs = stepOutputs;
   Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(inUse->step, "step");
   inputs = nullptr, outputs = nullptr;
+  if (status)
+    status = current.endStep();
   numSteps += status ? 1 : 0;
   isApart = !status && tables.source->num_ranks > 1;
   return status;

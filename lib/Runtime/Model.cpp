@@ -63,6 +63,8 @@ Status checkSymbols(const Model &model) {
     if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most || symbol.step < 1 ||
         (symbol.most - symbol.least) % symbol.step != 0)
       return failure("model's symbol ", i, " has no name or no range, compile it again");
+    if (symbol.input == kFound)
+      continue;
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
       return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");
   }

@@ -14,6 +14,8 @@
 
 namespace sluice::runtime {
 
+/// sluice_symbol_desc.input of a symbol that a step finds.
+constexpr uint32_t kFound = UINT32_MAX;
 /// Of TensorProto's numbers of element types.
 constexpr int32_t kInt32Type = 6, kInt64Type = 7, kStringType = 8;
 

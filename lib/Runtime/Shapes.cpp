@@ -36,6 +36,8 @@ Status Shapes::begin() {
       rank += tensor.rank;
     }
   values = upper;
+  finds = std::any_of(model.symbols.begin(), model.symbols.end(),
+                      [](const sluice_symbol_desc &symbol) { return symbol.input == kFound; });
   if (!model.symbols.empty() && model.source->ranges)
     for (const sluice_tensor_desc &input : model.inputs) {
       rangeStarts.push_back(ranges.size());
@@ -82,6 +84,10 @@ Status Shapes::use(const std::vector<int64_t> &symbols, const std::vector<int64_
 Result<std::vector<int64_t>> Shapes::takeSymbols(const int64_t *const *given) const {
   std::vector<int64_t> symbols;
   for (const sluice_symbol_desc &symbol : model.symbols) {
+    if (symbol.input == kFound) {
+      symbols.push_back(symbol.most);
+      continue;
+    }
     const int64_t value = given[symbol.input][symbol.dimension];
     if (value < symbol.least || value > symbol.most || (value - symbol.least) % symbol.step != 0)
       return failure("input '", model.inputs[symbol.input].name, "' has extent ", value, " in dimension ",
@@ -98,6 +104,8 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
   std::string origins;
   for (size_t s = 0; s < symbols.size(); ++s) {
     const sluice_symbol_desc &symbol = model.symbols[s];
+    if (symbol.input == kFound)
+      continue;
     std::vector<int64_t> other = symbols;
     other[s] = symbols[s] == symbol.least ? symbol.most : symbol.least;
     if (evaluate(other)[inputs[input].first + dimension] == wanted)
@@ -125,6 +133,23 @@ Status Shapes::set(const int64_t *const *given) {
       if (const int64_t wanted = found[inputs[i].first + d]; given[i][d] != wanted)
         return tl::unexpected(describeMismatch(i, d, given[i][d], *symbols, wanted));
   return model.symbols.empty() ? Status() : use(*symbols, found);
+}
+
+Status Shapes::beginStep() {
+  if (!finds)
+    return {};
+  std::vector<int64_t> symbols = values;
+  for (size_t s = 0; s < values.size(); ++s)
+    if (model.symbols[s].input == kFound)
+      symbols[s] = model.symbols[s].most;
+  return use(symbols, evaluate(symbols));
+}
+
+Status Shapes::endStep() {
+  if (!finds)
+    return {};
+  const std::vector<int64_t> symbols = values;
+  return use(symbols, evaluate(symbols));
 }
 
 Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const {

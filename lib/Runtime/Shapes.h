@@ -24,6 +24,10 @@ public:
   Status begin();
   /// As sluice_set_shapes.
   Status set(const int64_t *const *given);
+  /// Gives the symbols that a step finds their upper bounds. Fails as begin() does.
+  Status beginStep();
+  /// Takes what the step has found: shapes of outputs follow from it. Fails as begin() does.
+  Status endStep();
   /// As sluice_get_shape.
   Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
   /// The bytes of an input or output, which exists.
@@ -52,7 +56,8 @@ private:
   }
 
   const Model &model;
-  std::vector<int64_t> values;  ///< Per symbol.
+  std::vector<int64_t> values;  ///< Per symbol. Kernels store those that they find.
+  bool finds = false;           ///< Whether there are such.
   std::vector<int64_t> extents; ///< Of all inputs, then of all outputs.
   std::vector<Place> inputs, outputs;
   std::vector<int64_t> ranges;     ///< Of the inputs that have one; empty where they are constant.

@@ -82,13 +82,21 @@ public:
       result.inputs.push_back(
           addTensor(argument, TensorKind::Input, name ? name.str() : concat("input", argument.getArgNumber())));
     }
+    SmallVector<Operation *> running;
     for (Operation &op : block.without_terminator()) {
       if (!constants.runs(&op))
         continue;
       if (!isa<CostOpInterface>(op))
         return makeError(ErrorCode::InvalidInput, "'", op.getName().getStringRef().str(), "' has no cost, function '",
                          result.graph.name, "', leave operators out that are part of others");
-      addOperator(op);
+      running.push_back(&op);
+    }
+    const SymbolsAttr symbols = symbolsOf(function.getOperation());
+    if (symbols && symbols.getFound() > 0) {
+      SLUICE_RETURN_IF_ERROR(addAfterFinders(running));
+    } else {
+      for (Operation *op : running)
+        addOperator(*op, {});
     }
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
       TensorId id = tensorOf(value);
@@ -144,7 +152,83 @@ private:
     return {};
   }
 
-  void addOperator(Operation &op) {
+  /// Adds operators that compute with extents found in the step behind those that find them, which some of them depend
+  /// on through no operand.
+  Status addAfterFinders(SmallVector<Operation *> left) {
+    SmallVector<Value> finders(SymbolsAttr::kMostSymbols);
+    for (Operation *op : left)
+      op->walk([&](TakeFirstOp take) {
+        if (!finders[take.getSymbol()])
+          finders[take.getSymbol()] = op->getResult(0);
+      });
+    llvm::DenseMap<Operation *, uint32_t> known; // Symbols found before or by an operator that was added.
+    while (!left.empty()) {
+      SmallVector<Operation *> later;
+      for (Operation *op : left) {
+        uint32_t behind = 0;
+        auto isReady = [&](Value value) {
+          Operation *maker = producerOf(value);
+          if (!maker)
+            return true;
+          auto found = known.find(maker);
+          if (found == known.end())
+            return false;
+          behind |= found->second;
+          return true;
+        };
+        bool canRun = llvm::all_of(op->getOperands(), isReady);
+        uint32_t finds = 0;
+        op->walk([&](TakeFirstOp take) { finds |= 1u << take.getSymbol(); });
+        SmallVector<Value> after;
+        for (uint64_t s = 0; s < finders.size(); ++s)
+          if (const uint32_t bit = 1u << s; finders[s] && (symbolsUsedBy(op) & ~finds & ~behind & bit)) {
+            canRun = isReady(finders[s]) && canRun;
+            after.push_back(finders[s]);
+          }
+        if (!canRun) {
+          later.push_back(op);
+          continue;
+        }
+        addOperator(*op, after);
+        known[op] = behind | finds;
+      }
+      if (later.size() == left.size())
+        return makeError(ErrorCode::Internal, "operator '", nodeName(left.front()->getLoc()),
+                         "' needs an extent that is found behind it");
+      left = std::move(later);
+    }
+    return {};
+  }
+
+  /// The operator of the graph that writes a value's data; null of arguments and parameters.
+  Operation *producerOf(Value value) {
+    while (!constants.contains(value) && value.getDefiningOp<ReshapeOp>())
+      value = value.getDefiningOp<ReshapeOp>().getInput();
+    Operation *op = value.getDefiningOp();
+    return op && constants.runs(op) ? op : nullptr;
+  }
+
+  /// Which symbols the types and expressions of an operator, and of those within it, name.
+  static uint32_t symbolsUsedBy(Operation *op) {
+    uint32_t used = 0;
+    auto add = [&](AffineMap map) {
+      for (unsigned s = 0; s < map.getNumSymbols(); ++s)
+        if (map.isFunctionOfSymbol(s))
+          used |= 1u << s;
+    };
+    op->walk([&](Operation *member) {
+      for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
+                                                SmallVector<Type>(member->getResultTypes())))
+        if (ExtentsAttr extents = extentsOf(type))
+          add(extents.getMap());
+      if (auto numbers = dyn_cast<ExtentsOp>(member))
+        add(numbers.getMap());
+    });
+    return used;
+  }
+
+  /// `after`: values that an operator before it makes, which it does not read.
+  void addOperator(Operation &op, ArrayRef<Value> after) {
     Operator entry;
     auto cost = modelOf<CostOpInterface>(&op);
     entry.kind = cost.getCostClass().str();
@@ -158,6 +242,9 @@ private:
       if (at == entry.inputs.end())
         entry.inputs.push_back(id);
     }
+    for (Value value : after)
+      if (TensorId id = tensorOf(value); !llvm::is_contained(entry.inputs, id))
+        entry.inputs.push_back(id);
     for (auto [i, value] : llvm::enumerate(op.getResults()))
       entry.outputs.push_back(
           addTensor(value, TensorKind::Activation, tensorNames.make(i ? concat(entry.name, ":", i) : entry.name)));

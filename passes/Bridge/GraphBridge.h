@@ -22,7 +22,8 @@ struct BridgedGraph {
   Graph graph;
   std::vector<mlir::Operation *> operators; ///< Per operator.
   /// Per operator, per operand: the position of its tensor among the operator's
-  /// inputs. Several operands may be one tensor.
+  /// inputs. Several operands may be one tensor. Inputs behind those of operands are not
+  /// read: they make an operator run after one that finds an extent in the step.
   std::vector<std::vector<unsigned>> operandSlots;
   /// Per tensor: the value whose data it is, reshapes looked through.
   std::vector<mlir::Value> values;

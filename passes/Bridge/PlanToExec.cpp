@@ -363,6 +363,8 @@ Expected<exec::ProgramOp> Builder::build() {
     program.setStateInitial(binding.stateInitial);
   if (!binding.bytesSent.empty())
     program.setSends(binding.bytesSent);
+  if (binding.symbols)
+    program.setSymbolsAttr(binding.symbols);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&program.getBody().front());
   declareMachine();

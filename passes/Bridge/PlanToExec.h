@@ -41,6 +41,8 @@ struct ExecBinding {
   std::vector<Port> inputs, outputs;
   /// States that callers may read and write between steps.
   std::vector<Port> states;
+  /// The #dataflow.symbols of kernels, where a step finds some of them; else null.
+  mlir::Attribute symbols = {};
   /// Per rank: bytes a step sends to others. Empty: the program runs alone.
   std::vector<int64_t> bytesSent;
 };

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/Collective.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Indices.h"
@@ -48,6 +49,8 @@ public:
 
   Status run(StringRef name) {
     binding.name = exec::programSymbol(name);
+    if (SymbolsAttr symbols = symbolsOf(function.getOperation()); symbols && symbols.getFound() > 0)
+      binding.symbols = symbols;
     SLUICE_RETURN_IF_ERROR(outlineKernels());
     bindParameters();
     SLUICE_RETURN_IF_ERROR(countBytesSent());
@@ -92,6 +95,9 @@ Status Converter::outlineKernels() {
     std::string key = kernelKey(op, bridge.operandSlots[i]);
     if (device.getForm() == KernelForm::Grids)
       key += "|grids";
+    const size_t numInputs = bridge.graph.operators()[i].inputs.size();
+    if (bridge.operandSlots[i].empty() ? numInputs > 0 : numInputs > *llvm::max_element(bridge.operandSlots[i]) + 1)
+      key += concat("|", numInputs, " inputs");
     auto [entry, isNew] = symbols.try_emplace(key);
     if (isNew) {
       entry->second = concat("kernel", symbols.size() - 1);

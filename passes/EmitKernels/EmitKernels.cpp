@@ -110,7 +110,8 @@ private:
     for (Value operand : op->getOperands())
       slots.push_back(cast<BlockArgument>(viewedValue(operand)).getArgNumber());
     return KernelEmitter::emit(op, symbol, kernels, target, slots,
-                               {device ? device.getForm() : otherForm, rounded, times});
+                               {device ? device.getForm() : otherForm, rounded, times,
+                                op->getParentOfType<func::FuncOp>().getNumArguments()});
   }
 };
 

@@ -48,8 +48,13 @@ Status CompiledModel::run() {
 }
 
 Expected<std::vector<HostTensor>> CompiledModel::takeOutputs() {
-  for (HostTensor &output : outputs)
-    ownText(output);
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    // What the last step found may be less than there is room for.
+    int64_t bytes = 0;
+    sluice_get_shape(session.get(), SLUICE_PORT_OUTPUT, i, outputs[i].shape.data(), &bytes);
+    outputs[i].bytes.resize(static_cast<size_t>(bytes));
+    ownText(outputs[i]);
+  }
   SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
   return std::move(outputs);
 }

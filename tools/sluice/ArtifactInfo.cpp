@@ -61,6 +61,11 @@ Expected<std::vector<SymbolInfo>> readSymbols(const JsonReader &json, size_t num
     SLUICE_ASSIGN_OR_RETURN(symbol.least, entry.integer("least"));
     SLUICE_ASSIGN_OR_RETURN(symbol.most, entry.integer("most"));
     SLUICE_ASSIGN_OR_RETURN(symbol.step, entry.integer("step"));
+    SLUICE_ASSIGN_OR_RETURN(symbol.isFound, entry.boolean("found", false));
+    if (symbol.isFound) {
+      symbols.push_back(std::move(symbol));
+      continue;
+    }
     SLUICE_ASSIGN_OR_RETURN(int64_t input, entry.integer("input"));
     SLUICE_ASSIGN_OR_RETURN(int64_t dimension, entry.integer("dimension"));
     if (input < 0 || input >= static_cast<int64_t>(numInputs) || dimension < 0 || dimension > UINT32_MAX)
@@ -154,8 +159,10 @@ Status printArtifact(const std::string &directory, bool asJson) {
     printLine("output", describe(output, info.symbols));
   for (const SymbolInfo &symbol : info.symbols)
     printLine("symbolic", concat(symbol.name, ": ", symbol.least, " to ", symbol.most,
-                                 symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", dimension ",
-                                 symbol.dimension, " of input '", info.inputs[symbol.input].name, "'"));
+                                 symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", ",
+                                 symbol.isFound ? std::string("found in each step")
+                                                : concat("dimension ", symbol.dimension, " of input '",
+                                                         info.inputs[symbol.input].name, "'")));
   for (const std::vector<int64_t> &bounds : info.buckets) {
     std::vector<std::pair<std::string, int64_t>> named;
     for (size_t s = 0; s < bounds.size(); ++s)

@@ -513,16 +513,19 @@ public:
   /// Runs the steps asked for, until one's outputs differ from the reference. Every step
   /// is compared: the first and the steady one do not copy alike.
   Status runSteps(Outcome &outcome) {
-    for (const HostTensor &output : outputs)
-      if (isScalar(output))
-        outcome.series.push_back({output.name, {}});
+    // What is a number at its upper bounds is one, or nothing, in each step.
+    std::vector<size_t> scalars;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (isScalar(outputs[i])) {
+        outcome.series.push_back({outputs[i].name, {}});
+        scalars.push_back(i);
+      }
     for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
       SLUICE_RETURN_IF_ERROR(step > 0 ? adapt() : Status());
       SLUICE_RETURN_IF_ERROR(runStep(inputs->at(step)));
-      size_t next = 0;
-      for (const HostTensor &output : outputs)
-        if (isScalar(output))
-          outcome.series[next++].values.push_back(output.valueAt(0));
+      for (size_t k = 0; k < scalars.size(); ++k)
+        if (isScalar(outputs[scalars[k]]))
+          outcome.series[k].values.push_back(outputs[scalars[k]].valueAt(0));
       results = outputs;
       SLUICE_RETURN_IF_ERROR(cutToExtents(results));
       SLUICE_ASSIGN_OR_RETURN(std::vector<Checked> checked,

@@ -162,6 +162,9 @@ std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &in
   return values;
 }
 
+/// Whether a step finds the symbol in its data; others are extents of inputs.
+static bool isFound(const sluice_symbol_desc &symbol) { return symbol.input == UINT32_MAX; }
+
 /// What the indices of an input may be, at the shapes of the inputs; nothing of one that holds none.
 static std::optional<std::array<int64_t, 3>> rangeOf(const sluice_model &model, uint32_t input,
                                                      const InputShapes &shapes) {
@@ -173,7 +176,7 @@ static std::optional<std::array<int64_t, 3>> rangeOf(const sluice_model &model, 
     std::vector<int64_t> symbols, all;
     for (uint32_t s = 0; s < model.num_symbols; ++s) {
       const sluice_symbol_desc symbol = tableEntry(model.symbols, s);
-      symbols.push_back(shapes[symbol.input][symbol.dimension]);
+      symbols.push_back(isFound(symbol) ? symbol.most : shapes[symbol.input][symbol.dimension]);
     }
     size_t before = 0;
     for (uint32_t i = 0; i < model.num_inputs; ++i)
@@ -254,6 +257,10 @@ Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<
   std::vector<int64_t> values;
   for (uint32_t i = 0; i < model.num_symbols; ++i) {
     const sluice_symbol_desc symbol = tableEntry(model.symbols, i);
+    if (isFound(symbol)) {
+      values.push_back(symbol.most);
+      continue;
+    }
     SLUICE_ASSIGN_OR_RETURN(
         int64_t size, chooseSize(symbol, tableEntry(model.inputs, symbol.input), given[symbol.input], steps, sizes));
     names.push_back(symbol.name);

@@ -166,8 +166,19 @@ InputShapes RunSession::inputShapes() const {
   return shapes;
 }
 
+/// Whether shapes of outputs may follow from a step's data.
+static bool findsExtents(const sluice_model &model) {
+  for (uint32_t s = 0; s < model.num_symbols; ++s)
+    if (tableEntry(model.symbols, s).input == UINT32_MAX)
+      return true;
+  return false;
+}
+
 Expected<std::vector<HostTensor>> RunSession::makeOutputs() const {
   return makeTensors(model().outputs, model().num_outputs, [&](uint32_t i, const sluice_tensor_desc &desc) {
+    // A step may find more than the one before it.
+    if (findsExtents(model()))
+      return std::vector<int64_t>(desc.shape, desc.shape + desc.rank);
     return currentShape(sessions.front().get(), SLUICE_PORT_OUTPUT, i, desc.rank);
   });
 }
@@ -194,9 +205,20 @@ Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
 
 Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostTensor> &outputs) {
   std::vector<void *> to;
-  for (HostTensor &output : outputs)
-    to.push_back(output.bytes.data());
+  const bool finds = findsExtents(model());
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    if (finds)
+      outputs[i].bytes.resize(static_cast<size_t>(tableEntry(model().outputs, i).bytes));
+    to.push_back(outputs[i].bytes.data());
+  }
   SLUICE_RETURN_IF_ERROR(step(inputs, to));
+  for (uint32_t i = 0; finds && i < outputs.size(); ++i) {
+    HostTensor &output = outputs[i];
+    output.shape = currentShape(sessions.front().get(), SLUICE_PORT_OUTPUT, i, tableEntry(model().outputs, i).rank);
+    int64_t bytes = 0;
+    sluice_get_shape(sessions.front().get(), SLUICE_PORT_OUTPUT, i, nullptr, &bytes);
+    output.bytes.resize(static_cast<size_t>(bytes));
+  }
   // The session's text ends with its next step.
   for (HostTensor &output : outputs)
     ownText(output);

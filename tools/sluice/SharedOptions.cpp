@@ -137,6 +137,20 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   addMaxIterationsOption(app, options.maxIterations)->group(kGeneration);
+  auto takeBounds = [this](const std::vector<std::string> &texts) {
+    for (const std::string &text : texts) {
+      const size_t equals = text.rfind('=');
+      Expected<int64_t> bound = parseInteger(equals == std::string::npos ? "" : text.substr(equals + 1));
+      if (!bound || *bound < 0 || equals == 0)
+        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N");
+      options.bounds[text.substr(0, equals)] = *bound;
+    }
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--bound", takeBounds, "what a tensor that says an extent is at most, where the model does not show it")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false)
+      ->group(kGeneration);
   auto takeBuckets = [this](const std::string &text) {
     Expected<BucketOptions> parsed = parseBuckets(text);
     if (!parsed)

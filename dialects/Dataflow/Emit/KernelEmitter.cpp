@@ -130,6 +130,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
     emitter.argumentSlots.push_back(slots.empty() ? i : slots[i]);
     next = std::max(next, emitter.argumentSlots.back() + 1);
   }
+  next = std::max(next, style.numInputs);
   for (unsigned i = 0; i <= op->getNumResults(); ++i)
     emitter.argumentSlots.push_back(next++);
   emitter.emitBody();
@@ -497,7 +498,9 @@ Value KernelEmitter::entryPointer(unsigned argument) {
 
 std::string KernelEmitter::emitMember(Operation *member, ArrayRef<unsigned> slots) {
   std::string name = symbol + "_member" + std::to_string(numMembers++);
-  hasFailedMember |= failed(emit(member, name, module, vectorTarget, slots, style));
+  KernelStyle own = style;
+  own.numInputs = 0;
+  hasFailedMember |= failed(emit(member, name, module, vectorTarget, slots, own));
   if (auto function = module.lookupSymbol<func::FuncOp>(name))
     function.setPrivate();
   return name;

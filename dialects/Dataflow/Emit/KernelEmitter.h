@@ -64,6 +64,8 @@ struct KernelStyle {
   KernelForm form = KernelForm::Chunks;
   MatmulPrecision precision = MatmulPrecision::F32;
   ChunkTimes chunks = {};
+  /// How many tensors come before the results among the kernel's arguments; 0: those that operands are.
+  unsigned numInputs = 0;
 };
 
 /// A list of extents, from numbers too.
@@ -231,6 +233,9 @@ public:
   mlir::Value entryPointer(unsigned argument);
   /// Emits, by entry(), an extent as an i64, at a place that dominates all of the entry.
   mlir::Value entryExtent(const Extent &extent);
+  /// Emits, by entry(), a store of an i64 to a symbol's value. Extents of the entry are those before; parallel loops
+  /// that follow have the new ones.
+  void setSymbol(uint64_t symbol, mlir::Value value);
   /// Emits another operator's kernel beside this one and returns its symbol. If that operator has no kernel, emit()
   /// fails.
   std::string emitMember(mlir::Operation *member, llvm::ArrayRef<unsigned> slots);

@@ -90,6 +90,12 @@ KernelEmitter::ExtentValues KernelEmitter::loadSymbols(OpBuilder &builder, Value
   return in;
 }
 
+void KernelEmitter::setSymbol(uint64_t symbol, Value value) {
+  Value at = LLVM::GEPOp::create(entryBuilder, location, symbolsAddress.getType(), b.getI64Type(), symbolsAddress,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(symbol)});
+  LLVM::StoreOp::create(entryBuilder, location, value, at);
+}
+
 /// `a` divided by `by`, rounded down, and what is left, for a divisor above 0.
 static Value dividedDown(OpBuilder &b, Location loc, Value a, Value by, std::optional<int64_t> constant) {
   if (constant && llvm::isPowerOf2_64(*constant))

@@ -336,16 +336,24 @@ Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> least, most, steps;
   const SMLoc loc = parser.getCurrentLocation();
+  uint64_t found = 0;
   auto parseSymbol = [&]() -> ParseResult {
     steps.push_back(1);
-    return failure(parser.parseAttribute(names.emplace_back()) || parser.parseEqual() ||
-                   parser.parseInteger(least.emplace_back()) || parser.parseKeyword("to") ||
-                   parser.parseInteger(most.emplace_back()) ||
-                   (succeeded(parser.parseOptionalKeyword("by")) && parser.parseInteger(steps.back())));
+    if (parser.parseAttribute(names.emplace_back()) || parser.parseEqual() ||
+        parser.parseInteger(least.emplace_back()) || parser.parseKeyword("to") ||
+        parser.parseInteger(most.emplace_back()) ||
+        (succeeded(parser.parseOptionalKeyword("by")) && parser.parseInteger(steps.back())))
+      return failure();
+    const bool isFound = succeeded(parser.parseOptionalKeyword("found"));
+    if (found > 0 && !isFound)
+      return parser.emitError(loc) << "symbol " << names.back() << " stands behind one that is found, write it before";
+    found += isFound ? 1 : 0;
+    return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most, steps);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most, steps,
+                    found);
 }
 
 void SymbolsAttr::print(AsmPrinter &printer) const {
@@ -354,6 +362,8 @@ void SymbolsAttr::print(AsmPrinter &printer) const {
     printer << getNames()[i] << " = " << getLeast()[i] << " to " << getMost()[i];
     if (getSteps()[i] != 1)
       printer << " by " << getSteps()[i];
+    if (isFound(i))
+      printer << " found";
   });
   printer << ">";
 }

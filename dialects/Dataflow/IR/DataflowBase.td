@@ -208,14 +208,20 @@ def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
     Example: `#dataflow.symbols<"batch" = 1 to 8, "height" = 32 to 320 by 32>`. Expressions name them `s0` and `s1`.
     Both bounds are allowed values, and so are those from the lower bound on at distances of the step, 1 where none is
     written.
+
+    The last symbols may be `found` in the step: `<"length" = 1 to 64, "kept" = 0 to 64 found>`. A `dataflow.take_first`
+    gives each its value, from the data. An operator that has such a symbol in its types runs after that one, also
+    where no operand says so.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$least,
-                        ArrayRefParameter<"int64_t">:$most, ArrayRefParameter<"int64_t">:$steps);
+                        ArrayRefParameter<"int64_t">:$most, ArrayRefParameter<"int64_t">:$steps, "uint64_t":$found);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    static constexpr size_t kMostSymbols = 8;
+    static constexpr size_t kMostSymbols = 16;
     size_t size() const { return getNames().size(); }
+    /// Whether a step finds the symbol's value in its data.
+    bool isFound(size_t symbol) const { return symbol + getFound() >= size(); }
   }];
 }
 

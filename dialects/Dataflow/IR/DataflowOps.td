@@ -700,6 +700,25 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, Eval
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
 }
 
+// Without a reader it still gives the symbol its value.
+def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>, Cost, MemoryEffects<[MemWrite]>]> {
+  let summary = "The first positions along a dimension, as many as the data says";
+  let description = [{
+    `count` says how many, and becomes the value of the symbol of that number, which is
+    the extent of the dimension from there on. A step in which `count` is negative, or
+    above the upper bound, fails.
+
+    ```mlir
+    %y = dataflow.take_first %x, %count {dim = 0 : i64, symbol = 0 : i64}
+        : tensor<64x4xf32>, tensor<i64> -> tensor<64x4xf32, #dataflow.extents<()[s0] -> (s0, 4), <"kept" = 0 to 64 found>>>
+    ```
+  }];
+  let arguments = (ins Dataflow_AnyTensor:$input, Dataflow_IndexTensor:$count, I64Attr:$dim, I64Attr:$symbol);
+  let results = (outs Dataflow_AnyTensor:$result);
+  let assemblyFormat = "$input `,` $count attr-dict `:` type($input) `,` type($count) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 include "dialects/Dataflow/IR/StringOps.td"
 include "dialects/Dataflow/IR/MlOps.td"
 include "dialects/Dataflow/IR/IntegerOps.td"

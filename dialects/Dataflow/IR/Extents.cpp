@@ -25,8 +25,9 @@ namespace sluice::dataflow {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
-                                  ArrayRef<int64_t> least, ArrayRef<int64_t> most, ArrayRef<int64_t> steps) {
-  if (names.empty() || names.size() > kMostSymbols)
+                                  ArrayRef<int64_t> least, ArrayRef<int64_t> most, ArrayRef<int64_t> steps,
+                                  uint64_t found) {
+  if (names.empty() || names.size() > kMostSymbols || found > names.size())
     return emitError() << "has " << names.size() << " symbols, from 1 to " << kMostSymbols << " are allowed";
   for (size_t i = 0; i < names.size(); ++i)
     if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)

@@ -66,7 +66,7 @@ def NonMaxSuppressionOp : Dataflow_InferredOp<"non_max_suppression", [Kernel<>, 
   let summary = "Boxes of highest score that overlap no better one of their class by more than a threshold";
   let description = [{
     boxes [N, B, 4] as two corners, or with `centered` as centre and size;
-    scores [N, C, B]. selected [N * C * min(most, B), 3] holds (image, class,
+    scores [N, C, B]. selected [N * C * most, 3] holds (image, class,
     box), by image, class and falling score; the first `count` rows count, the
     others repeat the last of them, or are 0.
   }];

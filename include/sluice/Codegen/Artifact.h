@@ -92,6 +92,7 @@ struct SymbolInfo {
   std::string name;
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
+  bool isFound = false; ///< A step finds it in its data; it is of no input.
 };
 
 /// Both as the manifest has them.

@@ -149,7 +149,8 @@ typedef struct sluice_kernel_env {
   /* A byte that is non-zero once the step has to stop. Loops read it before each iteration. Since minor version 10. */
   const volatile unsigned char *stop;
   /* The values of the model's symbols in this step, in the order of sluice_model.symbols. A tensor lies dense and
-   * row-major, at the extents that follow from them, at the start of its slot. Since minor version 11. */
+   * row-major, at the extents that follow from them, at the start of its slot. Since minor version 11. A kernel that
+   * finds a symbol's value in its data stores it, since minor version 12. */
   const int64_t *symbols;
 } sluice_kernel_env;
 
@@ -158,6 +159,7 @@ typedef struct sluice_kernel_env {
  * (an index out of range): the step then fails naming the operator. */
 #define SLUICE_KERNEL_ENDLESS 1001 /* a loop would run more often than it may */
 #define SLUICE_KERNEL_STOPPED 1002 /* sluice_kernel_env.stop has ended a loop */
+#define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent that the data says is above its bound */
 typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;
@@ -207,7 +209,8 @@ typedef struct sluice_tensor_desc {
 } sluice_tensor_desc;
 
 /* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
- * `input`. The values are `least`, `least` + `step` and so on to `most`. Since minor version 11. */
+ * `input`, or, where `input` is UINT32_MAX, what a kernel finds in a step's data. The values are `least`, `least` + `step`
+ * and so on to `most`. Since minor version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
   const char *name;

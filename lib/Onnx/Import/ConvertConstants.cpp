@@ -54,15 +54,16 @@ LogicalResult constant(NodeContext &node) {
 LogicalResult shape(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  int64_t rank = rankOf(node.input(0));
+  Value x = node.whole(node.input(0));
+  int64_t rank = rankOf(x);
   auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   int64_t start = clamped(node.integerOr("start", 0)), end = clamped(node.integerOr("end", rank));
-  ArrayRef<int64_t> dims = shapeOf(node.input(0));
-  if (!node.extents->isBounded(node.input(0)) || start >= end)
+  ArrayRef<int64_t> dims = shapeOf(x);
+  if (!node.extents->isBounded(x) || start >= end)
     return node.result(node.integers(start < end ? dims.slice(start, end - start) : ArrayRef<int64_t>()));
   SmallVector<Value> parts;
   for (int64_t d = start; d < end; ++d) {
-    Value count = node.extents->of(node.input(0), d);
+    Value count = node.extents->of(x, d);
     parts.push_back(count ? node.reshape(count, {1}) : node.integers({dims[d]}));
   }
   return node.result(node.concat(parts, 0));
@@ -71,28 +72,57 @@ LogicalResult shape(NodeContext &node) {
 LogicalResult size(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  if (node.extents->isBounded(node.input(0)))
+  Value x = node.whole(node.input(0));
+  if (node.extents->isBounded(x))
     return node.unsupported("how much of its operand holds is known only when the model runs");
-  return node.result(node.reshape(node.integers({elementCount(node.input(0).getType())}), {}));
+  return node.result(node.reshape(node.integers({elementCount(x.getType())}), {}));
 }
 
 LogicalResult constantOfShape(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  FailureOr<Dims> dims = node.constantIntegers(0, "shape");
-  if (failed(dims))
+  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(0, "shape");
+  if (failed(sizes))
     return failure();
+  Dims dims;
+  for (const NodeContext::Size &size : *sizes)
+    dims.push_back(size.room);
+  auto hold = [&](Value result) {
+    for (auto [d, size] : llvm::enumerate(*sizes))
+      result = node.held(result, static_cast<int64_t>(d), size.count);
+    return node.result(result);
+  };
   const ::onnx::AttributeProto *value = node.find("value", ::onnx::AttributeProto::TENSOR);
   if (!value)
-    return node.result(node.splat(node.mlir().getF32Type(), 0, *dims));
+    return hold(node.splat(node.mlir().getF32Type(), 0, dims));
   Value one = node.constant(value->t());
   if (!one || elementCount(one.getType()) != 1)
     return node.result({});
-  RankedTensorType type = node.type(elementTypeOf(one), *dims);
+  RankedTensorType type = node.type(elementTypeOf(one), dims);
   auto element = dyn_cast_if_present<DenseElementsAttr>(getConstant(one));
   if (!type || !element)
     return node.result({});
-  return node.result(ConstantOp::create(node.mlir(), node.loc(), element.resizeSplat(type)));
+  return hold(ConstantOp::create(node.mlir(), node.loc(), element.resizeSplat(type)));
+}
+
+/// A row of integers from `start` on, whose end is not known.
+LogicalResult rangeToFound(NodeContext &node) {
+  FailureOr<Dims> start = node.constantIntegers(0, "start"), delta = node.constantIntegers(2, "delta");
+  FailureOr<SmallVector<NodeContext::Size>> limit = node.sizesAt(1, "limit");
+  if (failed(start) || failed(delta) || failed(limit))
+    return failure();
+  const int64_t from = start->front(), step = delta->front();
+  if (step < 1 || from < 0)
+    return node.unsupported("its limit is not known before the model runs, and it does not count upwards from 0 or more");
+  Type index = node.mlir().getI64Type(), type = elementTypeOf(node.input(0));
+  auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
+  const NodeContext::Size &end = limit->front();
+  const int64_t room = end.room <= from ? 0 : (end.room - from - 1) / step + 1;
+  Value span = node.binary(BinaryKind::max, node.sub(end.count, number(from)), number(0));
+  Value count = step == 1 ? span : node.binary(BinaryKind::div, node.add(span, number(step - 1)), number(step));
+  Value row = node.create<RangeOp>({node.reshape(node.input(0), {}), node.reshape(node.input(2), {})}, {},
+                                   {node.type(type, {room})});
+  return node.result(count ? node.held(row, 0, count) : Value());
 }
 
 LogicalResult range(NodeContext &node) {
@@ -103,6 +133,8 @@ LogicalResult range(NodeContext &node) {
     if (elementCount(node.input(i).getType()) != 1 || elementTypeOf(node.input(i)) != type)
       return node.invalid("its operands are not three scalars of one type");
   int64_t count = 0;
+  if (isa<IntegerType>(type) && !getIntegers(node.input(1)))
+    return rangeToFound(node);
   if (isa<IntegerType>(type)) {
     FailureOr<Dims> start = node.constantIntegers(0, "start"), limit = node.constantIntegers(1, "limit"),
                     delta = node.constantIntegers(2, "delta");

@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
 #include "NodeContext.h"
 
 #include "dialects/Dataflow/IR/Shapes.h"
@@ -140,16 +141,30 @@ LogicalResult transpose(NodeContext &node) {
 LogicalResult expand(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  FailureOr<Dims> wanted = node.constantIntegers(1, "shape");
-  if (failed(wanted))
+  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(1, "shape");
+  if (failed(sizes))
     return failure();
-  for (int64_t dim : *wanted)
-    if (dim < 0)
-      return node.invalid("its shape has the dimension " + Twine(dim));
-  FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(node.input(0)), *wanted});
+  Dims wanted;
+  for (const NodeContext::Size &size : *sizes) {
+    if (size.room < 0)
+      return node.invalid("its shape has the dimension " + Twine(size.room));
+    wanted.push_back(size.room);
+  }
+  FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(node.input(0)), wanted});
   if (failed(dims))
     return node.invalid("its input does not broadcast to its shape");
-  return node.result(node.expand(node.input(0), *dims));
+  Value result = node.expand(node.input(0), *dims);
+  const int64_t rank = static_cast<int64_t>(dims->size()), own = rankOf(node.input(0));
+  for (auto [i, size] : llvm::enumerate(*sizes)) {
+    const int64_t d = rank - static_cast<int64_t>(sizes->size()) + static_cast<int64_t>(i), from = d - (rank - own);
+    if (!size.count)
+      continue;
+    // An input that has the extent itself says nothing new; whether it does is not known.
+    if (from >= 0 && shapeOf(node.input(0))[from] != 1)
+      return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
+    result = node.held(result, d, size.count);
+  }
+  return node.result(result);
 }
 
 LogicalResult tile(NodeContext &node) {
@@ -275,9 +290,51 @@ LogicalResult sliceAttributes(NodeContext &node) {
                  node.integersAt("axes"), std::nullopt);
 }
 
+/// Starts or ends that are not known: each axis is gathered from its start on, and its first positions hold.
+LogicalResult sliceFound(NodeContext &node) {
+  auto axes = listAt(node, "", 3, "axes", true), steps = listAt(node, "", 4, "steps", true);
+  if (failed(axes) || failed(steps))
+    return failure();
+  Value x = node.whole(node.input(0)), starts = node.input(1), ends = node.input(2);
+  const int64_t rank = rankOf(x);
+  if (rankOf(starts) != 1 || starts.getType() != ends.getType())
+    return node.invalid("its starts and ends are not as many");
+  Dims along = axes->value_or(trailingAxes(0, shapeOf(starts)[0]));
+  if (static_cast<int64_t>(along.size()) != shapeOf(starts)[0] || failed(node.axes(along, rank)))
+    return node.invalid("its axes do not fit its starts");
+  if (*steps && llvm::any_of(**steps, [](int64_t step) { return step != 1; }))
+    return node.unsupported("its starts or ends are not known before the model runs, and it has steps");
+  const Type index = node.mlir().getI64Type();
+  auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
+  // Counted from the end where it is negative, and within the dimension.
+  auto place = [&](Value list, int64_t i, int64_t extent) {
+    Value at = node.cast(node.reshape(node.sliceAxis(list, 0, i, 1), {}), index);
+    Value isNegative = node.compare(ComparePredicate::lt, at, number(0));
+    at = node.select(isNegative, node.add(at, number(extent)), at);
+    return node.binary(BinaryKind::max, node.binary(BinaryKind::min, at, number(extent)), number(0));
+  };
+  for (auto [i, axis] : llvm::enumerate(along)) {
+    const int64_t d = axis < 0 ? axis + rank : axis, extent = shapeOf(x)[d];
+    Value start = place(starts, static_cast<int64_t>(i), extent), end = place(ends, static_cast<int64_t>(i), extent);
+    Value count = node.binary(BinaryKind::max, node.sub(end, start), number(0));
+    Value places = node.add(node.iota(index, extent, 0, 1), start);
+    places = node.binary(BinaryKind::min, places, number(std::max<int64_t>(extent - 1, 0)));
+    Value counted = node.extents->of(x, d);
+    x = node.create<GatherOp>({x, places}, node.integer("axis", d));
+    if (!x || !count)
+      return node.result({});
+    if (counted)
+      return node.unsupported("its starts or ends are not known before the model runs");
+    x = node.held(x, d, count);
+  }
+  return node.result(x);
+}
+
 LogicalResult sliceInputs(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
+  if (!getIntegers(node.input(1)) || !getIntegers(node.input(2)))
+    return sliceFound(node);
   FailureOr<Dims> starts = node.constantIntegers(1, "starts"), ends = node.constantIntegers(2, "ends");
   if (failed(starts) || failed(ends))
     return failure();

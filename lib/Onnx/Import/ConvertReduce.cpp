@@ -79,7 +79,8 @@ LogicalResult cumulate(NodeContext &node, bool product) {
 LogicalResult cumSum(NodeContext &node) { return cumulate(node, false); }
 LogicalResult cumProd(NodeContext &node) { return cumulate(node, true); }
 
-LogicalResult topK(NodeContext &node, int64_t k) {
+/// `count`: how many of the k hold; null: all.
+LogicalResult topK(NodeContext &node, int64_t k, Value count) {
   Value x = node.input(0);
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
   if (failed(axis))
@@ -91,24 +92,28 @@ LogicalResult topK(NodeContext &node, int64_t k) {
                                                             node.flag("largest", node.integerOr("largest", 1) != 0)});
   if (results.size() != 2)
     return node.result({});
-  return node.results(results);
+  return node.results({node.held(results[0], *axis, count), node.held(results[1], *axis, count)});
 }
 
 LogicalResult topKAttribute(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  return topK(node, node.integerOr("k", -1));
+  return topK(node, node.integerOr("k", -1), {});
 }
 
 LogicalResult topKInput(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  FailureOr<Dims> k = node.constantIntegers(1, "k");
-  if (failed(k))
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(node.input(0)));
+  if (failed(axis))
     return failure();
-  if (k->size() != 1)
+  if (elementCount(node.input(1).getType()) != 1)
     return node.invalid("its k is not one number");
-  return topK(node, k->front());
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(node.input(1)))
+    return topK(node, known->front(), {});
+  // All are sorted, and the first k hold: there are no more than elements.
+  Value count = node.cast(node.reshape(node.input(1), {}), node.mlir().getI64Type());
+  return count ? topK(node, shapeOf(node.input(0))[*axis], count) : node.result({});
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -162,6 +162,8 @@ LogicalResult nonMaxSuppression(NodeContext &node) {
       return node.invalid("its max_output_boxes_per_class is not one number");
     most = std::max<int64_t>(given->front(), 0);
   }
+  if (Value boxes = node.input(0); rankOf(boxes) == 3)
+    most = node.roomOf(std::min(most, shapeOf(boxes)[1]));
   SmallVector<NamedAttribute> attributes{node.integer("most", most)};
   static constexpr std::pair<const char *, const char *> kThresholds[] = {{"overlap", "iou_threshold"},
                                                                           {"least_score", "score_threshold"}};

@@ -25,7 +25,9 @@ namespace sluice::onnximport {
 /// operators that run.
 class GraphImporter {
 public:
-  GraphImporter(mlir::MLIRContext &context, const ModelFile &model) : model(model), builder(&context) {}
+  /// `found`: where extents may be found in a step.
+  GraphImporter(mlir::MLIRContext &context, const ModelFile &model, FoundExtents *found = nullptr)
+      : model(model), builder(&context), found(found) {}
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> run(const ImportOptions &options);
 
 private:
@@ -43,7 +45,12 @@ private:
   /// importNode for a node of a graph or function, which its results follow from or not.
   Status importMember(const ::onnx::NodeProto &node, bool isLive);
   Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
+  /// convertNode, and what its results have of the counts of their operands. Where it cannot be said, or the node cannot
+  /// be converted so, it is converted again, of operands that end where they hold.
+  Status convertFollowed(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
+  /// What holds of a value, dense; null where there are too many symbols.
+  mlir::Value takeFound(mlir::Value value);
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
   Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                       llvm::ArrayRef<mlir::Value> arguments);
@@ -164,6 +171,7 @@ private:
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
   bool unrollsLoops = false;
+  std::map<std::string, int64_t> bounds; ///< See ImportOptions.
   /// The regions of programs. They live as long as the importer, whose tables are keyed by their values.
   std::deque<mlir::Region> regions;
   mlir::Block *entry = nullptr; ///< Of the program.
@@ -173,6 +181,10 @@ private:
   int conditions = 0;
   std::optional<Training> training;
   Extents extents;
+  FoundExtents *found = nullptr;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.
+  llvm::DenseMap<mlir::Value, size_t> symbolOfCount; ///< Positions in `found`.
+  llvm::DenseMap<mlir::Value, mlir::Value> taken;    ///< What holds of a value.
   DequantizedValues dequantized;
   GradientBuilder buildGradient;
 };

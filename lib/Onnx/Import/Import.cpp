@@ -298,10 +298,58 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
   Operation *last = block->empty() ? nullptr : &block->back();
   Status imported = function  ? importFunction(node, *function, inputs)
                     : control ? (this->*control)(node, inputs)
-                              : convertNode(node, *entry, inputs);
-  if (!imported)
+                              : convertFollowed(node, *entry, inputs);
+  if (!imported || (!function && !control))
     return imported;
   return followExtents(node, last ? last->getNextNode() : block->empty() ? nullptr : &block->front());
+}
+
+Status GraphImporter::convertFollowed(const ::onnx::NodeProto &node, const OperatorEntry &entry,
+                                      ArrayRef<Value> inputs) {
+  auto convert = [&](ArrayRef<Value> operands) -> Status {
+    Block *block = builder.getInsertionBlock();
+    Operation *last = block->empty() ? nullptr : &block->back();
+    SLUICE_RETURN_IF_ERROR(convertNode(node, entry, operands));
+    return followExtents(node, last ? last->getNextNode() : block->empty() ? nullptr : &block->front());
+  };
+  auto isBounded = [&](Value value) { return value && isTensor(value) && extents.isBounded(value); };
+  if (!found || builder.getInsertionBlock() != this->entry || llvm::none_of(inputs, isBounded))
+    return convert(inputs);
+  const size_t reported = unsupported.size();
+  Status converted = convert(inputs);
+  if (converted && unsupported.size() == reported)
+    return converted;
+  SmallVector<Value> operands;
+  for (Value input : inputs)
+    operands.push_back(isBounded(input) ? takeFound(input) : input);
+  if (llvm::any_of(llvm::zip(inputs, operands), [](auto pair) { return std::get<0>(pair) && !std::get<1>(pair); }))
+    return converted;
+  unsupported.resize(reported);
+  return convert(operands);
+}
+
+Value GraphImporter::takeFound(Value value) {
+  if (Value known = taken.lookup(value))
+    return known;
+  onnximport::Builder build(builder, value.getLoc());
+  Value result = value;
+  for (int64_t d = 0; d < rankOf(value); ++d) {
+    Value count = extents.of(value, d);
+    if (!count)
+      continue;
+    auto [entry, isNew] = symbolOfCount.try_emplace(count, symbolOfCount.size());
+    const size_t number = entry->second;
+    if (isNew && number == found->bounds.size())
+      found->bounds.emplace_back(nodeName(value.getLoc()), shapeOf(value)[d]);
+    if (number >= found->bounds.size() || found->firstSymbol + number >= SymbolsAttr::kMostSymbols ||
+        shapeOf(value)[d] < 1)
+      return {};
+    Dims dims(shapeOf(result));
+    dims[d] = number < found->values.size() ? found->values[number] : found->bounds[number].second;
+    result = TakeFirstOp::create(builder, value.getLoc(), build.type(elementTypeOf(value), dims), result, count,
+                                 static_cast<uint64_t>(d), found->firstSymbol + number);
+  }
+  return taken[value] = result;
 }
 
 /// What operators made since `first` do with values of which not all holds.
@@ -325,6 +373,14 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
   nextPart();
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
+  converted.bounds = &bounds;
+  converted.sizes = &sizes;
+  // Programs within operators find nothing.
+  converted.found = builder.getInsertionBlock() == this->entry ? found : nullptr;
+  converted.whole = [&](Value value) {
+    Value taken = converted.found && extents.isBounded(value) ? takeFound(value) : Value();
+    return taken ? taken : value;
+  };
   converted.dequantized = training ? nullptr : &dequantized;
   converted.budget = &budget;
   converted.mayNotRun = conditions > 0;
@@ -376,6 +432,8 @@ Status GraphImporter::finish(func::FuncOp function) {
       if (!isTensor(result))
         return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
                          "' is a sequence of other than tensors, which is not supported");
+      if (Value held = found && extents.isBounded(result) ? takeFound(result) : Value())
+        result = held;
       for (int64_t d = 0; d < rankOf(result); ++d)
         if (Value count = extents.of(result, d))
           counts.emplace_back(
@@ -505,13 +563,36 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   for (const auto &[name, range] : options.dims.ranges)
     at.dims.values[name] = range.most;
   SLUICE_RETURN_IF_ERROR(releaseRanges(model, options.dims.ranges, at.dims));
+  FoundExtents found;
+  found.firstSymbol = names.size();
+  FoundExtents *finding = options.findsExtents ? &found : nullptr;
   // The names are checked with the sizes.
-  if (names.empty())
-    return GraphImporter(context, model).run(at);
+  {
+    Expected<OwningOpRef<ModuleOp>> whole = GraphImporter(context, model, finding).run(at);
+    if (!whole && !names.empty())
+      return makeError(whole.error().code, "at ",
+                       describePoint(SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0),
+                                     Point(most.begin(), most.end())),
+                       ": ", whole.error().message);
+    if (!whole || (names.empty() && found.bounds.empty()))
+      return whole;
+  }
+  llvm::StringMap<int> uses;
+  for (const auto &[name, bound] : found.bounds) {
+    const int use = ++uses[name];
+    names.push_back(StringAttr::get(&context, concat(name.empty() ? "found" : name, use > 1 ? concat(" ", use) : "")));
+    least.push_back(0);
+    most.push_back(bound);
+    steps.push_back(1);
+  }
+  if (names.size() > SymbolsAttr::kMostSymbols)
+    return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
+                     " extents that change between steps, at most ", SymbolsAttr::kMostSymbols,
+                     " can, give sizes to dimensions by --dim");
   if (options.training)
     return makeError(ErrorCode::Unsupported, "a training step of model '", model.path(),
                      "' has one size for each dimension, give sizes instead of ranges by --dim");
-  auto symbols = SymbolsAttr::get(&context, names, least, most, steps);
+  auto symbols = SymbolsAttr::get(&context, names, least, most, steps, found.bounds.size());
   const std::vector<Point> points = samplePoints(symbols);
   auto *dialect = context.getLoadedDialect<DataflowDialect>();
   FoldLog folds;
@@ -519,9 +600,10 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   dialect->setFoldLog(&folds);
   std::vector<OwningOpRef<ModuleOp>> programs;
   for (const Point &point : points) {
-    for (auto [name, value] : llvm::zip(names, point))
+    for (auto [name, value] : llvm::zip(ArrayRef(names).take_front(found.firstSymbol), point))
       at.dims.values[name.str()] = value;
-    Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model).run(at);
+    found.values.assign(point.begin() + static_cast<ptrdiff_t>(found.firstSymbol), point.end());
+    Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding).run(at);
     if (!program)
       return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
     programs.push_back(std::move(*program));
@@ -536,6 +618,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
     training.emplace(std::move(created));
   }
   buildGradient = options.buildGradient;
+  bounds = options.bounds;
   DimBindings dims = options.dims;
   for (const auto &[name, tensor] : options.fixedInputs)
     dims.inputShapes[name] = tensor.shape;
@@ -587,6 +670,13 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
 
 Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFile &model,
                                             const ImportOptions &options) {
+  std::set<std::string> names;
+  for (const ::onnx::NodeProto &node : model.graph().node())
+    names.insert(node.input().begin(), node.input().end());
+  for (const auto &[name, bound] : options.bounds)
+    if (!names.contains(name))
+      return makeError(ErrorCode::NotFound, "no node of model '", model.path(), "' reads '", excerpt(name),
+                       "', option '--bound', give a tensor that says an extent");
   // Nodes fold while they are imported.
   DialectRegistry registry;
   registry.insert<DataflowDialect>();
@@ -594,7 +684,7 @@ Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFil
   context.appendDialectRegistry(registry);
   context.getOrLoadDialect<DataflowDialect>();
   context.getOrLoadDialect<func::FuncDialect>();
-  if (!options.dims.ranges.empty())
+  if (!options.dims.ranges.empty() || options.findsExtents)
     return onnximport::importRanges(context, model, options);
   return onnximport::GraphImporter(context, model).run(options);
 }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
+#include "Extents.h"
+#include "Intervals.h"
 
 #include "sluice/Onnx/TensorData.h"
 #include "sluice/Support/Units.h"
@@ -47,6 +49,78 @@ Value stringConstant(OpBuilder &builder, Location location, const ::onnx::Tensor
 //===----------------------------------------------------------------------===//
 // NodeContext
 //===----------------------------------------------------------------------===//
+
+int64_t NodeContext::roomOf(int64_t here, size_t index) const {
+  return found ? found->rooms.try_emplace(sluice::concat(index, " ", nodeName(loc())), here).first->second : here;
+}
+
+FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what) {
+  if (!has(index))
+    return invalid("it has no " + what);
+  Value given = inputs[index];
+  SmallVector<Size> result;
+  if (std::optional<SmallVector<int64_t>> values = getIntegers(given)) {
+    for (int64_t value : *values)
+      result.push_back({value});
+    return result;
+  }
+  constexpr int64_t kMostSizes = 16;
+  const std::string name = index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : "";
+  if (rankOf(given) > 1 || elementCount(given.getType()) > kMostSizes ||
+      !isa<IntegerType>(elementTypeOf(given)) || extents->isBounded(given))
+    return unsupported("its " + what + " is not known before the model runs");
+  const int64_t count = elementCount(given.getType());
+  for (int64_t i = 0; i < count; ++i) {
+    // Of a shape that is put together, some parts are known.
+    Value list = given;
+    int64_t at = i;
+    while (auto parts = list.getDefiningOp<ConcatOp>())
+      for (Value part : parts->getOperands()) {
+        const int64_t length = shapeOf(part)[0];
+        if (at < length) {
+          list = part;
+          break;
+        }
+        at -= length;
+      }
+    Value size = cast(reshape(rankOf(list) == 0 ? list : sliceAxis(list, 0, at, 1), {}), mlir().getI64Type());
+    if (!size)
+      return failure();
+    if (std::optional<SmallVector<int64_t>> known = getIntegers(size)) {
+      result.push_back({known->front()});
+      continue;
+    }
+    const Interval interval = intervalOf(size);
+    int64_t bound = interval.high;
+    if (bounds)
+      if (auto said = bounds->find(name); said != bounds->end())
+        bound = said->second;
+    if (bound == Interval::kNone)
+      return unsupported("its " + what + " is not known before the model runs, nor what it is at most, give that by --bound " +
+                         name + "=N");
+    Value zero = splat(mlir().getI64Type(), 0);
+    const bool isPositive = interval.hasLow() && interval.low >= 0;
+    // Within programs of operators values live no longer than these.
+    Value own, &counted = found ? (*this->sizes)[{list, at}] : own;
+    if (!counted)
+      counted = isPositive ? size : binary(BinaryKind::max, size, zero);
+    if (!counted)
+      return failure();
+    result.push_back({roomOf(std::max<int64_t>(bound, 0), index * kMostSizes + static_cast<size_t>(i)), counted});
+  }
+  return result;
+}
+
+Value NodeContext::held(Value value, int64_t dimension, Value count) {
+  if (!value || !count)
+    return value;
+  // What is computed of a constant would be one too, and all of it hold.
+  if (getConstant(value))
+    value = create<CopyOp>({value});
+  if (value)
+    extents->set(value, dimension, count);
+  return value;
+}
 
 LogicalResult NodeContext::require(size_t count) {
   for (size_t i = 0; i < count; ++i)

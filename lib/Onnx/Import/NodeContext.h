@@ -18,6 +18,7 @@
 #include "sluice/Support/Error.h"
 
 #include <functional>
+#include <map>
 #include <onnx/onnx_pb.h>
 #include <optional>
 #include <string>
@@ -75,6 +76,15 @@ struct Dequantized {
 /// The values that DequantizeLinear nodes made, over the whole model: importing erases none that a node has made.
 using DequantizedValues = llvm::DenseMap<mlir::Value, Dequantized>;
 
+/// Extents that each step finds in its data, in the order in which a model's nodes need them. The programs of a range
+/// share the list, which the first of them writes.
+struct FoundExtents {
+  std::vector<std::pair<std::string, int64_t>> bounds; ///< Of each: a name, and the upper bound.
+  size_t firstSymbol = 0;                              ///< The symbol of the first one.
+  std::vector<int64_t> values = {};                    ///< Those of the program being made; empty: the upper bounds.
+  std::map<std::string, int64_t> rooms = {};           ///< By node: how much its result has room for, at the upper bounds.
+};
+
 class NodeContext : public Builder {
 public:
   NodeContext(mlir::OpBuilder &builder, mlir::Location location, const ModelFile &model, const ::onnx::NodeProto &proto,
@@ -95,6 +105,27 @@ public:
   Extents *extents = nullptr;
   /// Null where the model is trained: integers have no gradients.
   DequantizedValues *dequantized = nullptr;
+  /// Null where extents cannot be found in a step.
+  FoundExtents *found = nullptr;
+  /// What holds of a value, dense, its extents those that a step finds; the value where it holds whole, or where that
+  /// cannot be.
+  std::function<mlir::Value(mlir::Value)> whole;
+  /// How much a result has room for: the same in the programs of all sizes. `index` tells rooms of a node apart.
+  int64_t roomOf(int64_t here, size_t index = 0) const;
+  /// By name of a tensor: what its elements are at most, as the user says. Null: nothing is said.
+  const std::map<std::string, int64_t> *bounds = nullptr;
+  /// Of elements of tensors that give extents: their counts, one for all nodes that read them.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> *sizes = nullptr;
+  /// An extent that an operand gives.
+  struct Size {
+    int64_t room = 0;       ///< Its value, or what it is at most.
+    mlir::Value count = {}; ///< An i64 scalar, not negative, where the value is not known.
+  };
+  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound. Reports those that
+  /// have none.
+  llvm::FailureOr<llvm::SmallVector<Size>> sizesAt(size_t index, llvm::StringRef what);
+  /// A value of which only `count` positions of a dimension hold; all of them where it is null.
+  mlir::Value held(mlir::Value value, int64_t dimension, mlir::Value count);
 
   size_t inputCount() const { return inputs.size(); }
   /// Present and not the empty name.

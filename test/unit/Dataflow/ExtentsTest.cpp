@@ -26,7 +26,7 @@ struct Fixture {
       most.push_back(high);
       steps.push_back(step);
     }
-    return SymbolsAttr::get(&context, names, least, most, steps);
+    return SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0);
   }
   Extent symbol(SymbolsAttr of, unsigned i) { return Extent(getAffineSymbolExpr(i, &context), of); }
 

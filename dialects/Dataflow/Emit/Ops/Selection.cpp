@@ -9,7 +9,10 @@
 #include "dialects/Dataflow/Emit/Ops/Models.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
+#include "sluice/Runtime/abi.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include <algorithm>
 
@@ -21,7 +24,7 @@ static Value toI64(KernelEmitter &kernel, Value i) {
 }
 
 /// Result `result`, of i64 elements, all 0.
-static void emitZeros(KernelEmitter &kernel, unsigned result, int64_t count) {
+static void emitZeros(KernelEmitter &kernel, unsigned result, const Extent &count) {
   OpBuilder &b = kernel.builder();
   Value zero = arith::ConstantIntOp::create(b, kernel.loc(), 0, 64);
   kernel.loop(0, count, 1, [&](Value i) { kernel.store(kernel.resultPointer(result), b.getI64Type(), i, zero); });
@@ -32,13 +35,14 @@ static void emitZeros(KernelEmitter &kernel, unsigned result, int64_t count) {
 //===----------------------------------------------------------------------===//
 
 static void emitNonzeroKernel(NonzeroOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  int64_t rank = shape.size(), count = elementCount(op.getInput().getType());
+  const Extents shape = extentsOf(op.getInput());
+  const auto rank = static_cast<int64_t>(shape.size());
+  const Extent count = productOf(shape);
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
   kernel.parallel(1, {}, [&](Value, Value) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    emitZeros(kernel, 0, rank * count);
+    emitZeros(kernel, 0, count * Extent(rank));
     Value found =
         kernel.reduce(kernel.index(0), kernel.index(count), 1, kernel.index(0), [&](Value i, ValueRange sums) {
           SmallVector<Value> at = kernel.delinearize(i, shape);
@@ -47,13 +51,46 @@ static void emitNonzeroKernel(NonzeroOp op, KernelEmitter &kernel) {
           Value isSet = emitCompare(b, loc, ComparePredicate::ne, x, zero, isUnsigned);
           kernel.ifThen(isSet, [&] {
             for (int64_t d = 0; d < rank; ++d)
-              kernel.store(kernel.resultPointer(0), b.getI64Type(), kernel.add(sums[0], kernel.index(d * count)),
+              kernel.store(kernel.resultPointer(0), b.getI64Type(), kernel.add(sums[0], kernel.index(count * Extent(d))),
                            toI64(kernel, at[d]));
           });
           Value step = arith::SelectOp::create(b, loc, isSet, kernel.index(1), kernel.index(0));
           return SmallVector<Value>{kernel.add(sums[0], step)};
         })[0];
     kernel.store(kernel.resultPointer(1), b.getI64Type(), kernel.index(0), toI64(kernel, found));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// take_first
+//===----------------------------------------------------------------------===//
+
+/// The count becomes the symbol's value before the loops, which then compute with it.
+static void emitTakeFirstKernel(TakeFirstOp op, KernelEmitter &kernel) {
+  const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
+  const auto dim = static_cast<size_t>(op.getDim());
+  if (!to[dim].isConstant()) {
+    OpBuilder &b = kernel.entry();
+    Location loc = kernel.loc();
+    Value count = LLVM::LoadOp::create(b, loc, b.getI64Type(), kernel.entryPointer(1));
+    Value none = arith::ConstantIntOp::create(b, loc, 0, 64),
+          most = arith::ConstantIntOp::create(b, loc, to[dim].most(), 64);
+    Value isOutside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, count, most);
+    kernel.setSymbol(op.getSymbol(), arith::SelectOp::create(b, loc, isOutside, none, count));
+    kernel.returns(arith::SelectOp::create(b, loc, isOutside,
+                                           arith::ConstantIntOp::create(b, loc, SLUICE_KERNEL_UNBOUNDED, 32),
+                                           arith::ConstantIntOp::create(b, loc, 0, 32)));
+  }
+  Type element = typeOf(op.getInput()).getElementType();
+  kernel.parallel(1, {}, [&](Value, Value) {
+    const Extent after = productOf(ArrayRef(to).drop_front(dim + 1)), row = to[dim] * after;
+    kernel.loop(0, productOf(ArrayRef(to).take_front(dim)), 1, [&](Value outer) {
+      Value read = kernel.mul(outer, from[dim] * after), written = kernel.mul(outer, row);
+      kernel.loop(0, row, 1, [&](Value i) {
+        Value x = kernel.load(kernel.pointer(op.getInput()), element, kernel.add(read, i));
+        kernel.store(kernel.resultPointer(0), element, kernel.add(written, i), x);
+      });
+    });
   });
 }
 
@@ -103,15 +140,16 @@ static Value overlaps(const Coordinates &f, const Box &a, const Box &c, double t
 }
 
 static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> scores = shapeOf(op.getScores());
-  int64_t boxes = scores[2], most = std::min<int64_t>(op.getMost(), boxes);
+  const Extents scores = extentsOf(op.getScores());
+  const Extent boxes = scores[2];
+  const auto most = static_cast<int64_t>(op.getMost());
   double threshold = op.getOverlap().convertToDouble();
   kernel.parallel(1, {}, [&](Value, Value) {
     Coordinates f{kernel};
     OpBuilder &b = f.b;
     Location loc = f.loc;
     Type byte = b.getI8Type(), i64 = b.getI64Type();
-    emitZeros(kernel, 0, product({scores[0], scores[1], most, 3}));
+    emitZeros(kernel, 0, productOf(extentsOf(op.getResult(0))));
     Value alive = kernel.workspace();
     auto isAlive = [&](Value box) -> Value {
       Value flag = kernel.load(alive, byte, box);
@@ -122,7 +160,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
     };
     Value found = kernel.reduce(
         kernel.index(0), kernel.index(scores[0] * scores[1]), 1, kernel.index(0), [&](Value pair, ValueRange begun) {
-          SmallVector<Value> digits = kernel.delinearize(pair, scores.take_front(2));
+          SmallVector<Value> digits = kernel.delinearize(pair, ArrayRef(scores).take_front(2));
           Value image = digits[0], category = digits[1];
           auto score = [&](Value box) { return kernel.element(op.getScores(), {image, category, box}); };
           kernel.loop(0, boxes, 1, [&](Value box) {
@@ -167,5 +205,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
 }
 
 void sluice::dataflow::attachSelectionKernels(MLIRContext *context) {
-  attach<KernelModel<emitNonzeroKernel>, KernelModel<emitNonMaxSuppressionKernel>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<KernelModel<emitNonzeroKernel, kOfStep>, KernelModel<emitTakeFirstKernel, kOfStep>,
+         KernelModel<emitNonMaxSuppressionKernel, kOfStep>>(context);
 }

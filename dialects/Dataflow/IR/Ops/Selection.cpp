@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include <algorithm>
@@ -27,6 +28,35 @@ LogicalResult NonzeroOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 bool NonzeroOp::allowsPrologue(unsigned) { return true; }
 
 //===----------------------------------------------------------------------===//
+// take_first
+//===----------------------------------------------------------------------===//
+
+bool TakeFirstOp::allowsEpilogue() { return false; }
+
+LogicalResult TakeFirstOp::verify() {
+  const RankedTensorType from = typeOf(getInput()), to = typeOf(getResult());
+  const int64_t dim = static_cast<int64_t>(getDim());
+  if (typeOf(getCount()).getRank() != 0 || !typeOf(getCount()).getElementType().isInteger(64))
+    return emitOpError() << "has a count of " << getCount().getType() << ", give a tensor<i64>";
+  if (from.getRank() != to.getRank() || from.getElementType() != to.getElementType() || dim < 0 ||
+      dim >= from.getRank())
+    return emitOpError() << "takes positions of dimension " << dim << " of " << from << " and gives " << to;
+  const Extents all = extentsOf(from), kept = extentsOf(to);
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (d != dim && all[d] != kept[d])
+      return emitOpError() << "changes dimension " << d << ", of " << from << " to " << to;
+  // Without symbols it is the program of one point.
+  const SymbolsAttr symbols = symbolsOf(to);
+  if (!symbols || kept[dim].isConstant())
+    return success();
+  if (getSymbol() >= symbols.size() || !symbols.isFound(getSymbol()) ||
+      kept[dim].expr() != getAffineSymbolExpr(static_cast<unsigned>(getSymbol()), getContext()))
+    return emitOpError() << "finds symbol " << getSymbol() << ", which is not the extent of dimension " << dim << " of "
+                         << to;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // non_max_suppression
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +66,7 @@ LogicalResult NonMaxSuppressionOp::inferReturnTypes(MLIRContext *context, std::o
   if (boxes.getRank() != 3 || scores.getRank() != 3 || boxes.getDimSize(2) != 4 ||
       boxes.getDimSize(0) != scores.getDimSize(0) || boxes.getDimSize(1) != scores.getDimSize(2))
     return emitOptionalError(loc, "scores of ", scores, " do not suit boxes of ", boxes);
-  int64_t most = std::min<int64_t>(adaptor.getMost(), boxes.getDimSize(1));
+  const auto most = static_cast<int64_t>(adaptor.getMost());
   int64_t rows = product({scores.getDimSize(0), scores.getDimSize(1), std::max<int64_t>(most, 0)});
   Type i64 = IntegerType::get(context, 64);
   results.push_back(RankedTensorType::get({rows, 3}, i64));
