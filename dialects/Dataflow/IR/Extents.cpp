@@ -304,7 +304,8 @@ struct Candidate {
 
 class Fit {
 public:
-  Fit(ArrayRef<Point> points, ArrayRef<int64_t> values) : points(points), values(values) {}
+  Fit(SymbolsAttr symbols, ArrayRef<Point> points, ArrayRef<int64_t> values, std::vector<Point> &ties)
+      : symbols(symbols), points(points), values(values), ties(ties) {}
 
   Candidate candidate(const Extent &extent) const {
     Candidate result{extent, {}};
@@ -313,39 +314,114 @@ public:
     return result;
   }
 
-  /// factor * e / divisor + offset.
+  /// factor * e + offset.
+  std::optional<Extent> multiple(const Candidate &e) const {
+    const std::optional<Quotient> found = lineThrough(e);
+    return found && found->by == 1 ? extentOf(*found, e) : std::nullopt;
+  }
+
+  /// factor * e floordiv by + offset, or (e + shift) floordiv by + offset.
+  std::optional<Extent> quotient(const Candidate &e) const {
+    std::optional<Quotient> first = lineThrough(e);
+    if (first && !hasValues(*first, e))
+      first.reset();
+    const auto [low, high] = std::minmax_element(e.values.begin(), e.values.end());
+    const int64_t rise = values[high - e.values.begin()] - values[low - e.values.begin()], run = *high - *low;
+    if (rise <= 0)
+      return first ? extentOf(*first, e) : std::nullopt;
+    std::vector<std::pair<int64_t, Point>> probes;
+    constexpr int64_t kMostDivisor = 4096;
+    constexpr size_t kMostTies = 8;
+    size_t numTies = 0;
+    // Rounding moves the rise by less than 1.
+    const int64_t smallest = std::max<int64_t>(2, run / (rise + 1)), largest = run / std::max<int64_t>(rise - 1, 1) + 1;
+    for (int64_t by = smallest; by <= std::min(largest, kMostDivisor); ++by)
+      for (int64_t shift = 0; shift < by; ++shift) {
+        const Quotient other{1, shift, by, values[0] - llvm::divideFloorSigned(e.values[0] + shift, by)};
+        if (!hasValues(other, e))
+          continue;
+        if (!first) {
+          first = other;
+          continue;
+        }
+        if (probes.empty())
+          probes = probesOf(e.extent);
+        // Any of the values where both differ decides. Those of several ties are spread over the range.
+        const auto start = static_cast<ptrdiff_t>(numTies * probes.size() / kMostTies);
+        std::rotate(probes.begin(), probes.begin() + start, probes.end());
+        const auto tie =
+            llvm::find_if(probes, [&](const auto &probe) { return first->of(probe.first) != other.of(probe.first); });
+        if (tie == probes.end())
+          continue;
+        if (!llvm::is_contained(ties, tie->second))
+          ties.push_back(tie->second);
+        if (++numTies == kMostTies)
+          return extentOf(*first, e);
+      }
+    return first ? extentOf(*first, e) : std::nullopt;
+  }
+
+  /// The same without a shift.
   std::optional<Extent> linear(const Candidate &e) const {
+    const std::optional<Quotient> found = lineThrough(e);
+    return found ? extentOf(*found, e) : std::nullopt;
+  }
+
+private:
+  struct Quotient {
+    int64_t factor = 1, shift = 0, by = 1, offset = 0;
+    int64_t of(int64_t value) const { return llvm::divideFloorSigned(factor * value + shift, by) + offset; }
+  };
+
+  /// Through the first value and another one; it may not have the others.
+  std::optional<Quotient> lineThrough(const Candidate &e) const {
     const auto other = llvm::find_if(e.values, [&](int64_t value) { return value != e.values[0]; });
     if (other == e.values.end())
       return std::nullopt;
     const int64_t rise = values[other - e.values.begin()] - values[0], run = *other - e.values[0];
-    const int64_t common = std::gcd(rise, run) * (run < 0 ? -1 : 1), factor = rise / common, divisor = run / common;
-    int64_t product = 0;
-    if (rise == 0 || llvm::MulOverflow(factor, e.values[0], product))
+    const int64_t common = std::gcd(rise, run) * (run < 0 ? -1 : 1);
+    Quotient line{rise / common, 0, run / common, 0};
+    int64_t most = 0;
+    if (rise == 0 || llvm::any_of(e.values, [&](int64_t value) { return llvm::MulOverflow(line.factor, value, most); }))
       return std::nullopt;
-    return checked(e.extent * Extent(factor) / divisor + Extent(values[0] - llvm::divideFloorSigned(product, divisor)));
+    line.offset = values[0] - line.of(e.values[0]);
+    return line;
+  }
+  bool hasValues(const Quotient &quotient, const Candidate &e) const {
+    return llvm::all_of(llvm::zip(e.values, values),
+                        [&](auto pair) { return quotient.of(std::get<0>(pair)) == std::get<1>(pair); });
+  }
+  std::optional<Extent> extentOf(const Quotient &quotient, const Candidate &e) const {
+    const Extent moved = e.extent * Extent(quotient.factor) + Extent(quotient.shift);
+    return checked(moved / quotient.by + Extent(quotient.offset));
   }
 
-  /// (e + shift) floordiv by + offset.
-  std::optional<Extent> quotient(const Candidate &e) const {
-    const auto [low, high] = std::minmax_element(e.values.begin(), e.values.end());
-    const int64_t rise = values[high - e.values.begin()] - values[low - e.values.begin()], run = *high - *low;
-    constexpr int64_t kMostDivisor = 4096;
-    if (rise <= 0)
-      return std::nullopt;
-    // Rounding moves the rise by less than 1.
-    const int64_t smallest = std::max<int64_t>(2, run / (rise + 1)), largest = run / std::max<int64_t>(rise - 1, 1) + 1;
-    for (int64_t by = smallest; by <= std::min(largest, kMostDivisor); ++by)
-      for (int64_t shift = 0; shift < by; ++shift)
-        if (const int64_t offset = values[0] - llvm::divideFloorSigned(e.values[0] + shift, by);
-            llvm::all_of(llvm::zip(e.values, values), [&](auto pair) {
-              return llvm::divideFloorSigned(std::get<0>(pair) + shift, by) + offset == std::get<1>(pair);
-            }))
-          return checked((e.extent + Extent(shift)) / by + Extent(offset));
-    return std::nullopt;
+  /// Points with many values of an expression: along the axes through the upper bounds, and everywhere.
+  std::vector<std::pair<int64_t, Point>> probesOf(const Extent &e) const {
+    const ArrayRef<int64_t> least = symbols.getLeast(), most = symbols.getMost(), steps = symbols.getSteps();
+    std::vector<std::pair<int64_t, Point>> probes;
+    constexpr int64_t kMostOfAxis = 1 << 14;
+    for (size_t i = 0; i < most.size(); ++i) {
+      Point point(most.begin(), most.end());
+      const int64_t stride = ((most[i] - least[i]) / steps[i] / kMostOfAxis + 1) * steps[i];
+      for (point[i] = least[i]; point[i] <= most[i]; point[i] += stride)
+        probes.emplace_back(e.at(point), point);
+    }
+    constexpr int kRandomPoints = 1024;
+    std::minstd_rand random(1);
+    for (int count = 0; most.size() > 1 && count < kRandomPoints; ++count) {
+      Point point;
+      for (size_t i = 0; i < most.size(); ++i)
+        point.push_back(least[i] + static_cast<int64_t>(random() % ((most[i] - least[i]) / steps[i] + 1)) * steps[i]);
+      probes.emplace_back(e.at(point), point);
+    }
+    llvm::sort(probes);
+    probes.erase(
+        std::unique(probes.begin(), probes.end(), [](const auto &a, const auto &c) { return a.first == c.first; }),
+        probes.end());
+    return probes;
   }
 
-private:
   std::optional<Extent> checked(const Extent &extent) const {
     for (auto [point, value] : llvm::zip(points, values))
       if (extent.at(point) != value)
@@ -353,16 +429,18 @@ private:
     return extent;
   }
 
+  SymbolsAttr symbols;
   ArrayRef<Point> points;
   ArrayRef<int64_t> values;
+  std::vector<Point> &ties;
 };
 } // namespace
 
 std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, ArrayRef<int64_t> values,
-                                ArrayRef<Extent> basis) {
+                                ArrayRef<Extent> basis, std::vector<Point> &ties) {
   if (llvm::all_equal(values))
     return Extent(values[0]);
-  const Fit fit(points, values);
+  const Fit fit(symbols, points, values, ties);
   std::vector<Candidate> candidates;
   auto add = [&](const Extent &extent) {
     Candidate added = fit.candidate(extent);
@@ -375,7 +453,7 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
   for (unsigned i = 0; i < symbols.size(); ++i)
     add(Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols));
   for (const Candidate &e : candidates)
-    if (std::optional<Extent> found = fit.linear(e))
+    if (std::optional<Extent> found = fit.multiple(e))
       return found;
   for (const Candidate &e : candidates)
     if (std::optional<Extent> found = fit.quotient(e))
@@ -484,30 +562,39 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
   Block block;
   for (Value operand : operands)
     block.addArgument(operand.getType(), operand.getLoc());
-  const std::vector<Point> points = samplePoints(symbols);
+  std::vector<Point> points = samplePoints(symbols), ties;
   SmallVector<SmallVector<Type>> inferred;
-  for (const Point &point : points) {
-    for (auto [argument, operand] : llvm::zip(block.getArguments(), operands))
-      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-        argument.setType(typeAt(type, point));
-    if (failed(infer(block.getArguments(), inferred.emplace_back())))
-      return failure();
-  }
-  for (size_t i = 0; i < inferred[0].size(); ++i) {
-    auto first = cast<RankedTensorType>(inferred[0][i]);
-    Extents extents;
-    for (int64_t dim = 0; dim < first.getRank(); ++dim) {
-      SmallVector<int64_t> values;
-      for (const SmallVector<Type> &types : inferred)
-        values.push_back(cast<RankedTensorType>(types[i]).getDimSize(dim));
-      std::optional<Extent> extent = fitExtent(symbols, points, values, basis);
-      if (!extent)
-        return emitOptionalError(loc, "extent of dimension ", dim, " is no known function of the operands' extents");
-      extents.push_back(*extent);
+  for (int round = 0; round < kMostTieRounds; ++round) {
+    for (size_t i = inferred.size(); i < points.size(); ++i) {
+      for (auto [argument, operand] : llvm::zip(block.getArguments(), operands))
+        if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+          argument.setType(typeAt(type, points[i]));
+      if (failed(infer(block.getArguments(), inferred.emplace_back())))
+        return failure();
     }
-    results.push_back(tensorOf(extents, first.getElementType()));
+    SmallVector<Type> fitted;
+    for (size_t i = 0; i < inferred[0].size(); ++i) {
+      auto first = cast<RankedTensorType>(inferred[0][i]);
+      Extents extents;
+      for (int64_t dim = 0; dim < first.getRank(); ++dim) {
+        SmallVector<int64_t> values;
+        for (const SmallVector<Type> &types : inferred)
+          values.push_back(cast<RankedTensorType>(types[i]).getDimSize(dim));
+        std::optional<Extent> extent = fitExtent(symbols, points, values, basis, ties);
+        if (!extent)
+          return emitOptionalError(loc, "extent of dimension ", dim, " is no known function of the operands' extents");
+        extents.push_back(*extent);
+      }
+      fitted.push_back(tensorOf(extents, first.getElementType()));
+    }
+    if (ties.empty()) {
+      results.append(fitted);
+      return success();
+    }
+    llvm::append_range(points, ties);
+    ties.clear();
   }
-  return success();
+  return emitOptionalError(loc, "extents of the result are no known functions of the operands' extents");
 }
 
 } // namespace sluice::dataflow

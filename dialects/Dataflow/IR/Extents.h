@@ -95,9 +95,13 @@ std::optional<int64_t> valueAt(mlir::AffineExpr expression, llvm::ArrayRef<int64
 std::vector<Point> samplePoints(SymbolsAttr symbols);
 
 /// An expression that has these values at these points: a number, a multiple or a quotient of one of `basis`, or a sum
-/// or product of two. Nullopt where there is none of these. `basis` need not have the symbols themselves.
+/// or product of two. Nullopt where there is none of these. `basis` need not have the symbols themselves. Several
+/// quotients may have these values at these points and others elsewhere: points that tell them apart are added to
+/// `ties`, and only a fit at those too can be trusted.
 std::optional<Extent> fitExtent(SymbolsAttr symbols, llvm::ArrayRef<Point> points, llvm::ArrayRef<int64_t> values,
-                                llvm::ArrayRef<Extent> basis);
+                                llvm::ArrayRef<Extent> basis, std::vector<Point> &ties);
+/// How often points that decide ties may be added before the extents count as unknown.
+inline constexpr int kMostTieRounds = 16;
 
 /// Whether types agree, extents at all sample points.
 bool haveSameExtents(mlir::TypeRange a, mlir::TypeRange c);

@@ -593,23 +593,36 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
     return makeError(ErrorCode::Unsupported, "a training step of model '", model.path(),
                      "' has one size for each dimension, give sizes instead of ranges by --dim");
   auto symbols = SymbolsAttr::get(&context, names, least, most, steps, found.bounds.size());
-  const std::vector<Point> points = samplePoints(symbols);
   auto *dialect = context.getLoadedDialect<DataflowDialect>();
-  FoldLog folds;
-  auto reset = llvm::make_scope_exit([&] { dialect->setFoldLog(nullptr); });
-  dialect->setFoldLog(&folds);
-  std::vector<OwningOpRef<ModuleOp>> programs;
-  for (const Point &point : points) {
-    for (auto [name, value] : llvm::zip(ArrayRef(names).take_front(found.firstSymbol), point))
-      at.dims.values[name.str()] = value;
-    found.values.assign(point.begin() + static_cast<ptrdiff_t>(found.firstSymbol), point.end());
-    Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding).run(at);
-    if (!program)
-      return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
-    programs.push_back(std::move(*program));
-    folds.replay();
+  auto importAt = [&](ArrayRef<Point> points, std::vector<Point> &ties) -> Expected<OwningOpRef<ModuleOp>> {
+    FoldLog folds;
+    auto reset = llvm::make_scope_exit([&] { dialect->setFoldLog(nullptr); });
+    dialect->setFoldLog(&folds);
+    std::vector<OwningOpRef<ModuleOp>> programs;
+    for (const Point &point : points) {
+      for (auto [name, value] : llvm::zip(ArrayRef(names).take_front(found.firstSymbol), point))
+        at.dims.values[name.str()] = value;
+      found.values.assign(point.begin() + static_cast<ptrdiff_t>(found.firstSymbol), point.end());
+      Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding).run(at);
+      if (!program)
+        return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
+      programs.push_back(std::move(*program));
+      folds.replay();
+    }
+    return generalize(symbols, points, std::move(programs), ties);
+  };
+  std::vector<Point> points = samplePoints(symbols), ties;
+  for (int round = 0; round < kMostTieRounds; ++round) {
+    Expected<OwningOpRef<ModuleOp>> program = importAt(points, ties);
+    if (ties.empty())
+      return program;
+    for (Point &tie : ties)
+      if (!llvm::is_contained(points, tie))
+        points.push_back(std::move(tie));
+    ties.clear();
   }
-  return generalize(symbols, points, std::move(programs));
+  return makeError(ErrorCode::Unsupported, "sizes within model '", model.path(),
+                   "' follow no rule that its ranges determine, give smaller ranges, or single sizes, option '--dim'");
 }
 
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {

@@ -26,8 +26,9 @@ namespace {
 
 class Generalizer {
 public:
-  Generalizer(SymbolsAttr symbols, ArrayRef<Point> points, ArrayRef<OwningOpRef<ModuleOp>> programs)
-      : symbols(symbols), points(points), numbers(programs.size()) {
+  Generalizer(SymbolsAttr symbols, ArrayRef<Point> points, ArrayRef<OwningOpRef<ModuleOp>> programs,
+              std::vector<Point> &ties)
+      : symbols(symbols), points(points), ties(ties), numbers(programs.size()) {
     for (const OwningOpRef<ModuleOp> &program : programs)
       functions.push_back(*ModuleOp(program.get()).getOps<func::FuncOp>().begin());
   }
@@ -61,6 +62,7 @@ private:
 
   SymbolsAttr symbols;
   ArrayRef<Point> points;
+  std::vector<Point> &ties;
   SmallVector<func::FuncOp> functions;
   /// Values by the order of their definitions, in each program.
   SmallVector<llvm::DenseMap<Value, size_t>> numbers;
@@ -76,7 +78,7 @@ Status Generalizer::differ(Operation *op, size_t other, const std::string &what)
 }
 
 std::optional<Extent> Generalizer::fit(ArrayRef<int64_t> values) {
-  std::optional<Extent> found = fitExtent(symbols, points, values, basis);
+  std::optional<Extent> found = fitExtent(symbols, points, values, basis, ties);
   if (found && !found->isConstant() && !llvm::is_contained(basis, *found))
     basis.push_back(*found);
   return found;
@@ -351,7 +353,7 @@ Status Generalizer::uniteIndexRanges() {
       const bool isNegative = llvm::any_of(values, [](int64_t value) { return value < 0; });
       for (int64_t &value : values)
         value = isNegative ? -value : value;
-      std::optional<Extent> number = fitExtent(symbols, known, values, basis);
+      std::optional<Extent> number = fitExtent(symbols, known, values, basis, ties);
       if (!number)
         return makeError(ErrorCode::Unsupported, "the indices that input '", inputName(function, argument).str(),
                          "' may hold do not follow from the sizes, give smaller "
@@ -400,8 +402,8 @@ std::string describePoint(SymbolsAttr symbols, const Point &point) {
 }
 
 Expected<OwningOpRef<ModuleOp>> generalize(SymbolsAttr symbols, ArrayRef<Point> points,
-                                           std::vector<OwningOpRef<ModuleOp>> programs) {
-  SLUICE_RETURN_IF_ERROR(Generalizer(symbols, points, programs).run());
+                                           std::vector<OwningOpRef<ModuleOp>> programs, std::vector<Point> &ties) {
+  SLUICE_RETURN_IF_ERROR(Generalizer(symbols, points, programs, ties).run());
   return std::move(programs.front());
 }
 

@@ -16,12 +16,14 @@ namespace sluice::onnximport {
 /// A point for people: "batch=1, sequence=8".
 std::string describePoint(dataflow::SymbolsAttr symbols, const dataflow::Point &point);
 
-/// The program that is `programs[i]` at `points[i]`, which are the sample points of `symbols`. The programs must be
+/// The program that is `programs[i]` at `points[i]`, the sample points of `symbols` and others. The programs must be
 /// alike but for extents, small integer constants and where slices start. Takes the first, at the upper bounds, and
-/// changes it. Fails with the node, and the points that tell the programs apart.
+/// changes it. Fails with the node, and the points that tell the programs apart. Where several expressions fit an
+/// extent, points that decide between them are added to `ties`, and the result must not be used.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> generalize(dataflow::SymbolsAttr symbols,
                                                        llvm::ArrayRef<dataflow::Point> points,
-                                                       std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programs);
+                                                       std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programs,
+                                                       std::vector<dataflow::Point> &ties);
 
 } // namespace sluice::onnximport
 
