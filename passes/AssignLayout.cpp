@@ -66,13 +66,23 @@ struct WinogradChoice {
   bool isAllowed = false, isWanted = false;
   double tolerance = 0; ///< The largest error bound of one convolution.
 
+  /// Whether it takes less time over a range of sizes: the mean of what it gains at the bounds.
+  static bool gainsOverRange(ConvOp op, const emit::WinogradSpec &tiles, const emit::VectorTarget &target) {
+    emit::WinogradSpec least = tiles;
+    least.image = describeLeastConv(op);
+    if (least.tiles() == 0)
+      return true;
+    const double most = emit::winogradWork(tiles, target) / emit::directWork(tiles.image, target);
+    return most * emit::winogradWork(least, target) / emit::directWork(least.image, target) <= 1;
+  }
+
   std::optional<emit::WinogradSpec> choose(ConvOp op, const emit::VectorTarget &target) const {
     // Far beyond what any memory holds, estimates would overflow.
     auto isEstimated = [](Type type) {
       const int64_t count = elementCount(type);
       return count > 0 && count < int64_t(1) << 46;
     };
-    if (!isAllowed || symbolsOf(op) || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
+    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
         !op.getType().getElementType().isF32() || !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) ||
         !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
       return std::nullopt;
@@ -86,7 +96,10 @@ struct WinogradChoice {
       if (emit::winogradErrorBound(tuned) <= tolerance)
         return tuned;
     }
-    return emit::chooseWinograd(spec, target, tolerance, isWanted);
+    std::optional<emit::WinogradSpec> chosen = emit::chooseWinograd(spec, target, tolerance, isWanted);
+    if (chosen && !isWanted && symbolsOf(op) && !gainsOverRange(op, *chosen, target))
+      return std::nullopt;
+    return chosen;
   }
 };
 
@@ -119,9 +132,9 @@ struct PackConv : OpRewritePattern<ConvOp> {
     auto named = [&](ConvAlgorithm algorithm) { return ConvAlgorithmAttr::get(b.getContext(), algorithm); };
     emit::ConvSpec spec = describeConv(op);
     std::optional<emit::WinogradSpec> tiles = winograd.choose(op, target);
-    const bool shiftsAndAdds = winograd.isAllowed && !symbolsOf(op) &&
-                               spec.tuning.algorithm == sluice::TunedAlgorithm::Any &&
-                               emit::prefersShiftAdd(spec, target);
+    const bool shiftsAndAdds = winograd.isAllowed && spec.tuning.algorithm == sluice::TunedAlgorithm::Any &&
+                               emit::prefersShiftAdd(spec, target) &&
+                               emit::prefersShiftAdd(describeLeastConv(op), target);
     if (tiles && (winograd.isWanted || !shiftsAndAdds)) {
       ConvAlgorithmAttr algorithm = named(tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
       Value packed =

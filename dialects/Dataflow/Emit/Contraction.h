@@ -5,8 +5,8 @@
 //
 // Emits the heavy contractions as register-tiled loops in scf, arith, vector
 // and llvm operations on `!llvm.ptr` values. Shapes are static, except that those of
-// a matrix product may be values. A kernel is an outlined chunk function: its body covers the work items [begin, end)
-// of the parallel extent, in any split, from any number of threads at once.
+// matrix products and of images may be values. A kernel is an outlined chunk function: its body covers the work items
+// [begin, end) of the parallel extent, in any split, from any number of threads at once.
 //
 // Every output element reaches the sink exactly once, as a lane of a vector
 // along the innermost output dimension, so the caller fuses any epilogue there.
@@ -66,21 +66,28 @@ struct MatmulOperands {
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
                 const MatmulOperands &operands, WorkItems items, SinkFn sink);
 
+/// The number of images, their heights and widths where a step gives them, of i64 type. The specification, by which
+/// tiles and blocks are chosen, has their upper bounds. Null: the extent is a number, the specification's.
+struct ConvExtents {
+  mlir::Value batch = {}, inH = {}, inW = {}, outH = {}, outW = {};
+};
+
 /// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
 /// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1
-/// convolution of stride 1 as a matrix product over all pixels.
+/// convolution of stride 1 as a matrix product over all pixels. With extents of a step, sources have no `load`, and a
+/// pointwise convolution is the caller's emitMatmul of pointwiseMatmul(spec).
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink);
+                const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
 
 /// The same with the taps of a kernel's row as channels. The weights are those of `spec.taps()`, packed by
 /// `packConvWeights` from ONNX's, whose width came first. Scratch: up to 256 KiB of stack.
 void emitShiftAdd(mlir::OpBuilder &b, mlir::Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink);
+                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
 
 /// The same by transformed tiles, with weights packed by `packWinogradWeights`. Scratch: up to 512 KiB of stack, within
 /// half of L2 (kWinogradScratchBytes).
 void emitWinograd(mlir::OpBuilder &b, mlir::Location loc, const WinogradSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink);
+                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
 
 } // namespace sluice::emit
 

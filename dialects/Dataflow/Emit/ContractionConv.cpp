@@ -7,7 +7,8 @@
 // Learning Convolutions on SIMD Architectures" (SC 2018), for NHWC input: a
 // register tile of output columns x channels, inputs broadcast. Padding is
 // never materialized: rows clip the vertical taps, and columns near a border
-// get tiles of their own whose taps are clipped at compile time.
+// get tiles of their own whose taps are clipped at compile time. Where the step
+// gives the width, tiles at a border copy their pixels, with zeros around.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,12 +43,17 @@ static ColumnRun describeTile(const ConvSpec &spec, int64_t first, int64_t colum
   return run;
 }
 
+/// Columns with taps left of the image. Pads below zero crop it.
+static int64_t leftBorder(const ConvSpec &spec) {
+  return std::max<int64_t>((spec.padLeft + spec.strideW - 1) / spec.strideW, 0);
+}
+
 ColumnPlan detail::planColumns(const ConvSpec &spec, int64_t columns) {
   // Multiplications border tiles may be unrolled to, by one vector of channels: keeps compiling below some 50 ms.
   constexpr int64_t maxBorderSteps = 160;
   // Columns all of whose taps are inside: [insideBegin, insideEnd).
   int64_t slack = spec.inW - 1 - (spec.kernelW - 1) * spec.dilationW + spec.padLeft;
-  int64_t insideBegin = std::min((spec.padLeft + spec.strideW - 1) / spec.strideW, spec.outW);
+  int64_t insideBegin = std::min(leftBorder(spec), spec.outW);
   int64_t insideEnd = slack < 0 ? insideBegin : std::clamp(slack / spec.strideW + 1, insideBegin, spec.outW);
   ColumnPlan plan;
   plan.rightBegin = spec.outW;
@@ -79,10 +85,32 @@ ColumnPlan detail::planColumns(const ConvSpec &spec, int64_t columns) {
   return plan;
 }
 
-std::pair<Value, Value> detail::clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, int64_t extent) {
+ColumnRun detail::insideTile(const ConvSpec &spec, int64_t columns) {
+  ColumnRun run;
+  run.columns = columns;
+  run.from.assign(spec.kernelW, 0);
+  run.to.assign(spec.kernelW, columns);
+  return run;
+}
+
+ColumnRun detail::leftTile(const ConvSpec &spec, int64_t columns) {
+  ConvSpec wide = spec;
+  wide.inW = columns * spec.strideW + spec.kernelW * spec.dilationW;
+  return describeTile(wide, 0, columns);
+}
+
+ColumnRange detail::insideColumns(Ir &ir, const ConvSpec &spec, Value inW, Value outW) {
+  Value zero = ir.constant(0);
+  Value begin = ir.min(ir.constant(leftBorder(spec)), outW);
+  Value reach = ir.add(inW, spec.padLeft - 1 - (spec.kernelW - 1) * spec.dilationW + spec.strideW);
+  Value end = ir.min(ir.div(ir.max(reach, zero), spec.strideW), outW);
+  return {begin, ir.max(begin, end)};
+}
+
+std::pair<Value, Value> detail::clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, Value extent) {
   Value zero = ir.constant(0);
   Value before = ir.max(ir.sub(zero, start), zero);
-  Value inside = ir.max(ir.sub(ir.constant(extent), start), zero);
+  Value inside = ir.max(ir.sub(extent, start), zero);
   Value from = ir.div(ir.add(before, dilation - 1), dilation);
   Value to = ir.div(ir.add(inside, dilation - 1), dilation);
   return {from, ir.min(to, ir.constant(taps))};
@@ -93,8 +121,9 @@ namespace {
 class ConvEmitter {
 public:
   ConvEmitter(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Source &input, const Source &weights,
-              SinkFn sink)
-      : ir(ir), spec(spec), input(input), weights(weights), sink(sink), together(convGroupsTogether(spec, target)),
+              SinkFn sink, const ConvExtents &extents)
+      : ir(ir), spec(spec), input(input), weights(weights), sink(sink), extents(extents),
+        together(convGroupsTogether(spec, target)),
         tile(chooseTile(spec.outW, spec.groupOutC() * together, 32, target, spec.tuning)), block(tile.block()),
         blocks((spec.groupOutC() * together + block - 1) / block),
         lastBlock(spec.groupOutC() * together - (blocks - 1) * block), rowBlock(convRowBlock(spec)),
@@ -103,7 +132,8 @@ public:
         inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)),
         vectorLanes(target.lanesF32), pixels(input), pixelStride(spec.inC),
         widens(input.elementType != ir.elementType && !input.load && together == 1 &&
-               spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes) {}
+               spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes),
+        copies(hasStepWidth() && spanOf(tile.rows) * copiedPitch() * 4 <= widenedBytes) {}
 
   void emit(Value begin, Value end);
 
@@ -111,6 +141,13 @@ private:
   void emitRow(Value row);
   void emitTile(const ColumnRun &run, Value column);
   void emitColumns(int64_t begin, int64_t end);
+  void emitColumns(Value begin, Value end);
+  /// All columns of a row whose width the step gives.
+  void emitStepColumns();
+  /// The sums of a tile, whose pixels are copied where it is not `isInside`.
+  Accumulators emitStepTile(int64_t columns, Value column, Value isInside);
+  /// Copies the pixels of a tile from column inColumn of the image on to pixelScratch, zeros where there are none.
+  void emitCopy(int64_t columns, Value inColumn, Value source);
   /// Sums the taps of one kernel row; `source` is the pixel tap 0 of the tile's column 0 reads, `taps` its weights.
   Accumulators emitKernelRow(const ColumnRun &run, Value source, Value taps, Accumulators values);
   /// Sums `count` neighbouring taps that all columns of the tile have.
@@ -122,6 +159,8 @@ private:
   Accumulators emitGroups(Value source, Value taps, int64_t from, int64_t to, Accumulators values);
   Accumulators sumChains(Accumulators values, int64_t count, int64_t chains);
   void emitSink(ArrayRef<Value> values, int64_t columns, Value column);
+  void storeSums(ArrayRef<Value> values);
+  void emitSinkLoop(Value columns, Value column);
   /// Pixels of an input row that a tile of so many columns reads.
   int64_t spanOf(int64_t columns) const {
     return (columns - 1) * spec.strideW + (spec.kernelW - 1) * spec.dilationW + 1;
@@ -130,12 +169,24 @@ private:
   bool canWiden(const ColumnRun &run) const { return widens && (run.inside() || run.count == 1); }
   /// Copies the pixels of a tile, whose first one is at `source`, to pixelScratch.
   void emitWiden(const ColumnRun &run, Value source);
-  Value pixelOffset(Value row, Value column) { return ir.mul(ir.add(ir.mul(row, spec.inW), column), spec.inC); }
+  Value pixelOffset(Value row, Value column) {
+    Value before = extents.inW ? ir.mul(row, extents.inW) : ir.mul(row, spec.inW);
+    return ir.mul(ir.add(before, column), spec.inC);
+  }
+  bool hasStepWidth() const { return extents.inW || extents.outW; }
+  Value inH() { return extents.inH ? extents.inH : ir.constant(spec.inH); }
+  Value inW() { return extents.inW ? extents.inW : ir.constant(spec.inW); }
+  Value outH() { return extents.outH ? extents.outH : ir.constant(spec.outH); }
+  Value outW() { return extents.outW ? extents.outW : ir.constant(spec.outW); }
+  /// The pixels that tiles copy become f32, or are as far apart as in the image: one code reads both.
+  bool isWidened() const { return input.elementType != ir.elementType; }
+  int64_t copiedPitch() const { return isWidened() ? spec.groupInC() * together : spec.inC; }
 
   Ir &ir;
   const ConvSpec &spec;
   const Source &input, &weights;
   SinkFn sink;
+  const ConvExtents &extents;
   int64_t together; ///< Groups computed as one.
   RegisterTile tile;
   /// Output channels of a tile; tiles of a group or of those together; valid channels of the last one.
@@ -148,18 +199,21 @@ private:
   Source pixels;       ///< What tiles read: the input, or pixelScratch.
   int64_t pixelStride; ///< There, in elements.
   bool widens;         ///< Input rows of a tile are copied first, as f32.
+  bool copies;         ///< The same where the step gives the width: at borders, and wherever they are no f32.
 
   Value sinkScratch;  ///< [tile.rows][block], unless the sink is inline.
-  Value pixelScratch; ///< [pixels of a tile's row][inC of a group]
+  Value pixelScratch; ///< [pixels of a tile's row][inC of a group, or copiedPitch()]
   // Of the work item and row being emitted.
   Value image, blockIndex, channel, outRow, inRow, tapBegin, tapEnd;
   Value imageBase, blockWeights;
 };
 
 void ConvEmitter::emit(Value begin, Value end) {
-  if (!inlineSink)
+  if (!inlineSink || hasStepWidth())
     sinkScratch = ir.scratch(tile.rows * block);
-  if (widens)
+  if (copies)
+    pixelScratch = ir.scratch(spanOf(tile.rows) * copiedPitch());
+  else if (widens && !hasStepWidth())
     pixelScratch = ir.scratch(spanOf(tile.rows) * spec.groupInC());
   ir.loop(begin, end, 1, [&](Value item) {
     blockIndex = ir.rem(item, blocks);
@@ -167,14 +221,15 @@ void ConvEmitter::emit(Value begin, Value end) {
     Value filters = ir.rem(item, tiles);
     Value group = ir.mul(ir.div(filters, blocks), together);
     Value rest = ir.div(item, tiles);
-    image = ir.div(rest, rowBlocks);
+    Value stepBlocks = extents.outH ? ir.div(ir.add(extents.outH, rowBlock - 1), rowBlock) : Value();
+    image = stepBlocks ? ir.div(rest, stepBlocks) : ir.div(rest, rowBlocks);
     channel = ir.add(ir.mul(group, spec.groupOutC()), ir.mul(blockIndex, block));
     blockWeights = ir.at(weights.pointer, ir.mul(filters, together * blockSize), weights.elementType);
-    imageBase =
-        ir.at(input.pointer, ir.add(ir.mul(image, spec.inH * spec.inW * spec.inC), ir.mul(group, spec.groupInC())),
-              input.elementType);
-    Value rowBegin = ir.mul(ir.rem(rest, rowBlocks), rowBlock);
-    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), ir.constant(spec.outH));
+    Value imageOffset = extents.inH || extents.inW ? pixelOffset(ir.mul(image, inH()), ir.constant(0))
+                                                   : ir.mul(image, spec.inH * spec.inW * spec.inC);
+    imageBase = ir.at(input.pointer, ir.add(imageOffset, ir.mul(group, spec.groupInC())), input.elementType);
+    Value rowBegin = ir.mul(stepBlocks ? ir.rem(rest, stepBlocks) : ir.rem(rest, rowBlocks), rowBlock);
+    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), outH());
     ir.loop(rowBegin, rowEnd, 1, [&](Value row) { emitRow(row); });
   });
 }
@@ -182,11 +237,14 @@ void ConvEmitter::emit(Value begin, Value end) {
 void ConvEmitter::emitRow(Value row) {
   outRow = row;
   inRow = ir.add(ir.mul(row, spec.strideH), -spec.padTop);
-  bool clipped = spec.padTop > 0 || (spec.outH - 1) * spec.strideH + (spec.kernelH - 1) * spec.dilationH >= spec.inH;
+  bool clipped = spec.padTop > 0 || extents.inH || extents.outH ||
+                 (spec.outH - 1) * spec.strideH + (spec.kernelH - 1) * spec.dilationH >= spec.inH;
   tapBegin = ir.constant(0);
   tapEnd = ir.constant(spec.kernelH);
   if (clipped)
-    std::tie(tapBegin, tapEnd) = clipTaps(ir, inRow, spec.kernelH, spec.dilationH, spec.inH);
+    std::tie(tapBegin, tapEnd) = clipTaps(ir, inRow, spec.kernelH, spec.dilationH, inH());
+  if (hasStepWidth())
+    return emitStepColumns();
   ColumnPlan plan = planColumns(spec, tile.rows);
   emitColumns(0, plan.leftEnd);
   for (const ColumnRun &run : plan.runs) {
@@ -197,6 +255,82 @@ void ConvEmitter::emitRow(Value row) {
               [&](Value column) { emitTile(run, column); });
   }
   emitColumns(plan.rightBegin, spec.outW);
+}
+
+/// Tiles that are as wide as at the upper bounds, then one of what is left.
+void ConvEmitter::emitStepColumns() {
+  const ColumnRange inside = insideColumns(ir, spec, inW(), outW());
+  // Where tiles do not copy, columns at a border go one at a time.
+  Value zero = ir.constant(0), begin = copies ? zero : inside.begin, end = copies ? outW() : inside.end;
+  auto isInside = [&](Value column, int64_t columns) -> Value {
+    if (!copies || isWidened())
+      return {};
+    Value isLeft = ir.isLess(column, inside.begin), isRight = ir.isLess(inside.end, ir.add(column, columns));
+    Value isOutside = arith::OrIOp::create(ir.b, ir.loc, isLeft, isRight);
+    return arith::XOrIOp::create(ir.b, ir.loc, isOutside,
+                                 arith::ConstantOp::create(ir.b, ir.loc, ir.b.getBoolAttr(true)));
+  };
+  if (!copies)
+    emitColumns(zero, begin);
+  Value wholeEnd = ir.add(begin, ir.mul(ir.div(ir.sub(end, begin), tile.rows), tile.rows));
+  ir.loop(begin, wholeEnd, tile.rows, [&](Value column) {
+    emitSink(emitStepTile(tile.rows, column, isInside(column, tile.rows)), tile.rows, column);
+  });
+  Value rest = ir.sub(end, wholeEnd);
+  ir.choose(rest, tile.rows, [&](int64_t columns) {
+    if (columns > 0)
+      storeSums(emitStepTile(columns, wholeEnd, isInside(wholeEnd, columns)));
+  });
+  emitSinkLoop(rest, wholeEnd);
+  if (!copies)
+    emitColumns(end, outW());
+}
+
+Accumulators ConvEmitter::emitStepTile(int64_t columns, Value column, Value isInside) {
+  const ColumnRun run = insideTile(spec, columns);
+  Accumulators values(columns * tile.vectors, ir.zero(tile.lanes));
+  Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
+  return ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange sums) {
+    Value source =
+        ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn), input.elementType);
+    Value taps = ir.at(blockWeights, ir.mul(kh, spec.kernelW * tapSize), weights.elementType);
+    if (!copies)
+      return emitKernelRow(run, source, taps, Accumulators(sums));
+    if (isInside) {
+      ir.ifElse(
+          isInside, [] {}, [&] { emitCopy(columns, inColumn, source); });
+      source = arith::SelectOp::create(ir.b, ir.loc, isInside, source, pixelScratch);
+    } else {
+      emitCopy(columns, inColumn, source);
+      source = pixelScratch;
+    }
+    pixels = {pixelScratch, ir.elementType};
+    pixelStride = copiedPitch();
+    Accumulators next = emitKernelRow(run, source, taps, Accumulators(sums));
+    pixels = input;
+    pixelStride = spec.inC;
+    return next;
+  });
+}
+
+void ConvEmitter::emitCopy(int64_t columns, Value inColumn, Value source) {
+  const int64_t depth = spec.groupInC() * together;
+  Value zero = ir.constant(0), span = ir.constant(spanOf(columns));
+  Value from = ir.min(ir.max(ir.sub(zero, inColumn), zero), span);
+  Value to = ir.min(ir.max(ir.sub(inW(), inColumn), from), span);
+  auto forPixels = [&](Value begin, Value end, function_ref<Value(Value pixel, Value channel, int64_t width)> value) {
+    ir.loop(begin, end, 1, [&](Value pixel) {
+      ir.forLanes(depth, vectorLanes, [&](Value channel, int64_t width) {
+        ir.store(value(pixel, channel, width), ir.at(pixelScratch, ir.add(ir.mul(pixel, copiedPitch()), channel)));
+      });
+    });
+  };
+  auto none = [&](Value, Value, int64_t width) { return ir.zero(width); };
+  forPixels(zero, from, none);
+  forPixels(from, to, [&](Value pixel, Value channel, int64_t width) {
+    return ir.load(input, ir.at(source, ir.add(ir.mul(pixel, spec.inC), channel), input.elementType), width);
+  });
+  forPixels(to, span, none);
 }
 
 void ConvEmitter::emitTile(const ColumnRun &run, Value column) {
@@ -311,7 +445,7 @@ Accumulators ConvEmitter::emitGroups(Value source, Value taps, int64_t from, int
     vectors.push_back(parts[0]);
   }
   for (int64_t column = from; column < to; ++column) {
-    Value pixel = ir.load(input, ir.at(source, column * spec.strideW * spec.inC, input.elementType), tile.lanes);
+    Value pixel = ir.load(pixels, ir.at(source, column * spec.strideW * pixelStride, pixels.elementType), tile.lanes);
     for (int64_t k = 0; k < depth; ++k) {
       // Every lane reads input k of its own group.
       SmallVector<int64_t> lanes;
@@ -334,14 +468,17 @@ Accumulators ConvEmitter::sumChains(Accumulators values, int64_t count, int64_t 
 
 /// Columns [begin, end), one at a time, with the taps that read inside the input.
 void ConvEmitter::emitColumns(int64_t begin, int64_t end) {
-  if (begin == end)
-    return;
-  ir.loop(ir.constant(begin), ir.constant(end), 1, [&](Value column) {
+  if (begin != end)
+    emitColumns(ir.constant(begin), ir.constant(end));
+}
+
+void ConvEmitter::emitColumns(Value begin, Value end) {
+  ir.loop(begin, end, 1, [&](Value column) {
     Accumulators values(tile.vectors, ir.zero(tile.lanes));
     RegisterTile shape = tile;
     shape.rows = 1;
     Value inColumn = ir.add(ir.mul(column, spec.strideW), -spec.padLeft);
-    std::pair<Value, Value> taps = clipTaps(ir, inColumn, spec.kernelW, spec.dilationW, spec.inW);
+    std::pair<Value, Value> taps = clipTaps(ir, inColumn, spec.kernelW, spec.dilationW, inW());
     values = ir.loop(tapBegin, tapEnd, 1, values, [&](Value kh, ValueRange outer) {
       Value source =
           ir.at(imageBase, pixelOffset(ir.add(inRow, ir.mul(kh, spec.dilationH)), inColumn), input.elementType);
@@ -367,10 +504,18 @@ void ConvEmitter::emitSink(ArrayRef<Value> values, int64_t columns, Value column
     }
     return;
   }
+  storeSums(values);
+  emitSinkLoop(ir.constant(columns), column);
+}
+
+void ConvEmitter::storeSums(ArrayRef<Value> values) {
   for (auto [i, value] : llvm::enumerate(values))
     ir.store(value, ir.at(sinkScratch, static_cast<int64_t>(i) * tile.lanes));
+}
+
+void ConvEmitter::emitSinkLoop(Value columns, Value column) {
   auto emitLoop = [&](int64_t valid) {
-    ir.loop(ir.constant(0), ir.constant(columns), 1, [&](Value c) {
+    ir.loop(ir.constant(0), columns, 1, [&](Value c) {
       Value sums = ir.at(sinkScratch, ir.mul(c, block));
       sinkRow(
           ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
@@ -396,27 +541,27 @@ void detail::emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &tar
 }
 
 void detail::emitDirect(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
-                        WorkItems items, SinkFn sink) {
-  ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink).emit(items.begin, items.end);
+                        WorkItems items, SinkFn sink, const ConvExtents &extents) {
+  ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, extents).emit(items.begin, items.end);
 }
 
 void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
-                WorkItems items, SinkFn sink) {
+                WorkItems items, SinkFn sink, const ConvExtents &extents) {
   auto turned = [&](OpBuilder &inner, Location at, Value value, ValueRange indices, int64_t lanes) {
     sink(inner, at, value, {indices[0], indices[2], indices[1], indices[3]}, lanes);
   };
   if (spec.isTurned) {
     ConvSpec row = spec;
     row.isTurned = false;
-    return emitConv2d(b, loc, row, target, operands, items, turned);
+    return emitConv2d(b, loc, row, target, operands, items, turned, extents);
   }
   Ir ir(b, loc, b.getF32Type());
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (isPointwise(spec))
     return emitPointwise(ir, spec, target, operands, items, sink);
   if (isDepthwise(spec))
-    return emitDepthwise(ir, spec, target, operands, items, sink);
-  emitDirect(ir, spec, target, operands, items, sink);
+    return emitDepthwise(ir, spec, target, operands, items, sink, extents);
+  emitDirect(ir, spec, target, operands, items, sink, extents);
 }
 
 } // namespace sluice::emit

@@ -32,6 +32,10 @@ Value Ir::rem(Value a, int64_t value) { return b.createOrFold<arith::RemUIOp>(lo
 Value Ir::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc, x, y); }
 Value Ir::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc, x, y); }
 Value Ir::isEqual(Value x, Value y) { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); }
+Value Ir::isLess(Value x, Value y, bool isSigned) {
+  const auto predicate = isSigned ? arith::CmpIPredicate::slt : arith::CmpIPredicate::ult;
+  return arith::CmpIOp::create(b, loc, predicate, x, y);
+}
 Value Ir::toIndex(Value value) { return arith::IndexCastOp::create(b, loc, b.getIndexType(), value); }
 Value Ir::fromIndex(Value value) {
   return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, loc, b.getI64Type(), value)) : value;

@@ -41,6 +41,7 @@ public:
   Value min(Value a, Value b);
   Value max(Value a, Value b);
   Value isEqual(Value a, Value b);
+  Value isLess(Value a, Value b, bool isSigned = true);
   /// Whether `a` has the bits of `value`, a power of two.
   Value hasBit(Value a, int64_t value);
   Value toIndex(Value value);
@@ -135,9 +136,9 @@ void emitPointwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, con
                    SinkFn sink);
 /// Neither of the two above: by a register tile of columns and channels.
 void emitDirect(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
-                SinkFn sink);
+                SinkFn sink, const ConvExtents &extents = {});
 void emitDepthwise(Ir &ir, const ConvSpec &spec, const VectorTarget &target, const Operands &operands, WorkItems items,
-                   SinkFn sink);
+                   SinkFn sink, const ConvExtents &extents);
 
 /// Output columns computed as `count` tiles of `columns` from `first` on. All have the same valid columns
 /// [from[kw], to[kw]) for each tap, so that one copy of the code serves them.
@@ -153,9 +154,18 @@ struct ColumnPlan {
   int64_t leftEnd = 0, rightBegin = 0; ///< Columns [0, leftEnd) and [rightBegin, outW) go one at a time.
 };
 ColumnPlan planColumns(const ConvSpec &spec, int64_t columns);
+/// A tile of columns all of whose taps read the input, and one from column 0 on of which that is true but for padding
+/// on the left.
+ColumnRun insideTile(const ConvSpec &spec, int64_t columns);
+ColumnRun leftTile(const ConvSpec &spec, int64_t columns);
+/// Columns [begin, end), all of whose taps read the input, where the step gives the widths.
+struct ColumnRange {
+  Value begin, end;
+};
+ColumnRange insideColumns(Ir &ir, const ConvSpec &spec, Value inW, Value outW);
 
 /// The taps [from, to) of a kernel dimension that read inside the input, where tap 0 reads at `start`.
-std::pair<Value, Value> clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, int64_t extent);
+std::pair<Value, Value> clipTaps(Ir &ir, Value start, int64_t taps, int64_t dilation, Value extent);
 
 } // namespace sluice::emit::detail
 

@@ -24,8 +24,9 @@ namespace {
 
 class ShiftAddEmitter {
 public:
-  ShiftAddEmitter(Ir &ir, const ShiftAddSpec &spec, const VectorTarget &target, const Operands &operands, SinkFn sink)
-      : ir(ir), spec(spec.image), taps(spec.taps()), target(target), operands(operands), sink(sink),
+  ShiftAddEmitter(Ir &ir, const ShiftAddSpec &spec, const VectorTarget &target, const Operands &operands, SinkFn sink,
+                  const ConvExtents &extents)
+      : ir(ir), spec(spec.image), taps(spec.taps()), target(target), operands(operands), sink(sink), extents(extents),
         lanes(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(this->spec.outC)))),
         rowBlock(convRowBlock(taps)), rowBlocks((taps.outH + rowBlock - 1) / rowBlock),
         channelBlock(convOutputBlock(taps, target)), channelBlocks((taps.outC + channelBlock - 1) / channelBlock),
@@ -47,6 +48,7 @@ private:
   const VectorTarget &target;
   const Operands &operands;
   SinkFn sink;
+  const ConvExtents &extents;
   int64_t lanes; ///< That an output's channels are read as.
   int64_t rowBlock, rowBlocks;
   int64_t channelBlock, channelBlocks; ///< Of the taps' convolution, whose work items they are.
@@ -59,23 +61,29 @@ private:
 void ShiftAddEmitter::emit(Value begin, Value end) {
   scratch = ir.scratch(rowBlock * taps.outW * pitch + lanes);
   ir.loop(begin, end, 1, [&](Value item) {
-    image = ir.div(item, rowBlocks);
-    rowBegin = ir.mul(ir.rem(item, rowBlocks), rowBlock);
+    Value stepBlocks = extents.outH ? ir.div(ir.add(extents.outH, rowBlock - 1), rowBlock) : Value();
+    image = stepBlocks ? ir.div(item, stepBlocks) : ir.div(item, rowBlocks);
+    rowBegin = ir.mul(stepBlocks ? ir.rem(item, stepBlocks) : ir.rem(item, rowBlocks), rowBlock);
     emitTaps(item);
-    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), ir.constant(spec.outH));
-    ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
-      ir.loop(ir.constant(0), ir.constant(spec.outW), 1, [&](Value column) { emitSums(row, column); });
-    });
+    Value rowEnd = ir.min(ir.add(rowBegin, rowBlock), extents.outH ? extents.outH : ir.constant(spec.outH));
+    Value columns = extents.outW ? extents.outW : ir.constant(spec.outW);
+    ir.loop(rowBegin, rowEnd, 1,
+            [&](Value row) { ir.loop(ir.constant(0), columns, 1, [&](Value column) { emitSums(row, column); }); });
   });
 }
 
 void ShiftAddEmitter::emitTaps(Value item) {
   Value first = ir.mul(item, channelBlocks);
-  emitDirect(ir, taps, target, operands, {first, ir.add(first, channelBlocks)},
-             [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t) {
-               Value row = ir.sub(ir.fromIndex(indices[1]), rowBegin);
-               ir.store(value, ir.at(scratchAt(row, ir.fromIndex(indices[2])), ir.fromIndex(indices[3])));
-             });
+  ConvExtents shifted = extents;
+  if (extents.outW)
+    shifted.outW = ir.add(extents.outW, taps.outW - spec.outW);
+  emitDirect(
+      ir, taps, target, operands, {first, ir.add(first, channelBlocks)},
+      [&](OpBuilder &, Location, Value value, ValueRange indices, int64_t) {
+        Value row = ir.sub(ir.fromIndex(indices[1]), rowBegin);
+        ir.store(value, ir.at(scratchAt(row, ir.fromIndex(indices[2])), ir.fromIndex(indices[3])));
+      },
+      shifted);
 }
 
 void ShiftAddEmitter::emitSums(Value row, Value column) {
@@ -93,9 +101,9 @@ void ShiftAddEmitter::emitSums(Value row, Value column) {
 } // namespace
 
 void emitShiftAdd(OpBuilder &b, Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink) {
+                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents) {
   Ir ir(b, loc, b.getF32Type());
-  ShiftAddEmitter(ir, spec, target, operands, sink).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  ShiftAddEmitter(ir, spec, target, operands, sink, extents).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 
 } // namespace sluice::emit

@@ -167,13 +167,16 @@ int64_t convRowBlock(const ConvSpec &spec) {
   return ceilDiv(spec.outH, ceilDiv(spec.outH, rows));
 }
 
+int64_t convChannelItems(const ConvSpec &spec, const VectorTarget &target) {
+  return spec.groups / convGroupsTogether(spec, target) * ceilDiv(spec.groupOutC(), convOutputBlock(spec, target));
+}
+
 int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target) {
   if (isPointwise(spec))
     return parallelExtent(pointwiseMatmul(spec), target);
   if (isDepthwise(spec))
     return spec.batch * spec.outH;
-  return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * (spec.groups / convGroupsTogether(spec, target)) *
-         ceilDiv(spec.groupOutC(), convOutputBlock(spec, target));
+  return spec.batch * ceilDiv(spec.outH, convRowBlock(spec)) * convChannelItems(spec, target);
 }
 
 int64_t parallelExtent(const ShiftAddSpec &spec, const VectorTarget &) {

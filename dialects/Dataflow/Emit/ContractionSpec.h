@@ -128,7 +128,9 @@ int64_t convOutputBlock(const ConvSpec &spec, const VectorTarget &target);
 int64_t convGroupsTogether(const ConvSpec &spec, const VectorTarget &target);
 /// Output rows of a work item: enough pixels to reuse a block of weights from the cache.
 int64_t convRowBlock(const ConvSpec &spec);
-/// Work items: batch x row blocks x groups (those that go together count once) x channel blocks, channels innermost.
+/// Groups (those that go together count once) x channel blocks: work items of a block of rows.
+int64_t convChannelItems(const ConvSpec &spec, const VectorTarget &target);
+/// Work items: batch x row blocks x channel items, channels innermost.
 int64_t parallelExtent(const ConvSpec &spec, const VectorTarget &target);
 /// Elements of packed weights.
 int64_t packedConvWeightsSize(const ConvSpec &spec, const VectorTarget &target);

@@ -80,9 +80,10 @@ private:
 
 class WinogradEmitter {
 public:
-  WinogradEmitter(Ir &ir, const WinogradSpec &spec, const VectorTarget &target, const Operands &operands, SinkFn sink)
+  WinogradEmitter(Ir &ir, const WinogradSpec &spec, const VectorTarget &target, const Operands &operands, SinkFn sink,
+                  const ConvExtents &extents)
       : ir(ir), spec(spec), image(spec.image), target(target), input(operands.lhs), weights(operands.rhs), sink(sink),
-        transforms(ir, spec.outputs), blocking(chooseBlocking(spec, target)), lanes(target.lanesF32),
+        extents(extents), transforms(ir, spec.outputs), blocking(chooseBlocking(spec, target)), lanes(target.lanesF32),
         inputStride(winogradInputStride(spec, blocking)), sumStride(winogradSumStride(spec, blocking)),
         lastPanel(image.outC - (spec.panels() - 1) * spec.panel) {}
 
@@ -108,11 +109,22 @@ private:
                                    : ir.at(sumScratch, ir.mul(ir.sub(panel, panelBegin), spec.points() * sumStride));
   }
   bool isAlwaysInside() const {
+    if (extents.inH || extents.inW || extents.outH || extents.outW)
+      return false;
     auto fits = [&](int64_t pad, int64_t tiles, int64_t in) {
       return pad <= 0 && tiles * spec.outputs + 2 - pad <= in;
     };
     return fits(image.padTop, spec.tileRows(), image.inH) && fits(image.padLeft, spec.tileColumns(), image.inW);
   }
+
+  bool hasSteps() const { return extents.batch || extents.outH || extents.outW; }
+  Value inH() { return extents.inH ? extents.inH : ir.constant(image.inH); }
+  Value inW() { return extents.inW ? extents.inW : ir.constant(image.inW); }
+  Value outH() { return extents.outH ? extents.outH : ir.constant(image.outH); }
+  Value outW() { return extents.outW ? extents.outW : ir.constant(image.outW); }
+  /// Tiles of so many outputs.
+  Value tilesOf(Value outputs) { return ir.div(ir.add(outputs, spec.outputs - 1), spec.outputs); }
+  Value timesInW(Value a) { return extents.inW ? ir.mul(a, extents.inW) : ir.mul(a, image.inW); }
 
   Ir &ir;
   const WinogradSpec &spec;
@@ -120,6 +132,7 @@ private:
   const VectorTarget &target;
   const Source &input, &weights;
   SinkFn sink;
+  const ConvExtents &extents;
   Transforms transforms;
   WinogradBlocking blocking;
   int64_t lanes, inputStride, sumStride; ///< Strides between points.
@@ -129,6 +142,8 @@ private:
   Value sumScratch;   ///< [panels][points][tiles][panel], points sumStride apart; one panel where inputs are one block.
   Value patchScratch; ///< [extent][extent][depth].
   Value outputScratch; ///< [outputs][outputs][panel].
+  // Of all work items.
+  Value tileRows, tileColumns, tiles; ///< Where the step gives one of them.
   // The work item that is being emitted, and its tile.
   Value tileBegin, tileCount, panelBegin, panelEnd;
   Value imageIndex, outRow, outColumn;
@@ -140,13 +155,25 @@ void WinogradEmitter::emit(Value begin, Value end) {
   sumScratch = ir.scratch(heldPanels * spec.points() * sumStride);
   patchScratch = ir.scratch(spec.points() * spec.depth);
   outputScratch = ir.scratch(spec.outputs * spec.outputs * spec.panel);
+  if (hasSteps()) {
+    tileRows = tilesOf(outH());
+    tileColumns = tilesOf(outW());
+    tiles = ir.mul(ir.mul(extents.batch ? extents.batch : ir.constant(image.batch), tileRows), tileColumns);
+  }
   ir.loop(begin, end, 1, [&](Value item) { emitItem(item); });
 }
 
 void WinogradEmitter::emitItem(Value item) {
-  tileBegin = ir.mul(ir.rem(item, blocking.blocks), blocking.tiles);
-  tileCount = ir.min(ir.constant(blocking.tiles), ir.sub(ir.constant(spec.tiles()), tileBegin));
-  panelBegin = ir.mul(ir.div(item, blocking.blocks), blocking.panels);
+  if (hasSteps()) {
+    Value blocks = ir.div(ir.add(tiles, blocking.tiles - 1), blocking.tiles);
+    tileBegin = ir.mul(ir.rem(item, blocks), blocking.tiles);
+    tileCount = ir.min(ir.constant(blocking.tiles), ir.sub(tiles, tileBegin));
+    panelBegin = ir.mul(ir.div(item, blocks), blocking.panels);
+  } else {
+    tileBegin = ir.mul(ir.rem(item, blocking.blocks), blocking.tiles);
+    tileCount = ir.min(ir.constant(blocking.tiles), ir.sub(ir.constant(spec.tiles()), tileBegin));
+    panelBegin = ir.mul(ir.div(item, blocking.blocks), blocking.panels);
+  }
   panelEnd = ir.min(ir.add(panelBegin, blocking.panels), ir.constant(spec.panels()));
   const int64_t whole = image.inC / spec.depth, rest = image.inC % spec.depth;
   if (spec.depthBlocks() == 1)
@@ -161,7 +188,7 @@ void WinogradEmitter::emitItem(Value item) {
 
 void WinogradEmitter::emitDepthBlock(Value depthBlock, int64_t depth) {
   Value firstChannel = ir.mul(depthBlock, spec.depth);
-  ir.loop(ir.constant(0), ir.constant(blocking.tiles), 1,
+  ir.loop(ir.constant(0), hasSteps() ? tileCount : ir.constant(blocking.tiles), 1,
           [&](Value local) { emitInputTile(local, firstChannel, depth); });
   ir.loop(panelBegin, panelEnd, 1, [&](Value panel) {
     emitProducts(depthBlock, panel, depth);
@@ -171,6 +198,13 @@ void WinogradEmitter::emitDepthBlock(Value depthBlock, int64_t depth) {
 }
 
 void WinogradEmitter::locateTile(Value local) {
+  if (hasSteps()) {
+    Value tile = ir.add(tileBegin, local), row = ir.div(tile, tileColumns);
+    imageIndex = ir.div(row, tileRows);
+    outRow = ir.mul(ir.rem(row, tileRows), spec.outputs);
+    outColumn = ir.mul(ir.rem(tile, tileColumns), spec.outputs);
+    return;
+  }
   Value tile = ir.min(ir.add(tileBegin, local), ir.constant(spec.tiles() - 1));
   Value row = ir.div(tile, spec.tileColumns());
   imageIndex = ir.div(row, spec.tileRows());
@@ -182,17 +216,20 @@ void WinogradEmitter::emitInputTile(Value local, Value firstChannel, int64_t dep
   const int64_t extent = spec.extent();
   locateTile(local);
   Value row = ir.add(outRow, -image.padTop), column = ir.add(outColumn, -image.padLeft);
-  Value pixel = ir.add(ir.mul(ir.add(ir.mul(imageIndex, image.inH), row), image.inW), column);
+  Value firstRow = extents.inH ? ir.mul(imageIndex, extents.inH) : ir.mul(imageIndex, image.inH);
+  Value pixel = ir.add(timesInW(ir.add(firstRow, row)), column);
   Value source = ir.at(input.pointer, ir.add(ir.mul(pixel, image.inC), firstChannel), input.elementType);
-  Value rowStride = ir.constant(image.inW * image.inC), columnStride = ir.constant(image.inC);
+  Value rowStride = timesInW(ir.constant(image.inC)), columnStride = ir.constant(image.inC);
   if (!isAlwaysInside()) {
     // Unsigned: a row above the image is far below it.
-    auto isInside = [&](Value first, int64_t length) -> Value {
+    auto isInside = [&](Value first, int64_t length, Value ofStep) -> Value {
+      if (ofStep)
+        return ir.isLess(first, ir.max(ir.add(ofStep, 1 - extent), ir.constant(0)), /*isSigned=*/false);
       if (length < extent)
         return arith::ConstantOp::create(ir.b, ir.loc, ir.b.getBoolAttr(false));
       return arith::CmpIOp::create(ir.b, ir.loc, arith::CmpIPredicate::ule, first, ir.constant(length - extent));
     };
-    Value rowsInside = isInside(row, image.inH), columnsInside = isInside(column, image.inW);
+    Value rowsInside = isInside(row, image.inH, extents.inH), columnsInside = isInside(column, image.inW, extents.inW);
     Value inside = arith::AndIOp::create(ir.b, ir.loc, rowsInside, columnsInside);
     ir.ifElse(
         inside, [] {}, [&] { emitPatch(row, column, source, depth); });
@@ -235,11 +272,11 @@ void WinogradEmitter::emitPatch(Value row, Value column, Value source, int64_t d
     Value to = ir.at(patchScratch, ir.mul(point, spec.depth));
     ir.forLanes(depth, lanes, [&](Value c, int64_t width) { ir.store(ir.zero(width), ir.at(to, c)); });
   });
-  auto [rowBegin, rowEnd] = clipTaps(ir, row, extent, 1, image.inH);
-  auto [columnBegin, columnEnd] = clipTaps(ir, column, extent, 1, image.inW);
+  auto [rowBegin, rowEnd] = clipTaps(ir, row, extent, 1, inH());
+  auto [columnBegin, columnEnd] = clipTaps(ir, column, extent, 1, inW());
   ir.loop(rowBegin, rowEnd, 1, [&, first = columnBegin, last = columnEnd](Value i) {
     ir.loop(first, last, 1, [&](Value j) {
-      Value from = ir.at(source, ir.mul(ir.add(ir.mul(i, image.inW), j), image.inC), input.elementType);
+      Value from = ir.at(source, ir.mul(ir.add(timesInW(i), j), image.inC), input.elementType);
       Value to = ir.at(patchScratch, ir.mul(ir.add(ir.mul(i, extent), j), spec.depth));
       ir.forLanes(depth, lanes, [&](Value c, int64_t width) {
         ir.store(ir.load(input, ir.at(from, c, input.elementType), width), ir.at(to, c));
@@ -255,6 +292,9 @@ void WinogradEmitter::emitProducts(Value depthBlock, Value panel, int64_t depth)
   product.k = depth;
   product.lda = spec.depth;
   product.packedB = true;
+  MatmulExtents sizes;
+  if (hasSteps())
+    sizes.m = tileCount;
   Value sums = sumsOf(panel);
   Value packed = ir.add(ir.mul(depthBlock, spec.panels()), panel);
   packed = ir.at(weights.pointer, ir.mul(packed, spec.points() * spec.depth * spec.panel), weights.elementType);
@@ -263,17 +303,19 @@ void WinogradEmitter::emitProducts(Value depthBlock, Value panel, int64_t depth)
     Source panelWeights{ir.at(packed, ir.mul(point, spec.depth * spec.panel), weights.elementType),
                         weights.elementType};
     Value pointSums = ir.at(sums, ir.mul(point, sumStride));
-    emitMatmul(ir.b, ir.loc, product, target, {transformed, panelWeights},
-               {ir.constant(0), ir.constant(parallelExtent(product, target))},
-               [&](OpBuilder &, Location, Value value, ValueRange at, int64_t) {
-                 Value tile = ir.fromIndex(at[0]), channel = ir.fromIndex(at[1]);
-                 Value to = ir.at(pointSums, ir.add(ir.mul(tile, spec.panel), channel));
-                 if (spec.depthBlocks() > 1) {
-                   Value before = LLVM::LoadOp::create(ir.b, ir.loc, value.getType(), to, 4);
-                   value = arith::AddFOp::create(ir.b, ir.loc, before, value);
-                 }
-                 ir.store(value, to);
-               });
+    emitMatmul(
+        ir.b, ir.loc, product, target, {transformed, panelWeights},
+        {ir.constant(0), ir.constant(parallelExtent(product, target))},
+        [&](OpBuilder &, Location, Value value, ValueRange at, int64_t) {
+          Value tile = ir.fromIndex(at[0]), channel = ir.fromIndex(at[1]);
+          Value to = ir.at(pointSums, ir.add(ir.mul(tile, spec.panel), channel));
+          if (spec.depthBlocks() > 1) {
+            Value before = LLVM::LoadOp::create(ir.b, ir.loc, value.getType(), to, 4);
+            value = arith::AddFOp::create(ir.b, ir.loc, before, value);
+          }
+          ir.store(value, to);
+        },
+        sizes);
   });
 }
 
@@ -306,10 +348,8 @@ void WinogradEmitter::emitOutputTile(Value local, Value panel) {
 }
 
 void WinogradEmitter::emitSink(Value panel) {
-  auto remaining = [&](Value first, int64_t extent) {
-    return ir.min(ir.constant(spec.outputs), ir.sub(ir.constant(extent), first));
-  };
-  Value rows = remaining(outRow, image.outH), columns = remaining(outColumn, image.outW);
+  auto remaining = [&](Value first, Value extent) { return ir.min(ir.constant(spec.outputs), ir.sub(extent, first)); };
+  Value rows = remaining(outRow, outH()), columns = remaining(outColumn, outW());
   Value firstChannel = ir.mul(panel, spec.panel);
   auto emitValid = [&](int64_t valid) {
     ir.loop(ir.constant(0), rows, 1, [&](Value i) {
@@ -328,9 +368,9 @@ void WinogradEmitter::emitSink(Value panel) {
 } // namespace
 
 void emitWinograd(OpBuilder &b, Location loc, const WinogradSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink) {
+                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents) {
   Ir ir(b, loc, b.getF32Type());
-  WinogradEmitter(ir, spec, target, operands, sink).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  WinogradEmitter(ir, spec, target, operands, sink, extents).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 
 } // namespace sluice::emit

@@ -44,9 +44,50 @@ struct Coordinates {
   }
   mlir::Value floor(mlir::Value x) const { return mlir::math::FloorOp::create(b, loc, x); }
   mlir::Value ceil(mlir::Value x) const { return mlir::math::CeilOp::create(b, loc, x); }
-  mlir::Value clamp(mlir::Value i, int64_t extent) const {
+  mlir::Value clamp(mlir::Value i, const Extent &extent) const {
     mlir::Value low = mlir::arith::MaxSIOp::create(b, loc, i, kernel.index(0));
     return mlir::arith::MinSIOp::create(b, loc, low, kernel.index(extent - 1));
+  }
+  /// Factors and offsets that follow from extents are computed in f64 and rounded once, when compiling or in the step.
+  struct Factor {
+    const Coordinates &f;
+    double number = 0;
+    mlir::Value value; ///< Of f64, where the step gives it.
+
+    Factor(const Coordinates &f, double number) : f(f), number(number) {}
+    Factor(const Coordinates &f, const Extent &extent) : f(f), number(static_cast<double>(extent.most())) {
+      if (!extent.isConstant())
+        value = f.kernel.number(f.b.getF64Type(), extent);
+    }
+    Factor operator+(double other) const { return apply<mlir::arith::AddFOp>({f, other}, number + other); }
+    Factor operator*(const Factor &other) const { return apply<mlir::arith::MulFOp>(other, number * other.number); }
+    Factor operator*(double other) const { return *this * Factor(f, other); }
+    Factor operator/(const Factor &other) const { return apply<mlir::arith::DivFOp>(other, number / other.number); }
+    /// As f32.
+    mlir::Value rounded() const {
+      return value ? mlir::Value(mlir::arith::TruncFOp::create(f.b, f.loc, f.b.getF32Type(), value)) : f.c(number);
+    }
+
+  private:
+    mlir::Value wide() const { return value ? value : emitConstant(f.b, f.loc, f.b.getF64Type(), number); }
+    template <typename OpTy>
+    Factor apply(const Factor &other, double result) const {
+      Factor made(f, result);
+      if (value || other.value)
+        made.value = OpTy::create(f.b, f.loc, wide(), other.wide());
+      return made;
+    }
+  };
+  Factor factor(const Extent &extent) const { return {*this, extent}; }
+  /// The first value where an extent is above 1, else the second.
+  mlir::Value ifSeveral(const Extent &extent, llvm::function_ref<mlir::Value()> several,
+                        llvm::function_ref<mlir::Value()> one) const {
+    if (extent.isConstant())
+      return extent.most() > 1 ? several() : one();
+    mlir::Value first = several(), second = one();
+    mlir::Value isSeveral =
+        mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::sgt, kernel.index(extent), kernel.index(1));
+    return select(isSeveral, first, second);
   }
 };
 

@@ -226,7 +226,7 @@ Value KernelEmitter::mul(Value a, int64_t c) {
 }
 
 KernelEmitter::CoveringWindow KernelEmitter::windowOver(Value element, Value tap, int64_t stride, int64_t padLow,
-                                                        int64_t dilation, int64_t windows) {
+                                                        int64_t dilation, const Extent &windows) {
   Value reach = arith::SubIOp::create(b, location, add(element, index(padLow)), mul(tap, dilation));
   Value position = arith::DivSIOp::create(b, location, reach, index(stride));
   Value exact = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, mul(position, stride), reach);
@@ -239,13 +239,13 @@ static Value dividedUp(KernelEmitter &kernel, Value x, int64_t by) {
   return by == 1 ? x : Value(arith::CeilDivUIOp::create(kernel.builder(), kernel.loc(), x, kernel.index(by)));
 }
 
-Value KernelEmitter::tapsBefore(Value start, int64_t limit, int64_t taps, int64_t dilation) {
+Value KernelEmitter::tapsBefore(Value start, const Extent &limit, int64_t taps, int64_t dilation) {
   Value room = arith::SubIOp::create(b, location, index(limit), start);
   room = arith::MaxSIOp::create(b, location, room, index(0));
   return arith::MinSIOp::create(b, location, dividedUp(*this, room, dilation), index(taps));
 }
 
-KernelEmitter::TapRange KernelEmitter::tapsInside(Value start, int64_t extent, int64_t taps, int64_t dilation) {
+KernelEmitter::TapRange KernelEmitter::tapsInside(Value start, const Extent &extent, int64_t taps, int64_t dilation) {
   Value before = arith::SubIOp::create(b, location, index(0), start);
   before = arith::MaxSIOp::create(b, location, before, index(0));
   Value low = dividedUp(*this, before, dilation), high = tapsBefore(start, extent, taps, dilation);
@@ -273,6 +273,7 @@ SmallVector<Value> KernelEmitter::delinearize(Value linear, const ExtentList &ex
     digits[i] = arith::RemUIOp::create(b, location, rest, extent);
     rest = arith::DivUIOp::create(b, location, rest, extent);
   }
+  noteSplit(linear, digits, extents);
   return digits;
 }
 
@@ -284,9 +285,19 @@ Value KernelEmitter::linearize(ValueRange indices, const ExtentList &extents) {
     strides[i] = stride;
     stride = stride * extents[i];
   }
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (!extents[i].is(1))
-      linear = add(linear, mul(indices[i], strides[i]));
+  SmallVector<std::pair<Value, Extent>> terms;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (extents[i].is(1))
+      continue;
+    if (const Split *split = splitEndingAt(i, indices, extents)) {
+      terms.emplace_back(split->linear, strides[i]);
+      i -= split->digits.size() - 1;
+    } else {
+      terms.emplace_back(indices[i], strides[i]);
+    }
+  }
+  for (const auto &[term, times] : llvm::reverse(terms))
+    linear = add(linear, mul(term, times));
   return linear;
 }
 
@@ -367,6 +378,7 @@ void KernelEmitter::parallel(const Extent &extent, const Work &work, function_re
   Value end = arith::IndexCastOp::create(b, location, b.getIndexType(), block->getArgument(types.size() - 1));
   memo.clear();
   bound.clear();
+  splits.clear();
   if (symbols) {
     loops.setArgAttr(argumentElement.size() + 1, kNoAlias, b.getUnitAttr());
     loops.setArgAttr(argumentElement.size() + 1, "llvm.readonly", b.getUnitAttr());
@@ -477,6 +489,16 @@ void KernelEmitter::parallelNest(const Extent &rows, const Extent &columns, cons
   parallel(rows * columns, work, [&](Value begin, Value) {
     SmallVector<Value> digits = delinearize(begin, {rows, columns});
     body(digits[0], digits[1], add(digits[1], index(1)));
+  });
+}
+
+void KernelEmitter::parallelNest(const ExtentList &outer, const Extent &columns, const Work &work,
+                                 function_ref<void(ArrayRef<Value>, Value, Value)> body) {
+  if (inGrids())
+    return parallelNest(productOf(outer), columns, work,
+                        [&](Value row, Value from, Value to) { body(delinearize(row, outer), from, to); });
+  parallel(productOf(outer), work, [&](Value begin, Value end) {
+    loopItems(begin, end, outer, [&](ArrayRef<Value> row) { body(row, index(0), index(columns)); });
   });
 }
 

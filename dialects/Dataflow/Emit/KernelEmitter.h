@@ -169,6 +169,9 @@ public:
   /// threads have one position each.
   void parallelNest(const Extent &rows, const Extent &columns, const Work &work,
                     llvm::function_ref<void(mlir::Value row, mlir::Value from, mlir::Value to)> body);
+  /// The same for rows of an array of extents `outer`: `body` gets the indices of a row.
+  void parallelNest(const ExtentList &outer, const Extent &columns, const Work &work,
+                    llvm::function_ref<void(llvm::ArrayRef<mlir::Value> row, mlir::Value from, mlir::Value to)> body);
   /// parallel() for items that each fold and walk rows of `length` elements with
   /// RowReducer: a team of a grid's threads shares an item.
   void parallelRows(const Extent &extent, const Extent &length, const Work &work,
@@ -266,16 +269,17 @@ public:
     mlir::Value position, exists;
   };
   CoveringWindow windowOver(mlir::Value element, mlir::Value tap, int64_t stride, int64_t padLow, int64_t dilation,
-                            int64_t windows);
+                            const Extent &windows);
   /// The taps of a window from `start` on that meet positions 0 .. extent-1, of `taps` that lie `dilation` apart: low
   /// to high, none where both are equal. A loop over them is as long as the image at most, however large the window is.
   struct TapRange {
     mlir::Value low, high;
   };
-  TapRange tapsInside(mlir::Value start, int64_t extent, int64_t taps, int64_t dilation);
+  TapRange tapsInside(mlir::Value start, const Extent &extent, int64_t taps, int64_t dilation);
   /// How many taps come before position `limit`.
-  mlir::Value tapsBefore(mlir::Value start, int64_t limit, int64_t taps, int64_t dilation);
-  /// Row-major digits of `linear` in base `extents`.
+  mlir::Value tapsBefore(mlir::Value start, const Extent &limit, int64_t taps, int64_t dilation);
+  /// Row-major digits of `linear` in base `extents`. Where a step gives extents, linearize() of these digits finds
+  /// `linear` again, so that no division remains but for a digit that is used on its own.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, const ExtentList &extents);
   mlir::Value linearize(mlir::ValueRange indices, const ExtentList &extents);
   /// The indices in an array of extents `to` of what is at `indices` of one of extents `from`, which has as many
@@ -310,6 +314,16 @@ private:
   /// Loads the symbols' values, where `builder` stands.
   ExtentValues loadSymbols(mlir::OpBuilder &builder, mlir::Value address);
   mlir::Value valueOf(mlir::AffineExpr expression, ExtentValues &in);
+  /// A number and the digits it was split into, without dimensions of 1 at both ends.
+  struct Split {
+    mlir::Value linear;
+    llvm::SmallVector<mlir::Value> digits;
+    Extents extents;
+  };
+  /// Keeps a split for linearize() where a step gives one of the extents.
+  void noteSplit(mlir::Value linear, llvm::ArrayRef<mlir::Value> digits, llvm::ArrayRef<Extent> extents);
+  /// The split that indices [0, last] of an array of `extents` end with; null if none.
+  const Split *splitEndingAt(size_t last, mlir::ValueRange indices, llvm::ArrayRef<Extent> extents) const;
   /// What chunk functions get: the kernel's arguments. Where there are symbols, the address of those and, second, the
   /// symbols' address.
   mlir::Value chunkArguments();
@@ -375,9 +389,10 @@ private:
   llvm::DenseMap<mlir::Value, Bound> bound;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Memo>> memo;
   llvm::DenseMap<mlir::Value, Extents> collapsed;
-  SymbolsAttr symbols;                      ///< That the kernel depends on; null: none.
-  ExtentValues entryExtents, bodyExtents;   ///< Of the entry, and of the region being emitted.
-  mlir::Value symbolsAddress, chunkContext; ///< In the entry.
+  llvm::DenseMap<mlir::Value, Split> splits; ///< Of the region being emitted, by their last digits.
+  SymbolsAttr symbols;                       ///< That the kernel depends on; null: none.
+  ExtentValues entryExtents, bodyExtents;    ///< Of the entry, and of the region being emitted.
+  mlir::Value symbolsAddress, chunkContext;  ///< In the entry.
 };
 
 } // namespace sluice::dataflow

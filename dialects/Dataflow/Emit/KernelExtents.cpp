@@ -227,6 +227,37 @@ Value KernelEmitter::mul(Value a, const Extent &c) {
   return arith::MulIOp::create(b, location, a, index(c), arith::IntegerOverflowFlags::nsw);
 }
 
+void KernelEmitter::noteSplit(Value linear, ArrayRef<Value> digits, ArrayRef<Extent> extents) {
+  auto isConstant = [](const Extent &extent) { return extent.isConstant(); };
+  if (llvm::all_of(extents, isConstant))
+    return;
+  while (extents.front().is(1)) {
+    extents = extents.drop_front();
+    digits = digits.drop_front();
+  }
+  while (extents.back().is(1)) {
+    extents = extents.drop_back();
+    digits = digits.drop_back();
+  }
+  splits[digits.back()] = {linear, SmallVector<Value>(digits), Extents(extents)};
+}
+
+const KernelEmitter::Split *KernelEmitter::splitEndingAt(size_t last, ValueRange indices,
+                                                         ArrayRef<Extent> extents) const {
+  auto found = splits.find(indices[last]);
+  if (found == splits.end())
+    return nullptr;
+  const Split &split = found->second;
+  const size_t count = split.digits.size();
+  if (count > last + 1)
+    return nullptr;
+  const size_t first = last + 1 - count;
+  for (size_t k = 0; k < count; ++k)
+    if (split.extents[k] != extents[first + k] || (!split.extents[k].is(1) && split.digits[k] != indices[first + k]))
+      return nullptr;
+  return &split;
+}
+
 SmallVector<Value> KernelEmitter::reshape(ValueRange indices, const ExtentList &from, const ExtentList &to) {
   auto isConstant = [](const Extent &extent) { return extent.isConstant(); };
   if (llvm::all_of(from, isConstant) && llvm::all_of(to, isConstant))

@@ -18,6 +18,8 @@ emit::MatmulSpec describeMatmul(MatmulOp op);
 void describeTuningSpace(const emit::MatmulSpec &spec, const emit::VectorTarget &target, TunableKernel &kernel);
 /// A convolution over images, of either layout.
 emit::ConvSpec describeConv(ConvOp op);
+/// The same at the lower bounds of symbols.
+emit::ConvSpec describeLeastConv(ConvOp op);
 /// Fails, after an error on `op`, if its weight is not packed in blocks of `block`.
 llvm::LogicalResult checkPackedWeight(mlir::Operation *op, mlir::Value weight, int64_t block);
 /// One by Winograd's algorithm, by its packed weight.

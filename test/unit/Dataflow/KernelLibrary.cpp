@@ -5,6 +5,7 @@
 #include "KernelLibrary.h"
 
 #include "dialects/Dataflow/Emit/Packing.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Codegen/GridLowering.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Codegen/ObjectEmission.h"
@@ -68,8 +69,17 @@ Operation *packWeights(Operation *op, const VectorTarget &target, const std::str
     Value blocks;
     if (std::optional<ConvAlgorithm> named = symbolizeConvAlgorithm(algorithmName)) {
       algorithm = ConvAlgorithmAttr::get(op->getContext(), *named);
-      emit::WinogradSpec tiles = emit::describeWinograd(spec, *named == ConvAlgorithm::winograd2 ? 2 : 4, target);
-      blocks = PackWinogradWeightOp::create(outside, loc, weight, *named, tiles.depth, tiles.panel);
+      if (*named == ConvAlgorithm::shift_add) {
+        const emit::ConvSpec taps = emit::ShiftAddSpec{spec}.taps();
+        Value widthFirst = TransposeOp::create(outside, loc, weight, ArrayRef<int64_t>{3, 0, 1, 2});
+        auto type = RankedTensorType::get({taps.outC, taps.inC, taps.kernelH, 1}, conv.getType().getElementType());
+        Value rows = ReshapeOp::create(outside, loc, type, widthFirst);
+        blocks = PackConvWeightOp::create(outside, loc, rows, conv.getGroups(), emit::convOutputBlock(taps, target),
+                                          /*depthwise=*/false);
+      } else {
+        emit::WinogradSpec tiles = emit::describeWinograd(spec, *named == ConvAlgorithm::winograd2 ? 2 : 4, target);
+        blocks = PackWinogradWeightOp::create(outside, loc, weight, *named, tiles.depth, tiles.panel);
+      }
     } else {
       blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),
                                         emit::isDepthwise(spec));
@@ -85,7 +95,8 @@ Operation *packWeights(Operation *op, const VectorTarget &target, const std::str
     packed = MatmulOp::create(inside, loc, matmul.getLhs(), handIn(panels), matmul.getTransposeLhsAttr(), UnitAttr(),
                               inside.getI64IntegerAttr(spec.n), IntegerAttr());
   }
-  REQUIRE(packed->getResultTypes() == contraction->getResultTypes());
+  REQUIRE(haveSameExtents(packed->getResultTypes(), contraction->getResultTypes()));
+  packed->getResult(0).setType(contraction->getResult(0).getType()); // One form of the expressions.
   contraction->replaceAllUsesWith(packed);
   contraction->erase();
   return group ? op : packed;

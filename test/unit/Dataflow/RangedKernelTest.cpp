@@ -291,8 +291,8 @@ TEST_CASE("kernels that need constant extents refuse symbols", "[dataflow][range
              Catch::Contains("'dataflow.unary' op its kernel needs sizes that are known when compiling") &&
                  Catch::Contains("\"n\""));
   const RangedCase member = group(
-      kOne, {"tensor<1x3x{s0}x8xf32>"}, "tensor<1x3x{2 * s0}x16xf32>",
-      R"(%0 = dataflow.resize nearest %a scales [1.0, 1.0, 2.0, 2.0] asymmetric floor : tensor<1x3x{s0}x8xf32> -> tensor<1x3x{2 * s0}x16xf32>
-        %r = dataflow.unary relu %0 : tensor<1x3x{2 * s0}x16xf32>)");
-  CHECK_THAT(refusalOf(member), Catch::Contains("'dataflow.resize' op its kernel needs sizes"));
+      kOne, {"tensor<1x3x{s0}x8xf32>", "tensor<1x5x3x2xf32>"}, "tensor<1x3x5x3xf32>",
+      R"(%0 = dataflow.grid_sample linear border %a, %b : tensor<1x3x{s0}x8xf32>, tensor<1x5x3x2xf32> -> tensor<1x3x5x3xf32>
+        %r = dataflow.unary relu %0 : tensor<1x3x5x3xf32>)");
+  CHECK_THAT(refusalOf(member), Catch::Contains("'dataflow.grid_sample' op its kernel needs sizes"));
 }

@@ -251,7 +251,7 @@ void checkRanged(const std::vector<RangedCase> &cases, int64_t lanes) {
     INFO(text);
     Program &program = programs.emplace_back(text, &context);
     if (made.isPacked)
-      program.op = packWeights(program.op, target, "");
+      program.op = packWeights(program.op, target, made.algorithm);
     const std::string symbol = "kernel" + std::to_string(programs.size() - 1);
     for (ModuleOp module : {*kernels, *again})
       REQUIRE(succeeded(KernelEmitter::emit(program.op, symbol, module, target)));

@@ -17,6 +17,7 @@ struct RangedCase {
   std::vector<Fill> fills = {};
   double tolerance = 0;
   bool isPacked = false;
+  std::string algorithm = ""; ///< Of a convolution whose weight is packed, as ConvAlgorithm's names; none: direct.
 };
 
 /// Emits each kernel once, and a second time to CHECK that the code is the same; compiles all into one library; and

@@ -20,8 +20,7 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
 
-emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+static emit::ConvSpec describeImages(ConvOp op, ArrayRef<int64_t> in, ArrayRef<int64_t> out) {
   bool last = op.getLayout() == Layout::channels_last;
   size_t height = last ? 1 : 2, channel = last ? 3 : 1;
   SmallVector<int64_t> kernel = op.getKernelShape();
@@ -46,27 +45,61 @@ emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
   return emit::turnColumn(spec);
 }
 
+emit::ConvSpec sluice::dataflow::describeConv(ConvOp op) {
+  return describeImages(op, shapeOf(op.getInput()), shapeOf(op.getResult()));
+}
+
+emit::ConvSpec sluice::dataflow::describeLeastConv(ConvOp op) {
+  const SymbolsAttr symbols = symbolsOf(op);
+  if (!symbols)
+    return describeConv(op);
+  const Point least(symbols.getLeast().begin(), symbols.getLeast().end());
+  return describeImages(op, typeAt(typeOf(op.getInput()), least).getShape(), typeAt(op.getType(), least).getShape());
+}
+
 emit::WinogradSpec sluice::dataflow::describeWinograd(ConvOp op) {
   ArrayRef<int64_t> weight = shapeOf(op.getWeight());
   return {describeConv(op), *op.getAlgorithm() == ConvAlgorithm::winograd2 ? 2 : 4, weight[3], weight[4]};
 }
 
+namespace {
+/// The extents of describeConv's specification in a step.
+struct ConvSizes {
+  ConvSizes(ConvOp op, const emit::ConvSpec &spec) {
+    const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
+    const size_t height = op.getLayout() == Layout::channels_last ? 1 : 2;
+    batch = out[0];
+    inH = in[height], inW = in[height + 1];
+    outH = out[height], outW = out[height + 1];
+    if (spec.isTurned) {
+      std::swap(inH, inW);
+      std::swap(outH, outW);
+    }
+  }
+  bool areConstant() const {
+    return llvm::all_of(ArrayRef{batch, inH, inW, outH, outW},
+                        [](const Extent &extent) { return extent.isConstant(); });
+  }
+
+  Extent batch = 1, inH = 1, inW = 1, outH = 1, outW = 1;
+};
+} // namespace
+
 /// Any rank, layout and element type: one sum a result element.
 static void emitPlainConv(ConvOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   bool last = op.getLayout() == Layout::channels_last;
   size_t spatial = in.size() - 2, channelAt = last ? spatial + 1 : 1, spatialAt = last ? 1 : 2;
-  int64_t groups = op.getGroups(), perGroup = in[channelAt] / groups, outPerGroup = out[channelAt] / groups;
+  int64_t groups = op.getGroups();
+  const Extent perGroup = in[channelAt] / groups, outPerGroup = out[channelAt] / groups;
   SmallVector<int64_t> window = op.getKernelShape();
   Type element = op.getType().getElementType(), compute = computeType(element);
-  int64_t extent = product(out);
-  if (extent == 0)
+  if (elementCount(op.getType()) == 0)
     return;
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, out);
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) {
       Value m = at[channelAt];
       Value group =
           groups == 1 ? kernel.index(0) : arith::DivUIOp::create(b, loc, m, kernel.index(outPerGroup)).getResult();
@@ -270,6 +303,33 @@ static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
   });
 }
 
+/// A pointwise convolution of images of a step, as the product of the matrix of all pixels.
+static void emitStepPointwise(ConvOp op, KernelEmitter &kernel, const emit::ConvSpec &spec) {
+  const emit::MatmulSpec product = emit::pointwiseMatmul(spec);
+  const emit::MatmulBlocking blocking = emit::chooseBlocking(product, kernel.target());
+  Extents image = extentsOf(op.getResult());
+  image.pop_back();
+  const Extent pixels = productOf(image);
+  Type element = op.getType().getElementType();
+  kernel.parallel(
+      pixels.ceilDiv(blocking.rowBlock) * blocking.panels, kernel.work(Rate::Products), [&](Value begin, Value end) {
+        OpBuilder &b = kernel.builder();
+        emit::MatmulExtents extents;
+        extents.m = arith::IndexCastOp::create(b, kernel.loc(), b.getI64Type(), kernel.index(pixels));
+        emit::emitMatmul(
+            b, kernel.loc(), product, kernel.target(),
+            {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}}, {begin, end},
+            [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+              kernel.inSink(inner, [&] {
+                SmallVector<Value> at = kernel.delinearize(indices[0], image);
+                at.push_back(indices[1]);
+                kernel.storeLanes(value, at, lanes);
+              });
+            },
+            extents);
+      });
+}
+
 static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
   if (kernel.inGrids() && elementCount(op.getType()) != 0) {
     hasFewFilters(static_cast<int64_t>(op.getGroups()), op.getOutputChannels()) ? emitGridDepthwise(op, kernel)
@@ -281,34 +341,63 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
     return;
   }
   Type element = op.getType().getElementType();
-  auto emitWith = [&](const auto &spec, auto emitKernel) {
-    int64_t extent = emit::parallelExtent(spec, kernel.target());
-    kernel.parallel(extent, kernel.work(Rate::Products), [&](Value begin, Value end) {
+  emit::ConvSpec spec = describeConv(op);
+  const ConvSizes sizes(op, spec);
+  auto ofStep = [&](const Extent &extent) -> Value {
+    if (extent.isConstant())
+      return {};
+    return arith::IndexCastOp::create(kernel.builder(), kernel.loc(), kernel.builder().getI64Type(),
+                                      kernel.index(extent));
+  };
+  auto emitWith = [&](const auto &form, const Extent &items, auto emitKernel) {
+    kernel.parallel(items, kernel.work(Rate::Products), [&](Value begin, Value end) {
       OpBuilder &b = kernel.builder();
-      emitKernel(b, kernel.loc(), spec, kernel.target(),
-                 emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
-                 emit::WorkItems{begin, end},
-                 [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                   kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
-                 });
+      const emit::ConvExtents extents = {ofStep(sizes.batch), ofStep(sizes.inH), ofStep(sizes.inW), ofStep(sizes.outH),
+                                         ofStep(sizes.outW)};
+      emitKernel(
+          b, kernel.loc(), form, kernel.target(),
+          emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
+          emit::WorkItems{begin, end},
+          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+            kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
+          },
+          extents);
     });
   };
   if (op.isWinograd()) {
-    emitWith(describeWinograd(op), emit::emitWinograd);
+    const emit::WinogradSpec tiles = describeWinograd(op);
+    const emit::WinogradBlocking blocking = emit::chooseBlocking(tiles, kernel.target());
+    const Extent count = sizes.batch * sizes.outH.ceilDiv(tiles.outputs) * sizes.outW.ceilDiv(tiles.outputs);
+    emitWith(tiles, count.ceilDiv(blocking.tiles) * blocking.groups, emit::emitWinograd);
     return;
   }
-  emit::ConvSpec spec = describeConv(op);
   spec.sinkStyle = kernel.sinkStyle();
-  if (op.getAlgorithm())
-    emitWith(emit::ShiftAddSpec{spec}, emit::emitShiftAdd);
-  else
-    emitWith(spec, emit::emitConv2d);
+  if (op.getAlgorithm()) {
+    const emit::ShiftAddSpec shifted{spec};
+    emitWith(shifted, sizes.batch * sizes.outH.ceilDiv(emit::convRowBlock(shifted.taps())), emit::emitShiftAdd);
+  } else if (sizes.areConstant()) {
+    emitWith(spec, emit::parallelExtent(spec, kernel.target()), emit::emitConv2d);
+  } else if (emit::isPointwise(spec)) {
+    emitStepPointwise(op, kernel, spec);
+  } else if (emit::isDepthwise(spec)) {
+    emitWith(spec, sizes.batch * sizes.outH, emit::emitConv2d);
+  } else {
+    const Extent rowBlocks = sizes.batch * sizes.outH.ceilDiv(emit::convRowBlock(spec));
+    emitWith(spec, rowBlocks * emit::convChannelItems(spec, kernel.target()), emit::emitConv2d);
+  }
 }
 
 static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target, const KernelStyle &style) {
   if (style.form == KernelForm::Grids)
     return op.getAlgorithm() ? op.emitError("convolves by an algorithm for CPUs, for which there are no grids")
                              : success();
+  if (symbolsOf(op)) {
+    // Blocks of weights are packed, and loops over taps are emitted, for sizes that are numbers.
+    const Extents in = extentsOf(op.getInput());
+    const Extent channels = in[op.getLayout() == Layout::channels_last ? in.size() - 1 : 1];
+    if (symbolsOf(op.getWeight().getType()) || !channels.isConstant())
+      return op->emitOpError("its kernel needs weights and channels whose sizes are known when compiling");
+  }
   if (!op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
     return success();
   emit::ConvSpec spec = describeConv(op);
@@ -349,5 +438,6 @@ static void describeConvSpace(ConvOp op, const emit::VectorTarget &target, Tunab
 }
 
 void sluice::dataflow::attachConvKernels(MLIRContext *context) {
-  attach<CheckedKernelModel<emitConvKernel, checkConvKernel>, TuningSpaceModel<describeConvSpace>>(context);
+  attach<CheckedKernelModel<emitConvKernel, checkConvKernel, KernelExtents::OfStep>,
+         TuningSpaceModel<describeConvSpace>>(context);
 }

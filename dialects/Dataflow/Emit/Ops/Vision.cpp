@@ -213,7 +213,7 @@ static Value emitRoiAlignElement(RoiAlignOp op, KernelEmitter &kernel, ValueRang
 static Value emitPoolIndexElement(PoolIndexOp op, KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
-  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  const Extents in = extentsOf(op.getInput());
   Type element = typeOf(op.getInput()).getElementType(), compute = computeType(element);
   bool isUnsigned = isUnsignedElement(element);
   SmallVector<Value> at(indices);
@@ -225,7 +225,7 @@ static Value emitPoolIndexElement(PoolIndexOp op, KernelEmitter &kernel, ValueRa
       Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, best[1], kernel.index(0));
       Value take = arith::OrIOp::create(b, loc, better, isFirst);
       SmallVector<Value> order(at);
-      SmallVector<int64_t> extents(in);
+      Extents extents(in);
       if (op.getColumnMajor()) {
         std::reverse(order.begin() + 2, order.end());
         std::reverse(extents.begin() + 2, extents.end());
@@ -249,6 +249,6 @@ static Value emitPoolIndexElement(PoolIndexOp op, KernelEmitter &kernel, ValueRa
 }
 
 void sluice::dataflow::attachVisionKernels(MLIRContext *context) {
-  attach<ElementModel<emitGridSampleElement>, ElementModel<emitRoiAlignElement>, ElementModel<emitPoolIndexElement>>(
-      context);
+  attach<ElementModel<emitGridSampleElement>, ElementModel<emitRoiAlignElement>,
+         ElementModel<emitPoolIndexElement, KernelExtents::OfStep>>(context);
 }

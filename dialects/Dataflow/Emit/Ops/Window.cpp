@@ -23,7 +23,7 @@ using namespace sluice::dataflow;
 //===----------------------------------------------------------------------===//
 
 static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   bool last = op.getLayout() == Layout::channels_last;
   size_t spatial = op.getKernel().size(), first = last ? 1 : 2;
   if (elementCount(op.getType()) == 0)
@@ -32,10 +32,10 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
   bool isUnsigned = isUnsignedElement(element);
   // Rows of the innermost dimension are the work items; with channels last that
   // is a vector of channels, whose window is the same.
-  int64_t inner = out.back(), lanes = kernel.target().lanesF32;
-  if (!last || inner < lanes || !kernel.isVectorizable(op.getInput()))
+  const Extent inner = out.back();
+  int64_t lanes = kernel.target().lanesF32;
+  if (!last || inner.most() < lanes || !kernel.isVectorizable(op.getInput()))
     lanes = 1;
-  int64_t rows = product(out.drop_back());
 
   auto emitAt = [&](SmallVector<Value> at, int64_t width) {
     OpBuilder &b = kernel.builder();
@@ -96,11 +96,11 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
     kernel.storeLanes(emitRoundTrip(b, loc, element, value), at, width);
   };
 
-  kernel.parallelNest(rows, inner, kernel.work(lanes > 1 ? Rate::Vectors : Rate::Scalars),
-                      [&](Value row, Value from, Value to) {
-                        SmallVector<Value> prefix = kernel.delinearize(row, out.drop_back());
+  kernel.parallelNest(ExtentList(ArrayRef(out).drop_back()), inner,
+                      kernel.work(lanes > 1 ? Rate::Vectors : Rate::Scalars),
+                      [&](ArrayRef<Value> prefix, Value from, Value to) {
                         auto emitRun = [&](Value i, int64_t width) {
-                          SmallVector<Value> at = prefix;
+                          SmallVector<Value> at(prefix);
                           at.push_back(i);
                           emitAt(at, width);
                         };
@@ -119,31 +119,39 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
 
 /// Where output position `i` of dimension `d` falls in the input.
 static Value originalCoordinate(ResizeOp op, const Coordinates &f, size_t d, Value i) {
-  int64_t in = shapeOf(op.getInput())[d], out = shapeOf(op.getResult())[d];
+  const Extents inputs = extentsOf(op.getInput());
+  const Extent in = inputs[d], out = extentsOf(op.getResult())[d];
   Value x = f.fromIndex(i), scale = f.c(op.getScales()[d]);
   Value half = f.c(0.5);
+  auto zero = [&] { return f.c(0); };
   switch (op.getCoordinates()) {
   case CoordinateMode::half_pixel:
     return f.sub(f.div(f.add(x, half), scale), half);
   case CoordinateMode::pytorch_half_pixel:
-    return out > 1 ? f.sub(f.div(f.add(x, half), scale), half) : f.c(0);
+    return f.ifSeveral(
+        out, [&] { return f.sub(f.div(f.add(x, half), scale), half); }, zero);
   case CoordinateMode::align_corners:
     // By the scale, not the extent that came of it rounded down.
-    return out > 1 ? f.mul(x, f.c(static_cast<double>(in - 1) / (op.getScales()[d] * in - 1))) : f.c(0);
+    return f.ifSeveral(
+        out, [&] { return f.mul(x, (f.factor(in - 1) / (f.factor(in) * op.getScales()[d] + -1)).rounded()); }, zero);
   case CoordinateMode::asymmetric:
     return f.div(x, scale);
   case CoordinateMode::tf_half_pixel_for_nn:
     return f.div(f.add(x, half), scale);
   case CoordinateMode::half_pixel_symmetric: {
-    double adjustment = out / (op.getScales()[d] * in);
-    double offset = in / 2.0 * (1 - adjustment);
-    return f.add(f.c(offset), f.sub(f.div(f.add(x, half), scale), half));
+    const Coordinates::Factor adjustment = f.factor(out) / (f.factor(in) * op.getScales()[d]);
+    const Coordinates::Factor offset = f.factor(in) * 0.5 * (adjustment * -1 + 1);
+    return f.add(offset.rounded(), f.sub(f.div(f.add(x, half), scale), half));
   }
   case CoordinateMode::tf_crop_and_resize: {
-    double start = (*op.getRoi())[d], end = (*op.getRoi())[d + shapeOf(op.getInput()).size()];
-    if (out > 1)
-      return f.add(f.c(start * (in - 1)), f.mul(x, f.c((end - start) * (in - 1) / (out - 1))));
-    return f.c(0.5 * (start + end) * (in - 1));
+    double start = (*op.getRoi())[d], end = (*op.getRoi())[d + inputs.size()];
+    return f.ifSeveral(
+        out,
+        [&] {
+          Value step = (f.factor(in - 1) * (end - start) / f.factor(out - 1)).rounded();
+          return f.add((f.factor(in - 1) * start).rounded(), f.mul(x, step));
+        },
+        [&] { return (f.factor(in - 1) * (0.5 * (start + end))).rounded(); });
   }
   }
   llvm_unreachable("unknown coordinate mode");
@@ -153,7 +161,7 @@ static Value emitResizeElement(ResizeOp op, KernelEmitter &kernel, ValueRange in
   Coordinates f{kernel};
   OpBuilder &b = f.b;
   Location loc = f.loc;
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   Type element = op.getType().getElementType(), compute = computeType(element);
   bool crops = op.getCoordinates() == CoordinateMode::tf_crop_and_resize;
 
@@ -164,14 +172,14 @@ static Value emitResizeElement(ResizeOp op, KernelEmitter &kernel, ValueRange in
   SmallVector<SmallVector<Tap>> taps(in.size());
   Value outside;
   for (size_t d = 0; d < in.size(); ++d) {
-    if (in[d] == out[d] && op.getScales()[d] == 1 && !crops) {
+    if (isSameExtent(in[d], out[d]) && op.getScales()[d] == 1 && !crops) {
       taps[d].push_back({indices[d], Value()});
       continue;
     }
     Value x = originalCoordinate(op, f, d, indices[d]);
     if (crops) {
       Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, f.c(0));
-      Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, f.c(in[d] - 1));
+      Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, f.factor(in[d] - 1).rounded());
       Value either = arith::OrIOp::create(b, loc, below, above);
       outside = outside ? arith::OrIOp::create(b, loc, outside, either).getResult() : either;
     }
@@ -247,9 +255,9 @@ static Value emitResizeElement(ResizeOp op, KernelEmitter &kernel, ValueRange in
 static Value emitTransposedSum(ConvTransposeOp op, KernelEmitter &kernel, ValueRange indices) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), weight = shapeOf(op.getWeight());
+  const Extents in = extentsOf(op.getInput()), weight = extentsOf(op.getWeight());
   size_t spatial = in.size() - 2;
-  int64_t perGroup = in[1] / static_cast<int64_t>(op.getGroups());
+  const Extent perGroup = in[1] / static_cast<int64_t>(op.getGroups());
   Value m = indices[1], outputs = kernel.index(weight[1]);
   Value group = op.getGroups() == 1 ? kernel.index(0) : arith::DivUIOp::create(b, loc, m, outputs).getResult();
   Value filter = op.getGroups() == 1 ? m : arith::RemUIOp::create(b, loc, m, outputs).getResult();
@@ -280,18 +288,15 @@ static Value emitTransposedSum(ConvTransposeOp op, KernelEmitter &kernel, ValueR
 }
 
 static void emitConvTransposeKernel(ConvTransposeOp op, KernelEmitter &kernel) {
-  ArrayRef<int64_t> out = op.getType().getShape();
-  const int64_t extent = product(out);
-  if (extent == 0)
+  const Extents out = extentsOf(op.getResult());
+  if (elementCount(op.getType()) == 0)
     return;
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, out);
-      kernel.store(emitTransposedSum(op, kernel, at), at);
-    });
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) { kernel.store(emitTransposedSum(op, kernel, at), at); });
   });
 }
 
 void sluice::dataflow::attachWindowKernels(MLIRContext *context) {
-  attach<KernelModel<emitPoolKernel>, ElementModel<emitResizeElement>, KernelModel<emitConvTransposeKernel>>(context);
+  attach<KernelModel<emitPoolKernel, KernelExtents::OfStep>, ElementModel<emitResizeElement, KernelExtents::OfStep>,
+         KernelModel<emitConvTransposeKernel, KernelExtents::OfStep>>(context);
 }
