@@ -134,16 +134,15 @@ void Ir::forLanes(Value count, int64_t lanes, function_ref<void(Value, int64_t)>
 }
 
 void Ir::ifElse(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
-  auto build = [&](function_ref<void()> side) {
-    return [this, side](OpBuilder &, Location) {
-      side();
-      scf::YieldOp::create(b, loc);
-    };
-  };
-  if (otherwise)
-    scf::IfOp::create(b, loc, condition, build(then), build(otherwise));
-  else
-    scf::IfOp::create(b, loc, condition, build(then));
+  // The sides, which may ask for scratch, are emitted when the operation is in its function already.
+  auto ifOp = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(ifOp.elseBlock());
+  otherwise();
 }
 
 void Ir::choose(Value value, int64_t count, function_ref<void(int64_t)> emit) {

@@ -64,8 +64,8 @@ Value sluice::dataflow::emitPackedElement(KernelEmitter &kernel, Value packed, c
                                LLVM::LoadOp::create(b, loc, b.getI32Type(), pointer, /*alignment=*/1).getResult());
 }
 
-void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, ValueRange from, int64_t count,
-                                      int64_t padded, emit::IntegerDot dot, Value to) {
+void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, ValueRange from, const Extent &count,
+                                      const Extent &padded, emit::IntegerDot dot, Value to) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type element = typeOf(tensor).getElementType();
@@ -84,18 +84,60 @@ void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, Value
   };
   // Bytes that lie in memory go a register at a time, others in the lanes that compute them.
   const int64_t wide = kernel.target().lanesF32;
-  int64_t lanes = !kernel.isVectorizable(tensor) ? 1 : kernel.isArgument(tensor) ? 4 * wide : wide, done = 0;
-  for (; done<count; lanes = lanes> wide ? wide : 1) {
-    const int64_t whole = done + (count - done) / lanes * lanes;
+  int64_t lanes = !kernel.isVectorizable(tensor) ? 1 : kernel.isArgument(tensor) ? 4 * wide : wide;
+  Extent done = 0;
+  for (; !(done == count); lanes = lanes > wide ? wide : 1) {
+    const Extent whole = lanes == 1 ? count : count / lanes * lanes;
     kernel.loop(done, whole, lanes, [&](Value at) { copy(at, lanes); });
     done = whole;
   }
   kernel.loop(count, padded, 1, [&](Value at) { put(at, emitIntConstant(b, loc, b.getI8Type(), 0)); });
 }
 
-SmallVector<Value> sluice::dataflow::windowIndices(KernelEmitter &kernel, ValueRange indices, ArrayRef<int64_t> out,
-                                                   int64_t runs, Value channel) {
-  const bool isFlat = runs == 1;
+void IntegerSizes::describe(emit::IntegerSpec &spec) const {
+  spec.rows = rows.most();
+  spec.runs = runs.most();
+  spec.runsTogether = runsTogether.most();
+  spec.outerStride = outerStride.most();
+  spec.runStride = runStride.most();
+  spec.strideH = strideH.most();
+  spec.hasAnyRows = !rows.isConstant();
+}
+
+Extent IntegerSizes::items(const emit::IntegerSpec &spec, const emit::VectorTarget &target) const {
+  const emit::IntegerBlocking blocking = emit::chooseBlocking(spec, target);
+  return runs.ceilDiv(blocking.runBlock) * rows.ceilDiv(blocking.rowBlock) * columns.ceilDiv(spec.panels.panel);
+}
+
+emit::IntegerExtents IntegerSizes::emitValues(KernelEmitter &kernel) const {
+  auto value = [&](const Extent &extent) -> Value {
+    if (extent.isConstant())
+      return {};
+    OpBuilder &b = kernel.builder();
+    return arith::IndexCastOp::create(b, kernel.loc(), b.getI64Type(), kernel.index(extent));
+  };
+  emit::IntegerExtents values;
+  values.rows = value(rows);
+  values.runs = value(runs);
+  values.runsTogether = value(runsTogether);
+  values.outerStride = value(outerStride);
+  values.runStride = value(runStride);
+  values.strideH = value(strideH);
+  values.columns = value(columns);
+  values.length = value(length);
+  return values;
+}
+
+LogicalResult sluice::dataflow::checkCropped(Operation *conv, ArrayRef<Extent> image, ArrayRef<int64_t> pads) {
+  for (size_t d = 0; d < image.size(); ++d)
+    if (!image[d].isConstant() && (pads[d] < 0 || pads[d + image.size()] < 0))
+      return conv->emitOpError("its kernel needs sizes of the dimensions that its pads crop that are known when "
+                               "compiling");
+  return success();
+}
+
+SmallVector<Value> sluice::dataflow::windowIndices(KernelEmitter &kernel, ValueRange indices, ArrayRef<Extent> out,
+                                                   bool isFlat, Value channel) {
   SmallVector<Value> at =
       isFlat ? kernel.delinearize(indices[1], out.drop_back()) : kernel.delinearize(indices[0], {out[0], out[1]});
   if (!isFlat)

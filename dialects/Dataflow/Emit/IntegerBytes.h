@@ -5,7 +5,7 @@
 #ifndef SLUICE_DATAFLOW_EMIT_INTEGERBYTES_H
 #define SLUICE_DATAFLOW_EMIT_INTEGERBYTES_H
 
-#include "dialects/Dataflow/Emit/IntegerProductSpec.h"
+#include "dialects/Dataflow/Emit/IntegerProduct.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "dialects/Dataflow/IR/IntegerShapes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
@@ -31,13 +31,30 @@ bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels
 
 /// Copies `count` elements along the last dimension of `tensor`, of bytes, from `from` on to `to`, as A of a product:
 /// unsigned, in emit::lhsBytes(dot) bytes each. What is left up to `padded` elements becomes 0.
-void emitStageBytes(KernelEmitter &kernel, mlir::Value tensor, mlir::ValueRange from, int64_t count, int64_t padded,
-                    emit::IntegerDot dot, mlir::Value to);
+void emitStageBytes(KernelEmitter &kernel, mlir::Value tensor, mlir::ValueRange from, const Extent &count,
+                    const Extent &padded, emit::IntegerDot dot, mlir::Value to);
 
-/// Where a convolution's result lies for a sink's indices (run, row, column) of a product with `runs` rows of windows,
-/// of which a pointwise one has a single run of all pixels; `channel` is the column's.
+/// The extents of a product that a step may give: see emit::IntegerExtents.
+struct IntegerSizes {
+  Extent rows = 1, runs = 1, runsTogether = 1;
+  Extent outerStride = 0, runStride = 0, strideH = 0;
+  Extent columns = 1, length = 1;
+
+  /// Writes the upper bounds to a specification, whose panels have been chosen.
+  void describe(emit::IntegerSpec &spec) const;
+  /// Work items: emit::parallelExtent of a step.
+  Extent items(const emit::IntegerSpec &spec, const emit::VectorTarget &target) const;
+  /// Emits what is no number.
+  emit::IntegerExtents emitValues(KernelEmitter &kernel) const;
+};
+
+/// Fails, after an error, where a step gives the extent of a spatial dimension that pads crop.
+llvm::LogicalResult checkCropped(mlir::Operation *conv, llvm::ArrayRef<Extent> image, llvm::ArrayRef<int64_t> pads);
+
+/// Where a convolution's result of extents `out` lies for a sink's indices (run, row, column) of a product whose runs
+/// are rows of windows or, where it is flat, that has one run of all pixels; `channel` is the column's.
 llvm::SmallVector<mlir::Value> windowIndices(KernelEmitter &kernel, mlir::ValueRange indices,
-                                             llvm::ArrayRef<int64_t> out, int64_t runs, mlir::Value channel);
+                                             llvm::ArrayRef<Extent> out, bool isFlat, mlir::Value channel);
 
 } // namespace sluice::dataflow
 

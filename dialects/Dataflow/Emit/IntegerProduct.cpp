@@ -42,49 +42,85 @@ Value emitIntegerDot(OpBuilder &b, Location loc, IntegerDot dot, Value sums, Val
   return arith::AddIOp::create(b, loc, sums, wide);
 }
 
-void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking,
+void detail::sinkColumns(Ir &ir, Size valid, int64_t lanes, Value sums, ValueRange outer, Value first, SinkFn sink) {
+  if (!valid.value)
+    return sinkRow(
+        ir, valid.number, lanes, [&](int64_t offset, int64_t width) { return ir.load(ir.at(sums, offset), width); },
+        outer, first, sink);
+  SmallVector<Value> indices;
+  for (Value index : outer)
+    indices.push_back(ir.toIndex(index));
+  indices.push_back(nullptr);
+  ir.forLanes(valid.value, lanes, [&](Value offset, int64_t width) {
+    indices.back() = ir.toIndex(ir.add(first, offset));
+    sink(ir.b, ir.loc, ir.load(ir.at(sums, offset), width), indices, width);
+  });
+}
+
+void detail::emitPanelWidths(Ir &ir, const IntegerPanels &panels, const IntegerExtents &extents, Value index,
+                             function_ref<void(Size)> emit) {
+  if (!extents.columns) {
+    const int64_t last = panels.n - (panels.numPanels() - 1) * panels.panel;
+    return emitBlockWidths(ir, index, panels.numPanels(), panels.panel, last, [&](int64_t valid) { emit({valid}); });
+  }
+  Value whole = ir.constant(panels.panel);
+  Value valid = ir.min(ir.sub(extents.columns, ir.mul(index, panels.panel)), whole);
+  ir.ifElse(
+      ir.isEqual(valid, whole), [&] { emit({panels.panel}); },
+      [&] {
+        emit({panels.panel, valid});
+      });
+}
+
+void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, const IntegerBlocking &blocking,
                         const IntegerOperands &operands, WorkItems items, function_ref<void(const IntegerRun &)> body) {
   const IntegerPanels &panels = spec.panels;
+  const Size rows{spec.rows, extents.rows}, runs{spec.runs, extents.runs};
+  const Size runsTogether{spec.runsTogether, extents.runsTogether};
+  const Size outerStride{spec.outerStride, extents.outerStride}, runStride{spec.runStride, extents.runStride};
+  const Size numPanels = Size{panels.n, extents.columns}.parts(ir, panels.panel);
+  const Size rowBlocks = extents.rows ? rows.parts(ir, blocking.rowBlock) : Size{blocking.rowBlocks};
   Type byte = ir.b.getI8Type(), lhsType = lhsBytes(panels.dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type();
   ir.loop(items.begin, items.end, 1, [&](Value item) {
     IntegerRun at;
-    at.panelIndex = ir.rem(item, panels.numPanels());
-    Value block = ir.div(item, panels.numPanels());
+    at.panelIndex = numPanels.remainder(ir, item);
+    Value block = numPanels.quotient(ir, item);
     at.panelPointer = ir.at(operands.rhs, ir.mul(at.panelIndex, panels.panelBytes()), byte);
-    at.rowBegin = ir.mul(ir.rem(block, blocking.rowBlocks), blocking.rowBlock);
-    at.rowEnd = ir.min(ir.add(at.rowBegin, blocking.rowBlock), ir.constant(spec.rows));
+    at.rowBegin = ir.mul(rowBlocks.remainder(ir, block), blocking.rowBlock);
+    at.rowEnd = ir.min(ir.add(at.rowBegin, blocking.rowBlock), rows.in(ir));
     if (spec.runs == 1) {
       at.run = ir.constant(0);
       at.runPointer = operands.lhs;
       return body(at);
     }
-    Value first = ir.mul(ir.div(block, blocking.rowBlocks), blocking.runBlock);
-    Value last = ir.min(ir.add(first, blocking.runBlock), ir.constant(spec.runs));
+    Value first = ir.mul(rowBlocks.quotient(ir, block), blocking.runBlock);
+    Value last = ir.min(ir.add(first, blocking.runBlock), runs.in(ir));
     ir.loop(first, last, 1, [&](Value run) {
       at.run = run;
-      Value outer = ir.mul(ir.div(run, spec.runsTogether), spec.outerStride);
-      Value inner = ir.mul(ir.rem(run, spec.runsTogether), spec.runStride);
+      Value outer = outerStride.times(ir, runsTogether.quotient(ir, run));
+      Value inner = runStride.times(ir, runsTogether.remainder(ir, run));
       at.runPointer = ir.at(operands.lhs, ir.add(outer, inner), lhsType);
       body(at);
     });
   });
 }
 
-Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, Value lhs, Value panel, ValueRange sums,
+Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Type lhsType, Value lhs,
+                                Value panel, ValueRange sums,
                                 function_ref<Accumulators(Value, Value, ValueRange)> segment) {
   Type byte = ir.b.getI8Type();
   const int64_t segmentBytes = spec.panels.weightBytes() / spec.panels.segments;
-  auto loopOver = [&](int64_t taps, Value from, int64_t stride, Value weights, int64_t bytes, ValueRange values,
+  auto loopOver = [&](int64_t taps, Value from, Size stride, Value weights, int64_t bytes, ValueRange values,
                       function_ref<Accumulators(Value, Value, ValueRange)> body) {
     if (taps == 1)
       return body(from, weights, values);
     return ir.loop(ir.constant(0), ir.constant(taps), 1, values, [&](Value tap, ValueRange carried) {
-      return body(ir.at(from, ir.mul(tap, stride), lhsType), ir.at(weights, ir.mul(tap, bytes), byte), carried);
+      return body(ir.at(from, stride.times(ir, tap), lhsType), ir.at(weights, ir.mul(tap, bytes), byte), carried);
     });
   };
-  return loopOver(spec.tapsH, lhs, spec.strideH, panel, spec.tapsW * segmentBytes, sums,
+  return loopOver(spec.tapsH, lhs, {spec.strideH, extents.strideH}, panel, spec.tapsW * segmentBytes, sums,
                   [&](Value rowFrom, Value rowWeights, ValueRange values) {
-                    return loopOver(spec.tapsW, rowFrom, spec.strideW, rowWeights, segmentBytes, values, segment);
+                    return loopOver(spec.tapsW, rowFrom, {spec.strideW}, rowWeights, segmentBytes, values, segment);
                   });
 }
 
@@ -108,18 +144,21 @@ namespace {
 class IntegerEmitter {
 public:
   IntegerEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
-                 SinkFn sink)
-      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), blocking(chooseBlocking(spec, target)),
-        tile(blocking.tile), depth(depthOf(panels.dot)), byte(ir.b.getI8Type()),
-        lhsType(lhsBytes(panels.dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
+                 SinkFn sink, const IntegerExtents &extents)
+      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(extents),
+        blocking(chooseBlocking(spec, target)), tile(blocking.tile), dot(spec.asQuads ? IntegerDot::Quads : panels.dot),
+        depth(depthOf(dot)), byte(ir.b.getI8Type()), lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
         lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
-        inlineSink(spec.sinkStyle == SinkStyle::Inline && (panels.numPanels() == 1 || lastPanel == panels.panel)) {}
+        inlineSink(spec.sinkStyle == SinkStyle::Inline && !extents.rows && !extents.columns &&
+                   (panels.numPanels() == 1 || lastPanel == panels.panel)) {}
 
   void emit(Value begin, Value end);
 
 private:
   void emitRun();
   void emitTile(int64_t rows, Value row);
+  /// Of a segment.
+  int64_t steps() const { return spec.asQuads ? (panels.length + depth - 1) / depth : panels.steps(); }
   /// The sums of a tile before any product.
   Accumulators start(int64_t rows, int64_t chains);
   Accumulators emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums);
@@ -142,8 +181,10 @@ private:
   const IntegerPanels &panels;
   const IntegerOperands &operands;
   SinkFn sink;
+  const IntegerExtents &extents;
   IntegerBlocking blocking;
   RegisterTile tile;
+  IntegerDot dot;
   int64_t depth;
   Type byte, lhsType;
   int64_t lastPanel; ///< Valid columns of the last panel.
@@ -157,7 +198,7 @@ private:
 void IntegerEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     scratch = ir.scratch(tile.rows * panels.panel);
-  forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
+  forEachRun(ir, spec, extents, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
     panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
     run = at.run, runPointer = at.runPointer;
     emitRun();
@@ -165,6 +206,19 @@ void IntegerEmitter::emit(Value begin, Value end) {
 }
 
 void IntegerEmitter::emitRun() {
+  if (extents.rows && tile.rows > 1) {
+    // As few tiles as the rows need, all but the last of the same height.
+    Value count = ir.sub(rowEnd, rowBegin), tiles = ir.div(ir.add(count, tile.rows - 1), tile.rows);
+    Value height = ir.div(ir.add(count, ir.sub(tiles, ir.constant(1))), tiles);
+    ir.loop(ir.constant(0), tiles, 1, [&](Value number) {
+      Value row = ir.add(rowBegin, ir.mul(number, height));
+      ir.choose(ir.min(height, ir.sub(rowEnd, row)), tile.rows + 1, [&](int64_t rows) {
+        if (rows > 0)
+          emitTile(rows, row);
+      });
+    });
+    return;
+  }
   int64_t rest = spec.rows % tile.rows;
   if (spec.rows == tile.rows)
     return emitTile(tile.rows, rowBegin);
@@ -207,7 +261,7 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid,
                                      DenseElementsAttr::get(VectorType::get(width, byte), ArrayRef<int8_t>(pattern)));
   }
   auto add = [&](Value &sum, Value factor, Value weight) {
-    sum = emitIntegerDot(ir.b, ir.loc, panels.dot, sum, factor, weight);
+    sum = emitIntegerDot(ir.b, ir.loc, dot, sum, factor, weight);
   };
   if (spec.isDepthwise) {
     for (int64_t r = 0; r < rows; ++r)
@@ -220,7 +274,7 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid,
     return;
   }
   // The elements of a step are one number, which goes to all lanes.
-  Type whole = ir.b.getIntegerType(static_cast<unsigned>(8 * lhsBytes(panels.dot) * depth));
+  Type whole = ir.b.getIntegerType(static_cast<unsigned>(8 * lhsBytes(dot) * depth));
   for (int64_t r = 0; r < rows; ++r) {
     Value scalar = LLVM::LoadOp::create(ir.b, ir.loc, whole, ir.at(lhs, r * spec.rowStride, lhsType), /*alignment=*/1);
     Value wide = vector::BroadcastOp::create(ir.b, ir.loc, VectorType::get(tile.lanes, whole), scalar);
@@ -234,8 +288,8 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid,
 Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums) {
   const int64_t count = rows * perRow(), stepBytes = panels.panel * depth;
   // Behind a segment's last element A holds what it may: B is zero there, and a row's sum leaves it out.
-  const int64_t tail = panels.hasZeroPoints ? panels.length % depth : 0;
-  const int64_t steps = tail ? panels.steps() - 1 : panels.steps();
+  const int64_t tail = panels.hasZeroPoints && !extents.length ? panels.length % depth : 0;
+  const int64_t steps = tail ? this->steps() - 1 : this->steps();
   auto emitPart = [&](Value from, Value weights, ValueRange values) {
     Accumulators next(values);
     auto step = [&](Value i, int64_t u) {
@@ -247,6 +301,18 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
                MutableArrayRef<Value>(next).slice(u % chains * count, count));
     };
     int64_t unroll = std::max(chains, reductionUnroll(count, steps)), whole = steps / unroll * unroll;
+    if (extents.length) {
+      // No sum is cut: integers have no rounding errors.
+      Value least = ir.div(ir.add(extents.length, depth - 1), depth), end = ir.mul(ir.div(least, unroll), unroll);
+      for (auto [from, to, by] : {std::tuple(ir.constant(0), end, unroll), std::tuple(end, least, int64_t(1))})
+        next = ir.loop(from, to, by, next, [&, by = by](Value i, ValueRange carried) {
+          next = Accumulators(carried);
+          for (int64_t u = 0; u < by; ++u)
+            step(i, u);
+          return next;
+        });
+      return next;
+    }
     if (whole > unroll)
       next = ir.loop(ir.constant(0), ir.constant(whole), unroll, next, [&](Value i, ValueRange carried) {
         next = Accumulators(carried);
@@ -266,13 +332,13 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
   auto emitSegment = [&](Value from, Value weights, ValueRange values) {
     return forEachPart(ir, spec, operands, from, weights, values, emitPart);
   };
-  return forEachTap(ir, spec, lhsType, lhs, panelPointer, sums, emitSegment);
+  return forEachTap(ir, spec, extents, lhsType, lhs, panelPointer, sums, emitSegment);
 }
 
 void IntegerEmitter::emitTile(int64_t rows, Value row) {
   const int64_t count = rows * perRow();
   // A product waits some five cycles for the last one's sum, and two begin in each.
-  const int64_t chains = panels.steps() < 16 || count > 8 ? 1 : count > 4 ? 2 : 4;
+  const int64_t chains = steps() < 16 || count > 8 ? 1 : count > 4 ? 2 : 4;
   Value lhs = ir.at(runPointer, ir.mul(row, spec.rowStride), lhsType);
   if (spec.isDepthwise)
     lhs = ir.at(lhs, ir.mul(panelIndex, panels.panel), lhsType);
@@ -311,26 +377,29 @@ void IntegerEmitter::emitSink(ArrayRef<Value> values, int64_t rows, Value row) {
   }
   for (auto [i, value] : llvm::enumerate(values))
     ir.store(value, ir.at(scratch, static_cast<int64_t>(i) * tile.lanes));
-  auto emitRows = [&](int64_t valid) {
+  emitPanelWidths(ir, panels, extents, panelIndex, [&](Size valid) {
     ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value r) {
-      Value sums = ir.at(scratch, ir.mul(r, panels.panel));
-      sinkRow(
-          ir, valid, tile.lanes, [&](int64_t offset, int64_t lanes) { return ir.load(ir.at(sums, offset), lanes); },
-          {run, ir.add(row, r)}, column, sink);
+      sinkColumns(ir, valid, tile.lanes, ir.at(scratch, ir.mul(r, panels.panel)), {run, ir.add(row, r)}, column, sink);
     });
-  };
-  emitBlockWidths(ir, panelIndex, panels.numPanels(), panels.panel, lastPanel, emitRows);
+  });
 }
 
 } // namespace
 
 void emitIntegerProduct(OpBuilder &b, Location loc, const IntegerSpec &spec, const VectorTarget &target,
-                        const IntegerOperands &operands, WorkItems items, SinkFn sink) {
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink, const IntegerExtents &extents) {
   Ir ir(b, loc, spec.panels.parts ? Type(b.getF32Type()) : Type(b.getI32Type()));
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
-  if (spec.panels.dot == IntegerDot::Tiles)
-    return emitIntegerTiles(ir, spec, target, operands, items, sink);
-  IntegerEmitter(ir, spec, target, operands, sink).emit(items.begin, items.end);
+  if (spec.panels.dot != IntegerDot::Tiles)
+    return IntegerEmitter(ir, spec, target, operands, sink, extents).emit(items.begin, items.end);
+  if (!extents.rows)
+    return emitIntegerTiles(ir, spec, target, operands, items, sink, extents);
+  IntegerSpec few = spec;
+  few.asQuads = true;
+  ir.ifElse(
+      ir.isLess(extents.rows, ir.constant(kLeastTileRows)),
+      [&] { IntegerEmitter(ir, few, target, operands, sink, extents).emit(items.begin, items.end); },
+      [&] { emitIntegerTiles(ir, spec, target, operands, items, sink, extents); });
 }
 
 } // namespace sluice::emit

@@ -37,9 +37,20 @@ struct IntegerOperands {
   int64_t lhsPartBytes = 0;
 };
 
+/// Extents and strides that a step gives, of i64 type. The specification has their upper bounds, by which tiles and
+/// blocks are chosen. Null: it is a number, the specification's.
+struct IntegerExtents {
+  mlir::Value rows = {}, runs = {}, runsTogether = {};
+  mlir::Value outerStride = {}, runStride = {}, strideH = {};
+  /// Of B, where it has one segment: its panels and rows lie as far apart as at the upper bounds. Rows of A are zero
+  /// from `length` up to a multiple of stepOf(dot).
+  mlir::Value columns = {}, length = {};
+};
+
 /// For the work items [begin, end). Sink indices: (run, row, n); values are i32, of floats f32.
 void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpec &spec, const VectorTarget &target,
-                        const IntegerOperands &operands, WorkItems items, SinkFn sink);
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink,
+                        const IntegerExtents &extents = {});
 
 /// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
 /// Where the sums are f32, the bytes are those of bf16 numbers.

@@ -14,17 +14,33 @@
 
 namespace sluice::emit::detail {
 
+/// A number, or the value that a step gives, which is at most the number.
+struct Size {
+  int64_t number;
+  Value value = {};
+
+  Value in(Ir &ir) const { return value ? value : ir.constant(number); }
+  Value times(Ir &ir, Value a) const { return value ? ir.mul(a, value) : ir.mul(a, number); }
+  Value quotient(Ir &ir, Value a) const { return value ? ir.div(a, value) : ir.div(a, number); }
+  Value remainder(Ir &ir, Value a) const { return value ? ir.rem(a, value) : ir.rem(a, number); }
+  /// Divided by `by`, rounded up.
+  Size parts(Ir &ir, int64_t by) const {
+    return {(number + by - 1) / by, value ? ir.div(ir.add(value, by - 1), by) : Value()};
+  }
+};
+
 /// The part of one run that a work item computes.
 struct IntegerRun {
   Value panelIndex, panelPointer;
   Value run, runPointer; ///< Its number, and its row 0 in A.
   Value rowBegin, rowEnd;
 };
-void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking, const IntegerOperands &operands,
-                WorkItems items, llvm::function_ref<void(const IntegerRun &)> body);
+void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, const IntegerBlocking &blocking,
+                const IntegerOperands &operands, WorkItems items, llvm::function_ref<void(const IntegerRun &)> body);
 
 /// The sums after all taps: `segment(lhs, weights, sums)` adds one, whose elements of A and of the panel begin there.
-Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, Type lhsType, Value lhs, Value panel, ValueRange sums,
+Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Type lhsType, Value lhs,
+                        Value panel, ValueRange sums,
                         llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> segment);
 
 /// The sums after all products of a part of A with a part of B: `products(lhs, weights, sums)` adds those of the parts
@@ -33,9 +49,15 @@ Accumulators forEachPart(Ir &ir, const IntegerSpec &spec, const IntegerOperands 
                          ValueRange sums,
                          llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> products);
 
-/// emitIntegerProduct for IntegerDot::Tiles.
+/// Calls the sink for `valid` sums of one row, which lie at `sums`, the first of which is of column `first`.
+void sinkColumns(Ir &ir, Size valid, int64_t lanes, Value sums, ValueRange outer, Value first, SinkFn sink);
+/// Calls `emit` for the columns that panel `index` has.
+void emitPanelWidths(Ir &ir, const IntegerPanels &panels, const IntegerExtents &extents, Value index,
+                     llvm::function_ref<void(Size)> emit);
+
+/// emitIntegerProduct for IntegerDot::Tiles, of at least kLeastTileRows rows where a step gives them.
 void emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
-                      WorkItems items, SinkFn sink);
+                      WorkItems items, SinkFn sink, const IntegerExtents &extents);
 
 } // namespace sluice::emit::detail
 

@@ -21,8 +21,8 @@ int64_t integerPanel(int64_t n, const VectorTarget &target) {
 }
 
 IntegerDot chooseDot(IntegerDot wanted, int64_t rows, int64_t length, bool hasZeroPoints) {
-  constexpr int64_t leastRows = kTileRows / 2, leastLength = kTileBytes / 2;
-  return wanted != IntegerDot::Tiles || (rows >= leastRows && length >= leastLength && !hasZeroPoints)
+  constexpr int64_t leastLength = kTileBytes / 2;
+  return wanted != IntegerDot::Tiles || (rows >= kLeastTileRows && length >= leastLength && !hasZeroPoints)
              ? wanted
              : IntegerDot::Quads;
 }
@@ -49,6 +49,12 @@ static IntegerBlocking chooseTileBlocking(const IntegerSpec &spec, const VectorT
 
 IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &target) {
   const IntegerPanels &panels = spec.panels;
+  if (panels.dot == IntegerDot::Tiles && spec.asQuads) {
+    // Work items are the same in both forms.
+    IntegerBlocking blocking = chooseTileBlocking(spec, target);
+    blocking.tile.rows = kLeastTileRows - 1;
+    return blocking;
+  }
   if (panels.dot == IntegerDot::Tiles)
     return chooseTileBlocking(spec, target);
   IntegerBlocking blocking;
@@ -60,7 +66,7 @@ IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &targ
   int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads ? 1 : 2);
   int64_t columns = tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0);
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / columns, 1, 14);
-  tile.rows = ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));
+  tile.rows = spec.hasAnyRows ? std::min(spec.rows, maxRows) : ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));
   // Some 100 rows hide what reading a panel costs, fewer where there would be too few work items.
   constexpr int64_t minRows = 64, maxBlock = 192, itemsWanted = 16;
   int64_t rows = std::clamp(spec.runs * spec.rows * panels.numPanels() / itemsWanted, minRows, maxBlock);

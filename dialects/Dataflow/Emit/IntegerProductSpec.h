@@ -23,6 +23,9 @@ int64_t integerPanel(int64_t n, const VectorTarget &target);
 /// The form for `rows` rows: Tiles become Quads where they would be mostly padding, or where columns have zero points.
 IntegerDot chooseDot(IntegerDot wanted, int64_t rows, int64_t length, bool hasZeroPoints);
 
+/// Tiles pay from so many rows on.
+inline constexpr int64_t kLeastTileRows = kTileRows / 2;
+
 /// C[run][row][n] = sum over taps (h, w) and k of A * B. Row `row` of run `run` begins in A at
 /// (run / runsTogether) * outerStride + (run % runsTogether) * runStride + row * rowStride; its tap (h, w) is the
 /// `length` elements from h * strideH + w * strideW on. Strides are in elements. A matrix is one run, one tap.
@@ -36,6 +39,10 @@ struct IntegerSpec {
   /// Column n multiplies element n of A alone: taps have n elements, of which each column sees one. For
   /// IntegerDot::Plain, length 1. A is readable up to a whole panel.
   bool isDepthwise = false;
+  /// A step may have fewer rows than `rows`, and then needs other heights of tiles.
+  bool hasAnyRows = false;
+  /// Panels for tiles are multiplied by the instructions of IntegerDot::Quads, whose panels differ in padding alone.
+  bool asQuads = false;
   SinkStyle sinkStyle = SinkStyle::Inline;
 };
 

@@ -24,12 +24,13 @@ namespace {
 
 class TileEmitter {
 public:
-  TileEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands, SinkFn sink)
-      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), blocking(chooseBlocking(spec, target)),
-        lanes(std::min<int64_t>(target.lanesF32, kTileColumns)), rows(blocking.tile.rows),
-        tileRows(std::min(rows, kTileRows)), rowTiles(rows / tileRows), columnTiles(panels.panel / kTileColumns),
-        byte(ir.b.getI8Type()), tileType(LLVM::LLVMX86AMXType::get(ir.b.getContext())),
-        lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel) {}
+  TileEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands, SinkFn sink,
+              const IntegerExtents &extents)
+      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(extents),
+        blocking(chooseBlocking(spec, target)), lanes(std::min<int64_t>(target.lanesF32, kTileColumns)),
+        rows(blocking.tile.rows), tileRows(std::min(rows, kTileRows)), rowTiles(rows / tileRows),
+        columnTiles(panels.panel / kTileColumns), byte(ir.b.getI8Type()),
+        tileType(LLVM::LLVMX86AMXType::get(ir.b.getContext())) {}
 
   void emit(Value begin, Value end);
 
@@ -40,13 +41,15 @@ private:
   Accumulators emitTaps(Value lhs, Accumulators sums);
   void emitSink(Value row, Value fresh, Value last);
 
+  /// Rows of a tile of A or of sums.
+  Value height() { return tileHeight ? tileHeight : number(tileRows); }
   Value number(int64_t value) { return arith::ConstantOp::create(ir.b, ir.loc, ir.b.getI16IntegerAttr(value)); }
   Value call(StringRef name, Type type, ValueRange arguments) {
     return LLVM::CallIntrinsicOp::create(ir.b, ir.loc, type, ir.b.getStringAttr(name), arguments)->getResult(0);
   }
-  Value loadTile(int64_t height, Value pointer, int64_t stride) {
-    return call("llvm.x86.tileloadd64.internal", tileType,
-                {number(height), number(kTileBytes), pointer, ir.constant(stride)});
+  Value loadTile(Value rows, Value pointer, int64_t stride) {
+    Value bytes = number(kTileBytes), step = ir.constant(stride);
+    return call("llvm.x86.tileloadd64.internal", tileType, {rows, bytes, pointer, step});
   }
   Value loadColumns(int64_t v) {
     Value at = ir.at(panelPointer, panels.weightBytes() + 4 * v * lanes, byte);
@@ -58,30 +61,47 @@ private:
   const IntegerPanels &panels;
   const IntegerOperands &operands;
   SinkFn sink;
+  const IntegerExtents &extents;
   IntegerBlocking blocking;
   int64_t lanes;
   int64_t rows, tileRows, rowTiles, columnTiles;
   Type byte, tileType;
-  int64_t lastPanel;
 
-  Value scratch; ///< [rows][panel]
+  Value blockRows;  ///< `rows`, or as many as the step has.
+  Value tileHeight; ///< `tileRows` where the step gives it.
+  Value scratch;    ///< [rows][panel]
   Value panelIndex, panelPointer, rowBegin, rowEnd, run, runPointer;
 };
 
 void TileEmitter::emit(Value begin, Value end) {
   scratch = ir.scratch(rows * panels.panel);
-  forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
+  const int64_t mostTiles = rowTiles;
+  Value mostRows = ir.constant(rows), oneTile;
+  if (extents.rows) {
+    // One height for all tiles of a step, so that their registers are configured once.
+    oneTile = ir.min(extents.rows, ir.constant(tileRows));
+    tileHeight = arith::TruncIOp::create(ir.b, ir.loc, ir.b.getI16Type(), oneTile);
+  }
+  auto emitWith = [&](int64_t tiles) {
+    rowTiles = tiles, rows = tiles * tileRows;
+    blockRows = tileHeight && tiles == 1 ? oneTile : ir.constant(rows);
+    emitRun();
+  };
+  forEachRun(ir, spec, extents, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
     panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
     run = at.run, runPointer = at.runPointer;
-    emitRun();
+    if (!extents.rows || mostTiles == 1)
+      return emitWith(mostTiles);
+    ir.ifElse(
+        ir.isLess(extents.rows, mostRows), [&] { emitWith(1); }, [&] { emitWith(mostTiles); });
   });
 }
 
 void TileEmitter::emitRun() {
   // The last rows go with some that come before them: all blocks have the same shape.
   ir.loop(rowBegin, rowEnd, rows, [&](Value row) {
-    Value first = ir.min(row, ir.constant(spec.rows - rows));
-    emitBlock(first, ir.sub(row, first), ir.min(ir.constant(rows), ir.sub(rowEnd, first)));
+    Value first = ir.min(row, extents.rows ? ir.sub(extents.rows, blockRows) : ir.constant(spec.rows - rows));
+    emitBlock(first, ir.sub(row, first), ir.min(blockRows, ir.sub(rowEnd, first)));
   });
 }
 
@@ -95,19 +115,19 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
       // Offsets in A and in a panel's column are bytes.
       Value a = ir.at(from, at, byte), w = ir.at(weights, ir.mul(at, panels.panel), byte);
       SmallVector<Value, 2> right;
+      Value tileDepth = number(tileSteps), leftRows = height();
       for (int64_t t = 0; t < columnTiles; ++t)
-        right.push_back(loadTile(tileSteps, ir.at(w, t * kTileBytes, byte), stepBytes));
+        right.push_back(loadTile(tileDepth, ir.at(w, t * kTileBytes, byte), stepBytes));
       for (int64_t r = 0; r < rowTiles; ++r) {
-        Value left = loadTile(tileRows, ir.at(a, r * tileRows * spec.rowStride, byte), spec.rowStride);
+        Value left = loadTile(leftRows, ir.at(a, r * tileRows * spec.rowStride, byte), spec.rowStride);
         for (int64_t t = 0; t < columnTiles; ++t) {
           Value &sum = next[r * columnTiles + t];
-          sum =
-              call(product, tileType, {number(tileRows), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
+          sum = call(product, tileType, {height(), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
         }
       }
       return next;
     };
-    if (bytes == kTileBytes)
+    if (bytes == kTileBytes && !extents.length)
       return step(begin, values);
     return ir.loop(begin, end, kTileBytes, values, step);
   };
@@ -119,33 +139,37 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
     };
     // Both parts of a range are read twice: the second time from the first-level cache.
     constexpr int64_t range = 4 * kTileBytes;
+    if (extents.length) {
+      Value end = ir.mul(ir.div(ir.add(extents.length, kTileBytes - 1), kTileBytes), kTileBytes);
+      return emitParts(ir.constant(0), end, values);
+    }
     if (panels.parts <= 1 || bytes <= range)
       return emitParts(ir.constant(0), ir.constant(bytes), values);
     return ir.loop(ir.constant(0), ir.constant(bytes), range, values, [&](Value begin, ValueRange carried) {
       return emitParts(begin, ir.min(ir.add(begin, range), ir.constant(bytes)), carried);
     });
   };
-  return forEachTap(ir, spec, byte, lhs, panelPointer, sums, emitSegment);
+  return forEachTap(ir, spec, extents, byte, lhs, panelPointer, sums, emitSegment);
 }
 
 void TileEmitter::emitBlock(Value row, Value fresh, Value last) {
   Accumulators sums;
   for (int64_t i = 0; i < rowTiles * columnTiles; ++i)
-    sums.push_back(call("llvm.x86.tilezero.internal", tileType, {number(tileRows), number(kTileBytes)}));
+    sums.push_back(call("llvm.x86.tilezero.internal", tileType, {height(), number(kTileBytes)}));
   sums = emitTaps(ir.at(runPointer, ir.mul(row, spec.rowStride), byte), sums);
   for (int64_t r = 0; r < rowTiles; ++r)
     for (int64_t t = 0; t < columnTiles; ++t) {
       Value to = ir.at(scratch, r * tileRows * panels.panel + t * kTileColumns);
-      LLVM::CallIntrinsicOp::create(ir.b, ir.loc, ir.b.getStringAttr("llvm.x86.tilestored64.internal"),
-                                    ValueRange{number(tileRows), number(kTileBytes), to, ir.constant(4 * panels.panel),
-                                               sums[r * columnTiles + t]});
+      LLVM::CallIntrinsicOp::create(
+          ir.b, ir.loc, ir.b.getStringAttr("llvm.x86.tilestored64.internal"),
+          ValueRange{height(), number(kTileBytes), to, ir.constant(4 * panels.panel), sums[r * columnTiles + t]});
     }
   emitSink(row, fresh, last);
 }
 
 void TileEmitter::emitSink(Value row, Value fresh, Value last) {
   Value column = ir.mul(panelIndex, panels.panel);
-  auto emitRows = [&](int64_t valid) {
+  auto emitRows = [&](Size valid) {
     SmallVector<Value> start;
     if (operands.lhsZero && !operands.isZeroPerRow) {
       Value zero = ir.broadcast(operands.lhsZero(ir.b, ir.loc, run, Value()), lanes);
@@ -158,26 +182,33 @@ void TileEmitter::emitSink(Value row, Value fresh, Value last) {
         zero = ir.broadcast(operands.lhsZero(ir.b, ir.loc, run, at), lanes);
       // Whole vectors, less their zero points; the last one's parts are cut from it.
       SmallVector<Value> whole;
-      for (int64_t v = 0; v * lanes < valid; ++v) {
+      for (int64_t v = 0; v * lanes < valid.number; ++v) {
         Value value = ir.load(ir.at(sums, v * lanes), lanes);
         Value less = zero            ? arith::MulIOp::create(ir.b, ir.loc, zero, loadColumns(v)).getResult()
                      : start.empty() ? Value()
                                      : start[v];
         whole.push_back(less ? arith::SubIOp::create(ir.b, ir.loc, value, less).getResult() : value);
       }
+      if (valid.value) {
+        for (auto [v, value] : llvm::enumerate(whole))
+          ir.store(value, ir.at(sums, static_cast<int64_t>(v) * lanes));
+        return sinkColumns(ir, valid, lanes, sums, {run, at}, column, sink);
+      }
       sinkRow(
-          ir, valid, lanes, [&](int64_t offset, int64_t count) { return sliceRow(ir, whole, lanes, offset, count); },
-          {run, at}, column, sink);
+          ir, valid.number, lanes,
+          [&](int64_t offset, int64_t count) { return sliceRow(ir, whole, lanes, offset, count); }, {run, at}, column,
+          sink);
     });
   };
-  emitBlockWidths(ir, panelIndex, panels.numPanels(), panels.panel, lastPanel, emitRows);
+  emitPanelWidths(ir, panels, extents, panelIndex, emitRows);
 }
 
 } // namespace
 
 void detail::emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target,
-                              const IntegerOperands &operands, WorkItems items, SinkFn sink) {
-  TileEmitter(ir, spec, target, operands, sink).emit(items.begin, items.end);
+                              const IntegerOperands &operands, WorkItems items, SinkFn sink,
+                              const IntegerExtents &extents) {
+  TileEmitter(ir, spec, target, operands, sink, extents).emit(items.begin, items.end);
 }
 
 } // namespace sluice::emit

@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_IR_HALFSHAPES_H
 
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/IntegerPanels.h"
 
 namespace sluice::dataflow {
@@ -21,12 +22,12 @@ int64_t halfParts(mlir::Type element);
 /// part, one image after the other. A matrix is one image of width 1.
 struct HalfImage {
   bool stages; ///< The operand is copied into the workspace.
-  int64_t images;
-  int64_t height, width; ///< With padding, where the operand is copied.
-  int64_t channels;      ///< A multiple of the elements that the instructions add at once.
-  int64_t pitch;         ///< Elements between pixels.
-  int64_t partBytes;     ///< Bytes of one part.
-  int64_t bytes;         ///< The workspace's.
+  Extent images = 1;
+  Extent height = 1, width = 1; ///< With padding, where the operand is copied.
+  int64_t channels;             ///< A multiple of the elements that the instructions add at once.
+  int64_t pitch;                ///< Elements between pixels.
+  int64_t partBytes;            ///< Bytes between the parts.
+  int64_t bytes;                ///< The workspace's.
 };
 HalfImage imageOf(HalfMatmulOp op);
 HalfImage imageOf(HalfConvOp op);

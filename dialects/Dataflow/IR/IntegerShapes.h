@@ -5,6 +5,7 @@
 #ifndef SLUICE_DATAFLOW_IR_INTEGERSHAPES_H
 #define SLUICE_DATAFLOW_IR_INTEGERSHAPES_H
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/IntegerPanels.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 
@@ -22,23 +23,24 @@ emit::IntegerPanels describePanels(IntegerPanelsAttr panels);
 bool isMadeInKernel(mlir::Operation *op, mlir::Value operand);
 
 MatmulShape shapeOfMatmul(IntegerMatmulOp op);
+/// The layout of one matrix: of its own extents where the kernel packs it, which panels may have more room than.
+emit::IntegerPanels describePanels(IntegerMatmulOp op);
 
 /// Which operands a product with panels rewrites into its workspace before it multiplies, and where.
 struct IntegerMatmulBuffers {
   int64_t lhsBatches, rhsBatches;
   bool stagesLhs, packsRhs;
-  int64_t lhsRow;    ///< Elements between rows of A.
-  int64_t lhsMatrix; ///< Elements between matrices of A.
-  int64_t packedAt;  ///< Bytes of the workspace before packed matrices.
-  int64_t bytes;     ///< All bytes of the workspace.
+  int64_t lhsRow;   ///< Elements between rows of A.
+  int64_t packedAt; ///< Bytes of the workspace before packed matrices.
+  int64_t bytes;    ///< All bytes of the workspace.
 };
 IntegerMatmulBuffers buffersOf(IntegerMatmulOp op);
 
 /// The image that a convolution with panels multiplies.
 struct IntegerConvImage {
-  bool stages;           ///< The image is copied into the workspace.
-  int64_t height, width; ///< With padding, where the image is copied.
-  int64_t bytes;         ///< The workspace's.
+  bool stages;                  ///< The image is copied into the workspace.
+  Extent height = 1, width = 1; ///< With padding, where the image is copied.
+  int64_t bytes;                ///< The workspace's.
 };
 IntegerConvImage imageOf(IntegerConvOp op);
 

@@ -49,7 +49,7 @@ func.func @column_zeros(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>, %z: tensor<5xi3
 // -----
 
 func.func @panels(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>) {
-  // expected-error @+1 {{panels are not of 8 x 6}}
+  // expected-error @+1 {{panels have no room for 8 x 6}}
   %0 = dataflow.integer_matmul %a, %b panels <dot = quads, columns = 6, segments = 2, length = 4, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
   return
 }

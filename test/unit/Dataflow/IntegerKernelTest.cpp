@@ -2,10 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "KernelHarness.h"
-
-#include "dialects/Dataflow/Emit/IntegerProductPacking.h"
-#include "sluice/Codegen/Target.h"
+#include "IntegerForms.h"
 
 #include <catch2/catch.hpp>
 
@@ -13,58 +10,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-/// A form of products that this host runs: 0 lanes of a form that any target runs are the host's.
-struct Form {
-  std::string dot;
-  int64_t lanes = 0;
-};
-
-int64_t hostLanes() {
-  auto host = resolveTarget("native");
-  REQUIRE(host);
-  return host->vectorLanes(32);
-}
-
-std::vector<Form> forms() {
-  auto host = resolveTarget("native");
-  REQUIRE(host);
-  std::vector<Form> all{{"plain", hostLanes()}, {"plain", 4}, {"plain", 2}, {"plain", 1}};
-  for (int64_t lanes = 4; lanes <= hostLanes(); lanes *= 2)
-    all.push_back({"pairs", lanes});
-  for (int64_t lanes = 4; lanes <= hostLanes() && host->byteProducts != "pairs"; lanes *= 2)
-    all.push_back({"quads", lanes});
-  if (host->byteProducts == "tiles")
-    all.push_back({"tiles", hostLanes()});
-  return all;
-}
-
-emit::IntegerDot dotOf(const Form &form) {
-  return form.dot == "tiles"   ? emit::IntegerDot::Tiles
-         : form.dot == "quads" ? emit::IntegerDot::Quads
-         : form.dot == "pairs" ? emit::IntegerDot::Pairs
-                               : emit::IntegerDot::Plain;
-}
-
-/// Tiles have no zero points of columns.
-Form usable(const Form &form, bool hasZeroPoints) {
-  return form.dot == "tiles" && hasZeroPoints ? Form{"quads", form.lanes} : form;
-}
-
-int64_t panelOf(int64_t columns, const Form &form) {
-  emit::VectorTarget target;
-  target.lanesF32 = form.lanes;
-  return emit::integerPanel(columns, target);
-}
-
-std::string panels(const Form &form, int64_t columns, int64_t segments, int64_t length, bool zeroPoints) {
-  return "<dot = " + form.dot + ", columns = " + std::to_string(columns) + ", segments = " + std::to_string(segments) +
-         ", length = " + std::to_string(length) + ", panel = " + std::to_string(panelOf(columns, form)) +
-         ", zeroPoints = " + (zeroPoints ? "true" : "false") + ">";
-}
-
-constexpr Fill kBytes{-128, 127}, kUnsigned{0, 255};
-Fill fillOf(const std::string &element) { return element == "i8" ? kBytes : kUnsigned; }
-
 struct Product {
   std::vector<int64_t> lhs, rhs;
   std::string lhsElement = "ui8", rhsElement = "i8";

@@ -27,12 +27,13 @@ namespace {
 struct Plan {
   Value input, weight;
   HalfImage image;
-  int64_t height, width, top = 0, left = 0; ///< The operand's extents, and its place in the image.
-  int64_t depth;                            ///< Channels.
-  int64_t parts;
+  Extent height = 1, width = 1; ///< The operand's.
+  int64_t top = 0, left = 0;    ///< Its place in the image.
+  int64_t depth;                ///< Channels.
   emit::IntegerPanels panels;
   emit::IntegerSpec spec;
-  SmallVector<int64_t> pixels; ///< Images, rows and columns of the result.
+  IntegerSizes sizes;
+  Extents pixels; ///< Images, rows and columns of the result.
   SmallVector<int64_t> kernel{1, 1}, strides{1, 1}, dilations{1, 1};
 };
 } // namespace
@@ -41,11 +42,14 @@ static Plan planOf(HalfMatmulOp op) {
   Plan plan;
   plan.input = op.getLhs(), plan.weight = op.getRhs();
   plan.image = imageOf(op);
-  plan.height = plan.image.height, plan.width = 1;
+  plan.height = plan.image.height;
   plan.pixels = {1, plan.height, 1};
   plan.depth = shapeOf(op.getLhs()).back();
   plan.panels = plan.spec.panels = describePanels(op.getPanels());
-  plan.spec.rows = plan.image.height;
+  plan.sizes.rows = plan.image.height;
+  plan.sizes.columns = plan.panels.n;
+  plan.sizes.length = plan.panels.length;
+  plan.sizes.describe(plan.spec);
   plan.spec.rowStride = plan.image.pitch * kHalfBytes;
   return plan;
 }
@@ -54,8 +58,8 @@ static Plan planOf(HalfConvOp op) {
   Plan plan;
   plan.input = op.getInput(), plan.weight = op.getWeight();
   plan.image = imageOf(op);
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
-  plan.height = in[1], plan.width = in[2], plan.depth = in[3];
+  const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
+  plan.height = in[1], plan.width = in[2], plan.depth = in[3].most();
   plan.pixels.assign(out.begin(), out.end() - 1);
   plan.top = op.getPads()[0], plan.left = op.getPads()[1];
   plan.kernel.assign(op.getKernel().begin(), op.getKernel().end());
@@ -64,20 +68,26 @@ static Plan planOf(HalfConvOp op) {
   plan.panels = describePanels(op.getPanels());
   emit::IntegerSpec &spec = plan.spec;
   spec.panels = plan.panels;
-  const int64_t pixel = plan.image.pitch * kHalfBytes, row = plan.image.width * pixel;
-  const bool isPointwise = product(plan.kernel) == 1 && product(plan.strides) == 1 && plan.image.height == out[1] &&
-                           plan.image.width == out[2];
+  const int64_t pixel = plan.image.pitch * kHalfBytes;
+  const Extent row = plan.image.width * pixel;
+  const bool isPointwise = product(plan.kernel) == 1 && product(plan.strides) == 1 &&
+                           isSameExtent(plan.image.height, out[1]) && isSameExtent(plan.image.width, out[2]);
   spec.rowStride = plan.strides[1] * pixel;
+  IntegerSizes &sizes = plan.sizes;
   if (isPointwise) {
-    spec.rows = product(out.drop_back());
+    sizes.rows = productOf(plan.pixels);
   } else {
-    spec.rows = out[2];
-    spec.runs = product({out[0], out[1]});
-    spec.runsTogether = out[1];
-    spec.outerStride = plan.image.height * row;
-    spec.runStride = plan.strides[0] * row;
+    sizes.rows = out[2];
+    sizes.runs = out[0] * out[1];
+    sizes.runsTogether = out[1];
+    sizes.outerStride = plan.image.height * row;
+    sizes.runStride = row * plan.strides[0];
   }
-  spec.tapsH = plan.kernel[0], spec.strideH = plan.dilations[0] * row;
+  sizes.columns = spec.panels.n;
+  sizes.length = spec.panels.length;
+  sizes.strideH = row * plan.dilations[0];
+  sizes.describe(spec);
+  spec.tapsH = plan.kernel[0];
   spec.tapsW = plan.kernel[1], spec.strideW = plan.dilations[1] * pixel;
   if (plan.kernel[1] > 1 && plan.dilations[1] == 1) {
     // Neighbouring taps, filled up as they are, are one longer segment.
@@ -115,12 +125,14 @@ static SmallVector<Value, 2> emitSplit(KernelEmitter &kernel, Value value, int64
 /// Copies the operand to the workspace.
 static void emitStage(KernelEmitter &kernel, const Plan &plan) {
   const HalfImage &image = plan.image;
-  const int64_t rows = image.images * image.height, channels = image.channels, pitch = image.pitch;
-  const int64_t lanes = kernel.target().lanesF32;
-  // Columns [before, until) of the padded image are of the operand.
-  const int64_t before = std::clamp<int64_t>(plan.left, 0, image.width);
-  const int64_t until = std::clamp<int64_t>(plan.left + plan.width, before, image.width);
-  const Count elements = product({rows, image.width, channels});
+  const int64_t channels = image.channels, pitch = image.pitch, lanes = kernel.target().lanesF32;
+  const Extent rows = image.images * image.height, &width = image.width;
+  // Columns [before, until) of the padded image are of the operand. One that a step gives has all of its border.
+  const int64_t before = std::clamp<int64_t>(plan.left, 0, width.most());
+  const Extent until = width.isConstant()
+                           ? Extent(std::clamp<int64_t>(plan.left + plan.width.most(), before, width.most()))
+                           : plan.width + plan.left;
+  const Count elements = product({rows.most(), width.most(), channels});
   const Work work{Rate::Vectors, 4 * elements, (4 + kHalfBytes * plan.panels.parts) * elements};
   kernel.parallel(rows, work, [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
@@ -128,25 +140,25 @@ static void emitStage(KernelEmitter &kernel, const Plan &plan) {
     Type half = b.getI16Type(), element = elementOf(plan.input);
     Value zeros = emitIntConstant(b, loc, VectorType::get(lanes, half), 0), zero = emitIntConstant(b, loc, half, 0);
     kernel.loop(begin, end, 1, [&](Value item) {
-      Value to = kernel.mul(item, image.width * pitch);
+      Value to = kernel.mul(item, width * pitch);
       auto put = [&](Value at, int64_t part, Value value) {
         Value base = kernel.address(kernel.workspace(), b.getI8Type(), kernel.index(part * image.partBytes));
         emitUnalignedStore(kernel, value, kernel.address(base, half, at));
       };
-      auto fill = [&](Value from, int64_t count) {
-        const int64_t whole = count / lanes * lanes;
+      auto fill = [&](Value from, const Extent &count) {
+        const Extent whole = count / lanes * lanes;
         for (int64_t part = 0; part < plan.panels.parts; ++part) {
           kernel.loop(0, whole, lanes, [&](Value i) { put(kernel.add(from, i), part, zeros); });
           kernel.loop(whole, count, 1, [&](Value i) { put(kernel.add(from, i), part, zero); });
         }
       };
-      auto copy = [&](Value from, Value target, int64_t count) {
+      auto copy = [&](Value from, Value target, const Extent &count) {
         auto move = [&](Value i, int64_t width) {
           Value value = kernel.load(kernel.pointer(plan.input), element, kernel.add(from, i), width);
           for (auto [part, bits] : llvm::enumerate(emitSplit(kernel, value, plan.panels.parts)))
             put(kernel.add(target, i), static_cast<int64_t>(part), bits);
         };
-        const int64_t whole = count / lanes * lanes;
+        const Extent whole = count / lanes * lanes;
         kernel.loop(0, whole, lanes, [&](Value i) { move(i, lanes); });
         kernel.loop(whole, count, 1, [&](Value i) { move(i, 1); });
       };
@@ -166,22 +178,24 @@ static void emitStage(KernelEmitter &kernel, const Plan &plan) {
             copy(kernel.add(source, kernel.mul(i, plan.depth)), pixel, plan.depth);
             fill(kernel.add(pixel, kernel.index(plan.depth)), channels - plan.depth);
           });
-        fill(kernel.add(to, kernel.index(until * pitch)), (image.width - until) * pitch);
+        fill(kernel.add(to, kernel.index(until * pitch)), (width - until) * pitch);
       };
-      if (plan.top == 0 && image.height <= plan.height)
+      if (plan.top == 0 && (image.height.isConstant() ? image.height.most() <= plan.height.most()
+                                                      : isSameExtent(image.height, plan.height)))
         return copyRow();
       // Unsigned: above the operand is far below it.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, kernel.index(plan.height));
       kernel.ifThen(inside, copyRow);
       Value outside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, row, kernel.index(plan.height));
-      kernel.ifThen(outside, [&] { fill(to, image.width * pitch); });
+      kernel.ifThen(outside, [&] { fill(to, width * pitch); });
     });
   });
 }
 
-static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out) {
+static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<Extent> out) {
   plan.spec.sinkStyle = kernel.sinkStyle();
-  const int64_t extent = emit::parallelExtent(plan.spec, kernel.target());
+  const Extent extent = plan.sizes.items(plan.spec, kernel.target());
+  const bool isFlat = plan.sizes.runs.is(1);
   // Multiplications of bf16 by tiles take an eighth of f32's time; of f16, four of them take a third.
   const Rate rate = plan.panels.dot != emit::IntegerDot::Tiles ? Rate::Products
                     : plan.panels.parts > 1                    ? Rate::ByteProducts
@@ -193,13 +207,13 @@ static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<int64_t> out
     operands.lhs = plan.image.stages ? kernel.workspace() : kernel.pointer(plan.input);
     operands.rhs = kernel.address(kernel.pointer(plan.weight), byte, kernel.index(0));
     operands.lhsPartBytes = plan.image.partBytes;
-    emit::emitIntegerProduct(b, kernel.loc(), plan.spec, kernel.target(), operands, {begin, end},
-                             [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                               kernel.inSink(inner, [&] {
-                                 kernel.storeLanes(
-                                     value, windowIndices(kernel, indices, out, plan.spec.runs, indices[2]), lanes);
-                               });
-                             });
+    emit::emitIntegerProduct(
+        b, kernel.loc(), plan.spec, kernel.target(), operands, {begin, end},
+        [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+          kernel.inSink(
+              inner, [&] { kernel.storeLanes(value, windowIndices(kernel, indices, out, isFlat, indices[2]), lanes); });
+        },
+        plan.sizes.emitValues(kernel));
   });
 }
 
@@ -225,41 +239,43 @@ static Value emitPackedWeight(KernelEmitter &kernel, const Plan &plan, Value tap
 }
 
 /// One sum a result element: for any target.
-static void emitPlain(KernelEmitter &kernel, const Plan &plan, ArrayRef<int64_t> out) {
-  const int64_t extent = product(out);
+static void emitPlain(KernelEmitter &kernel, const Plan &plan, ArrayRef<Extent> out) {
   Type element = elementOf(plan.input);
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, out);
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) {
       Value pixel = kernel.linearize(ValueRange(at).drop_back(), out.drop_back());
       SmallVector<Value> position = kernel.delinearize(pixel, plan.pixels);
       const SmallVector<int64_t> sum{plan.kernel[0], plan.kernel[1], plan.depth};
       Value zero = emitConstant(b, loc, b.getF32Type(), 0);
-      Value total = kernel.reduce(kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
-        SmallVector<Value> term = kernel.delinearize(k, sum);
-        SmallVector<Value, 2> from;
-        Value inside;
-        const int64_t pads[] = {plan.top, plan.left}, extents[] = {plan.height, plan.width};
-        for (size_t d = 0; d < 2; ++d) {
-          Value i = kernel.add(kernel.mul(position[1 + d], plan.strides[d]), kernel.mul(term[d], plan.dilations[d]));
-          i = kernel.add(i, kernel.index(-pads[d]));
-          Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extents[d]));
-          from.push_back(arith::SelectOp::create(b, loc, in, i, kernel.index(0)));
-          inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
-        }
-        Value line = kernel.add(kernel.mul(position[0], plan.height), from[0]);
-        Value place = kernel.add(kernel.mul(line, plan.width), from[1]);
-        Value x = kernel.load(kernel.pointer(plan.input), element, kernel.add(kernel.mul(place, plan.depth), term[2]));
-        if (element.isF32())
-          x = emitRoundTrip(b, loc, b.getBF16Type(), x);
-        x = arith::SelectOp::create(b, loc, inside, x, zero);
-        Value tap = kernel.add(kernel.mul(term[0], plan.kernel[1]), term[1]);
-        Value w = emitPackedWeight(kernel, plan, tap, term[2], at.back());
-        Value addend = arith::MulFOp::create(b, loc, x, w);
-        return SmallVector<Value>{arith::AddFOp::create(b, loc, sums[0], addend)};
-      })[0];
+      Value total =
+          kernel.reduce(kernel.index(0), kernel.index(product(sum).value()), 1, zero, [&](Value k, ValueRange sums) {
+            SmallVector<Value> term = kernel.delinearize(k, sum);
+            SmallVector<Value, 2> from;
+            Value inside;
+            const int64_t pads[] = {plan.top, plan.left};
+            const Extent extents[] = {plan.height, plan.width};
+            for (size_t d = 0; d < 2; ++d) {
+              Value i =
+                  kernel.add(kernel.mul(position[1 + d], plan.strides[d]), kernel.mul(term[d], plan.dilations[d]));
+              i = kernel.add(i, kernel.index(-pads[d]));
+              Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extents[d]));
+              from.push_back(arith::SelectOp::create(b, loc, in, i, kernel.index(0)));
+              inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
+            }
+            Value line = kernel.add(kernel.mul(position[0], plan.height), from[0]);
+            Value place = kernel.add(kernel.mul(line, plan.width), from[1]);
+            Value x =
+                kernel.load(kernel.pointer(plan.input), element, kernel.add(kernel.mul(place, plan.depth), term[2]));
+            if (element.isF32())
+              x = emitRoundTrip(b, loc, b.getBF16Type(), x);
+            x = arith::SelectOp::create(b, loc, inside, x, zero);
+            Value tap = kernel.add(kernel.mul(term[0], plan.kernel[1]), term[1]);
+            Value w = emitPackedWeight(kernel, plan, tap, term[2], at.back());
+            Value addend = arith::MulFOp::create(b, loc, x, w);
+            return SmallVector<Value>{arith::AddFOp::create(b, loc, sums[0], addend)};
+          })[0];
       kernel.store(total, at);
     });
   });
@@ -270,7 +286,7 @@ static void emitHalfKernel(OpTy op, KernelEmitter &kernel) {
   if (elementCount(op.getType()) == 0)
     return;
   Plan plan = planOf(op);
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
+  const Extents out = extentsOf(op.getResult());
   if (kernel.inGrids() || !canRunPanels(kernel, plan.panels))
     return emitPlain(kernel, plan, out);
   if (plan.image.stages)
@@ -278,6 +294,12 @@ static void emitHalfKernel(OpTy op, KernelEmitter &kernel) {
   emitProduct(kernel, plan, out);
 }
 
+static LogicalResult checkHalfConvKernel(HalfConvOp op, const emit::VectorTarget &, const KernelStyle &) {
+  return checkCropped(op, ArrayRef(extentsOf(op.getInput())).slice(1, 2), op.getPads());
+}
+
 void sluice::dataflow::attachHalvesKernels(MLIRContext *context) {
-  attach<KernelModel<emitHalfKernel<HalfMatmulOp>>, KernelModel<emitHalfKernel<HalfConvOp>>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<KernelModel<emitHalfKernel<HalfMatmulOp>, kOfStep>,
+         CheckedKernelModel<emitHalfKernel<HalfConvOp>, checkHalfConvKernel, kOfStep>>(context);
 }

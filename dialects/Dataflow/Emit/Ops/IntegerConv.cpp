@@ -28,6 +28,7 @@ namespace {
 /// The product that a CPU's kernel computes, and where its operands lie.
 struct Plan {
   emit::IntegerSpec spec;
+  IntegerSizes sizes;
   int64_t groups; ///< Products of their own.
   int64_t inputs; ///< Elements of A between groups.
   IntegerConvImage image;
@@ -37,32 +38,36 @@ struct Plan {
 static Plan planOf(IntegerConvOp op) {
   Plan plan;
   plan.image = imageOf(op);
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
+  const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   ArrayRef<int64_t> strides = op.getStrides(), dilations = op.getDilations();
   SmallVector<int64_t> kernel = op.getKernelShape();
   emit::IntegerSpec &spec = plan.spec;
   spec.panels = describePanels(*op.getPanels());
   spec.isDepthwise = op.isDepthwise();
-  const int64_t channels = in[3];
+  const int64_t channels = in[3].most();
   plan.groups = spec.isDepthwise ? int64_t(1) : static_cast<int64_t>(op.getGroups());
   plan.inputs = channels / plan.groups;
-  const int64_t row = plan.image.width * channels;
+  const Extent row = plan.image.width * channels;
   const bool isPointwise = kernel[0] == 1 && kernel[1] == 1 && strides[0] == 1 && strides[1] == 1 &&
-                           plan.image.height == out[1] && plan.image.width == out[2];
+                           isSameExtent(plan.image.height, out[1]) && isSameExtent(plan.image.width, out[2]);
   spec.rowStride = strides[1] * channels;
+  IntegerSizes &sizes = plan.sizes;
   if (isPointwise) {
-    spec.rows = product({out[0], out[1], out[2]});
+    sizes.rows = out[0] * out[1] * out[2];
   } else {
-    spec.rows = out[2];
-    spec.runs = product({out[0], out[1]});
-    spec.runsTogether = out[1];
-    spec.outerStride = plan.image.height * row;
-    spec.runStride = strides[0] * row;
+    sizes.rows = out[2];
+    sizes.runs = out[0] * out[1];
+    sizes.runsTogether = out[1];
+    sizes.outerStride = plan.image.height * row;
+    sizes.runStride = row * strides[0];
   }
+  sizes.columns = spec.panels.n;
+  sizes.length = spec.panels.length;
   spec.tapsH = kernel[0];
   spec.tapsW = spec.panels.segments / kernel[0];
-  spec.strideH = dilations[0] * row;
+  sizes.strideH = row * dilations[0];
   spec.strideW = dilations[1] * channels;
+  sizes.describe(spec);
   return plan;
 }
 
@@ -82,15 +87,18 @@ static Value inputZero(IntegerConvOp op, KernelEmitter &kernel) {
 
 /// Copies the image, padded with its zero point.
 static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan) {
-  ArrayRef<int64_t> in = shapeOf(op.getInput());
-  const int64_t channels = in[3], rows = in[0] * plan.image.height, top = op.getPads()[0], left = op.getPads()[1];
+  const Extents in = extentsOf(op.getInput());
+  const Extent &width = plan.image.width, rows = in[0] * plan.image.height;
+  const int64_t channels = in[3].most(), top = op.getPads()[0], left = op.getPads()[1];
   const emit::IntegerDot dot = plan.spec.panels.dot;
   const int64_t bytes = emit::lhsBytes(dot);
-  // Columns [before, until) of the padded image are of the image.
-  const int64_t before = std::clamp<int64_t>(left, 0, plan.image.width);
-  const int64_t until = std::clamp<int64_t>(left + in[2], before, plan.image.width);
+  // Columns [before, until) of the padded image are of the image. One that a step gives has all of its border.
+  const int64_t before = std::clamp<int64_t>(left, 0, width.most());
+  const Extent until =
+      width.isConstant() ? Extent(std::clamp<int64_t>(left + in[2].most(), before, width.most())) : in[2] + left;
   kernel.parallel(
-      rows, kernel.workBeside(op, product({bytes + 1, rows, plan.image.width, channels})), [&](Value begin, Value end) {
+      rows, kernel.workBeside(op, product({bytes + 1, rows.most(), width.most(), channels})),
+      [&](Value begin, Value end) {
         OpBuilder &b = kernel.builder();
         Location loc = kernel.loc();
         Type type = bytes == 2 ? b.getI16Type() : b.getI8Type();
@@ -100,9 +108,9 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
         Value zeros = vector::BroadcastOp::create(b, loc, VectorType::get(lanes, type), zero);
         kernel.loop(begin, end, 1, [&](Value item) {
           SmallVector<Value> at = kernel.delinearize(item, {in[0], plan.image.height});
-          Value to = kernel.address(kernel.workspace(), type, kernel.mul(item, plan.image.width * channels));
-          auto fill = [&](int64_t from, int64_t count) {
-            const int64_t whole = from + count / lanes * lanes;
+          Value to = kernel.address(kernel.workspace(), type, kernel.mul(item, width * channels));
+          auto fill = [&](const Extent &from, const Extent &count) {
+            const Extent whole = from + count / lanes * lanes;
             kernel.loop(from, whole, lanes,
                         [&](Value i) { emitUnalignedStore(kernel, zeros, kernel.address(to, type, i)); });
             kernel.loop(whole, from + count, 1,
@@ -111,7 +119,7 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
           Value row = arith::SubIOp::create(b, loc, at[1], kernel.index(top));
           auto copy = [&] {
             fill(0, before * channels);
-            auto copyFrom = [&](Value column, Value target, int64_t count) {
+            auto copyFrom = [&](Value column, Value target, const Extent &count) {
               emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, count, count, dot, target);
             };
             Value first = kernel.address(to, type, kernel.index(before * channels));
@@ -123,13 +131,13 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
                 copyFrom(kernel.add(i, kernel.index(before - left)),
                          kernel.address(first, type, kernel.mul(i, channels)), channels);
               });
-            fill(until * channels, (plan.image.width - until) * channels);
+            fill(until * channels, (width - until) * channels);
           };
           // Unsigned: above the image is far below it.
           Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, kernel.index(in[1]));
           kernel.ifThen(inside, copy);
           Value outside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, row, kernel.index(in[1]));
-          kernel.ifThen(outside, [&] { fill(0, plan.image.width * channels); });
+          kernel.ifThen(outside, [&] { fill(0, width * channels); });
         });
       });
 }
@@ -137,11 +145,13 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
 static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
   plan.spec.sinkStyle = kernel.sinkStyle();
   const emit::IntegerDot dot = plan.spec.panels.dot;
-  const int64_t perGroup = emit::parallelExtent(plan.spec, kernel.target()), extent = plan.groups * perGroup;
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
-  kernel.parallel(extent, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
+  const Extent perGroup = plan.sizes.items(plan.spec, kernel.target());
+  const Extents out = extentsOf(op.getResult());
+  const bool isFlat = plan.sizes.runs.is(1);
+  kernel.parallel(perGroup * plan.groups, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
+    const emit::IntegerExtents extents = plan.sizes.emitValues(kernel);
     auto emitOne = [&](Value group, Value lo, Value hi) {
       Type type = emit::lhsBytes(dot) == 2 ? b.getI16Type() : b.getI8Type();
       emit::IntegerOperands operands;
@@ -151,14 +161,15 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
           kernel.address(kernel.pointer(op.getWeight()), b.getI8Type(), kernel.mul(group, plan.spec.panels.bytes()));
       if (Value zero = inputZero(op, kernel))
         operands.lhsZero = [zero](OpBuilder &, Location, Value, Value) { return zero; };
-      emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
-                               [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                                 kernel.inSink(inner, [&] {
-                                   Value filter = kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]);
-                                   kernel.storeLanes(value, windowIndices(kernel, indices, out, plan.spec.runs, filter),
-                                                     lanes);
-                                 });
-                               });
+      emit::emitIntegerProduct(
+          b, loc, plan.spec, kernel.target(), operands, {lo, hi},
+          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+            kernel.inSink(inner, [&] {
+              Value filter = kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]);
+              kernel.storeLanes(value, windowIndices(kernel, indices, out, isFlat, filter), lanes);
+            });
+          },
+          extents);
     };
     if (plan.groups == 1)
       return emitOne(kernel.index(0), begin, end);
@@ -171,11 +182,11 @@ namespace {
 struct Elements {
   IntegerConvOp op;
   KernelEmitter &kernel;
-  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  Extents in = extentsOf(op.getInput());
   bool last = op.getLayout() == Layout::channels_last;
   size_t spatial = in.size() - 2, spatialAt = last ? 1 : 2;
   int64_t groups = static_cast<int64_t>(op.getGroups());
-  int64_t inputs = in[op.getChannelDim()] / groups, outputs = op.getOutputChannels() / groups;
+  int64_t inputs = in[op.getChannelDim()].most() / groups, outputs = op.getOutputChannels() / groups;
   SmallVector<int64_t> window = op.getKernelShape();
 
   SmallVector<Value> at(Value image, Value channel, ValueRange position) {
@@ -233,26 +244,25 @@ struct Elements {
 /// One sum a result element: for any target, rank and layout.
 static void emitPlain(IntegerConvOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
-  const int64_t extent = product(out);
+  const Extents out = extentsOf(op.getResult());
   SmallVector<int64_t> sum(elements.window);
   sum.push_back(elements.inputs);
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, out);
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) {
       SmallVector<Value> channel = kernel.delinearize(at[op.getChannelDim()], {elements.groups, elements.outputs});
       ValueRange position = ValueRange(at).drop_front(elements.spatialAt).take_front(elements.spatial);
       Value zero = emitIntConstant(b, loc, b.getI32Type(), 0);
-      Value total = kernel.reduce(kernel.index(0), kernel.index(product(sum)), 1, zero, [&](Value k, ValueRange sums) {
-        SmallVector<Value> term = kernel.delinearize(k, sum);
-        ValueRange tap = ValueRange(term).drop_back();
-        Value x = elements.input(at[0], channel[0], term.back(), position, tap);
-        Value w = elements.weight(channel[0], channel[1], term.back(), tap);
-        return SmallVector<Value>{
-            arith::AddIOp::create(b, loc, sums[0], arith::MulIOp::create(b, loc, x, w).getResult())};
-      })[0];
+      Value total =
+          kernel.reduce(kernel.index(0), kernel.index(product(sum).value()), 1, zero, [&](Value k, ValueRange sums) {
+            SmallVector<Value> term = kernel.delinearize(k, sum);
+            ValueRange tap = ValueRange(term).drop_back();
+            Value x = elements.input(at[0], channel[0], term.back(), position, tap);
+            Value w = elements.weight(channel[0], channel[1], term.back(), tap);
+            return SmallVector<Value>{
+                arith::AddIOp::create(b, loc, sums[0], arith::MulIOp::create(b, loc, x, w).getResult())};
+          })[0];
       kernel.store(total, at);
     });
   });
@@ -305,6 +315,14 @@ static void emitIntegerConvKernel(IntegerConvOp op, KernelEmitter &kernel) {
   emitProduct(op, kernel, plan);
 }
 
+static LogicalResult checkIntegerConvKernel(IntegerConvOp op, const emit::VectorTarget &, const KernelStyle &) {
+  const Extents in = extentsOf(op.getInput());
+  const int64_t channels = op.getChannelDim(), spatial = static_cast<int64_t>(in.size()) - 2;
+  if (!in[channels].isConstant() || !extentsOf(op.getWeight()).front().isConstant())
+    return op->emitOpError("its kernel needs numbers of channels and filters that are known when compiling");
+  return checkCropped(op, ArrayRef(in).slice(channels == 1 ? 2 : 1, spatial), op.getPads());
+}
+
 void sluice::dataflow::attachIntegerConvKernels(MLIRContext *context) {
-  attach<KernelModel<emitIntegerConvKernel>>(context);
+  attach<CheckedKernelModel<emitIntegerConvKernel, checkIntegerConvKernel, KernelExtents::OfStep>>(context);
 }

@@ -18,40 +18,62 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 namespace {
+/// MatmulShape with the extents of a step.
+struct MatmulSizes {
+  explicit MatmulSizes(IntegerMatmulOp op) : batch(extentsOf(op.getResult())), k(extentsOf(op.getLhs()).back()) {
+    n = batch.pop_back_val();
+    m = batch.pop_back_val();
+  }
+  Extents batch;
+  Extent m = 1, n = 1, k = 1;
+};
+
 /// The product that a CPU's kernel computes, and where its operands lie.
 struct Plan {
-  MatmulShape shape;
+  explicit Plan(IntegerMatmulOp op) : shape(op), buffers(buffersOf(op)) {}
+  MatmulSizes shape;
   IntegerMatmulBuffers buffers;
   emit::IntegerSpec spec;
-  int64_t batches;
+  IntegerSizes sizes;
+  Extent batches = 1;
+  bool isFlat = false; ///< All batches' rows are one product's.
 };
 } // namespace
 
+static Extents batchOf(Value operand) {
+  Extents extents = extentsOf(operand);
+  extents.truncate(extents.size() - 2);
+  return extents;
+}
+
 static Plan planOf(IntegerMatmulOp op) {
-  Plan plan;
-  plan.shape = shapeOfMatmul(op);
-  plan.buffers = buffersOf(op);
-  const MatmulShape &shape = plan.shape;
-  emit::IntegerSpec &spec = plan.spec;
-  spec.panels = describePanels(*op.getPanels());
-  plan.batches = product(shape.batch);
+  Plan plan(op);
+  const MatmulSizes &shape = plan.shape;
+  plan.spec.panels = describePanels(op);
+  plan.batches = productOf(shape.batch);
+  plan.sizes.rows = shape.m;
+  plan.sizes.columns = shape.n;
+  plan.sizes.length = shape.k;
   // Where all of a batch share one right-hand side, it is one taller matrix.
-  if (plan.buffers.rhsBatches == 1 && plan.buffers.lhsBatches == plan.batches) {
-    spec.rows = product({plan.batches, shape.m});
+  if (plan.buffers.rhsBatches == 1 && isSameExtent(productOf(batchOf(op.getLhs())), plan.batches)) {
+    plan.isFlat = !plan.batches.is(1);
+    plan.sizes.rows = plan.batches * shape.m;
     plan.batches = 1;
-  } else {
-    spec.rows = shape.m;
   }
-  spec.rowStride = plan.buffers.lhsRow;
+  plan.sizes.describe(plan.spec);
+  plan.spec.rowStride = plan.buffers.lhsRow;
   return plan;
 }
 
 /// The number of a batch's matrix of an operand whose batch dimensions broadcast.
-static Value matrixOf(KernelEmitter &kernel, ValueRange batch, ArrayRef<int64_t> own) {
+static SmallVector<Value> broadcastBatch(KernelEmitter &kernel, ValueRange batch, ArrayRef<Extent> own) {
   SmallVector<Value> at;
   for (size_t i = 0; i < own.size(); ++i)
-    at.push_back(own[i] == 1 ? kernel.index(0) : batch[batch.size() - own.size() + i]);
-  return kernel.linearize(at, own);
+    at.push_back(own[i].is(1) ? kernel.index(0) : batch[batch.size() - own.size() + i]);
+  return at;
+}
+static Value matrixOf(KernelEmitter &kernel, ValueRange batch, ArrayRef<Extent> own) {
+  return kernel.linearize(broadcastBatch(kernel, batch, own), own);
 }
 
 namespace {
@@ -59,7 +81,6 @@ namespace {
 struct Elements {
   IntegerMatmulOp op;
   KernelEmitter &kernel;
-  MatmulShape shape = shapeOfMatmul(op);
 
   /// za of a row of a batch.
   Value lhsZero(ValueRange batch, Value m) {
@@ -69,7 +90,7 @@ struct Elements {
     return kernel.broadcastElements(zero, at, 1);
   }
   Value lhs(ValueRange batch, Value m, Value k) {
-    SmallVector<Value> at = indices(op.getLhs(), batch);
+    SmallVector<Value> at = broadcastBatch(kernel, batch, batchOf(op.getLhs()));
     at.append({m, k});
     return lessLhsZero(kernel.element(op.getLhs(), at), batch, m);
   }
@@ -88,20 +109,13 @@ struct Elements {
   Value rhs(ValueRange batch, Value k, Value n) {
     if (op.isPacked())
       return emitPackedElement(kernel, op.getRhs(), describePanels(*op.getPanels()), kernel.index(0), k, n);
-    SmallVector<Value> at = indices(op.getRhs(), batch);
+    SmallVector<Value> at = broadcastBatch(kernel, batch, batchOf(op.getRhs()));
     at.append({k, n});
     return lessRhsZero(kernel.element(op.getRhs(), at), n);
   }
   Value lessRhsZero(Value byte, Value n) {
     Value wide = emitWideByte(kernel, byte, typeOf(op.getRhs()).getElementType());
     return op.getRhsZeroPoint() ? less(wide, rhsZero(n)) : wide;
-  }
-  SmallVector<Value> indices(Value operand, ValueRange batch) {
-    ArrayRef<int64_t> own = shapeOf(operand).drop_back(2);
-    SmallVector<Value> at;
-    for (size_t i = 0; i < own.size(); ++i)
-      at.push_back(own[i] == 1 ? kernel.index(0) : batch[batch.size() - own.size() + i]);
-    return at;
   }
   Value less(Value a, Value c) { return arith::SubIOp::create(kernel.builder(), kernel.loc(), a, c); }
 };
@@ -110,37 +124,37 @@ struct Elements {
 /// One sum a result element: for any target and layout.
 static void emitPlain(IntegerMatmulOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
-  const int64_t extent = product(out);
-  kernel.parallel(extent, kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  const Extents out = extentsOf(op.getResult());
+  const Extent depth = MatmulSizes(op).k;
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    kernel.loop(begin, end, 1, [&](Value linear) {
-      SmallVector<Value> at = kernel.delinearize(linear, out);
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) {
       ValueRange batch = ValueRange(at).drop_back(2);
       Value m = at[at.size() - 2], n = at.back(), zero = emitIntConstant(b, loc, b.getI32Type(), 0);
-      Value sum =
-          kernel.reduce(kernel.index(0), kernel.index(elements.shape.k), 1, zero, [&](Value k, ValueRange sums) {
-            Value term = arith::MulIOp::create(b, loc, elements.lhs(batch, m, k), elements.rhs(batch, k, n));
-            return SmallVector<Value>{arith::AddIOp::create(b, loc, sums[0], term)};
-          })[0];
+      Value sum = kernel.reduce(kernel.index(0), kernel.index(depth), 1, zero, [&](Value k, ValueRange sums) {
+        Value term = arith::MulIOp::create(b, loc, elements.lhs(batch, m, k), elements.rhs(batch, k, n));
+        return SmallVector<Value>{arith::AddIOp::create(b, loc, sums[0], term)};
+      })[0];
       kernel.store(sum, at);
     });
   });
 }
 
 static void emitStageLhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &plan) {
-  ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
-  const int64_t rows = product(lhs.drop_back());
+  Extents rows = extentsOf(op.getLhs());
+  rows.pop_back();
+  const Extent count = productOf(rows), &k = plan.shape.k;
   const emit::IntegerDot dot = plan.spec.panels.dot;
-  const Count staged = product({emit::lhsBytes(dot) + 1, rows, plan.buffers.lhsRow});
-  kernel.parallel(rows, kernel.workBeside(op, staged), [&](Value begin, Value end) {
+  const Count staged = product({emit::lhsBytes(dot) + 1, count.most(), plan.buffers.lhsRow});
+  const Extent padded = k.isConstant() ? Extent(plan.buffers.lhsRow) : k.ceilDiv(emit::stepOf(dot)) * emit::stepOf(dot);
+  kernel.parallel(count, kernel.workBeside(op, staged), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value row) {
-      SmallVector<Value> from = kernel.delinearize(row, lhs.drop_back());
+      SmallVector<Value> from = kernel.delinearize(row, rows);
       from.push_back(kernel.index(0));
       Value to = kernel.address(kernel.workspace(), kernel.builder().getI8Type(),
                                 kernel.mul(row, plan.buffers.lhsRow * emit::lhsBytes(dot)));
-      emitStageBytes(kernel, op.getLhs(), from, plan.shape.k, plan.buffers.lhsRow, dot, to);
+      emitStageBytes(kernel, op.getLhs(), from, k, padded, dot, to);
     });
   });
 }
@@ -154,6 +168,8 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
   const int64_t depth = emit::depthOf(panels.dot), width = panels.panel, stepBytes = width * depth;
   Type byte = b.getI8Type(), element = typeOf(op.getRhs()).getElementType();
   const bool isUnsigned = element.isUnsignedInteger();
+  const Extent &n = plan.shape.n, &depthK = plan.shape.k;
+  const Extent steps = depthK.ceilDiv(emit::stepOf(panels.dot)) * (emit::stepOf(panels.dot) / depth);
   Elements elements{op, kernel};
   Value first = kernel.mul(panel, width);
   auto at = [&](Value offset) { return kernel.address(to, byte, offset); };
@@ -166,7 +182,8 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
   };
   auto finish = [&](Value lane, Value sum) {
     Value zero = zeroOf(kernel.add(first, lane));
-    Value terms = emitIntConstant(b, loc, b.getI32Type(), plan.shape.k);
+    Value terms = depthK.isConstant() ? emitIntConstant(b, loc, b.getI32Type(), depthK.most())
+                                      : kernel.number(b.getI32Type(), depthK);
     sum = arith::SubIOp::create(b, loc, sum, arith::MulIOp::create(b, loc, zero, terms));
     Value offset = kernel.add(kernel.index(panels.weightBytes()), kernel.mul(lane, 4));
     emitUnalignedStore(kernel, sum, at(offset));
@@ -175,7 +192,7 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
   };
   Type row = VectorType::get(width, byte);
   auto read = [&](Value k) {
-    Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(matrix, plan.shape.k), k), plan.shape.n), first);
+    Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(matrix, depthK), k), n), first);
     return LLVM::LoadOp::create(b, loc, row, kernel.address(kernel.pointer(op.getRhs()), byte, from), 1).getResult();
   };
   // Rows of a step, their bytes side by side.
@@ -201,34 +218,41 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
   auto emitSums = [&](Value lanes) {
     kernel.loop(kernel.index(0), lanes, 1, [&](Value lane) {
       Value zero = emitIntConstant(b, loc, b.getI32Type(), 0);
-      Value sum =
-          kernel.reduce(kernel.index(0), kernel.index(panels.steps() * depth), 1, zero, [&](Value k, ValueRange sums) {
-            SmallVector<Value> digits = kernel.delinearize(k, {panels.steps(), depth});
-            Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(digits[0], width), lane), depth), digits[1]);
-            Value value = LLVM::LoadOp::create(b, loc, byte, at(from), 1);
-            value = arith::ExtSIOp::create(b, loc, b.getI32Type(), value);
-            return SmallVector<Value>{arith::AddIOp::create(b, loc, sums[0], value)};
-          })[0];
+      Value sum = kernel.reduce(kernel.index(0), kernel.index(steps * depth), 1, zero, [&](Value k, ValueRange sums) {
+        SmallVector<Value> digits = kernel.delinearize(k, {panels.steps(), depth});
+        Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(digits[0], width), lane), depth), digits[1]);
+        Value value = LLVM::LoadOp::create(b, loc, byte, at(from), 1);
+        value = arith::ExtSIOp::create(b, loc, b.getI32Type(), value);
+        return SmallVector<Value>{arith::AddIOp::create(b, loc, sums[0], value)};
+      })[0];
       finish(lane, sum);
     });
   };
   auto emitWhole = [&] {
-    const int64_t whole = plan.shape.k / depth;
+    const Extent whole = depthK / depth, rest = depthK % depth;
     kernel.loop(0, whole, 1, [&](Value step) { emitStep(step, depth); });
-    const int64_t rest = plan.shape.k % depth;
-    if (rest)
-      emitStep(kernel.index(whole), rest);
-    kernel.loop(whole + (rest ? 1 : 0), panels.steps(), 1, [&](Value step) { emitStep(step, 0); });
+    if (rest.isConstant() && !rest.is(0))
+      emitStep(kernel.index(whole), rest.most());
+    for (int64_t rows = 1; rows < depth && !rest.isConstant(); ++rows)
+      kernel.ifThen(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, kernel.index(rest), kernel.index(rows)),
+                    [&] { emitStep(kernel.index(whole), rows); });
+    kernel.loop(depthK.ceilDiv(depth), steps, 1, [&](Value step) { emitStep(step, 0); });
     emitSums(kernel.index(width));
   };
-  auto emitPart = [&](int64_t columns) {
-    kernel.loop(0, panels.panelBytes(), 1,
-                [&](Value i) { emitUnalignedStore(kernel, emitIntConstant(b, loc, byte, 0), at(i)); });
-    kernel.loop(0, plan.shape.k, 1, [&](Value k) {
+  auto emitPart = [&](const Extent &columns) {
+    auto clear = [&](const Extent &from, const Extent &to) {
+      kernel.loop(from, to, 1, [&](Value i) { emitUnalignedStore(kernel, emitIntConstant(b, loc, byte, 0), at(i)); });
+    };
+    if (steps.isConstant()) {
+      clear(0, panels.panelBytes());
+    } else {
+      clear(0, steps * stepBytes);
+      clear(panels.weightBytes(), panels.panelBytes());
+    }
+    kernel.loop(0, depthK, 1, [&](Value k) {
       SmallVector<Value> digits = kernel.delinearize(k, {panels.steps(), depth});
       kernel.loop(0, columns, 1, [&](Value lane) {
-        Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(matrix, plan.shape.k), k), plan.shape.n),
-                                kernel.add(first, lane));
+        Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(matrix, depthK), k), n), kernel.add(first, lane));
         Value value = flip(kernel.load(kernel.pointer(op.getRhs()), element, from));
         Value offset = kernel.add(kernel.mul(kernel.add(kernel.mul(digits[0], width), lane), depth), digits[1]);
         emitUnalignedStore(kernel, value, at(offset));
@@ -236,22 +260,24 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
     });
     emitSums(kernel.index(columns));
   };
-  const int64_t rest = panels.n % width;
-  if (panels.n >= width)
-    kernel.ifThen(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, panel, kernel.index(panels.n / width)),
-                  emitWhole);
-  if (rest)
-    kernel.ifThen(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, panel, kernel.index(panels.n / width)),
+  const Extent rest = n % width;
+  if (n.most() >= width)
+    kernel.ifThen(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, panel, kernel.index(n / width)), emitWhole);
+  if (!rest.is(0))
+    kernel.ifThen(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, panel, kernel.index(n / width)),
                   [&] { emitPart(rest); });
 }
 
 static void emitPackRhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &plan) {
   const emit::IntegerPanels &panels = plan.spec.panels;
-  const int64_t extent = product({plan.buffers.rhsBatches, panels.numPanels()});
-  kernel.parallel(extent, {Rate::Vectors, Count(extent) * panels.panelBytes(), 0}, [&](Value begin, Value end) {
+  const Extent numPanels = plan.shape.n.ceilDiv(panels.panel), batches = productOf(batchOf(op.getRhs()));
+  const Extent extent = batches * numPanels;
+  kernel.parallel(extent, {Rate::Vectors, Count(extent.most()) * panels.panelBytes(), 0}, [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> at = kernel.delinearize(item, {plan.buffers.rhsBatches, panels.numPanels()});
-      Value offset = kernel.add(kernel.index(plan.buffers.packedAt), kernel.mul(item, panels.panelBytes()));
+      SmallVector<Value> at = kernel.delinearize(item, {batches, numPanels});
+      // A matrix has the room of the greatest extents.
+      Value place = numPanels.isConstant() ? item : kernel.add(kernel.mul(at[0], panels.numPanels()), at[1]);
+      Value offset = kernel.add(kernel.index(plan.buffers.packedAt), kernel.mul(place, panels.panelBytes()));
       emitPackPanel(op, kernel, plan, at[0], at[1],
                     kernel.address(kernel.workspace(), kernel.builder().getI8Type(), offset));
     });
@@ -260,17 +286,18 @@ static void emitPackRhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &p
 
 static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
   Elements elements{op, kernel};
-  const MatmulShape &shape = plan.shape;
+  const MatmulSizes &shape = plan.shape;
   plan.spec.sinkStyle = kernel.sinkStyle();
-  const bool isFlat = plan.spec.rows != shape.m;
-  const int64_t perBatch = emit::parallelExtent(plan.spec, kernel.target()), extent = plan.batches * perBatch;
+  const bool isFlat = plan.isFlat;
+  const Extent perBatch = plan.sizes.items(plan.spec, kernel.target());
   const emit::IntegerDot dot = plan.spec.panels.dot;
-  SmallVector<int64_t> rows(shape.batch);
+  Extents rows(shape.batch);
   rows.push_back(shape.m);
-  kernel.parallel(extent, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
+  kernel.parallel(plan.batches * perBatch, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     Type byte = b.getI8Type();
+    const emit::IntegerExtents extents = plan.sizes.emitValues(kernel);
     auto emitOne = [&](ValueRange batch, Value lo, Value hi) {
       // Row and batch of a row of the product, which holds all batches where it is flat.
       auto rowOf = [&](Value row) {
@@ -282,13 +309,13 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
         return at;
       };
       emit::IntegerOperands operands;
-      Value lhsMatrix = isFlat ? kernel.index(0) : matrixOf(kernel, batch, shapeOf(op.getLhs()).drop_back(2));
+      Value lhsMatrix = isFlat ? kernel.index(0) : matrixOf(kernel, batch, batchOf(op.getLhs()));
       operands.lhs = kernel.address(plan.buffers.stagesLhs ? kernel.workspace() : kernel.pointer(op.getLhs()), byte,
-                                    kernel.mul(lhsMatrix, plan.buffers.lhsMatrix * emit::lhsBytes(dot)));
+                                    kernel.mul(lhsMatrix, shape.m * (plan.buffers.lhsRow * emit::lhsBytes(dot))));
       operands.rhs = op.isPacked() ? kernel.pointer(op.getRhs())
                                    : kernel.address(kernel.workspace(), byte, kernel.index(plan.buffers.packedAt));
       if (plan.buffers.rhsBatches > 1) {
-        Value matrix = matrixOf(kernel, batch, shapeOf(op.getRhs()).drop_back(2));
+        Value matrix = matrixOf(kernel, batch, batchOf(op.getRhs()));
         operands.rhs = kernel.address(operands.rhs, byte, kernel.mul(matrix, plan.spec.panels.bytes()));
       }
       // Signed bytes have become unsigned ones, which moves their zero point.
@@ -306,16 +333,18 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
           Value own = elements.lhsZero(ValueRange(at).drop_back(), at.back());
           return arith::AddIOp::create(b, loc, own, zero);
         };
-      emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
-                               [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                                 kernel.inSink(inner, [&] {
-                                   SmallVector<Value> at = rowOf(indices[1]);
-                                   at.push_back(indices[2]);
-                                   kernel.storeLanes(value, at, lanes);
-                                 });
-                               });
+      emit::emitIntegerProduct(
+          b, loc, plan.spec, kernel.target(), operands, {lo, hi},
+          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+            kernel.inSink(inner, [&] {
+              SmallVector<Value> at = rowOf(indices[1]);
+              at.push_back(indices[2]);
+              kernel.storeLanes(value, at, lanes);
+            });
+          },
+          extents);
     };
-    if (plan.batches == 1)
+    if (plan.batches.is(1))
       return emitOne(SmallVector<Value>(shape.batch.size(), kernel.index(0)), begin, end);
     kernel.loopParts(begin, end, perBatch,
                      [&](Value batch, Value lo, Value hi) { emitOne(kernel.delinearize(batch, shape.batch), lo, hi); });
@@ -325,7 +354,7 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
 /// As tiles of a grid, whose elements are less their zero points already.
 static void emitGrid(IntegerMatmulOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
-  const MatmulShape &shape = elements.shape;
+  const MatmulShape shape = shapeOfMatmul(op);
   GridProduct tiles;
   tiles.batches = product(shape.batch);
   tiles.m = shape.m;
@@ -333,11 +362,11 @@ static void emitGrid(IntegerMatmulOp op, KernelEmitter &kernel) {
   tiles.k = shape.k;
   tiles.type = kernel.builder().getI32Type();
   tiles.lhs.alongK = true;
-  auto batchOf = [&](Value batch) { return kernel.delinearize(batch, shape.batch); };
-  auto readLhs = [&](Value batch, Value m, Value k) { return elements.lhs(batchOf(batch), m, k); };
-  auto readRhs = [&](Value batch, Value n, Value k) { return elements.rhs(batchOf(batch), k, n); };
+  auto digits = [&](Value batch) { return kernel.delinearize(batch, shape.batch); };
+  auto readLhs = [&](Value batch, Value m, Value k) { return elements.lhs(digits(batch), m, k); };
+  auto readRhs = [&](Value batch, Value n, Value k) { return elements.rhs(digits(batch), k, n); };
   auto sink = [&](Value batch, Value m, Value n, Value sum) {
-    SmallVector<Value> at = batchOf(batch);
+    SmallVector<Value> at = digits(batch);
     at.append({m, n});
     kernel.store(sum, at);
   };
@@ -363,5 +392,5 @@ static void emitIntegerMatmulKernel(IntegerMatmulOp op, KernelEmitter &kernel) {
 }
 
 void sluice::dataflow::attachIntegerMatmulKernels(MLIRContext *context) {
-  attach<KernelModel<emitIntegerMatmulKernel>>(context);
+  attach<KernelModel<emitIntegerMatmulKernel, KernelExtents::OfStep>>(context);
 }

@@ -115,7 +115,7 @@ static HalfImage makeImage(Value operand, emit::IntegerPanels panels, HalfImage 
   image.channels = panels.steps() * emit::depthOf(panels.dot) / kHalfBytes;
   image.stages = isPadded || !elementOf(operand).isBF16() || image.channels * kHalfBytes != panels.length;
   image.pitch = image.stages && !areTapsJoined ? emit::halfPitch(image.channels) : image.channels;
-  const Count part = product({image.images, image.height, image.width, image.pitch, kHalfBytes});
+  const Count part = product({image.images.most(), image.height.most(), image.width.most(), image.pitch, kHalfBytes});
   constexpr int64_t kLine = 64;
   image.partBytes = (part + kLine - 1) / kLine * kLine;
   image.bytes = image.stages ? product({panels.parts, image.partBytes}) : Count(0);
@@ -124,8 +124,7 @@ static HalfImage makeImage(Value operand, emit::IntegerPanels panels, HalfImage 
 
 HalfImage sluice::dataflow::imageOf(HalfMatmulOp op) {
   HalfImage image{};
-  image.images = image.width = 1;
-  image.height = product(shapeOf(op.getLhs()).drop_back());
+  image.height = productOf(ArrayRef(extentsOf(op.getLhs())).drop_back());
   return makeImage(op.getLhs(), describePanels(op.getPanels()), image, /*isPadded=*/false, /*areTapsJoined=*/false);
 }
 
@@ -171,12 +170,18 @@ int64_t HalfConvOp::getFlops() {
 }
 
 HalfImage sluice::dataflow::imageOf(HalfConvOp op) {
-  ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult()), kernel = op.getKernel();
+  const Extents in = extentsOf(op.getInput());
+  ArrayRef<int64_t> out = shapeOf(op.getResult()), kernel = op.getKernel();
   const bool isPadded = llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
   HalfImage image{};
   image.images = in[0];
-  auto extent = [&](size_t d) {
-    return isPadded ? (out[1 + d] - 1) * op.getStrides()[d] + (kernel[d] - 1) * op.getDilations()[d] + 1 : in[1 + d];
+  auto extent = [&](size_t d) -> Extent {
+    if (!isPadded)
+      return in[1 + d];
+    // The border that windows reach from the last row or column on is another one at each point.
+    if (!in[1 + d].isConstant())
+      return in[1 + d] + (op.getPads()[d] + op.getPads()[2 + d]);
+    return (out[1 + d] - 1) * op.getStrides()[d] + (kernel[d] - 1) * op.getDilations()[d] + 1;
   };
   image.height = extent(0);
   image.width = extent(1);

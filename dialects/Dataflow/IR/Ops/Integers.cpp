@@ -109,8 +109,9 @@ static FailureOr<MatmulShape> shapeOfProduct(std::optional<Location> loc, Ranked
   shape.n = c.back();
   if (c[c.size() - 2] != shape.k)
     return emitOptionalError(loc, "integer_matmul contracts ", shape.k, " with ", c[c.size() - 2]);
-  if (panels && (panels.getColumns() != shape.n || panels.getSegments() != 1 || panels.getLength() != shape.k))
-    return emitOptionalError(loc, "panels are not of ", shape.k, " x ", shape.n);
+  // Panels that each step fills have room for the greatest extents of a range.
+  if (panels && (panels.getColumns() < shape.n || panels.getSegments() != 1 || panels.getLength() < shape.k))
+    return emitOptionalError(loc, "panels have no room for ", shape.k, " x ", shape.n);
   auto batch = broadcastShapes({a.drop_back(2), c.drop_back(2)});
   if (failed(batch))
     return emitOptionalError(loc, "integer_matmul batch dimensions do not broadcast together");
@@ -169,18 +170,28 @@ bool IntegerMatmulOp::allowsPrologue(unsigned index) {
   return index == 0 || !(index == 1 || (getRhsZeroPoint() && index + 1 == getNumOperands()));
 }
 
+emit::IntegerPanels sluice::dataflow::describePanels(IntegerMatmulOp op) {
+  emit::IntegerPanels panels = describePanels(*op.getPanels());
+  if (!op.isPacked()) {
+    const MatmulShape shape = shapeOfMatmul(op);
+    panels.n = shape.n;
+    panels.length = shape.k;
+  }
+  return panels;
+}
+
 IntegerMatmulBuffers sluice::dataflow::buffersOf(IntegerMatmulOp op) {
   IntegerMatmulBuffers buffers;
   const MatmulShape shape = shapeOfMatmul(op);
-  const emit::IntegerPanels panels = describePanels(*op.getPanels());
+  const emit::IntegerPanels panels = describePanels(op);
   const int64_t bytes = emit::lhsBytes(panels.dot);
   buffers.lhsBatches = product(shapeOf(op.getLhs()).drop_back(2));
   buffers.rhsBatches = op.isPacked() ? int64_t(1) : product(shapeOf(op.getRhs()).drop_back(2)).value();
   buffers.packsRhs = !op.isPacked();
   buffers.stagesLhs = isMadeInKernel(op, op.getLhs()) || !typeOf(op.getLhs()).getElementType().isUnsignedInteger() ||
-                      bytes > 1 || shape.k % emit::stepOf(panels.dot) != 0;
+                      bytes > 1 || shape.k % emit::stepOf(panels.dot) != 0 ||
+                      !extentsOf(op.getLhs()).back().isConstant();
   buffers.lhsRow = buffers.stagesLhs ? panels.steps() * emit::depthOf(panels.dot) : shape.k;
-  buffers.lhsMatrix = shape.m * buffers.lhsRow;
   constexpr int64_t kLine = 64;
   Count staged = buffers.stagesLhs ? product({buffers.lhsBatches, shape.m, buffers.lhsRow, bytes}) : Count(0);
   staged = (staged + kLine - 1) / kLine * kLine;
@@ -303,10 +314,20 @@ IntegerConvImage sluice::dataflow::imageOf(IntegerConvOp op) {
   const bool readsOn = op.isDepthwise() ? channels % panels.panel != 0 : panels.length % emit::stepOf(panels.dot) != 0;
   image.stages = isPadded || readsOn || isMadeInKernel(op, op.getInput()) ||
                  !typeOf(op.getInput()).getElementType().isUnsignedInteger() || bytes > 1;
-  image.height = image.stages ? (out[1] - 1) * strides[0] + (kernel[0] - 1) * dilations[0] + 1 : in[1];
-  image.width = image.stages ? (out[2] - 1) * strides[1] + (kernel[1] - 1) * dilations[1] + 1 : in[2];
+  const Extents all = extentsOf(op.getInput());
+  auto extent = [&](size_t d) -> Extent {
+    if (!image.stages)
+      return all[1 + d];
+    // The border that windows reach from the last row or column on is another one at each point.
+    if (!all[1 + d].isConstant())
+      return all[1 + d] + (op.getPads()[d] + op.getPads()[2 + d]);
+    return (out[1 + d] - 1) * strides[d] + (kernel[d] - 1) * dilations[d] + 1;
+  };
+  image.height = extent(0);
+  image.width = extent(1);
   const int64_t slack = 2 * panels.panel + 64;
-  image.bytes = image.stages ? (product({in[0], image.height, image.width, channels}) + slack) * bytes : Count(0);
+  image.bytes =
+      image.stages ? (product({in[0], image.height.most(), image.width.most(), channels}) + slack) * bytes : Count(0);
   return image;
 }
 
