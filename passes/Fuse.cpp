@@ -170,8 +170,11 @@ void outline(const Group &group) {
     Operation *copy = b.clone(*op, own);
     mapping.map(op->getResults(), copy->getResults());
   }
-  YieldOp::create(b, last->getLoc(), ValueRange{mapping.lookup(last->getResult(0))});
-  last->getResult(0).replaceAllUsesWith(fused.getResult(0));
+  SmallVector<Value> results;
+  for (Value result : last->getResults())
+    results.push_back(mapping.lookup(result));
+  YieldOp::create(b, last->getLoc(), results);
+  last->replaceAllUsesWith(fused.getResults());
   for (Operation *op : llvm::reverse(group.members))
     op->erase();
 }

@@ -120,3 +120,16 @@ func.func @sum_of_products(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4
   %4 = dataflow.binary add %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
   return %4 : tensor<4x4xf32>
 }
+
+// What computes the operand of an operator with two results joins it, and both results are the group's.
+// CHECK-LABEL: func.func @two_results
+func.func @two_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<1x4xi64>, tensor<i64>) {
+  // CHECK-NEXT: %[[BOTH:.*]]:2 = dataflow.fused
+  // CHECK-NEXT: dataflow.compare
+  // CHECK-NEXT: %[[I:.*]], %[[N:.*]] = dataflow.nonzero
+  // CHECK-NEXT: dataflow.yield %[[I]], %[[N]]
+  // CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+  %0 = dataflow.compare gt %x, %y : tensor<4xf32>, tensor<4xf32>
+  %indices, %count = dataflow.nonzero %0 : tensor<4xi1> -> tensor<1x4xi64>, tensor<i64>
+  return %indices, %count : tensor<1x4xi64>, tensor<i64>
+}
