@@ -31,7 +31,7 @@ static Value emitRandomElement(RandomOp op, KernelEmitter &kernel, ValueRange in
   Location loc = kernel.loc();
   Type i64 = b.getI64Type();
   auto c = [&](uint64_t value) { return emitIntConstant(b, loc, i64, static_cast<int64_t>(value)); };
-  Value position = arith::IndexCastOp::create(b, loc, i64, kernel.linearize(indices, op.getType().getShape()));
+  Value position = arith::IndexCastOp::create(b, loc, i64, kernel.linearize(indices, extentsOf(op.getType())));
   Value step = arith::MulIOp::create(b, loc, arith::AddIOp::create(b, loc, position, c(1)), c(kSplitMix64Step));
   // The seed through one round of its own, so that neighbouring seeds share no run of values.
   uint64_t seed = (static_cast<uint64_t>(op.getSeed()) + kSplitMix64Step) * 0xbf58476d1ce4e5b9;
@@ -42,5 +42,5 @@ static Value emitRandomElement(RandomOp op, KernelEmitter &kernel, ValueRange in
 }
 
 void sluice::dataflow::attachBitsKernels(MLIRContext *context) {
-  attach<ScalarModel<emitBitcastScalar>, ElementModel<emitRandomElement>>(context);
+  attach<ScalarModel<emitBitcastScalar>, ElementModel<emitRandomElement, KernelExtents::OfStep>>(context);
 }

@@ -151,7 +151,7 @@ private:
 } // namespace
 
 static void emitTreeEnsembleKernel(TreeEnsembleOp op, KernelEmitter &kernel) {
-  kernel.parallel(op.getType().getDimSize(0), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(extentsOf(op.getType())[0], kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value row) { TreeWalk(op, kernel).emitRow(row); });
   });
 }
@@ -203,7 +203,7 @@ private:
     Value behind = arith::SubIOp::create(b, loc, arith::SubIOp::create(b, loc, high, low), kernel.index(1));
     Value position = kernel.add(kernel.mul(row, shapeOf(op.getPairs())[1]), kernel.add(before, behind));
     // No class is a pair with itself: the last entry stands for what nobody uses.
-    Value last = kernel.index(elementCount(op.getPairs().getType()) - 1);
+    Value last = kernel.index(productOf(extentsOf(op.getPairs())) - 1);
     Value r = kernel.load(kernel.pointer(op.getPairs()), type, arith::MinUIOp::create(b, loc, position, last));
     return f.select(is(arith::CmpIPredicate::ult, i, j), r, f.sub(f.c(1), r));
   }
@@ -264,11 +264,23 @@ private:
 } // namespace
 
 static void emitCoupleProbabilitiesKernel(CoupleProbabilitiesOp op, KernelEmitter &kernel) {
-  kernel.parallel(op.getType().getDimSize(0), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+  kernel.parallel(extentsOf(op.getType())[0], kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     kernel.loop(begin, end, 1, [&](Value row) { Coupling(op, kernel).emitRow(row); });
   });
 }
 
+/// The number of rows may be a step's.
+template <typename OpTy>
+static LogicalResult checkRows(OpTy op, const VectorTarget &, const KernelStyle &) {
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
+    for (auto [d, extent] : llvm::enumerate(extentsOf(value)))
+      if (!extent.isConstant() && (d > 0 || extentsOf(value).size() < 2))
+        return op->emitOpError("its kernel needs all sizes but the number of rows known when compiling");
+  return success();
+}
+
 void sluice::dataflow::attachMlKernels(MLIRContext *context) {
-  attach<KernelModel<emitTreeEnsembleKernel>, KernelModel<emitCoupleProbabilitiesKernel>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<CheckedKernelModel<emitTreeEnsembleKernel, checkRows<TreeEnsembleOp>, kOfStep>,
+         CheckedKernelModel<emitCoupleProbabilitiesKernel, checkRows<CoupleProbabilitiesOp>, kOfStep>>(context);
 }

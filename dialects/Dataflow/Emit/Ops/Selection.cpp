@@ -36,13 +36,13 @@ static void emitZeros(KernelEmitter &kernel, unsigned result, const Extent &coun
 
 static void emitNonzeroKernel(NonzeroOp op, KernelEmitter &kernel) {
   const Extents shape = extentsOf(op.getInput());
-  const auto rank = static_cast<int64_t>(shape.size());
   const Extent count = productOf(shape);
+  const auto rank = static_cast<int64_t>(shape.size());
   bool isUnsigned = isUnsignedElement(typeOf(op.getInput()).getElementType());
   kernel.parallel(1, {}, [&](Value, Value) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    emitZeros(kernel, 0, count * Extent(rank));
+    emitZeros(kernel, 0, count * rank);
     Value found =
         kernel.reduce(kernel.index(0), kernel.index(count), 1, kernel.index(0), [&](Value i, ValueRange sums) {
           SmallVector<Value> at = kernel.delinearize(i, shape);
@@ -51,7 +51,7 @@ static void emitNonzeroKernel(NonzeroOp op, KernelEmitter &kernel) {
           Value isSet = emitCompare(b, loc, ComparePredicate::ne, x, zero, isUnsigned);
           kernel.ifThen(isSet, [&] {
             for (int64_t d = 0; d < rank; ++d)
-              kernel.store(kernel.resultPointer(0), b.getI64Type(), kernel.add(sums[0], kernel.index(count * Extent(d))),
+              kernel.store(kernel.resultPointer(0), b.getI64Type(), kernel.add(sums[0], kernel.index(count * d)),
                            toI64(kernel, at[d]));
           });
           Value step = arith::SelectOp::create(b, loc, isSet, kernel.index(1), kernel.index(0));
@@ -141,8 +141,7 @@ static Value overlaps(const Coordinates &f, const Box &a, const Box &c, double t
 
 static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &kernel) {
   const Extents scores = extentsOf(op.getScores());
-  const Extent boxes = scores[2];
-  const auto most = static_cast<int64_t>(op.getMost());
+  const Extent &boxes = scores[2];
   double threshold = op.getOverlap().convertToDouble();
   kernel.parallel(1, {}, [&](Value, Value) {
     Coordinates f{kernel};
@@ -150,6 +149,10 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
     Location loc = f.loc;
     Type byte = b.getI8Type(), i64 = b.getI64Type();
     emitZeros(kernel, 0, productOf(extentsOf(op.getResult(0))));
+    const auto limit = static_cast<int64_t>(op.getMost());
+    Value most = boxes.isConstant()
+                     ? kernel.index(std::min(limit, boxes.most()))
+                     : arith::MinSIOp::create(b, loc, kernel.index(boxes), kernel.index(limit)).getResult();
     Value alive = kernel.workspace();
     auto isAlive = [&](Value box) -> Value {
       Value flag = kernel.load(alive, byte, box);
@@ -160,7 +163,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
     };
     Value found = kernel.reduce(
         kernel.index(0), kernel.index(scores[0] * scores[1]), 1, kernel.index(0), [&](Value pair, ValueRange begun) {
-          SmallVector<Value> digits = kernel.delinearize(pair, ArrayRef(scores).take_front(2));
+          SmallVector<Value> digits = kernel.delinearize(pair, {scores[0], scores[1]});
           Value image = digits[0], category = digits[1];
           auto score = [&](Value box) { return kernel.element(op.getScores(), {image, category, box}); };
           kernel.loop(0, boxes, 1, [&](Value box) {
@@ -169,7 +172,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
               enough = f.lt(f.c(least->convertToDouble()), score(box));
             mark(box, enough);
           });
-          return kernel.reduce(kernel.index(0), kernel.index(most), 1, begun, [&](Value, ValueRange counted) {
+          return kernel.reduce(kernel.index(0), most, 1, begun, [&](Value, ValueRange counted) {
             // The best that is left; -1 where none is.
             Value start = f.c(-std::numeric_limits<double>::infinity());
             Value best = kernel.reduce(

@@ -22,11 +22,31 @@ using namespace sluice::dataflow;
 // grid_sample
 //===----------------------------------------------------------------------===//
 
-/// Mirrors x at low and high until it lies between.
-static Value reflect(const Coordinates &f, Value x, double low, double high) {
-  if (low == high)
-    return f.c(low);
-  Value bottom = f.c(low), top = f.c(high), range = f.c(high - low);
+namespace {
+/// Where samples along a dimension may lie, and the elements there.
+struct Span {
+  Extent extent;
+  bool atEdges; ///< From the outer edge of the first element to that of the last; else between their centres.
+
+  double low() const { return atEdges ? -0.5 : 0; }
+  Value high(const Coordinates &f) const {
+    const double beyond = atEdges ? 0.5 : 1;
+    return extent.isConstant() ? f.c(static_cast<double>(extent.most()) - beyond)
+                               : f.sub(f.number(extent), f.c(beyond));
+  }
+  Value range(const Coordinates &f) const {
+    const double less = atEdges ? 0 : 1;
+    return extent.isConstant() ? f.c(static_cast<double>(extent.most()) - less) : f.sub(f.number(extent), f.c(less));
+  }
+};
+} // namespace
+
+/// Mirrors x at the ends of a span until it lies between.
+static Value reflect(const Coordinates &f, Value x, const Span &span) {
+  const bool isPoint = !span.atEdges && span.extent.is(1);
+  if (isPoint)
+    return f.c(span.low());
+  Value bottom = f.c(span.low()), top = span.high(f), range = span.range(f);
   Value isBelow = f.lt(x, bottom), isAbove = f.lt(top, x);
   Value distance = f.select(isBelow, f.sub(bottom, x), f.sub(x, top));
   Value turns = f.floor(f.div(distance, range));
@@ -36,7 +56,11 @@ static Value reflect(const Coordinates &f, Value x, double low, double high) {
   Value even = f.lt(isEven, f.c(0.25));
   Value upward = f.add(bottom, rest), downward = f.sub(top, rest);
   Value mirrored = f.select(isBelow, f.select(even, upward, downward), f.select(even, downward, upward));
-  return f.select(arith::OrIOp::create(f.b, f.loc, isBelow, isAbove), mirrored, x);
+  Value inside = f.select(arith::OrIOp::create(f.b, f.loc, isBelow, isAbove), mirrored, x);
+  if (span.atEdges || span.extent.isConstant())
+    return inside;
+  // A step's only element: the span is a point.
+  return f.select(f.lt(f.c(0), range), inside, bottom);
 }
 
 namespace {
@@ -47,21 +71,21 @@ struct Tap {
 } // namespace
 
 /// The elements along a dimension of `extent` that a sample at x is made of.
-static SmallVector<Tap> tapsAt(GridSampleOp op, const Coordinates &f, Value x, int64_t extent) {
+static SmallVector<Tap> tapsAt(GridSampleOp op, const Coordinates &f, Value x, const Extent &extent) {
   SamplePadding padding = op.getPadding();
-  double low = op.getAtEdges() ? -0.5 : 0, high = op.getAtEdges() ? extent - 0.5 : extent - 1.0;
+  const Span span{extent, op.getAtEdges()};
   bool isNearest = op.getMode() == ResizeMode::nearest;
   if (isNearest)
     x = math::RoundEvenOp::create(f.b, f.loc, x);
   if (padding == SamplePadding::border) {
-    x = f.select(f.lt(x, f.c(low)), f.c(0), x);
-    x = f.select(f.lt(f.c(high), x), f.c(extent - 1.0), x);
+    x = f.select(f.lt(x, f.c(span.low())), f.c(0), x);
+    x = f.select(f.lt(span.high(f), x), Span{extent, /*atEdges=*/false}.high(f), x);
   } else if (padding == SamplePadding::reflection) {
-    x = reflect(f, x, low, high);
+    x = reflect(f, x, span);
   }
   auto tap = [&](Value position, Value weight) {
     if (padding == SamplePadding::reflection)
-      position = reflect(f, position, low, high);
+      position = reflect(f, position, span);
     Value i = f.toIndex(position), inside;
     if (padding == SamplePadding::zeros)
       inside = arith::CmpIOp::create(f.b, f.loc, arith::CmpIPredicate::ult, i, f.kernel.index(extent));
@@ -83,7 +107,8 @@ static Value emitGridSampleElement(GridSampleOp op, KernelEmitter &kernel, Value
   Coordinates f{kernel};
   OpBuilder &b = f.b;
   Location loc = f.loc;
-  ArrayRef<int64_t> spatial = shapeOf(op.getInput()).drop_front(2);
+  const Extents in = extentsOf(op.getInput());
+  const ArrayRef<Extent> spatial = ArrayRef(in).drop_front(2);
   Type element = op.getType().getElementType(), compute = computeType(element);
   SmallVector<SmallVector<Tap>> taps;
   for (size_t d = 0; d < spatial.size(); ++d) {
@@ -151,11 +176,11 @@ static RoiBins roiBins(RoiAlignOp op, const Coordinates &f, Value roi, int64_t d
   return {start, binSize, f.toIndex(samples), samples};
 }
 
-static RoiTap roiTap(const Coordinates &f, const RoiBins &bins, Value bin, Value sample, int64_t extent) {
+static RoiTap roiTap(const Coordinates &f, const RoiBins &bins, Value bin, Value sample, const Extent &extent) {
   Value offset = f.div(f.mul(f.add(f.fromIndex(sample), f.c(0.5)), bins.binSize), bins.samplesAsFloat);
   Value x = f.add(f.add(bins.start, f.mul(f.fromIndex(bin), bins.binSize)), offset);
-  Value last = f.c(static_cast<double>(extent - 1));
-  Value isOutside = arith::OrIOp::create(f.b, f.loc, f.lt(x, f.c(-1)), f.lt(f.c(static_cast<double>(extent)), x));
+  Value last = f.number(extent - 1), all = f.number(extent);
+  Value isOutside = arith::OrIOp::create(f.b, f.loc, f.lt(x, f.c(-1)), f.lt(all, x));
   x = f.select(f.lt(x, f.c(0)), f.c(0), x);
   x = f.select(f.lt(x, last), x, last);
   Value base = f.floor(x), fraction = f.sub(x, base), low = f.clamp(f.toIndex(base), extent);
@@ -167,7 +192,7 @@ static Value emitRoiAlignElement(RoiAlignOp op, KernelEmitter &kernel, ValueRang
   Coordinates f{kernel};
   OpBuilder &b = f.b;
   Location loc = f.loc;
-  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  const Extents in = extentsOf(op.getInput());
   Type element = op.getType().getElementType();
   Value image = arith::IndexCastOp::create(b, loc, b.getIndexType(), kernel.element(op.getImages(), indices[0]));
   image = f.clamp(image, in[0]);
@@ -249,6 +274,7 @@ static Value emitPoolIndexElement(PoolIndexOp op, KernelEmitter &kernel, ValueRa
 }
 
 void sluice::dataflow::attachVisionKernels(MLIRContext *context) {
-  attach<ElementModel<emitGridSampleElement>, ElementModel<emitRoiAlignElement>,
-         ElementModel<emitPoolIndexElement, KernelExtents::OfStep>>(context);
+  constexpr auto kOfStep = KernelExtents::OfStep;
+  attach<ElementModel<emitGridSampleElement, kOfStep>, ElementModel<emitRoiAlignElement, kOfStep>,
+         ElementModel<emitPoolIndexElement, kOfStep>>(context);
 }
