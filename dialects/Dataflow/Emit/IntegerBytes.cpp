@@ -136,12 +136,16 @@ LogicalResult sluice::dataflow::checkCropped(Operation *conv, ArrayRef<Extent> i
   return success();
 }
 
-SmallVector<Value> sluice::dataflow::windowIndices(KernelEmitter &kernel, ValueRange indices, ArrayRef<Extent> out,
-                                                   bool isFlat, Value channel) {
+void sluice::dataflow::storePixel(KernelEmitter &kernel, Value value, ValueRange indices, ArrayRef<Extent> out,
+                                  bool isFlat, Value channel, int64_t lanes) {
+  if (!productOf(out).isConstant() && kernel.canStoreRows()) {
+    Value pixel = isFlat ? indices[1] : kernel.add(kernel.mul(indices[0], out[2]), indices[1]);
+    return kernel.storeRow(value, pixel, channel, lanes);
+  }
   SmallVector<Value> at =
       isFlat ? kernel.delinearize(indices[1], out.drop_back()) : kernel.delinearize(indices[0], {out[0], out[1]});
   if (!isFlat)
     at.push_back(indices[1]);
   at.push_back(channel);
-  return at;
+  kernel.storeLanes(value, at, lanes);
 }

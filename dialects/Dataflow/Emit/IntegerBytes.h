@@ -51,10 +51,11 @@ struct IntegerSizes {
 /// Fails, after an error, where a step gives the extent of a spatial dimension that pads crop.
 llvm::LogicalResult checkCropped(mlir::Operation *conv, llvm::ArrayRef<Extent> image, llvm::ArrayRef<int64_t> pads);
 
-/// Where a convolution's result of extents `out` lies for a sink's indices (run, row, column) of a product whose runs
-/// are rows of windows or, where it is flat, that has one run of all pixels; `channel` is the column's.
-llvm::SmallVector<mlir::Value> windowIndices(KernelEmitter &kernel, mlir::ValueRange indices,
-                                             llvm::ArrayRef<Extent> out, bool isFlat, mlir::Value channel);
+/// Hands over `lanes` elements of a convolution's result of extents `out` for a sink's indices (run, row, column) of a
+/// product whose runs are rows of windows or, where it is flat, that has one run of all pixels; `channel` is the first
+/// element's.
+void storePixel(KernelEmitter &kernel, mlir::Value value, mlir::ValueRange indices, llvm::ArrayRef<Extent> out,
+                bool isFlat, mlir::Value channel, int64_t lanes);
 
 } // namespace sluice::dataflow
 

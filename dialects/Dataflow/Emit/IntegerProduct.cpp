@@ -72,8 +72,9 @@ void detail::emitPanelWidths(Ir &ir, const IntegerPanels &panels, const IntegerE
       });
 }
 
-void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, const IntegerBlocking &blocking,
+void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking,
                         const IntegerOperands &operands, WorkItems items, function_ref<void(const IntegerRun &)> body) {
+  const IntegerExtents &extents = operands.extents;
   const IntegerPanels &panels = spec.panels;
   const Size rows{spec.rows, extents.rows}, runs{spec.runs, extents.runs};
   const Size runsTogether{spec.runsTogether, extents.runsTogether};
@@ -105,10 +106,9 @@ void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerExtents &e
   });
 }
 
-Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Type lhsType, Value lhs,
-                                Value panel, ValueRange sums,
-                                function_ref<Accumulators(Value, Value, ValueRange)> segment) {
-  Type byte = ir.b.getI8Type();
+Accumulators detail::forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Value lhs, Value panel,
+                                ValueRange sums, function_ref<Accumulators(Value, Value, ValueRange)> segment) {
+  Type byte = ir.b.getI8Type(), lhsType = lhsBytes(spec.panels.dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type();
   const int64_t segmentBytes = spec.panels.weightBytes() / spec.panels.segments;
   auto loopOver = [&](int64_t taps, Value from, Size stride, Value weights, int64_t bytes, ValueRange values,
                       function_ref<Accumulators(Value, Value, ValueRange)> body) {
@@ -144,10 +144,11 @@ namespace {
 class IntegerEmitter {
 public:
   IntegerEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
-                 SinkFn sink, const IntegerExtents &extents)
-      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(extents),
-        blocking(chooseBlocking(spec, target)), tile(blocking.tile), dot(spec.asQuads ? IntegerDot::Quads : panels.dot),
-        depth(depthOf(dot)), byte(ir.b.getI8Type()), lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
+                 SinkFn sink)
+      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(operands.extents),
+        blocking(chooseBlocking(spec, target)), tile(blocking.tile),
+        dot(spec.quadRows ? IntegerDot::Quads : panels.dot), depth(depthOf(dot)), byte(ir.b.getI8Type()),
+        lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
         lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && !extents.rows && !extents.columns &&
                    (panels.numPanels() == 1 || lastPanel == panels.panel)) {}
@@ -158,7 +159,7 @@ private:
   void emitRun();
   void emitTile(int64_t rows, Value row);
   /// Of a segment.
-  int64_t steps() const { return spec.asQuads ? (panels.length + depth - 1) / depth : panels.steps(); }
+  int64_t steps() const { return spec.quadRows ? (panels.length + depth - 1) / depth : panels.steps(); }
   /// The sums of a tile before any product.
   Accumulators start(int64_t rows, int64_t chains);
   Accumulators emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums);
@@ -198,7 +199,7 @@ private:
 void IntegerEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     scratch = ir.scratch(tile.rows * panels.panel);
-  forEachRun(ir, spec, extents, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
+  forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
     panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
     run = at.run, runPointer = at.runPointer;
     emitRun();
@@ -332,7 +333,7 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
   auto emitSegment = [&](Value from, Value weights, ValueRange values) {
     return forEachPart(ir, spec, operands, from, weights, values, emitPart);
   };
-  return forEachTap(ir, spec, extents, lhsType, lhs, panelPointer, sums, emitSegment);
+  return forEachTap(ir, spec, extents, lhs, panelPointer, sums, emitSegment);
 }
 
 void IntegerEmitter::emitTile(int64_t rows, Value row) {
@@ -386,20 +387,46 @@ void IntegerEmitter::emitSink(ArrayRef<Value> values, int64_t rows, Value row) {
 
 } // namespace
 
+/// emitIntegerTiles for rows that a step gives. Few rows are multiplied by the instructions of IntegerDot::Quads.
+static void emitTilesOfStep(Ir &ir, const IntegerSpec &spec, const VectorTarget &target,
+                            const IntegerOperands &operands, WorkItems items, SinkFn sink) {
+  constexpr int64_t mostRoom = 65536;
+  const IntegerExtents &extents = operands.extents;
+  const int64_t tileRows = std::min(spec.rows, kTileRows), room = tileRows * spec.rowStride;
+  const bool makesRoom = !operands.hasRoomForTiles && spec.runs == 1 && room <= mostRoom;
+  // Numbers of bf16 gain more by tiles than bytes do; in parts, they have no faster form for any number of rows.
+  const int64_t leastRows = spec.panels.parts > 1 ? 1 : spec.panels.parts ? 3 : kLeastTileRows;
+  IntegerSpec few = spec;
+  few.quadRows = std::min(operands.hasRoomForTiles || makesRoom ? leastRows : tileRows, tileRows) - 1;
+  auto emitTiles = [&] {
+    IntegerOperands own = operands;
+    if (makesRoom) {
+      // The rows are copied to where as many as a tile has can be read.
+      Value isFew = ir.isLess(extents.rows, ir.constant(tileRows)), copy = ir.scratch((room + 3) / 4);
+      ir.ifElse(isFew, [&] {
+        Value bytes = ir.mul(extents.rows, spec.rowStride);
+        LLVM::MemcpyOp::create(ir.b, ir.loc, copy, operands.lhs, bytes, /*isVolatile=*/false);
+      });
+      own.lhs = arith::SelectOp::create(ir.b, ir.loc, isFew, copy, operands.lhs);
+    }
+    emitIntegerTiles(ir, spec, target, own, items, sink);
+  };
+  if (few.quadRows == 0)
+    return emitTiles();
+  ir.ifElse(
+      ir.isLess(extents.rows, ir.constant(few.quadRows + 1)),
+      [&] { IntegerEmitter(ir, few, target, operands, sink).emit(items.begin, items.end); }, emitTiles);
+}
+
 void emitIntegerProduct(OpBuilder &b, Location loc, const IntegerSpec &spec, const VectorTarget &target,
-                        const IntegerOperands &operands, WorkItems items, SinkFn sink, const IntegerExtents &extents) {
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink) {
   Ir ir(b, loc, spec.panels.parts ? Type(b.getF32Type()) : Type(b.getI32Type()));
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (spec.panels.dot != IntegerDot::Tiles)
-    return IntegerEmitter(ir, spec, target, operands, sink, extents).emit(items.begin, items.end);
-  if (!extents.rows)
-    return emitIntegerTiles(ir, spec, target, operands, items, sink, extents);
-  IntegerSpec few = spec;
-  few.asQuads = true;
-  ir.ifElse(
-      ir.isLess(extents.rows, ir.constant(kLeastTileRows)),
-      [&] { IntegerEmitter(ir, few, target, operands, sink, extents).emit(items.begin, items.end); },
-      [&] { emitIntegerTiles(ir, spec, target, operands, items, sink, extents); });
+    return IntegerEmitter(ir, spec, target, operands, sink).emit(items.begin, items.end);
+  if (!operands.extents.rows)
+    return emitIntegerTiles(ir, spec, target, operands, items, sink);
+  emitTilesOfStep(ir, spec, target, operands, items, sink);
 }
 
 } // namespace sluice::emit

@@ -24,19 +24,6 @@
 
 namespace sluice::emit {
 
-struct IntegerOperands {
-  /// Unsigned bytes, or with IntegerDot::Pairs numbers of 16 bits. Elements behind a tap's last, up to a multiple of
-  /// the dot's depth, are read and do not matter.
-  mlir::Value lhs;
-  /// Signed bytes as IntegerPanels says.
-  mlir::Value rhs;
-  /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
-  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
-  bool isZeroPerRow = false;
-  /// Bytes between the first numbers of all elements, at `lhs`, and the second ones, where elements are floats.
-  int64_t lhsPartBytes = 0;
-};
-
 /// Extents and strides that a step gives, of i64 type. The specification has their upper bounds, by which tiles and
 /// blocks are chosen. Null: it is a number, the specification's.
 struct IntegerExtents {
@@ -47,10 +34,25 @@ struct IntegerExtents {
   mlir::Value columns = {}, length = {};
 };
 
+struct IntegerOperands {
+  /// Unsigned bytes, or with IntegerDot::Pairs numbers of 16 bits. Elements behind a tap's last, up to a multiple of
+  /// the dot's depth, are read and do not matter.
+  mlir::Value lhs;
+  /// Signed bytes as IntegerPanels says.
+  mlir::Value rhs;
+  /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
+  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
+  bool isZeroPerRow = false;
+  /// As many rows as a tile has can be read from the first row of any run on, where a step has fewer.
+  bool hasRoomForTiles = false;
+  /// Bytes between the first numbers of all elements, at `lhs`, and the second ones, where elements are floats.
+  int64_t lhsPartBytes = 0;
+  IntegerExtents extents = {};
+};
+
 /// For the work items [begin, end). Sink indices: (run, row, n); values are i32, of floats f32.
 void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpec &spec, const VectorTarget &target,
-                        const IntegerOperands &operands, WorkItems items, SinkFn sink,
-                        const IntegerExtents &extents = {});
+                        const IntegerOperands &operands, WorkItems items, SinkFn sink);
 
 /// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
 /// Where the sums are f32, the bytes are those of bf16 numbers.

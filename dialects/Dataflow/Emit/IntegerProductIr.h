@@ -35,12 +35,12 @@ struct IntegerRun {
   Value run, runPointer; ///< Its number, and its row 0 in A.
   Value rowBegin, rowEnd;
 };
-void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, const IntegerBlocking &blocking,
-                const IntegerOperands &operands, WorkItems items, llvm::function_ref<void(const IntegerRun &)> body);
+void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking, const IntegerOperands &operands,
+                WorkItems items, llvm::function_ref<void(const IntegerRun &)> body);
 
 /// The sums after all taps: `segment(lhs, weights, sums)` adds one, whose elements of A and of the panel begin there.
-Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Type lhsType, Value lhs,
-                        Value panel, ValueRange sums,
+Accumulators forEachTap(Ir &ir, const IntegerSpec &spec, const IntegerExtents &extents, Value lhs, Value panel,
+                        ValueRange sums,
                         llvm::function_ref<Accumulators(Value lhs, Value weights, ValueRange sums)> segment);
 
 /// The sums after all products of a part of A with a part of B: `products(lhs, weights, sums)` adds those of the parts
@@ -55,9 +55,9 @@ void sinkColumns(Ir &ir, Size valid, int64_t lanes, Value sums, ValueRange outer
 void emitPanelWidths(Ir &ir, const IntegerPanels &panels, const IntegerExtents &extents, Value index,
                      llvm::function_ref<void(Size)> emit);
 
-/// emitIntegerProduct for IntegerDot::Tiles, of at least kLeastTileRows rows where a step gives them.
+/// emitIntegerProduct for IntegerDot::Tiles.
 void emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
-                      WorkItems items, SinkFn sink, const IntegerExtents &extents);
+                      WorkItems items, SinkFn sink);
 
 } // namespace sluice::emit::detail
 

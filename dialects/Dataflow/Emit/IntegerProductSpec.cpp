@@ -49,13 +49,7 @@ static IntegerBlocking chooseTileBlocking(const IntegerSpec &spec, const VectorT
 
 IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &target) {
   const IntegerPanels &panels = spec.panels;
-  if (panels.dot == IntegerDot::Tiles && spec.asQuads) {
-    // Work items are the same in both forms.
-    IntegerBlocking blocking = chooseTileBlocking(spec, target);
-    blocking.tile.rows = kLeastTileRows - 1;
-    return blocking;
-  }
-  if (panels.dot == IntegerDot::Tiles)
+  if (panels.dot == IntegerDot::Tiles && !spec.quadRows)
     return chooseTileBlocking(spec, target);
   IntegerBlocking blocking;
   RegisterTile &tile = blocking.tile;
@@ -63,10 +57,16 @@ IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &targ
   tile.vectors = panels.panel / tile.lanes;
   // Besides the accumulators: the weights of one step, a broadcast, and the products where they are no accumulators.
   // Where columns have zero points, every row keeps its sum too.
-  int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads ? 1 : 2);
+  int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads || spec.quadRows ? 1 : 2);
   int64_t columns = tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0);
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / columns, 1, 14);
   tile.rows = spec.hasAnyRows ? std::min(spec.rows, maxRows) : ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));
+  if (spec.quadRows) {
+    // Work items are those of tiles.
+    blocking = chooseTileBlocking(spec, target);
+    blocking.tile = {std::min(spec.quadRows, maxRows), panels.panel / target.lanesF32, target.lanesF32};
+    return blocking;
+  }
   // Some 100 rows hide what reading a panel costs, fewer where there would be too few work items.
   constexpr int64_t minRows = 64, maxBlock = 192, itemsWanted = 16;
   int64_t rows = std::clamp(spec.runs * spec.rows * panels.numPanels() / itemsWanted, minRows, maxBlock);

@@ -41,8 +41,9 @@ struct IntegerSpec {
   bool isDepthwise = false;
   /// A step may have fewer rows than `rows`, and then needs other heights of tiles.
   bool hasAnyRows = false;
-  /// Panels for tiles are multiplied by the instructions of IntegerDot::Quads, whose panels differ in padding alone.
-  bool asQuads = false;
+  /// Other than 0: panels for tiles are multiplied by the instructions of IntegerDot::Quads, whose panels differ in
+  /// padding alone, because a step has at most so many rows.
+  int64_t quadRows = 0;
   SinkStyle sinkStyle = SinkStyle::Inline;
 };
 

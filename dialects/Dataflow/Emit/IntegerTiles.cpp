@@ -24,9 +24,8 @@ namespace {
 
 class TileEmitter {
 public:
-  TileEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands, SinkFn sink,
-              const IntegerExtents &extents)
-      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(extents),
+  TileEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands, SinkFn sink)
+      : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(operands.extents),
         blocking(chooseBlocking(spec, target)), lanes(std::min<int64_t>(target.lanesF32, kTileColumns)),
         rows(blocking.tile.rows), tileRows(std::min(rows, kTileRows)), rowTiles(rows / tileRows),
         columnTiles(panels.panel / kTileColumns), byte(ir.b.getI8Type()),
@@ -41,15 +40,13 @@ private:
   Accumulators emitTaps(Value lhs, Accumulators sums);
   void emitSink(Value row, Value fresh, Value last);
 
-  /// Rows of a tile of A or of sums.
-  Value height() { return tileHeight ? tileHeight : number(tileRows); }
   Value number(int64_t value) { return arith::ConstantOp::create(ir.b, ir.loc, ir.b.getI16IntegerAttr(value)); }
   Value call(StringRef name, Type type, ValueRange arguments) {
     return LLVM::CallIntrinsicOp::create(ir.b, ir.loc, type, ir.b.getStringAttr(name), arguments)->getResult(0);
   }
-  Value loadTile(Value rows, Value pointer, int64_t stride) {
-    Value bytes = number(kTileBytes), step = ir.constant(stride);
-    return call("llvm.x86.tileloadd64.internal", tileType, {rows, bytes, pointer, step});
+  Value loadTile(int64_t height, Value pointer, int64_t stride) {
+    return call("llvm.x86.tileloadd64.internal", tileType,
+                {number(height), number(kTileBytes), pointer, ir.constant(stride)});
   }
   Value loadColumns(int64_t v) {
     Value at = ir.at(panelPointer, panels.weightBytes() + 4 * v * lanes, byte);
@@ -67,41 +64,37 @@ private:
   int64_t rows, tileRows, rowTiles, columnTiles;
   Type byte, tileType;
 
-  Value blockRows;  ///< `rows`, or as many as the step has.
-  Value tileHeight; ///< `tileRows` where the step gives it.
-  Value scratch;    ///< [rows][panel]
+  Value scratch; ///< [rows][panel]
   Value panelIndex, panelPointer, rowBegin, rowEnd, run, runPointer;
 };
 
 void TileEmitter::emit(Value begin, Value end) {
   scratch = ir.scratch(rows * panels.panel);
   const int64_t mostTiles = rowTiles;
-  Value mostRows = ir.constant(rows), oneTile;
-  if (extents.rows) {
-    // One height for all tiles of a step, so that their registers are configured once.
-    oneTile = ir.min(extents.rows, ir.constant(tileRows));
-    tileHeight = arith::TruncIOp::create(ir.b, ir.loc, ir.b.getI16Type(), oneTile);
-  }
   auto emitWith = [&](int64_t tiles) {
     rowTiles = tiles, rows = tiles * tileRows;
-    blockRows = tileHeight && tiles == 1 ? oneTile : ir.constant(rows);
     emitRun();
   };
-  forEachRun(ir, spec, extents, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
+  forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
     panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
     run = at.run, runPointer = at.runPointer;
     if (!extents.rows || mostTiles == 1)
       return emitWith(mostTiles);
     ir.ifElse(
-        ir.isLess(extents.rows, mostRows), [&] { emitWith(1); }, [&] { emitWith(mostTiles); });
+        ir.isLess(extents.rows, ir.constant(mostTiles * tileRows)), [&] { emitWith(1); },
+        [&] { emitWith(mostTiles); });
   });
 }
 
 void TileEmitter::emitRun() {
   // The last rows go with some that come before them: all blocks have the same shape.
   ir.loop(rowBegin, rowEnd, rows, [&](Value row) {
-    Value first = ir.min(row, extents.rows ? ir.sub(extents.rows, blockRows) : ir.constant(spec.rows - rows));
-    emitBlock(first, ir.sub(row, first), ir.min(blockRows, ir.sub(rowEnd, first)));
+    Value lastBlock = ir.constant(spec.rows - rows), zero = ir.constant(0);
+    // Where a step has fewer rows than a tile, what follows them in A is multiplied too, and its sums are left.
+    if (extents.rows)
+      lastBlock = ir.max(ir.sub(extents.rows, ir.constant(rows)), zero);
+    Value first = ir.min(row, lastBlock);
+    emitBlock(first, ir.sub(row, first), ir.min(ir.constant(rows), ir.sub(rowEnd, first)));
   });
 }
 
@@ -115,14 +108,14 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
       // Offsets in A and in a panel's column are bytes.
       Value a = ir.at(from, at, byte), w = ir.at(weights, ir.mul(at, panels.panel), byte);
       SmallVector<Value, 2> right;
-      Value tileDepth = number(tileSteps), leftRows = height();
       for (int64_t t = 0; t < columnTiles; ++t)
-        right.push_back(loadTile(tileDepth, ir.at(w, t * kTileBytes, byte), stepBytes));
+        right.push_back(loadTile(tileSteps, ir.at(w, t * kTileBytes, byte), stepBytes));
       for (int64_t r = 0; r < rowTiles; ++r) {
-        Value left = loadTile(leftRows, ir.at(a, r * tileRows * spec.rowStride, byte), spec.rowStride);
+        Value left = loadTile(tileRows, ir.at(a, r * tileRows * spec.rowStride, byte), spec.rowStride);
         for (int64_t t = 0; t < columnTiles; ++t) {
           Value &sum = next[r * columnTiles + t];
-          sum = call(product, tileType, {height(), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
+          sum =
+              call(product, tileType, {number(tileRows), number(kTileBytes), number(kTileBytes), sum, left, right[t]});
         }
       }
       return next;
@@ -149,20 +142,20 @@ Accumulators TileEmitter::emitTaps(Value lhs, Accumulators sums) {
       return emitParts(begin, ir.min(ir.add(begin, range), ir.constant(bytes)), carried);
     });
   };
-  return forEachTap(ir, spec, extents, byte, lhs, panelPointer, sums, emitSegment);
+  return forEachTap(ir, spec, extents, lhs, panelPointer, sums, emitSegment);
 }
 
 void TileEmitter::emitBlock(Value row, Value fresh, Value last) {
   Accumulators sums;
   for (int64_t i = 0; i < rowTiles * columnTiles; ++i)
-    sums.push_back(call("llvm.x86.tilezero.internal", tileType, {height(), number(kTileBytes)}));
+    sums.push_back(call("llvm.x86.tilezero.internal", tileType, {number(tileRows), number(kTileBytes)}));
   sums = emitTaps(ir.at(runPointer, ir.mul(row, spec.rowStride), byte), sums);
   for (int64_t r = 0; r < rowTiles; ++r)
     for (int64_t t = 0; t < columnTiles; ++t) {
       Value to = ir.at(scratch, r * tileRows * panels.panel + t * kTileColumns);
-      LLVM::CallIntrinsicOp::create(
-          ir.b, ir.loc, ir.b.getStringAttr("llvm.x86.tilestored64.internal"),
-          ValueRange{height(), number(kTileBytes), to, ir.constant(4 * panels.panel), sums[r * columnTiles + t]});
+      LLVM::CallIntrinsicOp::create(ir.b, ir.loc, ir.b.getStringAttr("llvm.x86.tilestored64.internal"),
+                                    ValueRange{number(tileRows), number(kTileBytes), to, ir.constant(4 * panels.panel),
+                                               sums[r * columnTiles + t]});
     }
   emitSink(row, fresh, last);
 }
@@ -206,9 +199,8 @@ void TileEmitter::emitSink(Value row, Value fresh, Value last) {
 } // namespace
 
 void detail::emitIntegerTiles(Ir &ir, const IntegerSpec &spec, const VectorTarget &target,
-                              const IntegerOperands &operands, WorkItems items, SinkFn sink,
-                              const IntegerExtents &extents) {
-  TileEmitter(ir, spec, target, operands, sink, extents).emit(items.begin, items.end);
+                              const IntegerOperands &operands, WorkItems items, SinkFn sink) {
+  TileEmitter(ir, spec, target, operands, sink).emit(items.begin, items.end);
 }
 
 } // namespace sluice::emit

@@ -850,6 +850,39 @@ void KernelEmitter::storeLanes(Value value, ValueRange indices, int64_t lanes) {
   }
 }
 
+bool KernelEmitter::collapseRows() {
+  collapsed.clear();
+  SmallVector<int64_t> classes(extentsOf(yielded[0]).size(), 0);
+  classes.back() = 1;
+  SmallVector<SmallVector<size_t>> members;
+  collapse(yielded[0], classes, members);
+  return members.size() == 2 && members.back().front() + 1 == classes.size();
+}
+
+bool KernelEmitter::canStoreRows() {
+  if (!isVectorizable(yielded[0]))
+    return false;
+  auto prologue = std::move(collapsed);
+  const bool isCollapsed = collapseRows();
+  collapsed = std::move(prologue);
+  return isCollapsed;
+}
+
+void KernelEmitter::storeRow(Value value, Value row, Value column, int64_t lanes) {
+  const SmallVector<Value> indices{row, column};
+  bound.clear();
+  memo.clear();
+  bound[anchor->getResult(0)] = {value, indices, lanes};
+  auto prologue = std::move(collapsed);
+  collapseRows();
+  Value out = elements(yielded[0], indices, lanes);
+  Value at = linearize(indices, extents(yielded[0]));
+  collapsed = std::move(prologue);
+  bound.clear();
+  memo.clear();
+  store(pointers[numOperands], argumentElement[numOperands], at, out);
+}
+
 void KernelEmitter::inSink(OpBuilder &sink, function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(sink.getInsertionBlock(), sink.getInsertionPoint());
@@ -882,7 +915,7 @@ void KernelEmitter::collapse(Value root, ArrayRef<int64_t> classes, SmallVectorI
   values.insert(root);
   for (size_t i = 0; i < values.size(); ++i)
     if (!argumentIndex.count(values[i]))
-      if (Operation *op = values[i].getDefiningOp())
+      if (Operation *op = values[i].getDefiningOp(); op && op != anchor)
         values.insert(op->operand_begin(), op->operand_end());
 
   auto aligned = [&](Value value) {

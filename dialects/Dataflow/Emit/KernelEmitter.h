@@ -136,6 +136,12 @@ public:
   /// The same for a vector of any origin: element by element where an epilogue
   /// has no vector form.
   void storeLanes(mlir::Value value, mlir::ValueRange indices, int64_t lanes);
+  /// Whether the epilogue takes rows by number: no operand of it broadcasts any of the result's dimensions but the last
+  /// one apart from the others. Else each row's number must be divided by extents, which takes long where a step gives
+  /// them.
+  bool canStoreRows();
+  /// storeLanes() for row number `row` of the result, where canStoreRows().
+  void storeRow(mlir::Value value, mlir::Value row, mlir::Value column, int64_t lanes);
   /// Emits `body` where a contraction emitter's builder stands, for its sink.
   void inSink(mlir::OpBuilder &sink, llvm::function_ref<void()> body);
   /// How long the epilogue is, as the contraction emitters ask.
@@ -353,6 +359,8 @@ private:
   void emitGridTranspose(unsigned result, mlir::Value value, TransposeOp transpose);
   mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
+  /// Collapses the epilogue to rows and columns; false where they are not two dimensions then.
+  bool collapseRows();
 
   mlir::Operation *kernelOp;
   VectorTarget vectorTarget;

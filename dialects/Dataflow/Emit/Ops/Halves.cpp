@@ -204,16 +204,16 @@ static void emitProduct(KernelEmitter &kernel, Plan &plan, ArrayRef<Extent> out)
     OpBuilder &b = kernel.builder();
     Type byte = b.getI8Type();
     emit::IntegerOperands operands;
+    operands.extents = plan.sizes.emitValues(kernel);
     operands.lhs = plan.image.stages ? kernel.workspace() : kernel.pointer(plan.input);
     operands.rhs = kernel.address(kernel.pointer(plan.weight), byte, kernel.index(0));
     operands.lhsPartBytes = plan.image.partBytes;
-    emit::emitIntegerProduct(
-        b, kernel.loc(), plan.spec, kernel.target(), operands, {begin, end},
-        [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-          kernel.inSink(
-              inner, [&] { kernel.storeLanes(value, windowIndices(kernel, indices, out, isFlat, indices[2]), lanes); });
-        },
-        plan.sizes.emitValues(kernel));
+    operands.hasRoomForTiles = plan.image.stages;
+    emit::emitIntegerProduct(b, kernel.loc(), plan.spec, kernel.target(), operands, {begin, end},
+                             [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                               kernel.inSink(
+                                   inner, [&] { storePixel(kernel, value, indices, out, isFlat, indices[2], lanes); });
+                             });
   });
 }
 

@@ -155,21 +155,21 @@ static void emitProduct(IntegerConvOp op, KernelEmitter &kernel, Plan &plan) {
     auto emitOne = [&](Value group, Value lo, Value hi) {
       Type type = emit::lhsBytes(dot) == 2 ? b.getI16Type() : b.getI8Type();
       emit::IntegerOperands operands;
+      operands.extents = extents;
       operands.lhs = kernel.address(plan.image.stages ? kernel.workspace() : kernel.pointer(op.getInput()), type,
                                     kernel.mul(group, plan.inputs));
+      operands.hasRoomForTiles = plan.image.stages;
       operands.rhs =
           kernel.address(kernel.pointer(op.getWeight()), b.getI8Type(), kernel.mul(group, plan.spec.panels.bytes()));
       if (Value zero = inputZero(op, kernel))
         operands.lhsZero = [zero](OpBuilder &, Location, Value, Value) { return zero; };
-      emit::emitIntegerProduct(
-          b, loc, plan.spec, kernel.target(), operands, {lo, hi},
-          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-            kernel.inSink(inner, [&] {
-              Value filter = kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]);
-              kernel.storeLanes(value, windowIndices(kernel, indices, out, isFlat, filter), lanes);
-            });
-          },
-          extents);
+      emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
+                               [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                                 kernel.inSink(inner, [&] {
+                                   Value filter = kernel.add(kernel.mul(group, plan.spec.panels.n), indices[2]);
+                                   storePixel(kernel, value, indices, out, isFlat, filter, lanes);
+                                 });
+                               });
     };
     if (plan.groups == 1)
       return emitOne(kernel.index(0), begin, end);

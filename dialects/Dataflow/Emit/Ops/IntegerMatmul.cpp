@@ -159,6 +159,17 @@ static void emitStageLhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &
   });
 }
 
+/// The bytes of rows of a step side by side, for columns of which `width` are a panel.
+static Value emitInterleaved(KernelEmitter &kernel, Value left, Value right, int64_t width) {
+  const int64_t group = cast<VectorType>(left.getType()).getNumElements() / width;
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < width; ++lane)
+    for (int64_t side = 0; side < 2; ++side)
+      for (int64_t i = 0; i < group; ++i)
+        order.push_back((side * width + lane) * group + i);
+  return vector::ShuffleOp::create(kernel.builder(), kernel.loc(), left, right, order);
+}
+
 /// One panel of a right-hand side that is no constant, with its sums.
 static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &plan, Value matrix, Value panel,
                           Value to) {
@@ -195,16 +206,6 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
     Value from = kernel.add(kernel.mul(kernel.add(kernel.mul(matrix, depthK), k), n), first);
     return LLVM::LoadOp::create(b, loc, row, kernel.address(kernel.pointer(op.getRhs()), byte, from), 1).getResult();
   };
-  // Rows of a step, their bytes side by side.
-  auto interleave = [&](Value left, Value right) -> Value {
-    const int64_t group = cast<VectorType>(left.getType()).getNumElements() / width;
-    SmallVector<int64_t> order;
-    for (int64_t lane = 0; lane < width; ++lane)
-      for (int64_t side = 0; side < 2; ++side)
-        for (int64_t i = 0; i < group; ++i)
-          order.push_back((side * width + lane) * group + i);
-    return vector::ShuffleOp::create(b, loc, left, right, order);
-  };
   auto emitStep = [&](Value step, int64_t rows) {
     SmallVector<Value> parts;
     for (int64_t j = 0; j < depth; ++j)
@@ -212,7 +213,7 @@ static void emitPackPanel(IntegerMatmulOp op, KernelEmitter &kernel, const Plan 
                                : emitIntConstant(b, loc, row, 0));
     for (; parts.size() > 1; parts.truncate(parts.size() / 2))
       for (size_t i = 0; i < parts.size() / 2; ++i)
-        parts[i] = interleave(parts[2 * i], parts[2 * i + 1]);
+        parts[i] = emitInterleaved(kernel, parts[2 * i], parts[2 * i + 1], width);
     emitUnalignedStore(kernel, parts[0], at(kernel.mul(step, stepBytes)));
   };
   auto emitSums = [&](Value lanes) {
@@ -293,6 +294,7 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
   const emit::IntegerDot dot = plan.spec.panels.dot;
   Extents rows(shape.batch);
   rows.push_back(shape.m);
+  const bool hasRowNumbers = isFlat && !productOf(rows).isConstant() && kernel.canStoreRows();
   kernel.parallel(plan.batches * perBatch, kernel.work(rateOf(dot)), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
@@ -309,9 +311,11 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
         return at;
       };
       emit::IntegerOperands operands;
+      operands.extents = extents;
       Value lhsMatrix = isFlat ? kernel.index(0) : matrixOf(kernel, batch, batchOf(op.getLhs()));
       operands.lhs = kernel.address(plan.buffers.stagesLhs ? kernel.workspace() : kernel.pointer(op.getLhs()), byte,
                                     kernel.mul(lhsMatrix, shape.m * (plan.buffers.lhsRow * emit::lhsBytes(dot))));
+      operands.hasRoomForTiles = plan.buffers.stagesLhs;
       operands.rhs = op.isPacked() ? kernel.pointer(op.getRhs())
                                    : kernel.address(kernel.workspace(), byte, kernel.index(plan.buffers.packedAt));
       if (plan.buffers.rhsBatches > 1) {
@@ -333,16 +337,16 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
           Value own = elements.lhsZero(ValueRange(at).drop_back(), at.back());
           return arith::AddIOp::create(b, loc, own, zero);
         };
-      emit::emitIntegerProduct(
-          b, loc, plan.spec, kernel.target(), operands, {lo, hi},
-          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-            kernel.inSink(inner, [&] {
-              SmallVector<Value> at = rowOf(indices[1]);
-              at.push_back(indices[2]);
-              kernel.storeLanes(value, at, lanes);
-            });
-          },
-          extents);
+      emit::emitIntegerProduct(b, loc, plan.spec, kernel.target(), operands, {lo, hi},
+                               [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                                 kernel.inSink(inner, [&] {
+                                   if (hasRowNumbers)
+                                     return kernel.storeRow(value, indices[1], indices[2], lanes);
+                                   SmallVector<Value> at = rowOf(indices[1]);
+                                   at.push_back(indices[2]);
+                                   kernel.storeLanes(value, at, lanes);
+                                 });
+                               });
     };
     if (plan.batches.is(1))
       return emitOne(SmallVector<Value>(shape.batch.size(), kernel.index(0)), begin, end);
