@@ -44,8 +44,6 @@ struct Coordinates {
   }
   mlir::Value floor(mlir::Value x) const { return mlir::math::FloorOp::create(b, loc, x); }
   mlir::Value ceil(mlir::Value x) const { return mlir::math::CeilOp::create(b, loc, x); }
-  /// An extent as a coordinate.
-  mlir::Value number(const Extent &extent) const { return kernel.number(b.getF32Type(), extent); }
   mlir::Value clamp(mlir::Value i, const Extent &extent) const {
     mlir::Value low = mlir::arith::MaxSIOp::create(b, loc, i, kernel.index(0));
     return mlir::arith::MinSIOp::create(b, loc, low, kernel.index(extent - 1));

@@ -81,8 +81,7 @@ void TileEmitter::emit(Value begin, Value end) {
     if (!extents.rows || mostTiles == 1)
       return emitWith(mostTiles);
     ir.ifElse(
-        ir.isLess(extents.rows, ir.constant(mostTiles * tileRows)), [&] { emitWith(1); },
-        [&] { emitWith(mostTiles); });
+        ir.isLess(extents.rows, ir.constant(mostTiles * tileRows)), [&] { emitWith(1); }, [&] { emitWith(mostTiles); });
   });
 }
 

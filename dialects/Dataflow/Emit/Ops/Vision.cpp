@@ -22,6 +22,9 @@ using namespace sluice::dataflow;
 // grid_sample
 //===----------------------------------------------------------------------===//
 
+/// An extent as a coordinate.
+static Value numberOf(const Coordinates &f, const Extent &extent) { return f.kernel.number(f.b.getF32Type(), extent); }
+
 namespace {
 /// Where samples along a dimension may lie, and the elements there.
 struct Span {
@@ -32,11 +35,11 @@ struct Span {
   Value high(const Coordinates &f) const {
     const double beyond = atEdges ? 0.5 : 1;
     return extent.isConstant() ? f.c(static_cast<double>(extent.most()) - beyond)
-                               : f.sub(f.number(extent), f.c(beyond));
+                               : f.sub(numberOf(f, extent), f.c(beyond));
   }
   Value range(const Coordinates &f) const {
     const double less = atEdges ? 0 : 1;
-    return extent.isConstant() ? f.c(static_cast<double>(extent.most()) - less) : f.sub(f.number(extent), f.c(less));
+    return extent.isConstant() ? f.c(static_cast<double>(extent.most()) - less) : f.sub(numberOf(f, extent), f.c(less));
   }
 };
 } // namespace
@@ -179,7 +182,7 @@ static RoiBins roiBins(RoiAlignOp op, const Coordinates &f, Value roi, int64_t d
 static RoiTap roiTap(const Coordinates &f, const RoiBins &bins, Value bin, Value sample, const Extent &extent) {
   Value offset = f.div(f.mul(f.add(f.fromIndex(sample), f.c(0.5)), bins.binSize), bins.samplesAsFloat);
   Value x = f.add(f.add(bins.start, f.mul(f.fromIndex(bin), bins.binSize)), offset);
-  Value last = f.number(extent - 1), all = f.number(extent);
+  Value last = numberOf(f, extent - 1), all = numberOf(f, extent);
   Value isOutside = arith::OrIOp::create(f.b, f.loc, f.lt(x, f.c(-1)), f.lt(all, x));
   x = f.select(f.lt(x, f.c(0)), f.c(0), x);
   x = f.select(f.lt(x, last), x, last);
