@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/Report.h"
 #include "ReportAssets.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <cmath>
@@ -131,7 +132,25 @@ static std::string solverLine(const PlanFile &file) {
                 file.summary.evaluations, " plans", file.plan.stoppedByClock ? ", stopped by the clock" : "");
 }
 
-std::string reportHtml(const PlanFile &file) {
+/// What differs in another plan: the figures and the sentences.
+static std::string diffSection(const PlanDiff &diff) {
+  std::string rows, items;
+  for (const PlanDiff::Figure &figure : diff.figures)
+    if (figure.isShown())
+      rows += concat("<tr><td>", escapeHtml(figure.name), "</td><td class=\"number\">",
+                     formatFigure(figure.unit, figure.values[0]), "</td><td class=\"number\">",
+                     formatFigure(figure.unit, figure.values[1]), "</td><td class=\"number\">", formatChange(figure),
+                     "</td></tr>\n");
+  for (const Sentence &sentence : describe(diff))
+    items += concat("<li>", escapeHtml(sentence.text), "</li>\n");
+  return concat("<section>\n<h2>Beside another plan</h2>\n<p>A is this plan, B is ",
+                escapeHtml(excerpt(diff.labels[1])),
+                ".</p>\n<div class=\"scroll\"><table>\n<thead><tr><th></th><th class=\"number\">A</th>"
+                "<th class=\"number\">B</th><th class=\"number\">change</th></tr></thead>\n<tbody>\n",
+                rows, "</tbody>\n</table></div>\n<ul>\n", items, "</ul>\n</section>\n");
+}
+
+std::string reportHtml(const PlanFile &file, const PlanDiff *diff) {
   const Graph &graph = file.problem.graph;
   const std::string title = escapeHtml(graph.name.empty() ? "model" : graph.name);
   const std::string graphNote =
@@ -152,8 +171,11 @@ std::string reportHtml(const PlanFile &file) {
                 "<section>\n<h2>Baselines</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>plan</th><th "
                 "class=\"number\">step</th>"
                 "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
-                baselineRows(file.summary), "</tbody>\n</table></div>\n</section>\n",
-                bucketSection(file.summary.buckets),
+                baselineRows(file.summary), "</tbody>
+</table></div>
+</section>
+",
+                bucketSection(file.summary.buckets), diff ? diffSection(*diff) : "",
                 "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
                 "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"
                 "<section>\n<h2>Graph</h2>\n<p>",

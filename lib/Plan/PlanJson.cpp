@@ -5,11 +5,11 @@
 
 #include "sluice/Plan/PlanJson.h"
 
-#include "sluice/Support/Units.h"
+#include "sluice/Plan/Names.h"
 
 #include <array>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <optional>
 
 namespace sluice {
 
@@ -21,45 +21,25 @@ static constexpr std::array<std::string_view, kNumStreamKinds> kStreamNames = {"
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Names and indices of one kind of thing. A name that is empty, used twice, or
-/// like "#7" is written as "#index".
+/// The names of one kind of thing, and what diagnostics call it.
 class Names {
 public:
   template <typename Range>
-  Names(std::string_view what, std::string_view place, const Range &items) : what(what), place(place) {
-    for (const auto &item : items) {
-      auto [found, isNew] = indices.try_emplace(item.name, static_cast<uint32_t>(names.size()));
-      if (!isNew)
-        found->second = kAmbiguous;
-      names.push_back(item.name);
-    }
-  }
+  Names(std::string_view what, std::string_view place, const Range &items) : what(what), place(place), names(items) {}
 
-  std::string write(uint32_t index) const {
-    const std::string_view name = names[index];
-    if (name.empty() || name.front() == '#' || indices.at(name) == kAmbiguous)
-      return concat("#", index);
-    return std::string(name);
-  }
+  std::string write(uint32_t index) const { return names.write(index); }
 
   Expected<uint32_t> read(const JsonReader &reader) const {
     SLUICE_ASSIGN_OR_RETURN(std::string text, reader.asString());
-    if (text.starts_with('#')) {
-      Expected<int64_t> index = parseInteger(std::string_view(text).substr(1));
-      if (index && *index >= 0 && static_cast<uint64_t>(*index) < names.size())
-        return static_cast<uint32_t>(*index);
-    } else if (auto found = indices.find(text); found != indices.end() && found->second != kAmbiguous) {
-      return found->second;
-    }
+    if (std::optional<uint32_t> index = names.find(text))
+      return *index;
     return makeError(ErrorCode::NotFound, what, " '", text.substr(0, 200), "' is not in the ", place, ", at '",
                      reader.where(), "', give the ", place, " the plan was made for");
   }
 
 private:
-  static constexpr uint32_t kAmbiguous = Id<void>::kNone;
   std::string_view what, place;
-  std::vector<std::string_view> names;
-  std::unordered_map<std::string_view, uint32_t> indices;
+  PlanNames names;
 };
 
 struct AllNames {

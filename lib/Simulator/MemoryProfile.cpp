@@ -62,32 +62,39 @@ struct Change {
 };
 } // namespace
 
-MemoryProfile memoryProfile(const Machine &machine, const Plan &plan, const Timeline &timeline) {
-  size_t count = plan.residencies.size();
-  std::vector<Interval> alive(count, Interval{0, 0});
-  std::vector<CommandId> last(count);
+std::vector<Interval> residencyTimes(const Machine &machine, const Plan &plan, const Timeline &timeline) {
+  std::vector<Interval> alive(plan.residencies.size(), Interval{0, 0});
   for (size_t i = 0; i < plan.commands.size(); ++i) {
     Interval interval = timeline.commands[i];
     for (ResidencyId id : plan.commands[i].writes)
       alive[id.index()].startNs = interval.startNs;
     for (const std::vector<ResidencyId> *list : {&plan.commands[i].reads, &plan.commands[i].writes})
-      for (ResidencyId id : *list) {
+      for (ResidencyId id : *list)
         alive[id.index()].endNs = std::max(alive[id.index()].endNs, interval.endNs);
-        last[id.index()] = CommandId(i);
-      }
   }
-  std::vector<bool> kept = KeptPlaces(machine, plan).holders();
+  const std::vector<bool> kept = KeptPlaces(machine, plan).holders();
+  for (size_t i = 0; i < alive.size(); ++i)
+    if (kept[i])
+      alive[i].endNs = timeline.makespanNs;
+  return alive;
+}
+
+MemoryProfile memoryProfile(const Machine &machine, const Plan &plan, const Timeline &timeline) {
+  const size_t count = plan.residencies.size();
+  std::vector<CommandId> last(count);
+  for (size_t i = 0; i < plan.commands.size(); ++i)
+    for (const std::vector<ResidencyId> *list : {&plan.commands[i].reads, &plan.commands[i].writes})
+      for (ResidencyId id : *list)
+        last[id.index()] = CommandId(i);
+  const std::vector<Interval> alive = residencyTimes(machine, plan, timeline);
 
   std::vector<std::vector<Change>> changes(machine.memories.size());
   for (size_t i = 0; i < count; ++i) {
     const Residency &r = plan.residencies[i];
-    if (r.segment != Segment::Arena || r.bytes == 0)
-      continue;
-    int64_t endNs = kept[i] ? timeline.makespanNs : alive[i].endNs;
-    if (endNs <= alive[i].startNs)
+    if (r.segment != Segment::Arena || r.bytes == 0 || alive[i].endNs <= alive[i].startNs)
       continue;
     changes[r.memory.index()].push_back({alive[i].startNs, r.bytes});
-    changes[r.memory.index()].push_back({endNs, -r.bytes});
+    changes[r.memory.index()].push_back({alive[i].endNs, -r.bytes});
   }
   // An output computed in its input's place takes no second room while its
   // operator runs.

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 PURE = ["Support", "TensorIO", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
-        "Swap", "Search"]
+        "Swap", "Search", "Explain"]
 SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
 _PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
 # The dialect, what is done with its operators, each a library, and what registers them all.
@@ -40,6 +40,7 @@ ALLOWED = {
     "Memory": _PLANNER,
     "Swap": _PLANNER,
     "Search": _PLANNER | set(SOLVERS),
+    "Explain": _PLANNER | {"Search"},
     # A deployed model links the runtime and libc: it depends on nothing.
     "Runtime": set(),
     _IR: {"Support", "Tiling"},

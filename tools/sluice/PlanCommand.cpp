@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "PlanStories.h"
 #include "SharedOptions.h"
 #include "sluice/Compiler/Partitioning.h"
 #include "sluice/Search/PlanFile.h"
@@ -23,7 +24,17 @@ struct PlanOptions {
   std::string model, output, format = "text";
   std::string slowdown; ///< Empty: none is given.
   std::string partitionCost = "time", deviceMemory;
+  std::vector<std::string> diff, explain;
   CompileOptions compile;
+  const CLI::App *command = nullptr;
+
+  /// The name of an option that was given and is not among `besides`; empty: none.
+  std::string firstBesides(const std::vector<std::string> &besides) const {
+    for (const CLI::Option *option : command->get_options())
+      if (option->count() > 0 && std::find(besides.begin(), besides.end(), option->get_name()) == besides.end())
+        return option->get_name();
+    return {};
+  }
 };
 
 std::string ratio(int64_t part, int64_t whole) {
@@ -298,7 +309,23 @@ Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
   return {};
 }
 
+/// Of a plan that is there already nothing is decided anew.
+Status explainPlan(const PlanOptions &options) {
+  if (options.explain.empty())
+    return makeError(ErrorCode::InvalidInput, "'", options.model,
+                     "' is a plan and not a model, give --explain NAME, or look at it with 'sluice report'");
+  if (const std::string name = options.firstBesides({"MODEL", "--explain", "--format"}); !name.empty())
+    return makeError(ErrorCode::InvalidInput, "'", options.model, "' is a plan already, option '", name,
+                     "', leave it out or give the model");
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.model));
+  return printExplanations(file, options.explain, options.format == "json");
+}
+
 Status runPlan(const PlanOptions &options) {
+  if (!options.diff.empty())
+    return printDiff(options.diff[0], options.diff[1], options.format == "json");
+  if (isPlanPath(options.model))
+    return explainPlan(options);
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   if (resolved.devices > 1)
     return runPartition(options, std::move(resolved));
@@ -312,6 +339,8 @@ Status runPlan(const PlanOptions &options) {
   const PlanFile file = compilation->planFile();
   if (!options.output.empty())
     SLUICE_RETURN_IF_ERROR(compilation->writePlanFiles(options.output));
+  if (!options.explain.empty())
+    return printExplanations(file, options.explain, options.format == "json");
   const std::vector<BucketPlan> buckets = compilation->bucketPlans();
   const std::vector<TriedBudget> &budgets = compilation->triedBudgets();
   if (options.format == "json") {
@@ -341,8 +370,17 @@ Status runPlan(const PlanOptions &options) {
 void addPlanCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App *command = driver::addCommand(app, "plan", "Decide placement, order, addresses and swaps; generate no code");
-  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  options->command = command;
+  CLI::Option *model =
+      addOption(*command, "MODEL", options->model, "an ONNX file; with --explain also a plan or a compiled model");
   addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");
+  addOption(*command, "--diff", options->diff, "what differs between two plans: files or compiled models' directories")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes(model);
+  addOption(*command, "--explain", options->explain, "why an operator or a tensor is where it is, when, and copied")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   CLI::Option *inference =
@@ -360,7 +398,8 @@ void addPlanCommand(CLI::App &app, Action &action) {
   constexpr const char *kPartitioning = "Partitioning";
   CLI::Option *devices = options->compile.addDevicesTo(*command)->excludes(inference)->excludes(split);
   // What a plan of one program is made from is not asked for here, nor followed.
-  for (const char *name : {"--plan", "--device", "--memory", "--profile", "--dump-problem", "--least-gain"})
+  for (const char *name :
+       {"--plan", "--device", "--memory", "--profile", "--dump-problem", "--least-gain", "--explain"})
     devices->excludes(command->get_option(name));
   addOption(*command, "--partition-cost", options->partitionCost,
             "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")
@@ -372,7 +411,13 @@ void addPlanCommand(CLI::App &app, Action &action) {
       ->type_name("SIZE")
       ->needs(devices)
       ->group(kPartitioning);
-  command->callback([options, &action] { action = [options] { return runPlan(*options); }; });
+  command->callback([options, &action] {
+    if (options->diff.empty() && options->model.empty())
+      throw CLI::RequiredError("MODEL");
+    if (const std::string name = options->firstBesides({"--diff", "--format"}); !options->diff.empty() && !name.empty())
+      throw CLI::ExcludesError("--diff", name);
+    action = [options] { return runPlan(*options); };
+  });
 }
 
 } // namespace sluice::driver

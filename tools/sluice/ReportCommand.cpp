@@ -4,27 +4,28 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "PlanStories.h"
 #include "sluice/Compiler/Report.h"
 #include "sluice/Simulator/Simulator.h"
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace sluice::driver {
 namespace {
 
 struct ReportOptions {
-  std::string plan, output, trace;
+  std::string plan, output, trace, against;
 };
 
 Status runReport(const ReportOptions &options) {
-  // A compiled model's directory keeps its plan.
-  std::string path = options.plan;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    path = (std::filesystem::path(path) / kPlanFileName).string();
-  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanFile(path));
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.plan));
+  std::optional<PlanDiff> diff;
+  if (!options.against.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(PlanFile other, readPlanAt(options.against));
+    diff = diffPlans(file, other, {options.plan, options.against});
+  }
   if (!options.trace.empty()) {
     const ProblemFile &problem = file.problem;
     const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, file.plan);
@@ -34,7 +35,7 @@ Status runReport(const ReportOptions &options) {
         !status)
       return status;
   }
-  return writeFileAtomically(options.output, reportHtml(file));
+  return writeFileAtomically(options.output, reportHtml(file, diff ? &*diff : nullptr));
 }
 
 } // namespace
@@ -45,6 +46,8 @@ void addReportCommand(CLI::App &app, Action &action) {
   addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
   addOption(*command, "-o,--output", options->output, "the page")->required();
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
+  addOption(*command, "--against", options->against, "another plan: a section says what differs in it")
+      ->type_name("PLAN");
   command->callback([options, &action] { action = [options] { return runReport(*options); }; });
 }
 

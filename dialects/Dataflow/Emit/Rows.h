@@ -167,7 +167,7 @@ private:
       Values values;
       for (int64_t i = 0; i < kEach; ++i) {
         mlir::Value at = kernel.add(first, inTile(i));
-        at = mlir::arith::SelectOp::create(b, loc, isLess(at, known), at, kernel.index(known - 1));
+        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, known), at, kernel.index(known - 1));
         values.push_back(element(at, 1));
       }
       return values;
@@ -189,7 +189,7 @@ private:
                              })[0];
       };
       return kernel.choose(
-          isLess(lane, lanes),
+          isBelow(lane, lanes),
           [&] {
             mlir::Value sum = part(acc, 0, unrolled, kUnroll);
             return unrolled < count ? part(sum, unrolled, count, 1) : sum;
@@ -211,7 +211,7 @@ private:
       share(mlir::ValueRange(carried).drop_front());
       acc = fold(acc, rest / lanes * lanes);
     }
-    kernel.ifThen(isLess(lane, lanes), [&] { kernel.store(partial, scalar, lane, acc); });
+    kernel.ifThen(isBelow(lane, lanes), [&] { kernel.store(partial, scalar, lane, acc); });
     kernel.barrier();
     Values sums;
     for (int64_t i = 0; i < lanes; ++i)

@@ -5,6 +5,7 @@
 #ifndef SLUICE_COMPILER_REPORT_H
 #define SLUICE_COMPILER_REPORT_H
 
+#include "sluice/Explain/PlanDiff.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Json.h"
 
@@ -31,8 +32,9 @@ std::vector<GraphPlace> layoutGraph(const Graph &graph);
 Json reportData(const PlanFile &file);
 
 /// One page that needs nothing else: style, script and data are inside. Names
-/// are escaped; nothing of a model's text is markup.
-std::string reportHtml(const PlanFile &file);
+/// are escaped; nothing of a model's text is markup. With `diff`, whose A is this plan, a section
+/// says what differs in B.
+std::string reportHtml(const PlanFile &file, const PlanDiff *diff = nullptr);
 
 } // namespace sluice
 

@@ -33,9 +33,11 @@ Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &c
 /// waited for longest, before it on its stream or on another, and so on to the start.
 std::vector<CommandId> criticalPath(const Plan &plan, const Timeline &timeline);
 
-/// Bytes in use per memory over time: arena residencies from the start of the
-/// command that creates them (or 0) to the end of the last that touches them
-/// (initial ones kept to the step's end: to its end). Peak per memory.
+/// Per residency: when its bytes are in use. From the start of the command that creates it (or 0) to the end of the
+/// last that touches it (of those kept to the step's end: to its end). Homes and workspaces too.
+std::vector<Interval> residencyTimes(const Machine &machine, const Plan &plan, const Timeline &timeline);
+
+/// Bytes of arena residencies in use per memory over time, see residencyTimes. Peak per memory.
 struct MemoryProfile {
   struct Sample {
     int64_t timeNs;

@@ -318,15 +318,14 @@ static void emitStepPointwise(ConvOp op, KernelEmitter &kernel, const emit::Conv
         extents.m = arith::IndexCastOp::create(b, kernel.loc(), b.getI64Type(), kernel.index(pixels));
         emit::emitMatmul(
             b, kernel.loc(), product, kernel.target(),
-            {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}}, {begin, end},
+            {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}, extents}, {begin, end},
             [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
               kernel.inSink(inner, [&] {
                 SmallVector<Value> at = kernel.delinearize(indices[0], image);
                 at.push_back(indices[1]);
                 kernel.storeLanes(value, at, lanes);
               });
-            },
-            extents);
+            });
       });
 }
 

@@ -1,0 +1,298 @@
+//===- Describe.cpp - Facts as sentences ----------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Words.h"
+#include "sluice/Explain/Explain.h"
+#include "sluice/Support/Units.h"
+
+#include <limits>
+
+namespace sluice {
+
+using namespace words;
+
+namespace {
+/// Sentences in their order, each with what it is about.
+class Sentences {
+public:
+  template <typename... Ts>
+  void add(std::string_view about, const Ts &...parts) {
+    list.push_back({std::string(about), concat(parts..., ".")});
+  }
+  std::vector<Sentence> take() { return std::move(list); }
+
+private:
+  std::vector<Sentence> list;
+};
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+} // namespace
+
+/// ", and copies of 12.50 KiB take 5.10 us", where there are any.
+static std::string crossing(const DeviceChoice &choice) {
+  if (choice.crossingBytes == 0)
+    return "";
+  return concat(" and needs copies of ", formatBytes(choice.crossingBytes), " (", formatDuration(choice.crossingNs),
+                ") that no other operator needs");
+}
+
+static std::string tensorOrWorkspace(const Dependency &dependency) {
+  return dependency.tensor.empty() ? "a workspace" : inQuotes(dependency.tensor);
+}
+
+/// What the end of an earlier command means to the one that waits.
+static std::string meaning(const Dependency &dependency) {
+  switch (dependency.why) {
+  case Dependency::Why::Data:
+    return dependency.command.isCopy ? "" : concat(", which makes ", inQuotes(dependency.tensor));
+  case Dependency::Why::State:
+    return concat(", which reads the old value of ", inQuotes(dependency.tensor));
+  case Dependency::Why::Bytes:
+    return concat(", which uses the bytes of ", tensorOrWorkspace(dependency), " until then");
+  case Dependency::Why::Order:
+    return dependency.onSameStream ? ", the command before it on its stream" : "";
+  }
+  return "";
+}
+
+/// When a command starts and after what. `subject` begins the sentences.
+static void describeStart(Sentences &sentences, const Timing &timing, const std::string &subject) {
+  const CommandFact &command = timing.command;
+  if (timing.after.empty()) {
+    sentences.add("after", subject, " starts with the step and waits for nothing");
+    return;
+  }
+  const Dependency &last = timing.after.front();
+  const int64_t wakeUpNs = command.interval.startNs - last.command.interval.endNs;
+  sentences.add("after", subject, " starts ",
+                wakeUpNs > 0 ? concat(formatDuration(wakeUpNs), " (the event latency) after the end of ")
+                             : std::string("at the end of "),
+                commandText(last.command), meaning(last));
+  std::string others;
+  for (size_t i = 1; i < timing.after.size(); ++i) {
+    const Dependency &other = timing.after[i];
+    if (other.onSameStream && other.why == Dependency::Why::Order)
+      continue;
+    others += concat(others.empty() ? "" : "; ", commandText(other.command), meaning(other), " (",
+                     formatDuration(command.interval.startNs - other.command.interval.endNs), " earlier)");
+  }
+  if (!others.empty())
+    sentences.add("after", "Before it have to end as well: ", others);
+}
+
+static void describeSlack(Sentences &sentences, const Timing &timing, std::string_view about,
+                          const std::string &subject) {
+  if (timing.isCritical)
+    sentences.add(about, subject, " is on the critical path: the step gets longer if it ends later");
+  else if (timing.slackNs > 0)
+    sentences.add(about, subject, " could end up to ", formatDuration(timing.slackNs), " later without a longer step");
+  else
+    sentences.add(about, subject, " has no slack, beside the critical path: the step gets longer if it ends later");
+}
+
+static void describeHere(Sentences &sentences, const OperatorFacts &facts) {
+  if (facts.isFixed)
+    sentences.add("here", "The problem places it on ", inQuotes(facts.device));
+  if (facts.others.empty())
+    sentences.add("here", inQuotes(facts.device), " is the only device of the machine that computes");
+  sentences.add("here", "It takes ", formatDuration(facts.chosen.timeNs), " on ", inQuotes(facts.device),
+                crossing(facts.chosen));
+  for (const DeviceChoice &other : facts.others)
+    sentences.add("here", "On ", inQuotes(other.device), " it takes ", formatDuration(other.timeNs), crossing(other));
+  if (!facts.colocated.empty())
+    sentences.add("here", "It has to be on one device with ", listOf(facts.colocated));
+}
+
+static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, size_t run) {
+  const LaunchFact &launch = facts.launches[run];
+  const Interval &interval = launch.timing.command.interval;
+  const std::string subject = run == 0 ? "It" : concat("Run ", run + 1);
+  if (run > 0)
+    sentences.add("again", "It runs again, for ", formatDuration(interval.endNs - interval.startNs),
+                  launch.againBytes == 0 ? ""
+                                         : concat("; copies of its results from the host's memory instead (",
+                                                  formatBytes(launch.againBytes), ") take ",
+                                                  formatDuration(launch.copyInsteadNs), " without other copies"));
+  sentences.add("then", subject, " runs ", fromTo(interval), ", as launch ", launch.position, " of ",
+                launch.ofPositions, " on its stream");
+  describeSlack(sentences, launch.timing, "then", subject);
+  describeStart(sentences, launch.timing, subject);
+  if (launch.timing.stallNs > 0)
+    sentences.add("after", inQuotes(facts.device), " runs nothing for ", formatDuration(launch.timing.stallNs),
+                  " before it",
+                  launch.stallCopy.id.valid() ? concat("; most of that time goes to ", commandText(launch.stallCopy))
+                                              : std::string());
+  if (!launch.meanwhile.empty())
+    sentences.add("after", "All it reads is in ", inQuotes(facts.memory), " ",
+                  formatDuration(interval.startNs - launch.dataReadyNs), " before it starts",
+                  launch.dataMaker.id.valid() ? concat(", at the end of ", commandText(launch.dataMaker)) : "", "; ",
+                  listOf(launch.meanwhile), launch.meanwhile.size() == 1 ? " runs" : " run", " until then");
+  if (facts.limitBytes == kNoLimit)
+    sentences.add("memory", "When it runs, ", formatBytes(launch.inUseBytes), " of ", inQuotes(facts.memory),
+                  " are in use");
+  else
+    sentences.add("memory", "When it runs, ", formatBytes(launch.inUseBytes), " of the ", formatBytes(facts.limitBytes),
+                  " that the plan may use of ", inQuotes(facts.memory), " are in use");
+  for (const auto &[output, input] : launch.inPlace)
+    sentences.add("memory", "It writes ", inQuotes(output), " over ", inQuotes(input));
+  if (facts.workspaceBytes > 0)
+    sentences.add("memory", "A workspace of ", formatBytes(facts.workspaceBytes), " is counted there");
+}
+
+std::string titleOf(const OperatorFacts &facts) {
+  return concat("operator ", inQuotes(facts.name), facts.kind.empty() ? "" : ", ", facts.kind);
+}
+
+std::vector<Sentence> describe(const OperatorFacts &facts) {
+  Sentences sentences;
+  describeHere(sentences, facts);
+  for (size_t run = 0; run < facts.launches.size(); ++run)
+    describeLaunch(sentences, facts, run);
+  return sentences.take();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static std::string place(const StayFact &stay) {
+  return concat(inQuotes(stay.memory), " at bytes ", stay.offset, " to ", stay.offset + stay.bytes);
+}
+
+static void describeStay(Sentences &sentences, const StayFact &stay) {
+  const std::string read = stay.launches == 0 ? ""
+                                              : concat("; ", countOf(stay.launches, "launch"),
+                                                       stay.launches == 1 ? " reads" : " read", " it there");
+  if (stay.isHome) {
+    sentences.add("here", "Its home is in ", inQuotes(stay.memory),
+                  stay.isInitial ? ", where it is when the step begins" : ", where the step leaves it");
+    return;
+  }
+  if (stay.isInitial && stay.untilEnd) {
+    sentences.add("here", "It is in ", place(stay), " during the whole step and between steps", read);
+    return;
+  }
+  if (stay.isInitial && stay.launches == 0) {
+    sentences.add("here", "It is in ", place(stay), " when the step begins, and its bytes are given to others at ",
+                  formatDuration(stay.interval.endNs), " before an operator reads it");
+    return;
+  }
+  const std::string begins = stay.isInitial          ? std::string(", there since the step before")
+                             : stay.maker.isCopy     ? concat(", copied from ", inQuotes(stay.maker.from))
+                             : stay.maker.id.valid() ? concat(", made by ", inQuotes(stay.maker.name))
+                                                     : std::string();
+  sentences.add("here", "It is in ", place(stay), " ", fromTo(stay.interval), begins,
+                stay.untilEnd ? ", and stays there for the next step" : "", read);
+}
+
+static std::string copiedBecause(const CopyFact &copy) {
+  const CommandFact &command = copy.timing.command;
+  switch (copy.why) {
+  case CopyFact::Why::Input:
+    return "the caller gives it in the host's memory";
+  case CopyFact::Why::Output:
+    return "the caller reads it in the host's memory";
+  case CopyFact::Why::NewState:
+    return "the next step finds it there, at its state's home";
+  case CopyFact::Why::OtherDevice:
+    if (copy.producerDevice.empty())
+      return concat("it is used in ", inQuotes(command.to), " as well");
+    if (copy.reader.id.valid())
+      return concat(inQuotes(copy.producerDevice), " makes it, and ", inQuotes(copy.reader.device), " reads it");
+    return concat(inQuotes(copy.producerDevice), " makes it, and another device reads it");
+  case CopyFact::Why::NotKept:
+    return concat("it is not kept in ", inQuotes(command.to), " between steps");
+  case CopyFact::Why::Evicted:
+    return copy.absence ? std::string("its bytes are given to others until a copy brings it back")
+                        : std::string("nothing reads it in the arena after that");
+  case CopyFact::Why::Returned:
+    return concat("it was in ", inQuotes(command.to), " before and left its bytes to others");
+  case CopyFact::Why::Restored:
+    return concat("the next step begins with it in ", inQuotes(command.to), ", and this one gave its bytes to others");
+  }
+  return "";
+}
+
+static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
+  std::string when;
+  for (const Interval &interval : absence.times)
+    when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
+  const std::string memory = inQuotes(absence.memory);
+  std::vector<std::string> guests;
+  for (const AbsenceFact::Guest &guest : absence.guests)
+    guests.push_back(guest.name);
+  std::string bytes = "nobody uses its bytes";
+  if (!absence.guests.empty()) {
+    bytes = "its bytes serve ";
+    constexpr size_t kMost = 3;
+    for (size_t i = 0; i < std::min(absence.guests.size(), kMost); ++i)
+      bytes += concat(i == 0 ? "" : ", ", absence.guests[i].isWorkspace ? "the workspace of " : "",
+                      inQuotes(absence.guests[i].name), " (", formatBytes(absence.guests[i].bytes), ")");
+    if (absence.guests.size() > kMost)
+      bytes += concat(" and ", absence.guests.size() - kMost, " more");
+  }
+  if (!when.empty())
+    sentences.add("copied", "It is not in ", memory, " ", when, "; ", bytes);
+  const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
+  if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
+    sentences.add("copied", "It could not stay: at ", formatDuration(absence.atNs), " others use ",
+                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
+                  formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
+                  " above the limit of ", formatBytes(absence.limitBytes));
+  else if (!absence.freeOffset)
+    sentences.add("copied", "By their number its bytes fit beside the ", formatBytes(absence.mostInUseBytes),
+                  " of others, but no ", formatBytes(absence.needBytes), " of ", memory,
+                  " in one piece are free all the time");
+  else
+    sentences.add("copied", "It could stay: its ", formatBytes(absence.needBytes), " are free of others at byte ",
+                  *absence.freeOffset, " of ", memory, " all the time");
+}
+
+static void describeCopy(Sentences &sentences, const CopyFact &copy) {
+  const CommandFact &command = copy.timing.command;
+  const int64_t tookNs = command.interval.endNs - command.interval.startNs;
+  sentences.add("copied", "It is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
+                fromTo(command.interval), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
+  if (copy.absence)
+    describeAbsence(sentences, *copy.absence);
+  if (tookNs > copy.aloneNs)
+    sentences.add("copied", "The copy takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
+                  ", because other copies share the link");
+  if (copy.reader.id.valid()) {
+    const int64_t earlyNs = copy.reader.interval.startNs - command.interval.endNs;
+    if (copy.readerWaitNs > 0)
+      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, and starts ",
+                    formatDuration(copy.readerWaitNs), " later than without this copy");
+    else
+      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, ", formatDuration(earlyNs),
+                    " after the copy's end, and does not wait for it");
+  }
+  describeSlack(sentences, copy.timing, "copied", "The copy");
+  describeStart(sentences, copy.timing, "The copy");
+}
+
+std::string titleOf(const TensorFacts &facts) {
+  return concat("tensor ", inQuotes(facts.name), ", ", facts.kind, " of ", formatBytes(facts.bytes),
+                facts.type.empty() ? "" : ", ", facts.type);
+}
+
+std::vector<Sentence> describe(const TensorFacts &facts) {
+  Sentences sentences;
+  if (!facts.producer.empty())
+    sentences.add("here", inQuotes(facts.producer), " makes it");
+  if (facts.consumers.empty())
+    sentences.add("here", "No operator reads it");
+  else
+    sentences.add("here", listOf(facts.consumers), facts.consumers.size() == 1 ? " reads it" : " read it");
+  for (const StayFact &stay : facts.stays)
+    describeStay(sentences, stay);
+  if (facts.copies.empty())
+    sentences.add("copied", "It is not copied in this plan");
+  for (const CopyFact &copy : facts.copies)
+    describeCopy(sentences, copy);
+  return sentences.take();
+}
+
+} // namespace sluice

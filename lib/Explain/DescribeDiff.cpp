@@ -1,0 +1,286 @@
+//===- DescribeDiff.cpp - Differences as sentences ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Words.h"
+#include "sluice/Explain/PlanDiff.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <limits>
+
+namespace sluice {
+
+using namespace words;
+
+std::string formatFigure(PlanDiff::Unit unit, int64_t value) {
+  switch (unit) {
+  case PlanDiff::Unit::Time:
+    return formatDuration(value);
+  case PlanDiff::Unit::Limit:
+    if (value == std::numeric_limits<int64_t>::max())
+      return "no limit";
+    [[fallthrough]];
+  case PlanDiff::Unit::Bytes:
+    return formatBytes(value);
+  case PlanDiff::Unit::Count:
+    return concat(value);
+  }
+  return "";
+}
+
+static std::string ratioText(const Pair &values) {
+  if (values[0] <= 0)
+    return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3fx", static_cast<double>(values[1]) / static_cast<double>(values[0]));
+  return text;
+}
+
+static bool isUnlimited(const PlanDiff::Figure &figure) {
+  return figure.unit == PlanDiff::Unit::Limit &&
+         std::max(figure.values[0], figure.values[1]) == std::numeric_limits<int64_t>::max();
+}
+
+std::string formatChange(const PlanDiff::Figure &figure) {
+  if (!figure.differs() || isUnlimited(figure))
+    return "";
+  const int64_t change = figure.values[1] - figure.values[0];
+  const std::string ratio = ratioText(figure.values);
+  return concat(change > 0 ? "+" : "", formatFigure(figure.unit, change), ratio.empty() ? "" : ", ", ratio);
+}
+
+namespace {
+
+class DiffWriter {
+public:
+  explicit DiffWriter(const PlanDiff &diff) : diff(diff) {}
+
+  std::vector<Sentence> write() {
+    if (diff.sharedOperators == 0) {
+      add("graph", "The plans have no operator in common: they are of different models");
+      return std::move(sentences);
+    }
+    if (diff.sameDecisions)
+      add("same", "A and B make the same decisions", differs() ? "" : ", and were made alike");
+    writeGraph();
+    writeTime();
+    if (!diff.sameDecisions) {
+      writePlacement();
+      writeOrder();
+      writeLimits();
+      writeKept();
+      writeCopies();
+      writeAgain();
+      if (diff.moved[0] > 0)
+        add("memory", "They differ in addresses alone: ", diff.moved[0], " of ", diff.moved[1],
+            " residencies are elsewhere");
+    }
+    if (diff.sameDecisions)
+      writeLimits();
+    writeSettings();
+    return std::move(sentences);
+  }
+
+private:
+  const PlanDiff &diff;
+  std::vector<Sentence> sentences;
+  static constexpr size_t kMost = 3;
+
+  template <typename... Ts>
+  void add(std::string_view about, const Ts &...parts) {
+    sentences.push_back({std::string(about), concat(parts..., ".")});
+  }
+
+  bool differs() const {
+    auto differs = [](const auto &entry) { return entry.differs(); };
+    return !diff.sameDecisions || !diff.costs.empty() ||
+           std::any_of(diff.settings.begin(), diff.settings.end(), differs) ||
+           std::any_of(diff.figures.begin(), diff.figures.end(), differs);
+  }
+
+  /// The first kMost of them, each by `text`, and the number of the others.
+  template <typename Entry>
+  static std::string some(const std::vector<Entry> &entries, const std::function<std::string(const Entry &)> &text) {
+    std::string result;
+    const size_t shown = std::min(entries.size(), kMost);
+    for (size_t i = 0; i < shown; ++i)
+      result += concat(i == 0 ? "" : "; ", text(entries[i]));
+    return shown < entries.size() ? concat(result, "; and ", entries.size() - shown, " more") : result;
+  }
+
+  static std::string inBoth(const Pair &times) {
+    return concat(formatDuration(times[0]), " in A and ", formatDuration(times[1]), " in B");
+  }
+
+  void writeGraph() {
+    static constexpr const char *kPlans[] = {"A", "B"};
+    for (size_t i = 0; i < 2; ++i)
+      if (const std::vector<std::string> &only = diff.onlyOperators[i]; !only.empty())
+        add("graph", countOf(only.size(), "operator"), only.size() == 1 ? " is" : " are", " in ", kPlans[i],
+            " only: ", listOf(only, kMost));
+    if (!diff.onlyOperators[0].empty() || !diff.onlyOperators[1].empty())
+      add("graph", "What follows compares the ", countOf(diff.sharedOperators, "operator"), " of both");
+    if (!diff.costs.empty())
+      add("graph", countOf(diff.costs.size(), "operator"), diff.costs.size() == 1 ? " takes" : " take",
+          " another time on the same device: ", some<PlanDiff::Cost>(diff.costs, [](const PlanDiff::Cost &cost) {
+            return concat(inQuotes(cost.op), " on ", inQuotes(cost.device), " ", inBoth(cost.timeNs));
+          }));
+  }
+
+  void writeTime() {
+    const Pair &makespan = diff.figures.front().values;
+    if (makespan[0] == makespan[1])
+      add("time", "A step takes ", formatDuration(makespan[0]), " in both");
+    else
+      add("time", "A step takes ", formatDuration(std::abs(makespan[1] - makespan[0])),
+          makespan[1] > makespan[0] ? " longer" : " less", " in B: ", formatDuration(makespan[1]), " instead of ",
+          formatDuration(makespan[0]));
+    for (const PlanDiff::DeviceTime &device : diff.devices)
+      writeDevice(device);
+    if (!diff.waiting.empty())
+      add("time", "Waits for copies differ most before ",
+          some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
+            return concat(inQuotes(waiting.op), ": ", inBoth(waiting.waitNs), ", the longest for ",
+                          inQuotes(waiting.tensor));
+          }));
+  }
+
+  void writeDevice(const PlanDiff::DeviceTime &device) {
+    std::string parts;
+    auto part = [&](const Pair &times, std::string_view what) {
+      if (times[0] != times[1])
+        parts += concat(parts.empty() ? "" : "; ", what, " ", inBoth(times));
+    };
+    part(device.computeNs, "it computes for");
+    part(device.copyWaitNs, "it waits for copies for");
+    part(device.deviceWaitNs, "it waits for other devices for");
+    part(device.restNs, "it is done before the step's end by");
+    if (!parts.empty())
+      add("time", "Of the time of ", inQuotes(device.device), ": ", parts);
+  }
+
+  void writePlacement() {
+    if (diff.placed.empty())
+      add("place", "All operators are on the same devices");
+    else
+      add("place", diff.placed.size(), " of ", countOf(diff.sharedOperators, "operator"),
+          diff.placed.size() == 1 ? " is" : " are",
+          " on another device: ", some<PlanDiff::Placed>(diff.placed, [](const PlanDiff::Placed &placed) {
+            return concat(inQuotes(placed.op), " on ", inQuotes(placed.devices[0]), " in A (",
+                          formatDuration(placed.timeNs[0]), ") and on ", inQuotes(placed.devices[1]), " in B (",
+                          formatDuration(placed.timeNs[1]), ")");
+          }));
+  }
+
+  void writeOrder() {
+    if (diff.orderedOperators == 0)
+      return;
+    if (diff.reordered.empty())
+      add("order", "The order is the same", diff.placed.empty() ? "" : " of those on one device in both");
+    else
+      add("order", "The orders are the same but for ", diff.reordered.size(), " of ",
+          countOf(diff.orderedOperators, "operator"), ": ",
+          some<PlanDiff::Reordered>(diff.reordered, [](const PlanDiff::Reordered &op) {
+            return concat(inQuotes(op.op), " is number ", op.position[0], " in A and ", op.position[1], " in B on ",
+                          inQuotes(op.device));
+          }));
+  }
+
+  void writeKept() {
+    for (bool inB : {false, true}) {
+      std::vector<PlanDiff::Kept> kept;
+      int64_t bytes = 0;
+      for (const PlanDiff::Kept &entry : diff.kept)
+        if (entry.inB == inB) {
+          kept.push_back(entry);
+          bytes = saturatingAdd(bytes, entry.bytes);
+        }
+      if (!kept.empty())
+        add("memory", inB ? "B" : "A", " keeps ", formatBytes(bytes), " between steps that ", inB ? "A" : "B",
+            " does not: ", some<PlanDiff::Kept>(kept, [](const PlanDiff::Kept &entry) {
+              return concat(inQuotes(entry.tensor), " in ", inQuotes(entry.memory), " (", formatBytes(entry.bytes),
+                            ")");
+            }));
+    }
+  }
+
+  static int64_t copiesOf(const PlanDiff::Copied &copied, size_t which) {
+    return copied.in[which] + copied.out[which] + copied.between[which];
+  }
+
+  static std::string times(int64_t count) { return count == 1 ? "once" : concat(count, " times"); }
+
+  /// "in once and out 2 times".
+  static std::string directions(const PlanDiff::Copied &copied, size_t which) {
+    std::string text;
+    const std::pair<int64_t, const char *> counts[] = {
+        {copied.in[which], "in "}, {copied.out[which], "out "}, {copied.between[which], "between accelerators "}};
+    for (const auto &[count, what] : counts)
+      if (count > 0)
+        text += concat(text.empty() ? "" : " and ", what, times(count));
+    return text.empty() ? "not at all" : text;
+  }
+
+  void writeCopies() {
+    for (size_t which : {0U, 1U}) {
+      std::vector<PlanDiff::Copied> only;
+      int64_t bytes = 0;
+      for (const PlanDiff::Copied &copied : diff.copied)
+        if (copiesOf(copied, 1 - which) == 0) {
+          only.push_back(copied);
+          bytes = saturatingAdd(bytes, std::abs(copied.moreBytes));
+        }
+      if (!only.empty())
+        add("copies", which == 1 ? "B" : "A", " copies ", countOf(only.size(), "tensor"), " that ",
+            which == 1 ? "A" : "B", " does not, ", formatBytes(bytes),
+            " a step: ", some<PlanDiff::Copied>(only, [which](const PlanDiff::Copied &copied) {
+              return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(std::abs(copied.moreBytes)),
+                            ") ", directions(copied, which));
+            }));
+    }
+    std::vector<PlanDiff::Copied> both;
+    for (const PlanDiff::Copied &copied : diff.copied)
+      if (copiesOf(copied, 0) > 0 && copiesOf(copied, 1) > 0)
+        both.push_back(copied);
+    if (!both.empty())
+      add("copies", countOf(both.size(), "tensor"), both.size() == 1 ? " is" : " are",
+          " copied in both, but not as often: ", some<PlanDiff::Copied>(both, [](const PlanDiff::Copied &copied) {
+            return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(copied.bytes), ") ",
+                          directions(copied, 0), " in A and ", directions(copied, 1), " in B");
+          }));
+    if (diff.copied.empty())
+      add("copies", "Both copy the same tensors, as often");
+  }
+
+  void writeAgain() {
+    if (!diff.again.empty())
+      add("again", countOf(diff.again.size(), "operator"), diff.again.size() == 1 ? " runs" : " run",
+          " not as often in both: ", some<PlanDiff::Again>(diff.again, [](const PlanDiff::Again &again) {
+            return concat(inQuotes(again.op), " ", times(again.launches[0]), " in A and ", times(again.launches[1]),
+                          " in B (", formatDuration(again.timeNs), " each)");
+          }));
+  }
+
+  void writeLimits() {
+    for (const PlanDiff::Figure &figure : diff.figures)
+      if (figure.unit == PlanDiff::Unit::Limit && figure.differs())
+        add("memory", "The limit of ", inQuotes(figure.memory), " is ", formatFigure(figure.unit, figure.values[0]),
+            " in A and ", formatFigure(figure.unit, figure.values[1]), " in B");
+  }
+
+  void writeSettings() {
+    for (const PlanDiff::Setting &setting : diff.settings)
+      if (setting.differs())
+        add("made", "A has ", setting.name, " ", inQuotes(setting.values[0]), ", B ", inQuotes(setting.values[1]));
+  }
+};
+
+} // namespace
+
+std::vector<Sentence> describe(const PlanDiff &diff) { return DiffWriter(diff).write(); }
+
+} // namespace sluice

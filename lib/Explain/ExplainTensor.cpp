@@ -1,0 +1,264 @@
+//===- ExplainTensor.cpp - Why a tensor lies where it does, and is copied -===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PlanFacts.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice {
+
+namespace {
+
+class TensorExplainer {
+public:
+  TensorExplainer(const PlanFacts &facts, const MemoryProfile &profile, TensorId id)
+      : facts(facts), profile(profile), tensor(facts.graph.tensor(id)) {
+    for (size_t i = 0; i < facts.plan.residencies.size(); ++i)
+      if (facts.plan.residencies[i].tensor == id)
+        stays.push_back(ResidencyId(i));
+    std::stable_sort(stays.begin(), stays.end(), [&](ResidencyId a, ResidencyId b) {
+      const bool homeA = isHome(a), homeB = isHome(b);
+      return homeA != homeB ? homeA : times(a).startNs < times(b).startNs;
+    });
+    for (size_t i = 0; i < facts.plan.commands.size(); ++i)
+      if (!facts.isLaunch(CommandId(i)) && source(CommandId(i)).tensor == id)
+        copies.push_back(CommandId(i));
+    std::stable_sort(copies.begin(), copies.end(),
+                     [&](CommandId a, CommandId b) { return facts.interval(a).startNs < facts.interval(b).startNs; });
+    result.name = facts.nameOf(id);
+  }
+
+  TensorFacts explain() {
+    result.type = tensor.type;
+    result.kind = kind();
+    result.bytes = tensor.bytes;
+    if (tensor.producer.valid())
+      result.producer = facts.nameOf(tensor.producer);
+    for (OperatorId consumer : tensor.consumers)
+      result.consumers.push_back(facts.nameOf(consumer));
+    for (ResidencyId stay : stays)
+      result.stays.push_back(stayFact(stay));
+    for (CommandId copy : copies)
+      result.copies.push_back(copyFact(copy));
+    return std::move(result);
+  }
+
+private:
+  const PlanFacts &facts;
+  const MemoryProfile &profile;
+  const Tensor &tensor;
+  std::vector<ResidencyId> stays; ///< Homes, then by start.
+  std::vector<CommandId> copies;  ///< By start.
+  TensorFacts result;
+
+  const Interval &times(ResidencyId id) const { return facts.times[id.index()]; }
+  bool isHome(ResidencyId id) const { return facts.residency(id).segment == Segment::Home; }
+  const Residency &source(CommandId copy) const { return facts.residency(facts.command(copy).reads[0]); }
+  ResidencyId target(CommandId copy) const { return facts.command(copy).writes[0]; }
+
+  std::string kind() const {
+    static constexpr const char *kKinds[] = {"activation", "parameter", "input", "state"};
+    if (tensor.updates.valid())
+      return "new value of a state";
+    return tensor.isOutput ? "output" : kKinds[static_cast<size_t>(tensor.kind)];
+  }
+
+  /// A stay that lasts to the step's end because the next step begins with its bytes.
+  bool isKept(ResidencyId id) const {
+    if (isHome(id) || times(id).endNs != facts.timeline.makespanNs)
+      return false;
+    const Residency &stay = facts.residency(id);
+    return std::any_of(facts.plan.residencies.begin(), facts.plan.residencies.end(), [&](const Residency &other) {
+      return other.initial && other.segment == Segment::Arena && other.memory == stay.memory &&
+             other.offset == stay.offset && (other.tensor == stay.tensor || other.tensor == tensor.updates);
+    });
+  }
+
+  StayFact stayFact(ResidencyId id) const {
+    const Residency &stay = facts.residency(id);
+    StayFact fact;
+    fact.memory = facts.machine.memory(stay.memory).name;
+    fact.isHome = stay.segment == Segment::Home;
+    fact.offset = stay.offset;
+    fact.bytes = stay.bytes;
+    fact.interval = times(id);
+    fact.isInitial = stay.initial;
+    fact.untilEnd = isKept(id);
+    if (CommandId maker = facts.creators[id.index()]; maker.valid())
+      fact.maker = facts.fact(maker);
+    for (CommandId reader : facts.readers[id.index()])
+      fact.launches += facts.isLaunch(reader);
+    return fact;
+  }
+
+  /// The stay in the memory's arena that is the last to begin before a time; invalid: none.
+  ResidencyId stayBefore(MemoryId memory, int64_t ns, ResidencyId besides) const {
+    ResidencyId found;
+    for (ResidencyId id : stays)
+      if (id != besides && !isHome(id) && facts.residency(id).memory == memory && times(id).startNs <= ns &&
+          times(id).endNs <= ns)
+        found = id;
+    return found;
+  }
+  /// The first that begins at a time or after it.
+  ResidencyId stayAfter(MemoryId memory, int64_t ns) const {
+    for (ResidencyId id : stays)
+      if (!isHome(id) && facts.residency(id).memory == memory && times(id).startNs >= ns)
+        return id;
+    return {};
+  }
+
+  CopyFact::Why whyCopied(CommandId copy) const {
+    const Residency &from = source(copy), &to = facts.residency(target(copy));
+    if (to.segment == Segment::Home)
+      return tensor.isOutput ? CopyFact::Why::Output : CopyFact::Why::NewState;
+    const std::vector<CommandId> &readers = facts.readers[target(copy).index()];
+    if (to.memory == Machine::hostMemory()) {
+      const bool isUsed = std::any_of(readers.begin(), readers.end(), [&](CommandId reader) {
+        return facts.isLaunch(reader) || facts.residency(target(reader)).memory != from.memory;
+      });
+      return isUsed ? CopyFact::Why::OtherDevice : CopyFact::Why::Evicted;
+    }
+    if (stayBefore(to.memory, times(target(copy)).startNs, target(copy)).valid())
+      return readers.empty() ? CopyFact::Why::Restored : CopyFact::Why::Returned;
+    if (tensor.kind == TensorKind::Input)
+      return CopyFact::Why::Input;
+    const bool isConstant = !tensor.producer.valid();
+    return isConstant ? CopyFact::Why::NotKept : CopyFact::Why::OtherDevice;
+  }
+
+  CopyFact copyFact(CommandId copy) const {
+    CopyFact fact;
+    fact.timing = facts.timing(copy);
+    fact.why = whyCopied(copy);
+    fact.bytes = tensor.bytes;
+    fact.aloneNs = transferTimeNs(facts.machine.link(facts.command(copy).link), tensor.bytes);
+    if (fact.why == CopyFact::Why::OtherDevice && tensor.producer.valid())
+      fact.producerDevice = facts.machine.device(facts.plan.placement[tensor.producer.index()]).name;
+    fact.absence = absence(copy, fact.why);
+    CommandId first;
+    for (CommandId reader : facts.readers[target(copy).index()])
+      if (facts.isLaunch(reader) && (!first.valid() || facts.interval(reader).startNs < facts.interval(first).startNs))
+        first = reader;
+    if (first.valid()) {
+      fact.reader = facts.fact(first);
+      fact.readerWaitNs = facts.waitNs(first, copy);
+    }
+    return fact;
+  }
+
+  std::optional<AbsenceFact> absence(CommandId copy, CopyFact::Why why) const {
+    const ResidencyId to = target(copy);
+    if (why == CopyFact::Why::Evicted) {
+      const ResidencyId left = facts.command(copy).reads[0];
+      const ResidencyId back = stayAfter(facts.residency(left).memory, times(left).endNs);
+      return back.valid() ? std::optional(between(left, back)) : std::nullopt;
+    }
+    if (why == CopyFact::Why::Returned || why == CopyFact::Why::Restored)
+      return between(stayBefore(facts.residency(to).memory, times(to).startNs, to), to);
+    if (why != CopyFact::Why::NotKept)
+      return std::nullopt;
+    // Away from the last stay of this step to the first of the next.
+    ResidencyId last = to;
+    for (ResidencyId id : stays)
+      if (!isHome(id) && facts.residency(id).memory == facts.residency(to).memory &&
+          times(id).endNs >= times(last).endNs)
+        last = id;
+    AbsenceFact fact = start(to);
+    addTime(fact, {times(last).endNs, facts.timeline.makespanNs}, last);
+    addTime(fact, {0, times(to).startNs}, to);
+    fact.freeOffset = freeOffset(to, {0, facts.timeline.makespanNs}, fact);
+    return fact;
+  }
+
+  AbsenceFact start(ResidencyId stay) const {
+    const MemoryId memory = facts.residency(stay).memory;
+    AbsenceFact fact;
+    fact.memory = facts.machine.memory(memory).name;
+    fact.limitBytes = facts.capacities[memory.index()];
+    fact.needBytes = alignUp(tensor.bytes);
+    return fact;
+  }
+
+  AbsenceFact between(ResidencyId left, ResidencyId back) const {
+    AbsenceFact fact = start(left);
+    addTime(fact, {times(left).endNs, times(back).startNs}, left);
+    fact.freeOffset = freeOffset(left, {times(left).startNs, times(back).endNs}, fact);
+    return fact;
+  }
+
+  /// Adds what happens during an interval to the memory and to the bytes of `place`.
+  void addTime(AbsenceFact &fact, Interval interval, ResidencyId place) const {
+    if (interval.endNs <= interval.startNs)
+      return;
+    fact.times.push_back(interval);
+    const std::vector<MemoryProfile::Sample> &samples = profile.perMemory[facts.residency(place).memory.index()];
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const Interval held{samples[i].timeNs,
+                          i + 1 < samples.size() ? samples[i + 1].timeNs : facts.timeline.makespanNs};
+      if (meet(held, interval) && samples[i].bytes > fact.mostInUseBytes) {
+        fact.mostInUseBytes = samples[i].bytes;
+        fact.atNs = std::max(held.startNs, interval.startNs);
+      }
+    }
+    for (size_t i = 0; i < facts.plan.residencies.size(); ++i) {
+      const Residency &other = facts.plan.residencies[i];
+      if (overlap(other, facts.residency(place)) && meet(times(ResidencyId(i)), interval) &&
+          other.tensor != facts.residency(place).tensor)
+        addGuest(fact, ResidencyId(i));
+    }
+    std::stable_sort(fact.guests.begin(), fact.guests.end(),
+                     [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+  }
+
+  void addGuest(AbsenceFact &fact, ResidencyId id) const {
+    const Residency &residency = facts.residency(id);
+    AbsenceFact::Guest guest;
+    guest.isWorkspace = !residency.tensor.valid();
+    guest.bytes = residency.bytes;
+    // A workspace is written by the launch that it is for.
+    const CommandId maker = facts.creators[id.index()];
+    if (!guest.isWorkspace)
+      guest.name = facts.nameOf(residency.tensor);
+    else if (maker.valid() && facts.isLaunch(maker))
+      guest.name = facts.nameOf(facts.command(maker).op);
+    const bool isKnown = std::any_of(fact.guests.begin(), fact.guests.end(), [&](const AbsenceFact::Guest &other) {
+      return other.name == guest.name && other.isWorkspace == guest.isWorkspace;
+    });
+    if (!isKnown)
+      fact.guests.push_back(std::move(guest));
+  }
+
+  /// The least offset of the memory at which the tensor's bytes were free of all others for a time.
+  std::optional<int64_t> freeOffset(ResidencyId place, Interval interval, const AbsenceFact &fact) const {
+    const Residency &own = facts.residency(place);
+    std::map<int64_t, int64_t> taken; // Begin to end.
+    for (size_t i = 0; i < facts.plan.residencies.size(); ++i) {
+      const Residency &other = facts.plan.residencies[i];
+      if (other.segment != Segment::Arena || other.memory != own.memory || other.tensor == own.tensor ||
+          !meet(times(ResidencyId(i)), interval))
+        continue;
+      int64_t &end = taken[other.offset];
+      end = std::max(end, other.offset + other.bytes);
+    }
+    int64_t offset = 0;
+    for (const auto &[begin, end] : taken) {
+      if (begin - offset >= fact.needBytes)
+        break;
+      offset = std::max(offset, end);
+    }
+    return offset <= fact.limitBytes - fact.needBytes ? std::optional(offset) : std::nullopt;
+  }
+};
+
+} // namespace
+
+TensorFacts tensorFacts(const PlanFacts &facts, const MemoryProfile &profile, TensorId tensor) {
+  return TensorExplainer(facts, profile, tensor).explain();
+}
+
+} // namespace sluice

@@ -1,0 +1,165 @@
+//===- PlanFacts.cpp - What follows from a plan ---------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PlanFacts.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+bool overlap(const Residency &a, const Residency &b) {
+  return a.segment == Segment::Arena && b.segment == Segment::Arena && a.memory == b.memory &&
+         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+bool meet(const Interval &a, const Interval &b) { return a.startNs < b.endNs && b.startNs < a.endNs; }
+
+PlanFacts::PlanFacts(const PlanFile &file)
+    : graph(file.problem.graph), machine(file.problem.machine), costs(file.problem.costs), plan(file.plan),
+      capacities(file.problem.capacities), operatorNames(graph.operators()), tensorNames(graph.tensors()),
+      timeline(simulate(graph, machine, costs, plan)), before(plan.commands.size()), creators(plan.residencies.size()),
+      readers(plan.residencies.size()), launches(graph.numOperators()), times(residencyTimes(machine, plan, timeline)) {
+  std::vector<CommandId> last(plan.streams.size());
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    const Command &command = plan.commands[i];
+    before[i] = std::exchange(last[command.stream.index()], CommandId(i));
+    for (ResidencyId read : command.reads)
+      readers[read.index()].push_back(CommandId(i));
+    for (ResidencyId written : command.writes)
+      creators[written.index()] = CommandId(i);
+    if (command.kind == CommandKind::Launch)
+      launches[command.op.index()].push_back(CommandId(i));
+  }
+}
+
+int64_t PlanFacts::eventLatencyNs(CommandId ended, CommandId waiter) const {
+  int64_t ns = 0;
+  if (command(ended).stream != command(waiter).stream)
+    for (CommandId id : {ended, waiter})
+      if (!isLaunch(id))
+        ns = std::max(ns, machine.link(command(id).link).eventLatencyNs);
+  return ns;
+}
+
+/// The latest end of each command by a pass over the plan from its end: a command's latest start, less the wake-up of
+/// another stream, bounds the ends of all that it is ordered after.
+void PlanFacts::fillSlack() {
+  const size_t count = plan.commands.size();
+  std::vector<int64_t> latestEnd(count, timeline.makespanNs);
+  for (size_t i = count; i-- > 0;) {
+    const CommandId id(i);
+    const int64_t latestStart = latestEnd[i] - (interval(id).endNs - interval(id).startNs);
+    if (before[i].valid())
+      latestEnd[before[i].index()] = std::min(latestEnd[before[i].index()], latestStart);
+    for (CommandId wait : plan.commands[i].waits)
+      latestEnd[wait.index()] = std::min(latestEnd[wait.index()], latestStart - eventLatencyNs(wait, id));
+  }
+  slackNs.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    slackNs[i] = std::max<int64_t>(latestEnd[i] - timeline.commands[i].endNs, 0);
+  critical.assign(count, false);
+  for (CommandId id : criticalPath(plan, timeline))
+    critical[id.index()] = true;
+}
+
+int64_t PlanFacts::stallNs(CommandId id) const {
+  const CommandId previous = before[id.index()];
+  return interval(id).startNs - (previous.valid() ? interval(previous).endNs : 0);
+}
+
+int64_t PlanFacts::waitNs(CommandId id, CommandId besides) const {
+  const CommandId previous = before[id.index()];
+  int64_t readyNs = previous.valid() && previous != besides ? interval(previous).endNs : 0;
+  for (CommandId wait : command(id).waits)
+    if (wait != besides)
+      readyNs = std::max(readyNs, interval(wait).endNs);
+  return std::max<int64_t>(interval(id).startNs - std::max(readyNs, int64_t(0)), 0);
+}
+
+CommandId PlanFacts::lastWait(CommandId id) const {
+  CommandId last;
+  for (CommandId wait : command(id).waits)
+    if (!last.valid() || interval(wait).endNs > interval(last).endNs)
+      last = wait;
+  return last;
+}
+
+CommandId PlanFacts::longestWaitedCopy(CommandId id) const {
+  CommandId copy = lastWait(id), longest;
+  if (stallNs(id) == 0)
+    return longest;
+  const int64_t idleNs = interval(id).startNs - stallNs(id);
+  int64_t longestNs = 0;
+  for (; copy.valid() && !isLaunch(copy) && interval(copy).endNs > idleNs; copy = before[copy.index()]) {
+    const int64_t ns = interval(copy).endNs - std::max(interval(copy).startNs, idleNs);
+    if (ns > longestNs)
+      longest = copy;
+    longestNs = std::max(longestNs, ns);
+  }
+  return longest;
+}
+
+CommandFact PlanFacts::fact(CommandId id) const {
+  CommandFact fact;
+  fact.id = id;
+  fact.isCopy = !isLaunch(id);
+  fact.device = machine.device(deviceOf(id)).name;
+  fact.interval = interval(id);
+  if (!fact.isCopy) {
+    fact.name = nameOf(command(id).op);
+    return fact;
+  }
+  const Residency &source = residency(command(id).reads[0]), &target = residency(command(id).writes[0]);
+  fact.name = nameOf(source.tensor);
+  fact.from = machine.memory(source.memory).name;
+  fact.to = machine.memory(target.memory).name;
+  return fact;
+}
+
+Dependency PlanFacts::dependency(CommandId waiter, CommandId earlier) const {
+  Dependency result;
+  result.command = fact(earlier);
+  result.onSameStream = command(waiter).stream == command(earlier).stream;
+  auto because = [&](Dependency::Why why, TensorId tensor) {
+    result.why = why;
+    result.tensor = tensor.valid() ? nameOf(tensor) : std::string();
+    return result;
+  };
+  for (ResidencyId read : command(waiter).reads)
+    if (creators[read.index()] == earlier)
+      return because(Dependency::Why::Data, residency(read).tensor);
+  for (ResidencyId written : command(waiter).writes) {
+    const Residency &target = residency(written);
+    for (const auto *touched : {&command(earlier).reads, &command(earlier).writes})
+      for (ResidencyId id : *touched) {
+        const Residency &other = residency(id);
+        if (target.segment == Segment::Home && other.segment == Segment::Home && target.tensor.valid() &&
+            graph.tensor(target.tensor).updates == other.tensor && other.tensor.valid())
+          return because(Dependency::Why::State, other.tensor);
+        if (overlap(target, other))
+          return because(Dependency::Why::Bytes, other.tensor);
+      }
+  }
+  return result;
+}
+
+Timing PlanFacts::timing(CommandId id) const {
+  Timing timing;
+  timing.command = fact(id);
+  timing.stallNs = stallNs(id);
+  timing.slackNs = slackNs[id.index()];
+  timing.isCritical = critical[id.index()];
+  if (before[id.index()].valid())
+    timing.after.push_back(dependency(id, before[id.index()]));
+  for (CommandId wait : command(id).waits)
+    timing.after.push_back(dependency(id, wait));
+  std::stable_sort(timing.after.begin(), timing.after.end(), [](const Dependency &a, const Dependency &b) {
+    return a.command.interval.endNs != b.command.interval.endNs ? a.command.interval.endNs > b.command.interval.endNs
+                                                                : a.why < b.why;
+  });
+  return timing;
+}
+
+} // namespace sluice

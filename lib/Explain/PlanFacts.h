@@ -1,0 +1,74 @@
+//===- PlanFacts.h - What follows from a plan -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_EXPLAIN_PLANFACTS_H
+#define SLUICE_LIB_EXPLAIN_PLANFACTS_H
+
+#include "sluice/Explain/Explain.h"
+#include "sluice/Plan/Names.h"
+
+namespace sluice {
+
+/// A plan's commands and residencies by what they belong to, with their times. The file outlives this.
+class PlanFacts {
+public:
+  explicit PlanFacts(const PlanFile &file);
+
+  const Graph &graph;
+  const Machine &machine;
+  const CostTable &costs;
+  const Plan &plan;
+  const std::vector<int64_t> &capacities;
+  const PlanNames operatorNames, tensorNames;
+  const Timeline timeline;
+
+  std::vector<CommandId> before;                ///< Per command: the one before on its stream.
+  std::vector<CommandId> creators;              ///< Per residency: the command that writes it.
+  std::vector<std::vector<CommandId>> readers;  ///< Per residency.
+  std::vector<std::vector<CommandId>> launches; ///< Per operator.
+  std::vector<Interval> times;                  ///< Per residency: residencyTimes.
+
+  const Command &command(CommandId id) const { return plan.commands[id.index()]; }
+  const Residency &residency(ResidencyId id) const { return plan.residencies[id.index()]; }
+  const Interval &interval(CommandId id) const { return timeline.commands[id.index()]; }
+  bool isLaunch(CommandId id) const { return command(id).kind == CommandKind::Launch; }
+  DeviceId deviceOf(CommandId id) const { return plan.streams[command(id).stream.index()].device; }
+  MemoryId memoryOf(OperatorId op) const { return machine.device(plan.placement[op.index()]).memory; }
+  std::string nameOf(OperatorId op) const { return operatorNames.write(op.value); }
+  std::string nameOf(TensorId tensor) const { return tensorNames.write(tensor.value); }
+  /// How long the command's stream did nothing before it.
+  int64_t stallNs(CommandId id) const;
+  /// From the end of the command before on its stream, or of all others it waits for but `besides`, to its start.
+  int64_t waitNs(CommandId id, CommandId besides) const;
+  /// Of what a command waits for on other streams, the last to end; invalid: nothing.
+  CommandId lastWait(CommandId id) const;
+  /// Of the copies that take the time in which a stream does nothing before a command, the one that takes most of it:
+  /// the last that is waited for, or one before that on its stream. Invalid where no copy ends that time.
+  CommandId longestWaitedCopy(CommandId id) const;
+
+  CommandFact fact(CommandId id) const;
+  /// Needs fillSlack() before.
+  Timing timing(CommandId id) const;
+  /// Slack and the critical path.
+  void fillSlack();
+
+private:
+  std::vector<int64_t> slackNs;
+  std::vector<bool> critical;
+
+  Dependency dependency(CommandId waiter, CommandId earlier) const;
+  int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
+};
+
+/// Half-open ranges of two residencies of one arena share bytes.
+bool overlap(const Residency &a, const Residency &b);
+/// Half-open intervals share a time.
+bool meet(const Interval &a, const Interval &b);
+
+OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile, OperatorId op);
+TensorFacts tensorFacts(const PlanFacts &facts, const MemoryProfile &profile, TensorId tensor);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_EXPLAIN_PLANFACTS_H

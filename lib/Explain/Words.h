@@ -1,0 +1,29 @@
+//===- Words.h - Facts as parts of sentences --------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_EXPLAIN_WORDS_H
+#define SLUICE_LIB_EXPLAIN_WORDS_H
+
+#include "sluice/Explain/Explain.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::words {
+
+/// 'name', shortened where it is long, without control characters.
+std::string inQuotes(std::string_view name);
+/// "'a', 'b', 'c' and 4 more".
+std::string listOf(const std::vector<std::string> &names, size_t most = 3);
+/// "1 operator", "3 operators".
+std::string countOf(size_t count, std::string_view what);
+/// "'conv1'" or "the copy of 'w' from 'host' to 'gpu0'".
+std::string commandText(const CommandFact &command);
+/// "from 1.20 us to 3.40 us".
+std::string fromTo(const Interval &interval);
+
+} // namespace sluice::words
+
+#endif // SLUICE_LIB_EXPLAIN_WORDS_H

@@ -1,0 +1,329 @@
+//===- ExplainTest.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What is said of plans made by hand, whose times are worked out in Plans.h, and what
+// is not said of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plans.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+using Catch::Contains;
+
+static Explanation explainOne(const PlanFile &file, const std::string &name) {
+  Expected<std::vector<Explanation>> all = explain(file, {name});
+  INFO((all ? "" : all.error().message));
+  REQUIRE(all);
+  REQUIRE(all->size() == 1);
+  return all->front();
+}
+static OperatorFacts operatorOf(const PlanFile &file, const std::string &name) {
+  const Explanation found = explainOne(file, name);
+  REQUIRE(found.operators.size() == 1);
+  return found.operators[0];
+}
+static TensorFacts tensorOf(const PlanFile &file, const std::string &name) {
+  const Explanation found = explainOne(file, name);
+  REQUIRE(found.tensors.size() == 1);
+  return found.tensors[0];
+}
+
+TEST_CASE("an operator starts after what held it back longest", "[explain]") {
+  const PlanFile file = examplePlan();
+  const OperatorFacts b = operatorOf(file, "b"), c = operatorOf(file, "c"), d = operatorOf(file, "d");
+  // b overwrites what the copy of t reads.
+  const Timing &after = b.launches[0].timing;
+  CHECK(after.command.interval.startNs == 248);
+  REQUIRE(after.after.size() == 2);
+  CHECK(after.after[0].why == Dependency::Why::Bytes);
+  CHECK(after.after[0].tensor == "t");
+  CHECK(after.after[0].command.isCopy);
+  CHECK(after.after[1].why == Dependency::Why::Data);
+  CHECK(after.after[1].command.name == "a");
+  CHECK(after.stallNs == 74);
+  std::string text = textOf(describe(b));
+  CHECK_THAT(text, Contains("after: It starts at the end of the copy of 't' from 'm1' to 'host', which uses the bytes "
+                            "of 't' until then."));
+  CHECK_THAT(text, Contains("after: Before it have to end as well: 'a', which makes 't' (74 ns earlier)."));
+  CHECK_THAT(text, Contains("after: 'acc1' runs nothing for 74 ns before it; most of that time goes to the copy of 't' "
+                            "from 'm1' to 'host'."));
+  CHECK_THAT(text, Contains("memory: It writes 'u' over 't'."));
+  CHECK_THAT(text, !Contains("workspace"));
+  // c follows at once, and has a workspace.
+  text = textOf(describe(c));
+  CHECK(c.launches[0].timing.stallNs == 0);
+  CHECK_THAT(text, Contains("It starts at the end of 'b', which makes 'u'."));
+  CHECK_THAT(text, !Contains("runs nothing"));
+  CHECK_THAT(text, !Contains("as well"));
+  CHECK_THAT(text, Contains("memory: A workspace of 64 B is counted there."));
+  // d waits for its operand; what takes most of the time is as long.
+  CHECK(d.launches[0].timing.after[0].why == Dependency::Why::Data);
+  CHECK(d.launches[0].dataReadyNs == 596);
+  CHECK_THAT(textOf(describe(d)), Contains("It starts at the end of the copy of 't' from 'host' to 'm1'."));
+}
+
+TEST_CASE("an operator's slack is the step's", "[explain]") {
+  // All of the one plan hangs together; in the other the copy of w may end with the step, 100 ns later.
+  const OperatorFacts d = operatorOf(examplePlan(), "d");
+  CHECK(d.launches[0].timing.isCritical);
+  CHECK_THAT(textOf(describe(d)), Contains("then: It is on the critical path"));
+  CHECK_THAT(textOf(describe(d)), !Contains("could end"));
+  const TensorFacts w = tensorOf(examplePlan(true), "w");
+  REQUIRE(w.copies.size() == 1);
+  CHECK_FALSE(w.copies[0].timing.isCritical);
+  CHECK(w.copies[0].timing.slackNs == 100);
+  CHECK_THAT(textOf(describe(w)), Contains("The copy could end up to 100 ns later without a longer step."));
+  CHECK_THAT(textOf(describe(w)), !Contains("critical"));
+  // The copy of t to m1 ends at 322, d reads it at 448.
+  const TensorFacts t = tensorOf(examplePlan(true), "t");
+  REQUIRE(t.copies.size() == 2);
+  CHECK(t.copies[1].timing.slackNs == 126);
+}
+
+TEST_CASE("an operator is compared with what it takes elsewhere", "[explain]") {
+  PlanFile file = examplePlan();
+  const OperatorFacts a = operatorOf(file, "a");
+  CHECK_FALSE(a.isFixed);
+  REQUIRE(a.others.size() == 1);
+  CHECK(a.others[0].device == "cpu");
+  CHECK(a.others[0].timeNs == 900);
+  // Here x comes from the host; there t would go to the accelerator.
+  CHECK(a.chosen.crossingBytes == 64);
+  CHECK(a.chosen.crossingNs == 74);
+  CHECK(a.others[0].crossingBytes == 64);
+  std::string text = textOf(describe(a));
+  CHECK_THAT(text,
+             Contains("It takes 100 ns on 'acc1' and needs copies of 64 B (74 ns) that no other operator needs."));
+  CHECK_THAT(text, Contains("On 'cpu' it takes 900 ns and needs copies"));
+  CHECK_THAT(text, !Contains("The problem places"));
+  CHECK_THAT(text, !Contains("only device"));
+  CHECK_THAT(text, !Contains("one device with"));
+  // b's data neither comes nor goes.
+  CHECK_THAT(textOf(describe(operatorOf(file, "b"))), Contains("It takes 100 ns on 'acc1'."));
+
+  file.problem.placement.assign(4, DeviceId());
+  file.problem.placement[0] = DeviceId(1);
+  file.problem.machine.devices[0].computes = false;
+  file.problem.graph.mutableOp(OperatorId(0)).colocation = 5;
+  file.problem.graph.mutableOp(OperatorId(1)).colocation = 5;
+  text = textOf(describe(operatorOf(file, "a")));
+  CHECK_THAT(text, Contains("The problem places it on 'acc1'."));
+  CHECK_THAT(text, Contains("'acc1' is the only device of the machine that computes."));
+  CHECK_THAT(text, Contains("It has to be on one device with 'b'."));
+  CHECK_THAT(text, !Contains("'cpu'"));
+  CHECK_THAT(textOf(describe(operatorOf(file, "c"))), !Contains("The problem places"));
+}
+
+TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[explain]") {
+  const TensorFacts t = tensorOf(examplePlan(), "t");
+  REQUIRE(t.copies.size() == 2);
+  CHECK(t.copies[0].why == CopyFact::Why::Evicted);
+  CHECK(t.copies[1].why == CopyFact::Why::Returned);
+  const AbsenceFact &absence = *t.copies[1].absence;
+  REQUIRE(absence.times.size() == 1);
+  CHECK(absence.times[0].startNs == 348);
+  CHECK(absence.times[0].endNs == 522);
+  CHECK(absence.mostInUseBytes == 192);
+  CHECK(absence.atNs == 348);
+  CHECK_FALSE(absence.freeOffset);
+  REQUIRE(absence.guests.size() == 1);
+  CHECK(absence.guests[0].name == "u");
+  CHECK(t.copies[1].reader.name == "d");
+  CHECK(t.copies[1].readerWaitNs == 148);
+  const std::string text = textOf(describe(t));
+  CHECK_THAT(text, Contains("It is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): its bytes are given to "
+                            "others until a copy brings it back."));
+  CHECK_THAT(text, Contains("It is not in 'm1' from 348 ns to 522 ns; its bytes serve 'u' (64 B)."));
+  CHECK_THAT(text, Contains("no 64 B of 'm1' in one piece are free all the time"));
+  CHECK_THAT(text, !Contains("It could not stay"));
+  CHECK_THAT(text, !Contains("It could stay"));
+  CHECK_THAT(text, Contains("'d' reads it next, and starts 148 ns later than without this copy."));
+  CHECK_THAT(text, !Contains("share the link"));
+  CHECK_THAT(text, Contains("here: 'a' makes it."));
+  CHECK_THAT(text, Contains("It is in 'm1' at bytes 192 to 256 from 74 ns to 348 ns, made by 'a'; 1 launch reads it "
+                            "there."));
+  CHECK_THAT(text, Contains("It is in 'm1' at bytes 128 to 192 from 522 ns to 696 ns, copied from 'host'; 1 launch"));
+  // In the other plan nobody waits for it.
+  CHECK_THAT(textOf(describe(tensorOf(examplePlan(true), "t"))),
+             Contains("'d' reads it next, 126 ns after the copy's end, and does not wait for it."));
+}
+
+TEST_CASE("a tensor whose bytes would not fit could not stay", "[explain]") {
+  PlanFile file = examplePlan();
+  file.problem.capacities[1] = 255;
+  const std::string text = textOf(describe(tensorOf(file, "t")));
+  CHECK_THAT(text, Contains("It could not stay: at 348 ns others use 192 B of 'm1', and with its 64 B that is 1 B "
+                            "above the limit of 255 B."));
+  CHECK_THAT(text, !Contains("in one piece"));
+  // With another 64 bytes there is a place.
+  file.problem.capacities[1] = 320;
+  CHECK_THAT(textOf(describe(tensorOf(file, "t"))),
+             Contains("It could stay: its 64 B are free of others at byte 256 of 'm1' all the time."));
+}
+
+TEST_CASE("copies say what they are for", "[explain]") {
+  const PlanFile file = examplePlan();
+  CHECK_THAT(textOf(describe(tensorOf(file, "x"))), Contains("(64 B): the caller gives it in the host's memory."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "y"))), Contains("(64 B): the caller reads it in the host's memory."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "y"))), Contains("here: No operator reads it."));
+  const TensorFacts w = tensorOf(file, "w");
+  REQUIRE(w.copies.size() == 1);
+  CHECK(w.copies[0].why == CopyFact::Why::Restored);
+  CHECK(w.copies[0].absence->guests.at(0).isWorkspace);
+  CHECK_FALSE(w.copies[0].reader.id.valid());
+  const std::string text = textOf(describe(w));
+  CHECK_THAT(text, Contains("the next step begins with it in 'm1', and this one gave its bytes to others."));
+  CHECK_THAT(text, Contains("its bytes serve the workspace of 'c' (64 B)."));
+  CHECK_THAT(text, Contains("from 0 ns to 174 ns, there since the step before; 1 launch reads it there."));
+  CHECK_THAT(text, Contains("from 448 ns to 770 ns, copied from 'host', and stays there for the next step."));
+  CHECK_THAT(text, !Contains("reads it next"));
+  // s and its new value stay.
+  CHECK_THAT(textOf(describe(tensorOf(file, "s"))), Contains("copied: It is not copied in this plan."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "s'"))), Contains("made by 'c', and stays there for the next step"));
+  CHECK(tensorOf(file, "s'").kind == "new value of a state");
+}
+
+TEST_CASE("a parameter that is copied in each step is away over the step's end", "[explain]") {
+  Builder b(1, 192);
+  const TensorId w = b.tensor("w", TensorKind::Parameter), k = b.tensor("k", TensorKind::Parameter);
+  const TensorId y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId op = b.op("op", {w, k}, {y}, 1);
+  const ResidencyId kept = b.at(k, 1, 0, true), wIn = b.at(w, 1, 64), out = b.at(y, 1, 128);
+  const CommandId in = b.copy(b.home(w, true), wIn);
+  const CommandId run = b.launch(op, {wIn, kept}, {out}, {in});
+  b.copy(out, b.home(y, false), {run});
+  const TensorFacts facts = tensorOf(b.file(), "w");
+  REQUIRE(facts.copies.size() == 1);
+  CHECK(facts.copies[0].why == CopyFact::Why::NotKept);
+  CHECK(facts.copies[0].absence->times.size() == 1);
+  CHECK(facts.copies[0].absence->times[0].startNs == 174);
+  CHECK(facts.copies[0].absence->times[0].endNs == 248);
+  CHECK(facts.copies[0].absence->freeOffset == 64);
+  const std::string text = textOf(describe(facts));
+  CHECK_THAT(text, Contains("it is not kept in 'm1' between steps."));
+  CHECK_THAT(text, Contains("It is not in 'm1' from 174 ns to 248 ns; nobody uses its bytes."));
+  CHECK_THAT(text, Contains("It could stay: its 64 B are free of others at byte 64 of 'm1' all the time."));
+  CHECK_THAT(text, Contains("Its home is in 'host', where it is when the step begins."));
+  const std::string kText = textOf(describe(tensorOf(b.file(), "k")));
+  CHECK_THAT(kText, Contains("It is in 'm1' at bytes 0 to 64 during the whole step and between steps; 1 launch"));
+  CHECK_THAT(kText, Contains("not copied"));
+}
+
+TEST_CASE("a tensor made on one device and read on another is copied for that", "[explain]") {
+  Builder b(1, 4096);
+  const TensorId v = b.tensor("v", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId p = b.op("p", {}, {v}, 0), q = b.op("q", {v}, {y}, 1);
+  const ResidencyId vHost = b.at(v, 0, 0), vIn = b.at(v, 1, 0), out = b.at(y, 1, 64);
+  const CommandId runP = b.launch(p, {}, {vHost});
+  const CommandId in = b.copy(vHost, vIn, {runP});
+  const CommandId runQ = b.launch(q, {vIn}, {out}, {in});
+  b.copy(out, b.home(y, false), {runQ});
+  const TensorFacts facts = tensorOf(b.file(), "v");
+  REQUIRE(facts.copies.size() == 1);
+  CHECK(facts.copies[0].why == CopyFact::Why::OtherDevice);
+  CHECK_THAT(textOf(describe(facts)), Contains("'cpu' makes it, and 'acc1' reads it."));
+  CHECK_FALSE(facts.copies[0].absence);
+  CHECK_THAT(textOf(describe(operatorOf(b.file(), "p"))), Contains("It starts with the step and waits for nothing."));
+}
+
+TEST_CASE("copies that share the link are told apart from slow ones", "[explain]") {
+  Builder b(1, 4096);
+  const TensorId x = b.tensor("x", TensorKind::Input, 1000), z = b.tensor("z", TensorKind::Activation, 1000, true);
+  const TensorId y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId p = b.op("p", {}, {z}, 1), q = b.op("q", {x}, {y}, 1);
+  b.machine.links[0].duplexBytesPerSec = 1e9; // Half each while both directions are busy.
+  const ResidencyId zOut = b.at(z, 1, 0), xIn = b.at(x, 1, 1024), out = b.at(y, 1, 2048);
+  const CommandId runP = b.launch(p, {}, {zOut});
+  b.copy(zOut, b.home(z, false), {runP});
+  const CommandId in = b.copy(b.home(x, true), xIn);
+  const CommandId runQ = b.launch(q, {xIn}, {out}, {in});
+  b.copy(out, b.home(y, false), {runQ});
+  // In from 10 ns at 1 byte/ns; the copy out joins at 110, so that 900 bytes go at half the rate: 1910.
+  const TensorFacts facts = tensorOf(b.file(), "x");
+  CHECK(facts.copies[0].timing.command.interval.endNs == 1910);
+  CHECK_THAT(textOf(describe(facts)),
+             Contains("The copy takes 1.91 us instead of 1.01 us, because other copies share the link."));
+}
+
+TEST_CASE("an operator that runs again says what copies would take instead", "[explain]") {
+  Builder b(1, 256);
+  const TensorId x = b.tensor("x", TensorKind::Parameter), t = b.tensor("t", TensorKind::Activation);
+  const TensorId u = b.tensor("u", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId a = b.op("a", {x}, {t}, 1), bb = b.op("b", {t}, {u}, 1), c = b.op("c", {t, u}, {y}, 1);
+  const ResidencyId kept = b.at(x, 1, 0, true), first = b.at(t, 1, 64), mid = b.at(u, 1, 128);
+  const ResidencyId second = b.at(t, 1, 64), out = b.at(y, 1, 192);
+  b.launch(a, {kept}, {first});
+  b.launch(bb, {first}, {mid});
+  b.launch(a, {kept}, {second});
+  const CommandId last = b.launch(c, {second, mid}, {out});
+  b.copy(out, b.home(y, false), {last});
+  const OperatorFacts facts = operatorOf(b.file(), "a");
+  REQUIRE(facts.launches.size() == 2);
+  CHECK(facts.launches[1].copyInsteadNs == 74);
+  const std::string text = textOf(describe(facts));
+  CHECK_THAT(text, Contains("again: It runs again, for 100 ns; copies of its results from the host's memory instead "
+                            "(64 B) take 74 ns without other copies."));
+  CHECK_THAT(text, Contains("Run 2 runs from 200 ns to 300 ns, as launch 3 of 4 on its stream."));
+  CHECK_THAT(textOf(describe(operatorOf(b.file(), "b"))), !Contains("again"));
+  // All that run 2 reads is there when the step begins: two launches go before it.
+  CHECK_THAT(text, Contains("All it reads is in 'm1' 200 ns before it starts; 'a' and 'b' run until then."));
+}
+
+TEST_CASE("a wake-up between streams is told", "[explain]") {
+  PlanFile file = examplePlan();
+  file.problem.machine.links[0].eventLatencyNs = 7;
+  CHECK_THAT(textOf(describe(operatorOf(file, "a"))),
+             Contains("It starts 7 ns (the event latency) after the end of the copy of 'x'"));
+  CHECK_THAT(textOf(describe(operatorOf(file, "c"))), !Contains("event latency"));
+}
+
+TEST_CASE("what has no name in the plan is refused with the nearest", "[explain]") {
+  Builder b(1, 256);
+  const TensorId w = b.tensor("weights", TensorKind::Parameter), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId op = b.op("MatMul_1", {w}, {y}, 0);
+  b.launch(op, {b.home(w, true)}, {b.home(y, false)});
+  const PlanFile file = b.file();
+  Expected<std::vector<Explanation>> missing = explain(file, {"y", "matmul_2"});
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code == ErrorCode::NotFound);
+  CHECK_THAT(missing.error().message, Contains("'matmul_2' is neither an operator nor a tensor of the plan"));
+  CHECK_THAT(missing.error().message, Contains("the nearest names are 'MatMul_1'"));
+  CHECK_THAT(explain(file, {"zzzzzzzz"}).error().message, Contains("the report lists the operators"));
+  CHECK_THAT(explain(file, {std::string(5000, 'q') + "\x1b\xff"}).error().message, !Contains("\x1b"));
+  CHECK_FALSE(explain(file, {""}));
+}
+
+TEST_CASE("odd names are found and printed without control characters", "[explain]") {
+  Builder b(1, 256);
+  const TensorId first = b.tensor("twice", TensorKind::Parameter), second = b.tensor("twice", TensorKind::Parameter);
+  const TensorId y = b.tensor("", TensorKind::Activation, 64, true);
+  const OperatorId op = b.op("n\xc3\xa4me\x1b\xff", {first, second}, {y}, 0);
+  b.launch(op, {b.home(first, true), b.home(second, true)}, {b.home(y, false)});
+  const PlanFile file = b.file();
+  CHECK(explainOne(file, "twice").tensors.size() == 2);
+  CHECK(explainOne(file, "#2").tensors.at(0).kind == "output");
+  const Explanation odd = explainOne(file, "n\xc3\xa4me\x1b\xff");
+  REQUIRE(odd.operators.size() == 1);
+  CHECK(titleOf(odd.operators[0]) == "operator 'n\xc3\xa4me?\?', k");
+  CHECK_NOTHROW(explanationToJson(odd).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+TEST_CASE("JSON has the facts and the sentences", "[explain]") {
+  const PlanFile file = examplePlan();
+  const Json b = explanationToJson(explainOne(file, "b"));
+  CHECK(b["operators"][0]["launches"][0]["after"][0]["why"] == "bytes");
+  CHECK(b["operators"][0]["launches"][0]["stallNs"] == 74);
+  CHECK(b["operators"][0]["limitBytes"] == 256);
+  CHECK(b["tensors"].empty());
+  const Json t = explanationToJson(explainOne(file, "t"));
+  CHECK(t["tensors"][0]["copies"][1]["why"] == "returned");
+  CHECK(t["tensors"][0]["copies"][1]["absence"]["guests"][0]["tensor"] == "u");
+  CHECK(t["tensors"][0]["copies"][1]["absence"]["freeOffset"].is_null());
+  CHECK(t["tensors"][0]["sentences"].size() == describe(tensorOf(file, "t")).size());
+}

@@ -1,0 +1,214 @@
+//===- PlanDiffTest.cpp ---------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Explain/PlanDiff.h"
+#include "Plans.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+using Catch::Contains;
+
+static PlanDiff diffOf(const PlanFile &a, const PlanFile &b) { return diffPlans(a, b, {"a.json", "b.json"}); }
+static std::string sentencesOf(const PlanFile &a, const PlanFile &b) { return textOf(describe(diffOf(a, b))); }
+
+TEST_CASE("a plan and itself make the same decisions", "[plandiff]") {
+  const PlanFile file = examplePlan();
+  const PlanDiff diff = diffOf(file, file);
+  CHECK(diff.sameDecisions);
+  CHECK(diff.sameGraph);
+  CHECK(textOf(describe(diff)) == "same: A and B make the same decisions, and were made alike.\n"
+                                  "time: A step takes 770 ns in both.\n");
+  CHECK(diffToJson(diff)["sameDecisions"] == true);
+}
+
+TEST_CASE("the same decisions may be made otherwise, and take another time", "[plandiff]") {
+  const PlanFile a = examplePlan();
+  PlanFile b = a;
+  b.plan.solver = "other";
+  b.plan.seed = 3;
+  std::string text = sentencesOf(a, b);
+  CHECK_THAT(text, Contains("same: A and B make the same decisions."));
+  CHECK_THAT(text, Contains("made: A has solver 'by hand', B 'other'."));
+  CHECK_THAT(text, Contains("made: A has seed '18446744073709551615', B '3'."));
+  CHECK_THAT(text, !Contains("another time"));
+  b.problem.costs.operatorNs[2 * 3 + 1] = 130; // d on the accelerator.
+  text = sentencesOf(a, b);
+  CHECK_THAT(text, Contains("graph: 1 operator takes another time on the same device: 'd' on 'acc1' 100 ns in A and "
+                            "130 ns in B."));
+  CHECK_THAT(text, Contains("A step takes 30 ns longer in B: 800 ns instead of 770 ns."));
+}
+
+TEST_CASE("a step that waits less for a copy says for which", "[plandiff]") {
+  const PlanFile a = examplePlan(), b = examplePlan(true);
+  const PlanDiff diff = diffOf(a, b);
+  CHECK_FALSE(diff.sameDecisions);
+  REQUIRE(diff.devices.size() == 1);
+  CHECK(diff.devices[0].computeNs == Pair{400, 400});
+  CHECK(diff.devices[0].copyWaitNs == Pair{74 + 74 + 148, 74 + 74});
+  CHECK(diff.devices[0].restNs == Pair{74, 74});
+  REQUIRE(diff.waiting.size() == 1);
+  CHECK(diff.waiting[0].op == "d");
+  const std::string text = textOf(describe(diff));
+  CHECK_THAT(text, Contains("A step takes 148 ns less in B: 622 ns instead of 770 ns."));
+  CHECK_THAT(text, Contains("Of the time of 'acc1': it waits for copies for 296 ns in A and 148 ns in B."));
+  // The copies of w and t take as long; the first of them on the stream is named.
+  CHECK_THAT(text, Contains("Waits for copies differ most before 'd': 148 ns in A and 0 ns in B, the longest for 't'"));
+  CHECK_THAT(text, Contains("place: All operators are on the same devices."));
+  CHECK_THAT(text, Contains("order: The order is the same."));
+  CHECK_THAT(text, Contains("copies: Both copy the same tensors, as often."));
+  for (const char *absent :
+       {"computes for", "keeps", "not as often in both", "addresses", "limit", "only:", "has solver"})
+    CHECK_THAT(text, !Contains(absent));
+}
+
+/// p -> q, and r beside them; all on one accelerator, in the order given.
+static PlanFile threeOperators(const std::vector<int> &order, size_t deviceOfR = 1, int64_t capacity = 4096) {
+  Builder b(2, capacity);
+  const TensorId w = b.tensor("w", TensorKind::Parameter), v = b.tensor("v", TensorKind::Activation);
+  const TensorId y = b.tensor("y", TensorKind::Activation, 64, true), z = b.tensor("z", TensorKind::Activation);
+  const OperatorId ops[] = {b.op("p", {w}, {v}, 1), b.op("q", {v}, {y}, 1), b.op("r", {}, {z}, deviceOfR)};
+  const ResidencyId kept = b.at(w, 1, 0, true), vAt = b.at(v, 1, 64), yAt = b.at(y, 1, 128);
+  const ResidencyId zAt = b.at(z, static_cast<uint32_t>(deviceOfR), 192);
+  CommandId q;
+  for (int i : order) {
+    if (i == 0)
+      b.launch(ops[0], {kept}, {vAt});
+    else if (i == 1)
+      q = b.launch(ops[1], {vAt}, {yAt});
+    else
+      b.launch(ops[2], {}, {zAt});
+  }
+  b.copy(yAt, b.home(y, false), {q});
+  return b.file();
+}
+
+TEST_CASE("the order's differences are the fewest operators that moved", "[plandiff]") {
+  const PlanFile a = threeOperators({0, 1, 2}), b = threeOperators({2, 0, 1});
+  const PlanDiff diff = diffOf(a, b);
+  REQUIRE(diff.reordered.size() == 1);
+  CHECK(diff.reordered[0].op == "r");
+  CHECK(diff.reordered[0].position == Pair{3, 1});
+  CHECK(diff.reordered[0].startNs == Pair{200, 0});
+  CHECK_THAT(textOf(describe(diff)),
+             Contains("order: The orders are the same but for 1 of 3 operators: 'r' is number 3 "
+                      "in A and 1 in B on 'acc1'."));
+}
+
+TEST_CASE("operators on other devices are named with their times", "[plandiff]") {
+  const PlanFile a = threeOperators({0, 1, 2}), b = threeOperators({0, 1, 2}, 2);
+  const std::string text = sentencesOf(a, b);
+  CHECK_THAT(text,
+             Contains("place: 1 of 3 operators is on another device: 'r' on 'acc1' in A (100 ns) and on 'acc2' in "
+                      "B (100 ns)."));
+  CHECK_THAT(text, Contains("order: The order is the same of those on one device in both."));
+  CHECK_THAT(text, Contains("Of the time of 'acc2': it computes for 0 ns in A and 100 ns in B"));
+}
+
+TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
+  // x -> a -> t -> b -> u, c(t, u) -> y: t is kept, or swapped, or computed again.
+  enum class Way { Keep, Swap, Again };
+  auto plan = [](Way way) {
+    Builder b(1, way == Way::Keep ? 512 : 256);
+    const TensorId x = b.tensor("x", TensorKind::Parameter), t = b.tensor("t", TensorKind::Activation);
+    const TensorId u = b.tensor("u", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+    const OperatorId a = b.op("a", {x}, {t}, 1), bb = b.op("b", {t}, {u}, 1), c = b.op("c", {t, u}, {y}, 1);
+    const bool isKept = way != Way::Swap;
+    const ResidencyId xAt = b.at(x, 1, 0, isKept), first = b.at(t, 1, 64), mid = b.at(u, 1, 128);
+    std::vector<CommandId> waits;
+    if (!isKept)
+      waits = {b.copy(b.home(x, true), xAt)};
+    const CommandId runA = b.launch(a, {xAt}, {first}, waits);
+    b.launch(bb, {first}, {mid});
+    ResidencyId again = first;
+    waits.clear();
+    if (way != Way::Keep)
+      again = b.at(t, 1, 192);
+    if (way == Way::Swap) {
+      const ResidencyId host = b.at(t, 0, 0);
+      const CommandId out = b.copy(first, host, {runA});
+      waits = {b.copy(host, again, {out})};
+    } else if (way == Way::Again) {
+      b.launch(a, {xAt}, {again});
+    }
+    const ResidencyId result = b.at(y, 1, 64);
+    if (way == Way::Keep)
+      b.plan.residencies.back().offset = 256;
+    const CommandId last = b.launch(c, {again, mid}, {result}, waits);
+    b.copy(result, b.home(y, false), {last});
+    return b.file();
+  };
+  const std::string swapped = sentencesOf(plan(Way::Keep), plan(Way::Swap));
+  CHECK_THAT(swapped, Contains("memory: The limit of 'm1' is 512 B in A and 256 B in B."));
+  CHECK_THAT(swapped, Contains("memory: A keeps 64 B between steps that B does not: 'x' in 'm1' (64 B)."));
+  CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B a step: activation 't' (128 B) in "
+                               "once and out once; parameter 'x' (64 B) in once."));
+  CHECK_THAT(swapped, !Contains("A copies"));
+  CHECK_THAT(swapped, !Contains("again:"));
+  const std::string back = sentencesOf(plan(Way::Swap), plan(Way::Keep));
+  CHECK_THAT(back, Contains("B keeps 64 B"));
+  CHECK_THAT(back, Contains("A copies 2 tensors that B does not"));
+  const std::string again = sentencesOf(plan(Way::Keep), plan(Way::Again));
+  CHECK_THAT(again, Contains("again: 1 operator runs not as often in both: 'a' once in A and 2 times in B (100 ns "
+                             "each)."));
+  CHECK_THAT(again, Contains("Both copy the same tensors, as often."));
+  CHECK_THAT(again, !Contains("keeps"));
+}
+
+TEST_CASE("plans that differ in addresses alone say so", "[plandiff]") {
+  const PlanFile a = threeOperators({0, 1, 2});
+  PlanFile b = a;
+  b.plan.residencies[3].offset = 256; // z
+  const std::string text = sentencesOf(a, b);
+  CHECK_THAT(text, Contains("memory: They differ in addresses alone: 1 of 5 residencies are elsewhere."));
+  CHECK_THAT(sentencesOf(a, threeOperators({2, 0, 1})), !Contains("addresses"));
+}
+
+TEST_CASE("plans of different graphs are compared as far as they share operators", "[plandiff]") {
+  const PlanFile a = threeOperators({0, 1, 2});
+  PlanFile b = threeOperators({0, 1, 2});
+  b.problem.graph.mutableOp(OperatorId(2)).name = "other";
+  const PlanDiff diff = diffOf(a, b);
+  CHECK_FALSE(diff.sameGraph);
+  const std::string text = textOf(describe(diff));
+  CHECK_THAT(text, Contains("graph: 1 operator is in A only: 'r'."));
+  CHECK_THAT(text, Contains("graph: 1 operator is in B only: 'other'."));
+  CHECK_THAT(text, Contains("graph: What follows compares the 2 operators of both."));
+  CHECK(sentencesOf(a, examplePlan()) ==
+        "graph: The plans have no operator in common: they are of different models.\n");
+}
+
+TEST_CASE("names used twice are told apart as in plan files", "[plandiff]") {
+  auto twice = [] {
+    Builder b(1, 256);
+    const TensorId w = b.tensor("w", TensorKind::Parameter), v = b.tensor("w", TensorKind::Activation);
+    const TensorId y = b.tensor("", TensorKind::Activation, 64, true);
+    const OperatorId p = b.op("p", {w}, {v}, 0), q = b.op("#7", {v}, {y}, 0);
+    const ResidencyId at = b.at(v, 0, 0);
+    b.launch(p, {b.home(w, true)}, {at});
+    b.launch(q, {at}, {b.home(y, false)});
+    return b.file();
+  };
+  const PlanDiff diff = diffOf(twice(), twice());
+  CHECK(diff.sameGraph);
+  CHECK(diff.sharedOperators == 2);
+  CHECK(diff.sameDecisions);
+}
+
+TEST_CASE("figures have their change; limits that nobody set have none", "[plandiff]") {
+  const PlanDiff diff = diffOf(examplePlan(), examplePlan(true));
+  const PlanDiff::Figure &makespan = diff.figures.front();
+  CHECK(makespan.values == Pair{770, 622});
+  CHECK(formatChange(makespan) == "-148 ns, 0.808x");
+  PlanDiff::Figure limit{"limit", PlanDiff::Unit::Limit, {std::numeric_limits<int64_t>::max(), 5}, "m"};
+  CHECK(formatFigure(limit.unit, limit.values[0]) == "no limit");
+  CHECK(formatChange(limit).empty());
+  const Json json = diffToJson(diff);
+  CHECK(json["figures"][0]["a"] == 770);
+  CHECK(json["figures"][0]["unit"] == "ns");
+  CHECK(json["waiting"][0]["operator"] == "d");
+  CHECK(json["sentences"].size() == describe(diff).size());
+}
