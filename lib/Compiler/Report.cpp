@@ -137,10 +137,9 @@ static std::string diffSection(const PlanDiff &diff) {
   std::string rows, items;
   for (const PlanDiff::Figure &figure : diff.figures)
     if (figure.isShown())
-      rows += concat("<tr><td>", escapeHtml(figure.name), "</td><td class=\"number\">",
-                     formatFigure(figure.unit, figure.values[0]), "</td><td class=\"number\">",
-                     formatFigure(figure.unit, figure.values[1]), "</td><td class=\"number\">", formatChange(figure),
-                     "</td></tr>\n");
+      rows += concat("<tr><td>", escapeHtml(figure.name), "</td><td class=\"number\">", formatFigure(figure, 0),
+                     "</td><td class=\"number\">", formatFigure(figure, 1), "</td><td class=\"number\">",
+                     formatChange(figure), "</td></tr>\n");
   for (const Sentence &sentence : describe(diff))
     items += concat("<li>", escapeHtml(sentence.text), "</li>\n");
   return concat("<section>\n<h2>Beside another plan</h2>\n<p>A is this plan, B is ",

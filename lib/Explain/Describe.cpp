@@ -122,8 +122,9 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
   if (launch.timing.stallNs > 0)
     sentences.add("after", inQuotes(facts.device), " runs nothing for ", formatDuration(launch.timing.stallNs),
                   " before it",
-                  launch.stallCopy.id.valid() ? concat("; most of that time goes to ", commandText(launch.stallCopy))
-                                              : std::string());
+                  launch.stallFor.id.valid() && launch.stallFor.id != launch.timing.after.front().command.id
+                      ? concat("; most of that time goes to ", commandWithDevice(launch.stallFor))
+                      : std::string());
   if (!launch.meanwhile.empty())
     sentences.add("after", "All it reads is in ", inQuotes(facts.memory), " ",
                   formatDuration(interval.startNs - launch.dataReadyNs), " before it starts",
@@ -220,9 +221,6 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
   for (const Interval &interval : absence.times)
     when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
   const std::string memory = inQuotes(absence.memory);
-  std::vector<std::string> guests;
-  for (const AbsenceFact::Guest &guest : absence.guests)
-    guests.push_back(guest.name);
   std::string bytes = "nobody uses its bytes";
   if (!absence.guests.empty()) {
     bytes = "its bytes serve ";
@@ -250,12 +248,13 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
                   *absence.freeOffset, " of ", memory, " all the time");
 }
 
-static void describeCopy(Sentences &sentences, const CopyFact &copy) {
+/// `isAbsenceKnown`: the copy out before it told why the tensor is away.
+static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbsenceKnown) {
   const CommandFact &command = copy.timing.command;
   const int64_t tookNs = command.interval.endNs - command.interval.startNs;
   sentences.add("copied", "It is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
                 fromTo(command.interval), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
-  if (copy.absence)
+  if (copy.absence && !isAbsenceKnown)
     describeAbsence(sentences, *copy.absence);
   if (tookNs > copy.aloneNs)
     sentences.add("copied", "The copy takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
@@ -263,8 +262,8 @@ static void describeCopy(Sentences &sentences, const CopyFact &copy) {
   if (copy.reader.id.valid()) {
     const int64_t earlyNs = copy.reader.interval.startNs - command.interval.endNs;
     if (copy.readerWaitNs > 0)
-      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, and starts ",
-                    formatDuration(copy.readerWaitNs), " later than without this copy");
+      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, and waits ",
+                    formatDuration(copy.readerWaitNs), " for it and nothing else");
     else
       sentences.add("copied", inQuotes(copy.reader.name), " reads it next, ", formatDuration(earlyNs),
                     " after the copy's end, and does not wait for it");
@@ -290,8 +289,12 @@ std::vector<Sentence> describe(const TensorFacts &facts) {
     describeStay(sentences, stay);
   if (facts.copies.empty())
     sentences.add("copied", "It is not copied in this plan");
-  for (const CopyFact &copy : facts.copies)
-    describeCopy(sentences, copy);
+  const CopyFact *previous = nullptr;
+  for (const CopyFact &copy : facts.copies) {
+    describeCopy(sentences, copy,
+                 previous && previous->why == CopyFact::Why::Evicted && copy.why == CopyFact::Why::Returned);
+    previous = &copy;
+  }
   return sentences.take();
 }
 

@@ -16,7 +16,7 @@ namespace sluice {
 
 using namespace words;
 
-std::string formatFigure(PlanDiff::Unit unit, int64_t value) {
+static std::string valueText(PlanDiff::Unit unit, int64_t value) {
   switch (unit) {
   case PlanDiff::Unit::Time:
     return formatDuration(value);
@@ -32,25 +32,25 @@ std::string formatFigure(PlanDiff::Unit unit, int64_t value) {
   return "";
 }
 
+std::string formatFigure(const PlanDiff::Figure &figure, size_t which) {
+  return figure.isKnown[which] ? valueText(figure.unit, figure.values[which]) : "-";
+}
+
 static std::string ratioText(const Pair &values) {
   if (values[0] <= 0)
     return "";
   char text[32];
-  std::snprintf(text, sizeof text, "%.3fx", static_cast<double>(values[1]) / static_cast<double>(values[0]));
+  std::snprintf(text, sizeof text, ", %.3fx", static_cast<double>(values[1]) / static_cast<double>(values[0]));
   return text;
 }
 
-static bool isUnlimited(const PlanDiff::Figure &figure) {
-  return figure.unit == PlanDiff::Unit::Limit &&
-         std::max(figure.values[0], figure.values[1]) == std::numeric_limits<int64_t>::max();
-}
-
 std::string formatChange(const PlanDiff::Figure &figure) {
-  if (!figure.differs() || isUnlimited(figure))
+  const bool isUnlimited = figure.unit == PlanDiff::Unit::Limit &&
+                           std::max(figure.values[0], figure.values[1]) == std::numeric_limits<int64_t>::max();
+  if (!figure.differs() || isUnlimited || !figure.isKnown[0] || !figure.isKnown[1])
     return "";
   const int64_t change = figure.values[1] - figure.values[0];
-  const std::string ratio = ratioText(figure.values);
-  return concat(change > 0 ? "+" : "", formatFigure(figure.unit, change), ratio.empty() ? "" : ", ", ratio);
+  return concat(change > 0 ? "+" : "", valueText(figure.unit, change), ratioText(figure.values));
 }
 
 namespace {
@@ -142,14 +142,20 @@ private:
     for (const PlanDiff::DeviceTime &device : diff.devices)
       writeDevice(device);
     if (!diff.waiting.empty())
-      add("time", "Waits for copies differ most before ",
-          some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
-            return concat(inQuotes(waiting.op), ": ", inBoth(waiting.waitNs), ", the longest for ",
-                          inQuotes(waiting.tensor));
+      add("time",
+          "What waits another time: ", some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
+            return concat(inQuotes(waiting.op), " ", inBoth(waiting.waitNs), ", most of it for ",
+                          commandWithDevice(waiting.longest));
           }));
   }
 
   void writeDevice(const PlanDiff::DeviceTime &device) {
+    const bool inA = device.computeNs[0] > 0, inB = device.computeNs[1] > 0;
+    if (inA != inB) {
+      add("time", inQuotes(device.device), " runs operators in ", inA ? "A" : "B", " only, for ",
+          formatDuration(device.computeNs[inA ? 0 : 1]));
+      return;
+    }
     std::string parts;
     auto part = [&](const Pair &times, std::string_view what) {
       if (times[0] != times[1])
@@ -157,7 +163,7 @@ private:
     };
     part(device.computeNs, "it computes for");
     part(device.copyWaitNs, "it waits for copies for");
-    part(device.deviceWaitNs, "it waits for other devices for");
+    part(device.otherWaitNs, "it waits for operators of other streams for");
     part(device.restNs, "it is done before the step's end by");
     if (!parts.empty())
       add("time", "Of the time of ", inQuotes(device.device), ": ", parts);
@@ -265,17 +271,25 @@ private:
           }));
   }
 
+  void writeLimit(const PlanDiff::Figure &figure) {
+    if (figure.isKnown[0] && figure.isKnown[1])
+      add("memory", "The limit of ", inQuotes(figure.memory), " is ", formatFigure(figure, 0), " in A and ",
+          formatFigure(figure, 1), " in B");
+    else
+      add("memory", "The machine of ", figure.isKnown[0] ? "A" : "B", " alone has memory ", inQuotes(figure.memory));
+  }
+
   void writeLimits() {
     for (const PlanDiff::Figure &figure : diff.figures)
       if (figure.unit == PlanDiff::Unit::Limit && figure.differs())
-        add("memory", "The limit of ", inQuotes(figure.memory), " is ", formatFigure(figure.unit, figure.values[0]),
-            " in A and ", formatFigure(figure.unit, figure.values[1]), " in B");
+        writeLimit(figure);
   }
 
   void writeSettings() {
     for (const PlanDiff::Setting &setting : diff.settings)
       if (setting.differs())
-        add("made", "A has ", setting.name, " ", inQuotes(setting.values[0]), ", B ", inQuotes(setting.values[1]));
+        add("made", "The ", setting.name, " of A is ", inQuotes(setting.values[0]), ", of B ",
+            inQuotes(setting.values[1]));
   }
 };
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "Words.h"
 #include "sluice/Explain/PlanDiff.h"
 
 #include <limits>
@@ -24,14 +25,14 @@ static Json both(const Pair &values) { return {{"a", values[0]}, {"b", values[1]
 static Json figuresToJson(const PlanDiff &diff) {
   static constexpr const char *kUnits[] = {"ns", "bytes", "bytes", "count"};
   return listOf(diff.figures, [](const PlanDiff::Figure &figure) {
-    auto value = [&](int64_t number) {
+    // Neither a limit that nobody set nor the bytes of a memory that is not there have a number.
+    auto value = [&](size_t which) {
+      const int64_t number = figure.values[which];
       const bool isUnlimited = figure.unit == PlanDiff::Unit::Limit && number == std::numeric_limits<int64_t>::max();
-      return isUnlimited ? Json(nullptr) : Json(number);
+      return isUnlimited || !figure.isKnown[which] ? Json(nullptr) : Json(number);
     };
-    return Json{{"name", figure.name},
-                {"unit", kUnits[static_cast<size_t>(figure.unit)]},
-                {"a", value(figure.values[0])},
-                {"b", value(figure.values[1])}};
+    return Json{
+        {"name", figure.name}, {"unit", kUnits[static_cast<size_t>(figure.unit)]}, {"a", value(0)}, {"b", value(1)}};
   });
 }
 
@@ -57,7 +58,7 @@ Json diffToJson(const PlanDiff &diff) {
     return Json{{"device", device.device},
                 {"computeNs", both(device.computeNs)},
                 {"copyWaitNs", both(device.copyWaitNs)},
-                {"deviceWaitNs", both(device.deviceWaitNs)},
+                {"otherWaitNs", both(device.otherWaitNs)},
                 {"restNs", both(device.restNs)}};
   });
   json["only"] = onlyToJson(diff);
@@ -87,7 +88,8 @@ Json diffToJson(const PlanDiff &diff) {
     return Json{{"operator", again.op}, {"launches", both(again.launches)}, {"timeNs", again.timeNs}};
   });
   json["waiting"] = listOf(diff.waiting, [](const PlanDiff::Waiting &waiting) {
-    return Json{{"operator", waiting.op}, {"tensor", waiting.tensor}, {"waitNs", both(waiting.waitNs)}};
+    return Json{
+        {"operator", waiting.op}, {"waitNs", both(waiting.waitNs)}, {"longest", words::factToJson(waiting.longest)}};
   });
   json["sentences"] = listOf(describe(diff), [](const Sentence &sentence) {
     return Json{{"about", sentence.about}, {"text", sentence.text}};

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "Words.h"
 #include "sluice/Explain/Explain.h"
 
 #include <limits>
@@ -10,7 +11,9 @@
 
 namespace sluice {
 
-static Json toJson(const CommandFact &command) {
+using namespace words;
+
+Json words::factToJson(const CommandFact &command) {
   Json json;
   json["command"] = command.id.value;
   json[command.isCopy ? "copy" : "launch"] = command.name;
@@ -26,13 +29,13 @@ static Json toJson(const CommandFact &command) {
 
 static Json toJson(const Timing &timing) {
   static constexpr const char *kWhy[] = {"data", "state", "bytes", "order"};
-  Json json = toJson(timing.command);
+  Json json = factToJson(timing.command);
   json["stallNs"] = timing.stallNs;
   json["slackNs"] = timing.slackNs;
   json["critical"] = timing.isCritical;
   json["after"] = Json::array();
   for (const Dependency &dependency : timing.after) {
-    Json entry = toJson(dependency.command);
+    Json entry = factToJson(dependency.command);
     entry["why"] = kWhy[static_cast<size_t>(dependency.why)];
     if (!dependency.tensor.empty())
       entry["tensor"] = dependency.tensor;
@@ -80,9 +83,9 @@ static Json toJson(const OperatorFacts &facts) {
     entry["ofPositions"] = launch.ofPositions;
     entry["dataReadyNs"] = launch.dataReadyNs;
     if (launch.dataMaker.id.valid())
-      entry["dataMaker"] = toJson(launch.dataMaker);
-    if (launch.stallCopy.id.valid())
-      entry["stallCopy"] = toJson(launch.stallCopy);
+      entry["dataMaker"] = factToJson(launch.dataMaker);
+    if (launch.stallFor.id.valid())
+      entry["stallFor"] = factToJson(launch.stallFor);
     entry["meanwhile"] = launch.meanwhile;
     entry["inUseBytes"] = launch.inUseBytes;
     entry["inPlace"] = Json::array();
@@ -125,7 +128,7 @@ static Json toJson(const CopyFact &copy) {
   if (copy.absence)
     json["absence"] = toJson(*copy.absence);
   if (copy.reader.id.valid()) {
-    json["reader"] = toJson(copy.reader);
+    json["reader"] = factToJson(copy.reader);
     json["readerWaitNs"] = copy.readerWaitNs;
   }
   return json;
@@ -144,7 +147,7 @@ static Json toJson(const StayFact &stay) {
   json["initial"] = stay.isInitial;
   json["kept"] = stay.untilEnd;
   if (stay.maker.id.valid())
-    json["maker"] = toJson(stay.maker);
+    json["maker"] = factToJson(stay.maker);
   json["launches"] = stay.launches;
   return json;
 }

@@ -76,8 +76,8 @@ static LaunchFact launchFact(const PlanFacts &facts, const MemoryProfile &profil
         launch.dataReadyNs = facts.interval(maker).endNs;
         launch.dataMaker = facts.fact(maker);
       }
-  if (CommandId copy = facts.longestWaitedCopy(id); copy.valid())
-    launch.stallCopy = facts.fact(copy);
+  if (CommandId longest = facts.stall(id).longest; longest.valid())
+    launch.stallFor = facts.fact(longest);
   for (CommandId earlier = facts.before[id.index()];
        earlier.valid() && facts.isLaunch(earlier) && facts.interval(earlier).endNs > launch.dataReadyNs;
        earlier = facts.before[earlier.index()])

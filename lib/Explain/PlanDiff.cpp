@@ -109,13 +109,13 @@ private:
     add("machine", [](const PlanFile &file) { return file.problem.machine.name; });
     add("solver", [](const PlanFile &file) { return file.plan.solver; });
     add("seed", [](const PlanFile &file) { return concat(file.plan.seed); });
-    add("plans tried", [](const PlanFile &file) { return concat(file.summary.evaluations); });
-    add("stopped by the clock", [](const PlanFile &file) { return file.plan.stoppedByClock ? "yes" : "no"; });
+    add("number of plans tried", [](const PlanFile &file) { return concat(file.summary.evaluations); });
+    add("end of the search", [](const PlanFile &file) { return file.plan.stoppedByClock ? "the clock" : "its own"; });
   }
 
   void fillFigures() {
     auto add = [&](std::string name, PlanDiff::Unit unit, auto value) {
-      diff.figures.push_back({std::move(name), unit, {value(size_t(0)), value(size_t(1))}, {}});
+      diff.figures.push_back({std::move(name), unit, {value(size_t(0)), value(size_t(1))}, {}, {true, true}});
     };
     using Unit = PlanDiff::Unit;
     add("makespan", Unit::Time, [&](size_t i) { return plans[i].timeline.makespanNs; });
@@ -130,10 +130,14 @@ private:
         Expected<MemoryId> memory = plans[i].machine.findMemory(name);
         return memory ? bytes[memory->index()] : 0;
       };
-      add(name + " limit", Unit::Limit, [&](size_t i) { return ofMemory(i, plans[i].capacities); });
-      diff.figures.back().memory = name;
-      add(name + " planned", Unit::Bytes, [&](size_t i) { return ofMemory(i, plans[i].plan.arenaBytes); });
-      diff.figures.back().memory = name;
+      auto addOfMemory = [&](const char *what, Unit unit, auto bytes) {
+        add(concat(name, " ", what), unit, [&](size_t i) { return ofMemory(i, bytes(i)); });
+        diff.figures.back().memory = name;
+        for (size_t i = 0; i < 2; ++i)
+          diff.figures.back().isKnown[i] = plans[i].machine.findMemory(name).has_value();
+      };
+      addOfMemory("limit", Unit::Limit, [&](size_t i) { return plans[i].capacities; });
+      addOfMemory("planned", Unit::Bytes, [&](size_t i) { return plans[i].plan.arenaBytes; });
     }
   }
 
@@ -174,7 +178,9 @@ private:
       if (plan.command(id).stream != stream)
         continue;
       any = true;
-      (plan.longestWaitedCopy(id).valid() ? device.copyWaitNs : device.deviceWaitNs)[which] += plan.stallNs(id);
+      const Stall stall = plan.stall(id);
+      device.copyWaitNs[which] += stall.copyNs;
+      device.otherWaitNs[which] += stall.launchNs;
       device.computeNs[which] += plan.interval(id).endNs - plan.interval(id).startNs;
       endNs = plan.interval(id).endNs;
     }
@@ -347,30 +353,28 @@ private:
     }
   }
 
-  /// How long its device does nothing for copies before an operator's launches, and the tensor of the longest of them.
-  std::pair<int64_t, std::string> copyWait(size_t which, OperatorId op) const {
+  /// How long its stream does nothing before an operator's launches, and what the longest of these times goes to.
+  std::pair<int64_t, CommandFact> waitOf(size_t which, OperatorId op) const {
     const PlanFacts &plan = plans[which];
-    std::pair<int64_t, std::string> result;
+    std::pair<int64_t, CommandFact> result;
     int64_t longestNs = 0;
     for (CommandId launch : plan.launches[op.index()]) {
-      const int64_t stallNs = plan.stallNs(launch);
-      const CommandId copy = plan.longestWaitedCopy(launch);
-      if (!copy.valid())
-        continue;
-      result.first += stallNs;
-      if (stallNs > longestNs)
-        result.second = plan.nameOf(plan.residency(plan.command(copy).reads[0]).tensor);
-      longestNs = std::max(longestNs, stallNs);
+      const Stall stall = plan.stall(launch);
+      const int64_t ns = stall.copyNs + stall.launchNs;
+      result.first += ns;
+      if (ns > longestNs)
+        result.second = plan.fact(stall.longest);
+      longestNs = std::max(longestNs, ns);
     }
     return result;
   }
 
   void fillWaiting() {
     for (const auto &[a, b] : operators) {
-      const auto [inA, tensorA] = copyWait(0, a);
-      const auto [inB, tensorB] = copyWait(1, b);
+      const auto [inA, longestA] = waitOf(0, a);
+      const auto [inB, longestB] = waitOf(1, b);
       if (inA != inB)
-        diff.waiting.push_back({plans[0].nameOf(a), inA > inB ? tensorA : tensorB, {inA, inB}});
+        diff.waiting.push_back({plans[0].nameOf(a), {inA, inB}, inA > inB ? longestA : longestB});
     }
     std::stable_sort(diff.waiting.begin(), diff.waiting.end(), [](const auto &x, const auto &y) {
       return std::abs(x.waitNs[1] - x.waitNs[0]) > std::abs(y.waitNs[1] - y.waitNs[0]);

@@ -78,27 +78,28 @@ int64_t PlanFacts::waitNs(CommandId id, CommandId besides) const {
   return std::max<int64_t>(interval(id).startNs - std::max(readyNs, int64_t(0)), 0);
 }
 
-CommandId PlanFacts::lastWait(CommandId id) const {
-  CommandId last;
+/// Of what a command is ordered after; invalid: nothing.
+CommandId PlanFacts::lastToEnd(CommandId id, bool onOtherStreams) const {
+  CommandId last = onOtherStreams ? CommandId() : before[id.index()];
   for (CommandId wait : command(id).waits)
     if (!last.valid() || interval(wait).endNs > interval(last).endNs)
       last = wait;
   return last;
 }
 
-CommandId PlanFacts::longestWaitedCopy(CommandId id) const {
-  CommandId copy = lastWait(id), longest;
-  if (stallNs(id) == 0)
-    return longest;
-  const int64_t idleNs = interval(id).startNs - stallNs(id);
-  int64_t longestNs = 0;
-  for (; copy.valid() && !isLaunch(copy) && interval(copy).endNs > idleNs; copy = before[copy.index()]) {
-    const int64_t ns = interval(copy).endNs - std::max(interval(copy).startNs, idleNs);
+Stall PlanFacts::stall(CommandId id) const {
+  Stall result;
+  int64_t untilNs = interval(id).startNs, longestNs = 0;
+  const int64_t idleNs = untilNs - stallNs(id);
+  for (CommandId held = lastToEnd(id, true); held.valid() && untilNs > idleNs; held = lastToEnd(held, false)) {
+    const int64_t fromNs = std::max(interval(held).startNs, idleNs), ns = untilNs - fromNs;
+    (isLaunch(held) ? result.launchNs : result.copyNs) += ns;
     if (ns > longestNs)
-      longest = copy;
+      result.longest = held;
     longestNs = std::max(longestNs, ns);
+    untilNs = fromNs;
   }
-  return longest;
+  return result;
 }
 
 CommandFact PlanFacts::fact(CommandId id) const {

@@ -10,6 +10,15 @@
 
 namespace sluice {
 
+/// The time in which a stream does nothing before a command, given to what held the command back: to the last to end of
+/// all that it waits for while that runs, before that to what held that back, and so on. A wake-up counts to what
+/// ended.
+struct Stall {
+  int64_t copyNs = 0;
+  int64_t launchNs = 0; ///< Operators of other streams.
+  CommandId longest;    ///< What most of the time goes to; invalid: there is no such time.
+};
+
 /// A plan's commands and residencies by what they belong to, with their times. The file outlives this.
 class PlanFacts {
 public:
@@ -41,11 +50,8 @@ public:
   int64_t stallNs(CommandId id) const;
   /// From the end of the command before on its stream, or of all others it waits for but `besides`, to its start.
   int64_t waitNs(CommandId id, CommandId besides) const;
-  /// Of what a command waits for on other streams, the last to end; invalid: nothing.
-  CommandId lastWait(CommandId id) const;
-  /// Of the copies that take the time in which a stream does nothing before a command, the one that takes most of it:
-  /// the last that is waited for, or one before that on its stream. Invalid where no copy ends that time.
-  CommandId longestWaitedCopy(CommandId id) const;
+  /// What stallNs() goes to.
+  Stall stall(CommandId id) const;
 
   CommandFact fact(CommandId id) const;
   /// Needs fillSlack() before.
@@ -58,6 +64,7 @@ private:
   std::vector<bool> critical;
 
   Dependency dependency(CommandId waiter, CommandId earlier) const;
+  CommandId lastToEnd(CommandId id, bool onOtherStreams) const;
   int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
 };
 

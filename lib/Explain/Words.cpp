@@ -31,6 +31,10 @@ std::string commandText(const CommandFact &command) {
   return concat("the copy of ", inQuotes(command.name), " from ", inQuotes(command.from), " to ", inQuotes(command.to));
 }
 
+std::string commandWithDevice(const CommandFact &command) {
+  return concat(commandText(command), command.isCopy ? "" : " on ", command.isCopy ? "" : inQuotes(command.device));
+}
+
 std::string fromTo(const Interval &interval) {
   return concat("from ", formatDuration(interval.startNs), " to ", formatDuration(interval.endNs));
 }

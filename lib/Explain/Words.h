@@ -21,6 +21,9 @@ std::string listOf(const std::vector<std::string> &names, size_t most = 3);
 std::string countOf(size_t count, std::string_view what);
 /// "'conv1'" or "the copy of 'w' from 'host' to 'gpu0'".
 std::string commandText(const CommandFact &command);
+/// The same, and of an operator the device: "'conv1' on 'gpu1'".
+std::string commandWithDevice(const CommandFact &command);
+Json factToJson(const CommandFact &command);
 /// "from 1.20 us to 3.40 us".
 std::string fromTo(const Interval &interval);
 

@@ -88,8 +88,7 @@ Status printDiff(const std::string &pathA, const std::string &pathB, bool asJson
   Table table({"", "A", "B", "change"});
   for (const PlanDiff::Figure &figure : diff.figures)
     if (figure.isShown())
-      table.add({figure.name, formatFigure(figure.unit, figure.values[0]), formatFigure(figure.unit, figure.values[1]),
-                 formatChange(figure)});
+      table.add({figure.name, formatFigure(figure, 0), formatFigure(figure, 1), formatChange(figure)});
   table.print();
   std::cout << '\n';
   printSentences(describe(diff));

@@ -74,7 +74,7 @@ struct LaunchFact {
   size_t position = 0, ofPositions = 0; ///< Among its stream's launches, from 1.
   int64_t dataReadyNs = 0;              ///< When the last of what it reads is in its device's memory.
   CommandFact dataMaker;                ///< What ended then; invalid: all it reads is there when the step begins.
-  CommandFact stallCopy;                ///< The copy that takes most of timing.stallNs; invalid: none.
+  CommandFact stallFor;                 ///< What takes most of timing.stallNs; invalid: there is none.
   /// Launches that ran on its stream between that time and its start, in their order.
   std::vector<std::string> meanwhile;
   /// Of its device's memory, when it starts.
@@ -136,7 +136,7 @@ struct CopyFact {
   std::string producerDevice; ///< OtherDevice: where it was made.
   /// NotKept, Returned, Restored: why the copy was needed. Evicted: that of the copy back.
   std::optional<AbsenceFact> absence;
-  /// The first launch that reads what was copied, if any; how long that launch waited for nothing but this copy.
+  /// The first launch that reads what was copied, if any; how long that launch waits for this copy and nothing else.
   CommandFact reader;
   int64_t readerWaitNs = 0;
 };

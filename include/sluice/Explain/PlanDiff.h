@@ -29,12 +29,13 @@ struct PlanDiff {
     bool differs() const { return values[0] != values[1]; }
   };
   enum class Unit : uint8_t { Time, Bytes, Limit, Count };
-  /// A figure; a memory or device that one plan does not have counts 0.
+  /// A figure.
   struct Figure {
     std::string name;
     Unit unit = Unit::Time;
     Pair values{};
-    std::string memory; ///< Whose bytes it counts; empty: of the step.
+    std::string memory;                      ///< Whose bytes it counts; empty: of the step.
+    std::array<bool, 2> isKnown{true, true}; ///< Not where the plan's machine does not have the memory; the value is 0.
     bool differs() const { return values[0] != values[1]; }
     /// Whether it is worth a line: a limit that both plans have is none.
     bool isShown() const { return differs() || (values[0] != 0 && unit != Unit::Limit); }
@@ -42,10 +43,10 @@ struct PlanDiff {
   /// What the compute streams of a device do during a step.
   struct DeviceTime {
     std::string device;
-    Pair computeNs{};    ///< Runs operators.
-    Pair copyWaitNs{};   ///< Nothing runs until a copy ends.
-    Pair deviceWaitNs{}; ///< Nothing runs until another device's operator ends.
-    Pair restNs{};       ///< After its last operator, until the step ends.
+    Pair computeNs{};   ///< Runs operators.
+    Pair copyWaitNs{};  ///< Nothing runs, for copies.
+    Pair otherWaitNs{}; ///< Nothing runs, for operators of other streams.
+    Pair restNs{};      ///< After its last operator, until the step ends.
   };
   struct Placed {
     std::string op;
@@ -81,10 +82,11 @@ struct PlanDiff {
     std::string op, device;
     Pair timeNs{};
   };
-  /// An operator before which its device does nothing, for a copy.
+  /// An operator before which its stream does nothing.
   struct Waiting {
-    std::string op, tensor; ///< The tensor copied longest, in the plan that waits longer.
+    std::string op;
     Pair waitNs{};
+    CommandFact longest; ///< What most of it goes to, in the plan that waits longer.
   };
 
   std::array<std::string, 2> labels; ///< What the plans are called: their files.
@@ -113,9 +115,9 @@ PlanDiff diffPlans(const PlanFile &a, const PlanFile &b, const std::array<std::s
 /// What differs, the most important first; about: "same", "graph", "machine", "time", "memory", "place", "order",
 /// "copies", "again", "made". One sentence about "same" where nothing does.
 std::vector<Sentence> describe(const PlanDiff &diff);
-/// A figure as people read it.
-std::string formatFigure(PlanDiff::Unit unit, int64_t value);
-/// "+52.47 us, 1.316x"; empty where the two agree.
+/// A's (0) or B's (1) value as people read it; "-" where it has none.
+std::string formatFigure(const PlanDiff::Figure &figure, size_t which);
+/// "+52.47 us, 1.316x"; empty where the two agree or one has none.
 std::string formatChange(const PlanDiff::Figure &figure);
 
 /// All of it, and the sentences.
