@@ -183,22 +183,35 @@ struct ConvTransposeToPhases : OpRewritePattern<ConvTransposeOp> {
 
   /// One dimension: taps of a phase's kernel, and the result before it is cut.
   struct Axis {
-    int64_t in, out, kernel, stride, low;
+    Extent in = 1, out = 1;
+    int64_t kernel = 1, stride = 1, low = 0;
 
     int64_t taps() const { return static_cast<int64_t>(llvm::divideCeil(kernel, stride)); }
-    int64_t positions() const { return in + taps() - 1; }
-    bool isWhole() const { return kernel >= stride && low >= 0 && Count(positions()) * stride >= Count(low) + out; }
+    Extent positions() const { return in + (taps() - 1); }
+    bool isWhole() const {
+      if (kernel < stride || low < 0)
+        return false;
+      auto isEnough = [&](int64_t inputs, int64_t outputs) {
+        return (Count(inputs) + (taps() - 1)) * stride >= Count(low) + outputs;
+      };
+      const SymbolsAttr symbols = in.symbols() ? in.symbols() : out.symbols();
+      if (!symbols)
+        return isEnough(in.most(), out.most());
+      return llvm::all_of(samplePoints(symbols),
+                          [&](const Point &point) { return isEnough(in.at(point), out.at(point)); });
+    }
   };
 
   LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override {
-    ArrayRef<int64_t> in = shapeOf(op.getInput()), kernel = shapeOf(op.getWeight()), out = op.getType().getShape();
+    const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
+    ArrayRef<int64_t> kernel = shapeOf(op.getWeight());
     const size_t spatial = op.getStrides().size();
-    if (spatial > 2 || symbolsOf(op) || op.getLibrary() || op.getGroups() != 1 ||
+    if (spatial > 2 || symbolsOf(op.getWeight().getType()) || op.getLibrary() || op.getGroups() != 1 ||
         !isKernelElement(op.getType().getElementType()) || elementCount(op.getType()) == 0 ||
         elementCount(op.getInput().getType()) == 0)
       return failure();
     // A signal is an image of height 1.
-    Axis y{1, 1, 1, 1, 0}, x;
+    Axis y, x;
     for (Axis *axis : {&y, &x}) {
       if (spatial == 1 && axis == &y)
         continue;
@@ -210,17 +223,24 @@ struct ConvTransposeToPhases : OpRewritePattern<ConvTransposeOp> {
         llvm::any_of(op.getDilations(), [](int64_t dilation) { return dilation != 1; }))
       return failure();
     TensorBuilder build(b, op.getLoc());
-    Value image = build.reshape(op.getInput(), {in[0], in[1], y.in, x.in});
-    Value weight = phaseWeight(build, op.getWeight(), {in[1], filters, y.kernel, x.kernel}, y, x);
+    auto typeOfExtents = [&](ArrayRef<Extent> extents) { return tensorOf(extents, op.getType().getElementType()); };
+    auto reshape = [&](Value value, ArrayRef<Extent> extents) -> Value {
+      const RankedTensorType type = typeOfExtents(extents);
+      return typeOf(value) == type ? value : build.create<ReshapeOp>({value}, {}, {type});
+    };
+    Value image = reshape(op.getInput(), {in[0], in[1], y.in, x.in});
+    Value weight = phaseWeight(build, op.getWeight(), {kernel[0], filters, y.kernel, x.kernel}, y, x);
     Value sums = build.create<ConvOp>({image, weight},
                                       {build.list("strides", {1, 1}), build.list("dilations", {1, 1}),
                                        build.list("pads", {y.taps() - 1, x.taps() - 1, y.taps() - 1, x.taps() - 1})});
     Value last = build.transpose(sums, kToLast);
-    Value split = build.reshape(last, {in[0], y.positions(), x.positions(), y.stride, x.stride, filters});
-    Value joined = build.reshape(build.transpose(split, {0, 1, 3, 2, 4, 5}),
-                                 {in[0], y.positions() * y.stride, x.positions() * x.stride, filters});
-    Value cut = build.slice(joined, {0, y.low, x.low, 0}, {1, 1, 1, 1}, {in[0], y.out, x.out, filters});
-    b.replaceOp(op, build.reshape(build.transpose(cut, kToFirst), out));
+    Value split = reshape(last, {in[0], y.positions(), x.positions(), y.stride, x.stride, filters});
+    Value joined = reshape(build.transpose(split, {0, 1, 3, 2, 4, 5}),
+                           {in[0], y.positions() * y.stride, x.positions() * x.stride, filters});
+    Value cut =
+        build.create<SliceOp>({joined}, {build.list("starts", {0, y.low, x.low, 0}), build.list("steps", {1, 1, 1, 1})},
+                              {typeOfExtents({in[0], y.out, x.out, filters})});
+    b.replaceOp(op, reshape(build.transpose(cut, kToFirst), out));
     return success();
   }
 
