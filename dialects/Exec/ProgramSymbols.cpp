@@ -48,8 +48,12 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
     const AffineExpr alone = getAffineSymbolExpr(static_cast<unsigned>(s), program.getContext());
     std::optional<ProgramSymbol> symbol;
     if (symbols.isFound(s))
-      symbol = {symbols.getNames()[s].getValue(), symbols.getLeast()[s], symbols.getMost()[s], symbols.getSteps()[s],
-                ProgramSymbol::kFound, 0};
+      symbol = {symbols.getNames()[s].getValue(),
+                symbols.getLeast()[s],
+                symbols.getMost()[s],
+                symbols.getSteps()[s],
+                ProgramSymbol::kFound,
+                0};
     for (auto [i, input] : llvm::enumerate(program.getBody().getOps<InputOp>()))
       for (auto [d, extent] : llvm::enumerate(dataflow::extentsOf(cast<RankedTensorType>(input.getType()))))
         if (!symbol && extent.expr() == alone)

@@ -10,7 +10,8 @@
 namespace sluice::exec {
 
 /// An integer that a step has another value of than the next, `least`, `least` + `step` and so on to `most`: the extent
-/// of dimension `dimension` of input number `input`, the first that it is; or found by a kernel, where `input` is kFound.
+/// of dimension `dimension` of input number `input`, the first that it is; or found by a kernel, where `input` is
+/// kFound.
 struct ProgramSymbol {
   static constexpr uint32_t kFound = UINT32_MAX;
   llvm::StringRef name;

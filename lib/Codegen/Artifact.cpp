@@ -265,9 +265,8 @@ void describeSymbols(std::ostringstream &out, MacroNames &names, const std::stri
       out << "found in each step";
     else
       out << "dimension " << symbol.dimension << " of input \"" << inComment(info.inputs[symbol.input].name) << "\"";
-    out << " */\n#define " << macro << " " << i << "\n#define " << macro
-        << "_LEAST " << symbol.least << "\n#define " << macro << "_MOST " << symbol.most << "\n#define " << macro
-        << "_STEP " << symbol.step << "\n";
+    out << " */\n#define " << macro << " " << i << "\n#define " << macro << "_LEAST " << symbol.least << "\n#define "
+        << macro << "_MOST " << symbol.most << "\n#define " << macro << "_STEP " << symbol.step << "\n";
   }
   out << "\n";
 }

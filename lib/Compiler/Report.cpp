@@ -170,10 +170,7 @@ std::string reportHtml(const PlanFile &file, const PlanDiff *diff) {
                 "<section>\n<h2>Baselines</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>plan</th><th "
                 "class=\"number\">step</th>"
                 "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
-                baselineRows(file.summary), "</tbody>
-</table></div>
-</section>
-",
+                baselineRows(file.summary), "</tbody>\n</table></div>\n</section>\n",
                 bucketSection(file.summary.buckets), diff ? diffSection(*diff) : "",
                 "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
                 "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"

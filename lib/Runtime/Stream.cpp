@@ -48,8 +48,9 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
         said = "its loop would run more often than it may, compile with a greater --max-iterations, or check the "
                "values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_UNBOUNDED)
-        said = "its result has more elements than its bound, compile with a greater --bound, or check the values of the "
-               "model's inputs";
+        said =
+            "its result has more elements than its bound, compile with a greater --bound, or check the values of the "
+            "model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_STOPPED)
         said = "its loop was stopped while it ran";
       state.fail(command.number,

@@ -109,9 +109,9 @@ private:
     SmallVector<unsigned> slots;
     for (Value operand : op->getOperands())
       slots.push_back(cast<BlockArgument>(viewedValue(operand)).getArgNumber());
-    return KernelEmitter::emit(op, symbol, kernels, target, slots,
-                               {device ? device.getForm() : otherForm, rounded, times,
-                                op->getParentOfType<func::FuncOp>().getNumArguments()});
+    return KernelEmitter::emit(
+        op, symbol, kernels, target, slots,
+        {device ? device.getForm() : otherForm, rounded, times, op->getParentOfType<func::FuncOp>().getNumArguments()});
   }
 };
 

@@ -72,22 +72,28 @@ struct ConvExtents {
   mlir::Value batch = {}, inH = {}, inW = {}, outH = {}, outW = {};
 };
 
+struct ConvOperands {
+  Source lhs, rhs;
+  ConvExtents extents = {};
+  Operands sources() const { return {lhs, rhs}; }
+};
+
 /// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
 /// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1
 /// convolution of stride 1 as a matrix product over all pixels. With extents of a step, sources have no `load`, and a
 /// pointwise convolution is the caller's emitMatmul of pointwiseMatmul(spec).
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
-                const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
+                const ConvOperands &operands, WorkItems items, SinkFn sink);
 
 /// The same with the taps of a kernel's row as channels. The weights are those of `spec.taps()`, packed by
 /// `packConvWeights` from ONNX's, whose width came first. Scratch: up to 256 KiB of stack.
 void emitShiftAdd(mlir::OpBuilder &b, mlir::Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
+                  const ConvOperands &operands, WorkItems items, SinkFn sink);
 
 /// The same by transformed tiles, with weights packed by `packWinogradWeights`. Scratch: up to 512 KiB of stack, within
 /// half of L2 (kWinogradScratchBytes).
 void emitWinograd(mlir::OpBuilder &b, mlir::Location loc, const WinogradSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents = {});
+                  const ConvOperands &operands, WorkItems items, SinkFn sink);
 
 } // namespace sluice::emit
 

@@ -545,23 +545,23 @@ void detail::emitDirect(Ir &ir, const ConvSpec &spec, const VectorTarget &target
   ConvEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, extents).emit(items.begin, items.end);
 }
 
-void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target, const Operands &operands,
-                WorkItems items, SinkFn sink, const ConvExtents &extents) {
+void emitConv2d(OpBuilder &b, Location loc, const ConvSpec &spec, const VectorTarget &target,
+                const ConvOperands &operands, WorkItems items, SinkFn sink) {
   auto turned = [&](OpBuilder &inner, Location at, Value value, ValueRange indices, int64_t lanes) {
     sink(inner, at, value, {indices[0], indices[2], indices[1], indices[3]}, lanes);
   };
   if (spec.isTurned) {
     ConvSpec row = spec;
     row.isTurned = false;
-    return emitConv2d(b, loc, row, target, operands, items, turned, extents);
+    return emitConv2d(b, loc, row, target, operands, items, turned);
   }
   Ir ir(b, loc, b.getF32Type());
   items = {ir.fromIndex(items.begin), ir.fromIndex(items.end)};
   if (isPointwise(spec))
-    return emitPointwise(ir, spec, target, operands, items, sink);
+    return emitPointwise(ir, spec, target, operands.sources(), items, sink);
   if (isDepthwise(spec))
-    return emitDepthwise(ir, spec, target, operands, items, sink, extents);
-  emitDirect(ir, spec, target, operands, items, sink, extents);
+    return emitDepthwise(ir, spec, target, operands.sources(), items, sink, operands.extents);
+  emitDirect(ir, spec, target, operands.sources(), items, sink, operands.extents);
 }
 
 } // namespace sluice::emit

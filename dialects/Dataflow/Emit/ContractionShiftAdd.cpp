@@ -101,9 +101,10 @@ void ShiftAddEmitter::emitSums(Value row, Value column) {
 } // namespace
 
 void emitShiftAdd(OpBuilder &b, Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents) {
+                  const ConvOperands &operands, WorkItems items, SinkFn sink) {
   Ir ir(b, loc, b.getF32Type());
-  ShiftAddEmitter(ir, spec, target, operands, sink, extents).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  ShiftAddEmitter(ir, spec, target, operands.sources(), sink, operands.extents)
+      .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 
 } // namespace sluice::emit

@@ -303,19 +303,17 @@ void WinogradEmitter::emitProducts(Value depthBlock, Value panel, int64_t depth)
     Source panelWeights{ir.at(packed, ir.mul(point, spec.depth * spec.panel), weights.elementType),
                         weights.elementType};
     Value pointSums = ir.at(sums, ir.mul(point, sumStride));
-    emitMatmul(
-        ir.b, ir.loc, product, target, {transformed, panelWeights},
-        {ir.constant(0), ir.constant(parallelExtent(product, target))},
-        [&](OpBuilder &, Location, Value value, ValueRange at, int64_t) {
-          Value tile = ir.fromIndex(at[0]), channel = ir.fromIndex(at[1]);
-          Value to = ir.at(pointSums, ir.add(ir.mul(tile, spec.panel), channel));
-          if (spec.depthBlocks() > 1) {
-            Value before = LLVM::LoadOp::create(ir.b, ir.loc, value.getType(), to, 4);
-            value = arith::AddFOp::create(ir.b, ir.loc, before, value);
-          }
-          ir.store(value, to);
-        },
-        sizes);
+    emitMatmul(ir.b, ir.loc, product, target, {transformed, panelWeights, sizes},
+               {ir.constant(0), ir.constant(parallelExtent(product, target))},
+               [&](OpBuilder &, Location, Value value, ValueRange at, int64_t) {
+                 Value tile = ir.fromIndex(at[0]), channel = ir.fromIndex(at[1]);
+                 Value to = ir.at(pointSums, ir.add(ir.mul(tile, spec.panel), channel));
+                 if (spec.depthBlocks() > 1) {
+                   Value before = LLVM::LoadOp::create(ir.b, ir.loc, value.getType(), to, 4);
+                   value = arith::AddFOp::create(ir.b, ir.loc, before, value);
+                 }
+                 ir.store(value, to);
+               });
   });
 }
 
@@ -368,9 +366,10 @@ void WinogradEmitter::emitSink(Value panel) {
 } // namespace
 
 void emitWinograd(OpBuilder &b, Location loc, const WinogradSpec &spec, const VectorTarget &target,
-                  const Operands &operands, WorkItems items, SinkFn sink, const ConvExtents &extents) {
+                  const ConvOperands &operands, WorkItems items, SinkFn sink) {
   Ir ir(b, loc, b.getF32Type());
-  WinogradEmitter(ir, spec, target, operands, sink, extents).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  WinogradEmitter(ir, spec, target, operands.sources(), sink, operands.extents)
+      .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
 }
 
 } // namespace sluice::emit

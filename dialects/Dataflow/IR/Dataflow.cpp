@@ -352,8 +352,7 @@ Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most, steps,
-                    found);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, least, most, steps, found);
 }
 
 void SymbolsAttr::print(AsmPrinter &printer) const {

@@ -45,11 +45,11 @@ struct ImportOptions {
   /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that run
   /// no loops.
   bool unrollsLoops = false;
-  /// Where operators mix what holds of a tensor with what does not, lets extents follow what the data says in each step:
-  /// dataflow.take_first. Not for devices whose kernels have constant extents, nor for training.
+  /// Where operators mix what holds of a tensor with what does not, lets extents follow what the data says in each
+  /// step: dataflow.take_first. Not for devices whose kernels have constant extents, nor for training.
   bool findsExtents = false;
-  /// By name of a tensor that gives extents, such as the limit of a Range: what its elements are at most, where the model
-  /// does not show it. A step in which one is greater fails.
+  /// By name of a tensor that gives extents, such as the limit of a Range: what its elements are at most, where the
+  /// model does not show it. A step in which one is greater fails.
   std::map<std::string, int64_t> bounds;
   /// For models that ask for gradients themselves; absent: those are not supported.
   GradientBuilder buildGradient;
@@ -62,8 +62,8 @@ struct ImportOptions {
 /// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind. Control flow that
 /// is known and short becomes part of the program; other branches and loops are dataflow.if and dataflow.loop. Inputs
 /// and outputs that are sequences are one argument or result an element, "x[0]". An output whose extent only the data
-/// says has an extent that is found in the step (ImportOptions::findsExtents), or room for all there can be, and a result
-/// more, "y:extent0", with what holds of it.
+/// says has an extent that is found in the step (ImportOptions::findsExtents), or room for all there can be, and a
+/// result more, "y:extent0", with what holds of it.
 ///
 /// Fails on operators, versions, types or attributes it does not know, with one error that lists all such nodes; on
 /// unbound dimensions; and on a node whose operands do not fit its operator. The context must have the dataflow and

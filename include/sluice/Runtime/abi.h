@@ -157,8 +157,8 @@ typedef struct sluice_kernel_env {
 /* A host kernel: args are pointers to its inputs, its outputs, and its
  * workspace where it has one. Returns 0, or non-zero for a run-time failure
  * (an index out of range): the step then fails naming the operator. */
-#define SLUICE_KERNEL_ENDLESS 1001 /* a loop would run more often than it may */
-#define SLUICE_KERNEL_STOPPED 1002 /* sluice_kernel_env.stop has ended a loop */
+#define SLUICE_KERNEL_ENDLESS 1001   /* a loop would run more often than it may */
+#define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent that the data says is above its bound */
 typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
@@ -209,8 +209,8 @@ typedef struct sluice_tensor_desc {
 } sluice_tensor_desc;
 
 /* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
- * `input`, or, where `input` is UINT32_MAX, what a kernel finds in a step's data. The values are `least`, `least` + `step`
- * and so on to `most`. Since minor version 11. */
+ * `input`, or, where `input` is UINT32_MAX, what a kernel finds in a step's data. The values are `least`, `least` +
+ * `step` and so on to `most`. Since minor version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
   const char *name;

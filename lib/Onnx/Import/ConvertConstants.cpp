@@ -113,13 +113,21 @@ LogicalResult rangeToFound(NodeContext &node) {
     return failure();
   const int64_t from = start->front(), step = delta->front();
   if (step < 1 || from < 0)
-    return node.unsupported("its limit is not known before the model runs, and it does not count upwards from 0 or more");
+    return node.unsupported(
+        "its limit is not known before the model runs, and it does not count upwards from 0 or more");
   Type index = node.mlir().getI64Type(), type = elementTypeOf(node.input(0));
   auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
   const NodeContext::Size &end = limit->front();
   const int64_t room = end.room <= from ? 0 : (end.room - from - 1) / step + 1;
-  Value span = node.binary(BinaryKind::max, node.sub(end.count, number(from)), number(0));
-  Value count = step == 1 ? span : node.binary(BinaryKind::div, node.add(span, number(step - 1)), number(step));
+  Value first = number(from), zero = number(0);
+  Value span = node.sub(end.count, first);
+  span = node.binary(BinaryKind::max, span, zero);
+  Value count = span;
+  if (step != 1) {
+    Value less = number(step - 1), distance = number(step);
+    Value rounded = node.add(span, less);
+    count = node.binary(BinaryKind::div, rounded, distance);
+  }
   Value row = node.create<RangeOp>({node.reshape(node.input(0), {}), node.reshape(node.input(2), {})}, {},
                                    {node.type(type, {room})});
   return node.result(count ? node.held(row, 0, count) : Value());

@@ -309,16 +309,21 @@ LogicalResult sliceFound(NodeContext &node) {
   // Counted from the end where it is negative, and within the dimension.
   auto place = [&](Value list, int64_t i, int64_t extent) {
     Value at = node.cast(node.reshape(node.sliceAxis(list, 0, i, 1), {}), index);
-    Value isNegative = node.compare(ComparePredicate::lt, at, number(0));
-    at = node.select(isNegative, node.add(at, number(extent)), at);
-    return node.binary(BinaryKind::max, node.binary(BinaryKind::min, at, number(extent)), number(0));
+    Value zero = number(0), whole = number(extent);
+    Value isNegative = node.compare(ComparePredicate::lt, at, zero);
+    Value fromEnd = node.add(at, whole);
+    at = node.select(isNegative, fromEnd, at);
+    at = node.binary(BinaryKind::min, at, whole);
+    return node.binary(BinaryKind::max, at, zero);
   };
   for (auto [i, axis] : llvm::enumerate(along)) {
     const int64_t d = axis < 0 ? axis + rank : axis, extent = shapeOf(x)[d];
     Value start = place(starts, static_cast<int64_t>(i), extent), end = place(ends, static_cast<int64_t>(i), extent);
-    Value count = node.binary(BinaryKind::max, node.sub(end, start), number(0));
-    Value places = node.add(node.iota(index, extent, 0, 1), start);
-    places = node.binary(BinaryKind::min, places, number(std::max<int64_t>(extent - 1, 0)));
+    Value zero = number(0), span = node.sub(end, start);
+    Value count = node.binary(BinaryKind::max, span, zero);
+    Value places = node.iota(index, extent, 0, 1), last = number(std::max<int64_t>(extent - 1, 0));
+    places = node.add(places, start);
+    places = node.binary(BinaryKind::min, places, last);
     Value counted = node.extents->of(x, d);
     x = node.create<GatherOp>({x, places}, node.integer("axis", d));
     if (!x || !count)

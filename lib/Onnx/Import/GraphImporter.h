@@ -45,8 +45,8 @@ private:
   /// importNode for a node of a graph or function, which its results follow from or not.
   Status importMember(const ::onnx::NodeProto &node, bool isLive);
   Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
-  /// convertNode, and what its results have of the counts of their operands. Where it cannot be said, or the node cannot
-  /// be converted so, it is converted again, of operands that end where they hold.
+  /// convertNode, and what its results have of the counts of their operands. Where it cannot be said, or the node
+  /// cannot be converted so, it is converted again, of operands that end where they hold.
   Status convertFollowed(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
   /// What holds of a value, dense; null where there are too many symbols.
@@ -183,8 +183,8 @@ private:
   Extents extents;
   FoundExtents *found = nullptr;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.
-  llvm::DenseMap<mlir::Value, size_t> symbolOfCount; ///< Positions in `found`.
-  llvm::DenseMap<mlir::Value, mlir::Value> taken;    ///< What holds of a value.
+  llvm::DenseMap<mlir::Value, size_t> symbolOfCount;                  ///< Positions in `found`.
+  llvm::DenseMap<mlir::Value, mlir::Value> taken;                     ///< What holds of a value.
   DequantizedValues dequantized;
   GradientBuilder buildGradient;
 };

@@ -22,7 +22,8 @@ struct Interval {
 };
 
 /// What all elements of a tensor of integers or truth values are within, as far as the operators that compute it show:
-/// constants, counts and positions of elements, sums and products of these. O(operators looked at), a few dozen at most.
+/// constants, counts and positions of elements, sums and products of these. O(operators looked at), a few dozen at
+/// most.
 Interval intervalOf(mlir::Value value);
 
 } // namespace sluice::onnximport

@@ -66,8 +66,8 @@ FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, Str
   }
   constexpr int64_t kMostSizes = 16;
   const std::string name = index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : "";
-  if (rankOf(given) > 1 || elementCount(given.getType()) > kMostSizes ||
-      !isa<IntegerType>(elementTypeOf(given)) || extents->isBounded(given))
+  if (rankOf(given) > 1 || elementCount(given.getType()) > kMostSizes || !isa<IntegerType>(elementTypeOf(given)) ||
+      extents->isBounded(given))
     return unsupported("its " + what + " is not known before the model runs");
   const int64_t count = elementCount(given.getType());
   for (int64_t i = 0; i < count; ++i) {
@@ -96,8 +96,9 @@ FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, Str
       if (auto said = bounds->find(name); said != bounds->end())
         bound = said->second;
     if (bound == Interval::kNone)
-      return unsupported("its " + what + " is not known before the model runs, nor what it is at most, give that by --bound " +
-                         name + "=N");
+      return unsupported("its " + what +
+                         " is not known before the model runs, nor what it is at most, give that by --bound " + name +
+                         "=N");
     Value zero = splat(mlir().getI64Type(), 0);
     const bool isPositive = interval.hasLow() && interval.low >= 0;
     // Within programs of operators values live no longer than these.

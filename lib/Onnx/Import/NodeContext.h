@@ -82,7 +82,7 @@ struct FoundExtents {
   std::vector<std::pair<std::string, int64_t>> bounds; ///< Of each: a name, and the upper bound.
   size_t firstSymbol = 0;                              ///< The symbol of the first one.
   std::vector<int64_t> values = {};                    ///< Those of the program being made; empty: the upper bounds.
-  std::map<std::string, int64_t> rooms = {};           ///< By node: how much its result has room for, at the upper bounds.
+  std::map<std::string, int64_t> rooms = {}; ///< By node: how much its result has room for, at the upper bounds.
 };
 
 class NodeContext : public Builder {
@@ -121,8 +121,8 @@ public:
     int64_t room = 0;       ///< Its value, or what it is at most.
     mlir::Value count = {}; ///< An i64 scalar, not negative, where the value is not known.
   };
-  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound. Reports those that
-  /// have none.
+  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound. Reports those
+  /// that have none.
   llvm::FailureOr<llvm::SmallVector<Size>> sizesAt(size_t index, llvm::StringRef what);
   /// A value of which only `count` positions of a dimension hold; all of them where it is null.
   mlir::Value held(mlir::Value value, int64_t dimension, mlir::Value count);

@@ -159,7 +159,7 @@ void checkConv(const ConvSpec &spec, const VectorTarget &target) {
         packConvWeights(emitted, target, weights.data(), packed);
       },
       [&](OpBuilder &b, Location loc, const Operands &operands, WorkItems items, SinkFn sink) {
-        emitConv2d(b, loc, emitted, target, operands, items, sink);
+        emitConv2d(b, loc, emitted, target, {operands.lhs, operands.rhs}, items, sink);
       },
       parallelExtent(emitted, target));
 }
@@ -177,7 +177,7 @@ void checkShiftAdd(const ConvSpec &spec, const VectorTarget &target) {
         packConvWeights(taps, target, widthFirst.data(), packed);
       },
       [&](OpBuilder &b, Location loc, const Operands &operands, WorkItems items, SinkFn sink) {
-        emitShiftAdd(b, loc, shifted, target, operands, items, sink);
+        emitShiftAdd(b, loc, shifted, target, {operands.lhs, operands.rhs}, items, sink);
       },
       parallelExtent(shifted, target));
 }

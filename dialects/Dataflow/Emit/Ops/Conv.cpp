@@ -316,16 +316,15 @@ static void emitStepPointwise(ConvOp op, KernelEmitter &kernel, const emit::Conv
         OpBuilder &b = kernel.builder();
         emit::MatmulExtents extents;
         extents.m = arith::IndexCastOp::create(b, kernel.loc(), b.getI64Type(), kernel.index(pixels));
-        emit::emitMatmul(
-            b, kernel.loc(), product, kernel.target(),
-            {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}, extents}, {begin, end},
-            [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-              kernel.inSink(inner, [&] {
-                SmallVector<Value> at = kernel.delinearize(indices[0], image);
-                at.push_back(indices[1]);
-                kernel.storeLanes(value, at, lanes);
-              });
-            });
+        emit::emitMatmul(b, kernel.loc(), product, kernel.target(),
+                         {{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}, extents},
+                         {begin, end}, [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                           kernel.inSink(inner, [&] {
+                             SmallVector<Value> at = kernel.delinearize(indices[0], image);
+                             at.push_back(indices[1]);
+                             kernel.storeLanes(value, at, lanes);
+                           });
+                         });
       });
 }
 
@@ -353,14 +352,13 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
       OpBuilder &b = kernel.builder();
       const emit::ConvExtents extents = {ofStep(sizes.batch), ofStep(sizes.inH), ofStep(sizes.inW), ofStep(sizes.outH),
                                          ofStep(sizes.outW)};
-      emitKernel(
-          b, kernel.loc(), form, kernel.target(),
-          emit::Operands{{kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}},
-          emit::WorkItems{begin, end},
-          [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-            kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
-          },
-          extents);
+      emitKernel(b, kernel.loc(), form, kernel.target(),
+                 emit::ConvOperands{
+                     {kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}, extents},
+                 emit::WorkItems{begin, end},
+                 [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+                   kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
+                 });
     });
   };
   if (op.isWinograd()) {
