@@ -434,3 +434,95 @@ TEST_CASE("buckets that contradict the model are refused", "[runtime]") {
         }).find("bucket 1 has an arena of 1048576 bytes of memory") != std::string::npos);
   CHECK(errorOf([](BucketModel &m) { m.model.buckets = nullptr; }).find("2 buckets and no table") != std::string::npos);
 }
+
+namespace {
+
+/// y[kept] = the elements of x[8] that are above 0; kept is found by the kernel.
+class FindingModel : public TestModel {
+public:
+  explicit FindingModel(Program step, uint32_t accelerators = 0) : TestModel(step, 64, accelerators) {
+    inputs = {{sizeof(sluice_tensor_desc), "x", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr}};
+    outputs = {{sizeof(sluice_tensor_desc), "y", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr}};
+    model.symbols = &symbol;
+    model.num_symbols = 1;
+    model.extents = [](const int64_t *symbols, int64_t *extents) {
+      extents[0] = kExtent;
+      extents[1] = symbols[0];
+    };
+  }
+
+  static constexpr int64_t kExtent = 8;
+  sluice_symbol_desc symbol{sizeof(sluice_symbol_desc), "kept", 0, kExtent, 1, UINT32_MAX, 0};
+
+private:
+  int64_t extent = kExtent;
+};
+
+int32_t keepPositive(const sluice_kernel_env *env, void **args) {
+  const auto *x = static_cast<const float *>(args[0]);
+  int64_t kept = 0;
+  for (int64_t i = 0; i < FindingModel::kExtent; ++i)
+    if (x[i] > 0)
+      static_cast<float *>(args[1])[kept++] = x[i];
+  if (x[0] == -2)
+    kept = 9;
+  const_cast<int64_t *>(env->symbols)[0] = kept;
+  return 0;
+}
+
+int32_t findOnHost(const sluice_api *api, sluice_context *context) {
+  Issuer issuer{api, context};
+  issuer.launch(streamOf(0, SLUICE_STREAM_COMPUTE), keepPositive, {inputSlot(32), arenaSlot(0, 0, 32)});
+  issuer.copy(streamOf(0, SLUICE_STREAM_OUT), outputSlot(32), arenaSlot(0, 0, 32), {0}, UINT32_MAX);
+  return issuer.failed;
+}
+
+int32_t findOnAccelerator(const sluice_api *api, sluice_context *context) {
+  Issuer issuer{api, context};
+  issuer.copy(streamOf(1, SLUICE_STREAM_IN), arenaSlot(1, 0, 32), inputSlot(32));
+  issuer.launch(streamOf(1, SLUICE_STREAM_COMPUTE), keepPositive, {arenaSlot(1, 0, 32), arenaSlot(1, 64, 32)}, {0});
+  issuer.copy(streamOf(1, SLUICE_STREAM_OUT), outputSlot(32), arenaSlot(1, 64, 32), {1});
+  return issuer.failed;
+}
+
+} // namespace
+
+TEST_CASE("shapes of outputs follow from what a step finds", "[runtime]") {
+  FindingModel onHost(findOnHost), onAccelerator(findOnAccelerator, 1);
+  for (FindingModel *model : {&onHost, &onAccelerator}) {
+    SessionPtr session = model->open();
+    REQUIRE(session);
+    CHECK(shapeOf(session.get(), SLUICE_PORT_OUTPUT, 0, 1) == Shape{8});
+    auto step = [&](std::vector<float> x) {
+      x.resize(FindingModel::kExtent, -1);
+      std::vector<float> y(FindingModel::kExtent);
+      const void *in[] = {x.data()};
+      void *out[] = {y.data()};
+      REQUIRE(sluice_run(session.get(), in, out) == 0);
+      y.resize(static_cast<size_t>(shapeOf(session.get(), SLUICE_PORT_OUTPUT, 0, 1)[0]));
+      CHECK(bytesOf(session.get(), SLUICE_PORT_OUTPUT, 0) == static_cast<int64_t>(y.size() * 4));
+      return y;
+    };
+    CHECK(step({1, -1, 3}) == std::vector<float>{1, 3});
+    CHECK(step({}).empty());
+    // More than the step before found.
+    CHECK(step({1, 2, 3, 4, 5, 6, 7, 8}) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+    const int64_t shape[] = {8}, *shapes[] = {shape};
+    CHECK(sluice_set_shapes(session.get(), shapes) == 0);
+    CHECK(step({0, 5}) == std::vector<float>{5});
+  }
+}
+
+TEST_CASE("a step that finds more than there is room for fails", "[runtime]") {
+  FindingModel model(findOnHost);
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  std::vector<float> x(FindingModel::kExtent, -2), y(FindingModel::kExtent);
+  const void *in[] = {x.data()};
+  void *out[] = {y.data()};
+  CHECK(sluice_run(session.get(), in, out) != 0);
+  CHECK(std::string(sluice_last_error()).find("tensor 'y' has extent 9 in dimension 0, outside of 0 to 8") !=
+        std::string::npos);
+  x.assign(x.size(), 4);
+  CHECK(sluice_run(session.get(), in, out) == 0);
+}
