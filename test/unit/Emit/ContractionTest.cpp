@@ -205,6 +205,13 @@ TEST_CASE("convolution equals the reference", "[emit]") {
   check(convOf(16, 32, 12, 3, 1, 1, 1, 4));
   check(convOf(8, 24, 10, 5, 2, 2, 1, 8)); // depth multiplier
   check(convOf(2, 3, 37, 11, 1, 5));
+  // Cropped on the left, and so many border steps on the right that its columns go one at a time.
+  for (int64_t channels : {4, 8}) {
+    ConvSpec cropped = convOf(4, channels, 40, 21, 1, 0, 1, channels == 4 ? 4 : 1);
+    cropped.padLeft = -2;
+    cropped.outW = 48;
+    check(cropped);
+  }
 }
 
 TEST_CASE("a column of pixels is convolved as a row", "[emit]") {
