@@ -76,10 +76,10 @@ static void describeStart(Sentences &sentences, const Timing &timing, const std:
     if (other.onSameStream && other.why == Dependency::Why::Order)
       continue;
     others += concat(others.empty() ? "" : "; ", commandText(other.command), meaning(other), " (",
-                     formatDuration(command.interval.startNs - other.command.interval.endNs), " earlier)");
+                     formatDuration(command.interval.startNs - other.command.interval.endNs), " before that)");
   }
   if (!others.empty())
-    sentences.add("after", "Before it have to end as well: ", others);
+    sentences.add("after", subject, " also waits for ", others);
 }
 
 static void describeSlack(Sentences &sentences, const Timing &timing, std::string_view about,
@@ -131,11 +131,11 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
                   launch.dataMaker.id.valid() ? concat(", at the end of ", commandText(launch.dataMaker)) : "", "; ",
                   listOf(launch.meanwhile), launch.meanwhile.size() == 1 ? " runs" : " run", " until then");
   if (facts.limitBytes == kNoLimit)
-    sentences.add("memory", "When it runs, ", formatBytes(launch.inUseBytes), " of ", inQuotes(facts.memory),
+    sentences.add("memory", "When it starts, ", formatBytes(launch.inUseBytes), " of ", inQuotes(facts.memory),
                   " are in use");
   else
-    sentences.add("memory", "When it runs, ", formatBytes(launch.inUseBytes), " of the ", formatBytes(facts.limitBytes),
-                  " that the plan may use of ", inQuotes(facts.memory), " are in use");
+    sentences.add("memory", "When it starts, ", formatBytes(launch.inUseBytes), " of the ",
+                  formatBytes(facts.limitBytes), " that the plan may use of ", inQuotes(facts.memory), " are in use");
   for (const auto &[output, input] : launch.inPlace)
     sentences.add("memory", "It writes ", inQuotes(output), " over ", inQuotes(input));
   if (facts.workspaceBytes > 0)
@@ -206,12 +206,12 @@ static std::string copiedBecause(const CopyFact &copy) {
   case CopyFact::Why::NotKept:
     return concat("it is not kept in ", inQuotes(command.to), " between steps");
   case CopyFact::Why::Evicted:
-    return copy.absence ? std::string("its bytes are given to others until a copy brings it back")
-                        : std::string("nothing reads it in the arena after that");
+    return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
+                        : concat("it leaves ", inQuotes(command.from), " for the rest of the step");
   case CopyFact::Why::Returned:
-    return concat("it was in ", inQuotes(command.to), " before and left its bytes to others");
+    return concat("it was in ", inQuotes(command.to), " before and left it");
   case CopyFact::Why::Restored:
-    return concat("the next step begins with it in ", inQuotes(command.to), ", and this one gave its bytes to others");
+    return concat("the next step begins with it in ", inQuotes(command.to), ", and it left in this one");
   }
   return "";
 }

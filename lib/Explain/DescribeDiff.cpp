@@ -220,14 +220,14 @@ private:
 
   static std::string times(int64_t count) { return count == 1 ? "once" : concat(count, " times"); }
 
-  /// "in once and out 2 times".
+  /// "once in and 2 times out".
   static std::string directions(const PlanDiff::Copied &copied, size_t which) {
     std::string text;
     const std::pair<int64_t, const char *> counts[] = {
-        {copied.in[which], "in "}, {copied.out[which], "out "}, {copied.between[which], "between accelerators "}};
+        {copied.in[which], " in"}, {copied.out[which], " out"}, {copied.between[which], " between accelerators"}};
     for (const auto &[count, what] : counts)
       if (count > 0)
-        text += concat(text.empty() ? "" : " and ", what, times(count));
+        text += concat(text.empty() ? "" : " and ", times(count), what);
     return text.empty() ? "not at all" : text;
   }
 
@@ -256,7 +256,7 @@ private:
       add("copies", countOf(both.size(), "tensor"), both.size() == 1 ? " is" : " are",
           " copied in both, but not as often: ", some<PlanDiff::Copied>(both, [](const PlanDiff::Copied &copied) {
             return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(copied.bytes), ") ",
-                          directions(copied, 0), " in A and ", directions(copied, 1), " in B");
+                          directions(copied, 0), " by A, ", directions(copied, 1), " by B");
           }));
     if (diff.copied.empty())
       add("copies", "Both copy the same tensors, as often");
@@ -287,7 +287,9 @@ private:
 
   void writeSettings() {
     for (const PlanDiff::Setting &setting : diff.settings)
-      if (setting.differs())
+      if (setting.differs() && setting.name == "plans tried")
+        add("made", "The search tried ", setting.values[0], " plans for A and ", setting.values[1], " for B");
+      else if (setting.differs())
         add("made", "The ", setting.name, " of A is ", inQuotes(setting.values[0]), ", of B ",
             inQuotes(setting.values[1]));
   }

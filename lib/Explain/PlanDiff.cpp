@@ -109,7 +109,7 @@ private:
     add("machine", [](const PlanFile &file) { return file.problem.machine.name; });
     add("solver", [](const PlanFile &file) { return file.plan.solver; });
     add("seed", [](const PlanFile &file) { return concat(file.plan.seed); });
-    add("number of plans tried", [](const PlanFile &file) { return concat(file.summary.evaluations); });
+    add("plans tried", [](const PlanFile &file) { return concat(file.summary.evaluations); });
     add("end of the search", [](const PlanFile &file) { return file.plan.stoppedByClock ? "the clock" : "its own"; });
   }
 

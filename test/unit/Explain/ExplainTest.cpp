@@ -50,7 +50,7 @@ TEST_CASE("an operator starts after what held it back longest", "[explain]") {
   std::string text = textOf(describe(b));
   CHECK_THAT(text, Contains("after: It starts at the end of the copy of 't' from 'm1' to 'host', which uses the bytes "
                             "of 't' until then."));
-  CHECK_THAT(text, Contains("after: Before it have to end as well: 'a', which makes 't' (74 ns earlier)."));
+  CHECK_THAT(text, Contains("after: It also waits for 'a', which makes 't' (74 ns before that)."));
   CHECK_THAT(text, Contains("after: 'acc1' runs nothing for 74 ns before it."));
   CHECK_THAT(text, Contains("memory: It writes 'u' over 't'."));
   CHECK_THAT(text, !Contains("workspace"));
@@ -59,7 +59,7 @@ TEST_CASE("an operator starts after what held it back longest", "[explain]") {
   CHECK(c.launches[0].timing.stallNs == 0);
   CHECK_THAT(text, Contains("It starts at the end of 'b', which makes 'u'."));
   CHECK_THAT(text, !Contains("runs nothing"));
-  CHECK_THAT(text, !Contains("as well"));
+  CHECK_THAT(text, !Contains("also"));
   CHECK_THAT(text, Contains("memory: A workspace of 64 B is counted there."));
   // d waits for its operand, and for the copy before it, which is as long.
   CHECK(d.launches[0].timing.after[0].why == Dependency::Why::Data);
@@ -136,8 +136,9 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK(t.copies[1].reader.name == "d");
   CHECK(t.copies[1].readerWaitNs == 148);
   const std::string text = textOf(describe(t));
-  CHECK_THAT(text, Contains("It is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): its bytes are given to "
-                            "others until a copy brings it back."));
+  CHECK_THAT(text,
+             Contains("It is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): it leaves 'm1' until a copy "
+                      "brings it back."));
   CHECK_THAT(text, Contains("It is not in 'm1' from 348 ns to 522 ns; its bytes serve 'u' (64 B)."));
   CHECK_THAT(text, Contains("no 64 B of 'm1' in one piece are free all the time"));
   CHECK_THAT(text, !Contains("It could not stay"));
@@ -177,7 +178,7 @@ TEST_CASE("copies say what they are for", "[explain]") {
   CHECK(w.copies[0].absence->guests.at(0).isWorkspace);
   CHECK_FALSE(w.copies[0].reader.id.valid());
   const std::string text = textOf(describe(w));
-  CHECK_THAT(text, Contains("the next step begins with it in 'm1', and this one gave its bytes to others."));
+  CHECK_THAT(text, Contains("the next step begins with it in 'm1', and it left in this one."));
   CHECK_THAT(text, Contains("its bytes serve the workspace of 'c' (64 B)."));
   CHECK_THAT(text, Contains("from 0 ns to 174 ns, there since the step before; 1 launch reads it there."));
   CHECK_THAT(text, Contains("from 448 ns to 770 ns, copied from 'host', and stays there for the next step."));

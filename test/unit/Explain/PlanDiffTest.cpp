@@ -5,6 +5,7 @@
 
 #include "sluice/Explain/PlanDiff.h"
 #include "Plans.h"
+#include "sluice/Support/Rng.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,11 +31,14 @@ TEST_CASE("the same decisions may be made otherwise, and take another time", "[p
   PlanFile b = a;
   b.plan.solver = "other";
   b.plan.seed = 3;
+  b.summary.evaluations = 9;
   std::string text = sentencesOf(a, b);
   CHECK_THAT(text, Contains("same: A and B make the same decisions."));
   CHECK_THAT(text, Contains("made: The solver of A is 'by hand', of B 'other'."));
   CHECK_THAT(text, Contains("made: The seed of A is '18446744073709551615', of B '3'."));
+  CHECK_THAT(text, Contains("made: The search tried 0 plans for A and 9 for B."));
   CHECK_THAT(text, !Contains("another time"));
+  CHECK_THAT(text, !Contains("machine"));
   b.problem.costs.operatorNs[2 * 3 + 1] = 130; // d on the accelerator.
   text = sentencesOf(a, b);
   CHECK_THAT(text, Contains("graph: 1 operator takes another time on the same device: 'd' on 'acc1' 100 ns in A and "
@@ -176,8 +180,8 @@ TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
   const std::string swapped = sentencesOf(plan(Way::Keep), plan(Way::Swap));
   CHECK_THAT(swapped, Contains("memory: The limit of 'm1' is 512 B in A and 256 B in B."));
   CHECK_THAT(swapped, Contains("memory: A keeps 64 B between steps that B does not: 'x' in 'm1' (64 B)."));
-  CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B a step: activation 't' (128 B) in "
-                               "once and out once; parameter 'x' (64 B) in once."));
+  CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B a step: activation 't' (128 B) once "
+                               "in and once out; parameter 'x' (64 B) once in."));
   CHECK_THAT(swapped, !Contains("A copies"));
   CHECK_THAT(swapped, !Contains("again:"));
   const std::string back = sentencesOf(plan(Way::Swap), plan(Way::Keep));
@@ -228,6 +232,35 @@ TEST_CASE("names used twice are told apart as in plan files", "[plandiff]") {
   CHECK(diff.sameGraph);
   CHECK(diff.sharedOperators == 2);
   CHECK(diff.sameDecisions);
+}
+
+TEST_CASE("whatever plan file is read can be explained and compared", "[plandiff]") {
+  const PlanFile original = examplePlan();
+  const std::string text = planFileToJson(original).dump();
+  Rng rng(11);
+  int read = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = text;
+    for (uint64_t i = 0, changes = 1 + rng.below(2); i < changes; ++i)
+      damaged[rng.below(damaged.size())] = "0123456789-[]{},:\"ae"[rng.below(20)];
+    Expected<Json> json = parseJson(damaged, "damaged");
+    if (!json)
+      continue;
+    Expected<PlanFile> file = planFileFromJson(JsonReader(*json, "damaged"));
+    if (!file)
+      continue;
+    ++read;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < file->problem.graph.numTensors(); ++i)
+      names.push_back(concat("#", i));
+    Expected<std::vector<Explanation>> explanations = explain(*file, names);
+    REQUIRE(explanations);
+    for (const Explanation &explanation : *explanations)
+      CHECK_FALSE(explanationToJson(explanation)["tensors"][0]["sentences"].empty());
+    CHECK_FALSE(diffToJson(diffOf(original, *file))["sentences"].empty());
+    CHECK_FALSE(diffToJson(diffOf(*file, original))["sentences"].empty());
+  }
+  CHECK(read > 100);
 }
 
 TEST_CASE("figures have their change; limits that nobody set have none", "[plandiff]") {
