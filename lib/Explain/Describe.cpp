@@ -266,7 +266,7 @@ static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbse
                     formatDuration(copy.readerWaitNs), " for it and nothing else");
     else
       sentences.add("copied", inQuotes(copy.reader.name), " reads it next, ", formatDuration(earlyNs),
-                    " after the copy's end, and does not wait for it");
+                    " after the copy's end, when ", commandText(copy.readerAfter), " has ended");
   }
   describeSlack(sentences, copy.timing, "copied", "The copy");
   describeStart(sentences, copy.timing, "The copy");

@@ -130,6 +130,7 @@ static Json toJson(const CopyFact &copy) {
   if (copy.reader.id.valid()) {
     json["reader"] = factToJson(copy.reader);
     json["readerWaitNs"] = copy.readerWaitNs;
+    json["readerAfter"] = factToJson(copy.readerAfter);
   }
   return json;
 }

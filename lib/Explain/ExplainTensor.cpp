@@ -147,6 +147,7 @@ private:
     if (first.valid()) {
       fact.reader = facts.fact(first);
       fact.readerWaitNs = facts.waitNs(first, copy);
+      fact.readerAfter = facts.timing(first).after.front().command; // This copy, if nothing else.
     }
     return fact;
   }

@@ -139,6 +139,7 @@ struct CopyFact {
   /// The first launch that reads what was copied, if any; how long that launch waits for this copy and nothing else.
   CommandFact reader;
   int64_t readerWaitNs = 0;
+  CommandFact readerAfter; ///< What that launch starts after: the last to end of all that it is ordered after.
 };
 
 /// One stay of a tensor in one memory.

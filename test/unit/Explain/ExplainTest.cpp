@@ -151,7 +151,7 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK_THAT(text, Contains("It is in 'm1' at bytes 128 to 192 from 522 ns to 696 ns, copied from 'host'; 1 launch"));
   // In the other plan nobody waits for it.
   CHECK_THAT(textOf(describe(tensorOf(examplePlan(true), "t"))),
-             Contains("'d' reads it next, 126 ns after the copy's end, and does not wait for it."));
+             Contains("'d' reads it next, 126 ns after the copy's end, when 'c' has ended."));
 }
 
 TEST_CASE("a tensor whose bytes would not fit could not stay", "[explain]") {
