@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/Report.h"
 #include "ReportAssets.h"
+#include "ReportText.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
@@ -14,8 +15,7 @@
 
 namespace sluice {
 
-/// Text as it reads in an element or an attribute.
-static std::string escapeHtml(std::string_view text) {
+std::string escapeHtml(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     switch (c) {

@@ -16,35 +16,60 @@ namespace sluice::driver {
 namespace {
 
 struct ReportOptions {
-  std::string plan, output, trace, against;
+  std::string plan, output, trace, against, format = "html";
 };
+
+std::string dump(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string perfettoTrace(const PlanFile &file) {
+  const ProblemFile &problem = file.problem;
+  const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, file.plan);
+  return dump(traceJson(problem.graph, problem.machine, file.plan, timeline));
+}
+
+std::string reportAs(const std::string &format, const PlanFile &file, const PlanDiff *diff) {
+  if (format == "dot")
+    return reportDot(file);
+  if (format == "svg")
+    return reportSvg(file);
+  if (format == "perfetto")
+    return perfettoTrace(file);
+  if (format == "html")
+    return reportHtml(file, diff);
+  Json json = reportData(file);
+  if (diff)
+    json["diff"] = diffToJson(*diff);
+  return dump(json);
+}
 
 Status runReport(const ReportOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.plan));
   std::optional<PlanDiff> diff;
   if (!options.against.empty()) {
+    if (options.format != "html" && options.format != "json")
+      return makeError(ErrorCode::InvalidInput, "format '", options.format,
+                       "' shows one plan, option '--against', leave it out or write html or json");
     SLUICE_ASSIGN_OR_RETURN(PlanFile other, readPlanAt(options.against));
     diff = diffPlans(file, other, {options.plan, options.against});
   }
-  if (!options.trace.empty()) {
-    const ProblemFile &problem = file.problem;
-    const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, file.plan);
-    const Json trace = traceJson(problem.graph, problem.machine, file.plan, timeline);
-    if (Status status =
-            writeFileAtomically(options.trace, trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-        !status)
-      return status;
-  }
-  return writeFileAtomically(options.output, reportHtml(file, diff ? &*diff : nullptr));
+  if (!options.trace.empty())
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, perfettoTrace(file)));
+  return writeFileAtomically(options.output, reportAs(options.format, file, diff ? &*diff : nullptr));
 }
 
 } // namespace
 
 void addReportCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App *command = driver::addCommand(app, "report", "Show a plan as one HTML page");
+  CLI::App *command =
+      driver::addCommand(app, "report", "Show a plan as one HTML page, or a part of it in other formats");
   addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
   addOption(*command, "-o,--output", options->output, "the page")->required();
+  addOption(*command, "--format", options->format,
+            "html: the page; json: its data; perfetto: the timeline; svg: the timeline and memory as a drawing; dot: "
+            "the graph, for Graphviz")
+      ->check(oneOf({"html", "json", "perfetto", "svg", "dot"}))
+      ->capture_default_str();
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
   addOption(*command, "--against", options->against, "another plan: a section says what differs in it")
       ->type_name("PLAN");

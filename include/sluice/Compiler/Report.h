@@ -36,6 +36,14 @@ Json reportData(const PlanFile &file);
 /// says what differs in B.
 std::string reportHtml(const PlanFile &file, const PlanDiff *diff = nullptr);
 
+/// The graph for Graphviz: operators coloured by device with their times, tensors with their bytes; a tensor that is
+/// copied between memories is dashed.
+std::string reportDot(const PlanFile &file);
+
+/// The simulated step as a drawing: a row a stream, then the bytes in use of each memory that the plan uses, with its
+/// limit. Each command has its name and times as its title. No script.
+std::string reportSvg(const PlanFile &file);
+
 } // namespace sluice
 
 #endif // SLUICE_COMPILER_REPORT_H

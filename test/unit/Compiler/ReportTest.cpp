@@ -11,6 +11,7 @@
 #include <set>
 
 using namespace sluice;
+using Catch::Contains;
 
 TEST_CASE("the report's data is the plan's", "[report]") {
   const PlanFile file = test::chainPlan(6);
@@ -50,6 +51,27 @@ TEST_CASE("a name is never markup", "[report]") {
   for (size_t at = page.find("<script"); at != std::string::npos; at = page.find("<script", at + 1))
     ++elements;
   CHECK(elements == 2);
+}
+
+TEST_CASE("a name is neither markup nor the end of a string in drawings", "[report]") {
+  const PlanFile file = test::chainPlan(3, "<b>&\"; x -> y \\");
+  const std::string svg = reportSvg(file), dot = reportDot(file);
+  CHECK(svg.find("<b>") == std::string::npos);
+  CHECK_THAT(svg, Contains("&lt;b&gt;&amp;&quot;; x"));
+  CHECK_THAT(dot, Contains("o0 [label=\"<b>&\\\"; x -> y \\\\0\\nmatmul"));
+  size_t arrows = 0; // Of edges alone, outside names.
+  for (size_t at = dot.find("\n  o"); at != std::string::npos; at = dot.find("\n  o", at + 1))
+    arrows += dot.compare(at + 5, 4, " -> ") == 0;
+  CHECK(arrows == 2);
+}
+
+TEST_CASE("the page says what differs in another plan, where there is one", "[report]") {
+  const PlanFile a = test::chainPlan(6), b = test::chainPlan(6, "op", 8192);
+  const PlanDiff diff = diffPlans(a, b, {"a", "<b>.json"});
+  const std::string page = reportHtml(a, &diff);
+  CHECK_THAT(page, Contains("A is this plan, B is &lt;b&gt;.json."));
+  CHECK_THAT(page, Contains("The limit of &#39;accel0&#39; is 2.00 KiB in A and 8.00 KiB in B."));
+  CHECK_THAT(reportHtml(a), !Contains("Beside another plan"));
 }
 
 TEST_CASE("the page asks nothing of the network", "[report]") {

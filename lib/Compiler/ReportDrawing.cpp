@@ -1,0 +1,167 @@
+//===- ReportDrawing.cpp - A plan as DOT and as SVG -----------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ReportText.h"
+#include "sluice/Compiler/Report.h"
+#include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Text.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+namespace sluice {
+
+/// Report.js has the same.
+static const char *deviceColour(DeviceId device) {
+  static constexpr const char *kPalette[] = {"#3b8f6a", "#7a5fc0", "#b8553f", "#3d7f9c",
+                                             "#93802a", "#a2467f", "#55713a", "#57618f"};
+  return kPalette[device.index() % std::size(kPalette)];
+}
+
+/// A name inside a quoted string of DOT.
+static std::string escapeDot(std::string_view text) {
+  std::string escaped;
+  for (char c : excerpt(text)) {
+    if (c == '"' || c == '\\')
+      escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string reportDot(const PlanFile &file) {
+  const auto &[problem, plan, summary] = file;
+  const Graph &graph = problem.graph;
+  std::vector<bool> copied(graph.numTensors(), false);
+  for (const Command &command : plan.commands)
+    if (command.kind == CommandKind::Copy)
+      copied[plan.residencies[command.reads[0].index()].tensor.index()] = true;
+  std::string text =
+      concat("digraph plan {\n  label=\"", escapeDot(graph.name), ", ", formatDuration(summary.makespanNs),
+             " a step, simulated\";\n", "  node [shape=box, style=filled, fontcolor=white];\n");
+  for (size_t i = 0; i < graph.numOperators(); ++i) {
+    const Operator &op = graph.op(OperatorId(i));
+    const DeviceId device = plan.placement[i];
+    text += concat("  o", i, " [label=\"", escapeDot(op.name), "\\n", escapeDot(op.kind), "\\n",
+                   escapeDot(problem.machine.device(device).name), ", ",
+                   formatDuration(problem.costs.timeNs(OperatorId(i), device)), "\", fillcolor=\"",
+                   deviceColour(device), "\"];\n");
+  }
+  for (size_t t = 0; t < graph.numTensors(); ++t) {
+    const Tensor &tensor = graph.tensor(TensorId(t));
+    if (!tensor.producer.valid())
+      continue;
+    for (OperatorId consumer : tensor.consumers)
+      text += concat("  o", tensor.producer.value, " -> o", consumer.value, " [label=\"", formatBytes(tensor.bytes),
+                     "\"", copied[t] ? ", style=dashed" : "", "];\n");
+  }
+  return text + "}\n";
+}
+
+namespace {
+/// Rows from above, time from left to right.
+class Drawing {
+public:
+  explicit Drawing(const PlanFile &file)
+      : graph(file.problem.graph), machine(file.problem.machine), plan(file.plan), capacities(file.problem.capacities),
+        timeline(simulate(graph, machine, file.problem.costs, plan)), profile(memoryProfile(machine, plan, timeline)) {}
+
+  std::string draw() {
+    for (size_t s = 0; s < plan.streams.size(); ++s)
+      drawStream(StreamId(s));
+    for (size_t m = 0; m < machine.memories.size(); ++m)
+      if (profile.peakBytes[m] > 0)
+        drawMemory(m);
+    const std::string size = concat(kLeft + kWidth + kRight, " ", top + kGap);
+    return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", size, "\" role=\"img\">\n<title>",
+                  escapeHtml(excerpt(graph.name)), ", ", formatDuration(timeline.makespanNs),
+                  " a step, simulated</title>\n<style>text{font:11px sans-serif;fill:#1b1f24}</style>\n",
+                  "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", body, "</svg>\n");
+  }
+
+private:
+  static constexpr int kLeft = 130, kWidth = 1060, kRight = 10, kRow = 22, kGap = 8, kMemory = 90;
+  const Graph &graph;
+  const Machine &machine;
+  const Plan &plan;
+  const std::vector<int64_t> &capacities;
+  const Timeline timeline;
+  const MemoryProfile profile;
+  std::string body;
+  int top = kGap;
+
+  static std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return text;
+  }
+  double x(int64_t ns) const {
+    return kLeft + kWidth * static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(timeline.makespanNs, 1));
+  }
+  void label(const std::string &text, int y) {
+    body += concat("<text x=\"4\" y=\"", y, "\">", escapeHtml(excerpt(text)), "</text>\n");
+  }
+
+  void drawStream(StreamId stream) {
+    static constexpr const char *kKinds[] = {"", " in", " out", " exchange"};
+    const auto &[device, kind] = plan.streams[stream.index()];
+    label(machine.device(device).name + kKinds[static_cast<size_t>(kind)], top + 15);
+    for (size_t c = 0; c < plan.commands.size(); ++c) {
+      const Command &command = plan.commands[c];
+      if (command.stream != stream)
+        continue;
+      const Interval &interval = timeline.commands[c];
+      const bool isLaunch = command.kind == CommandKind::Launch;
+      const bool isIn = !isLaunch && plan.residencies[command.reads[0].index()].memory == Machine::hostMemory();
+      const std::string name =
+          isLaunch ? graph.op(command.op).name : graph.tensor(plan.residencies[command.reads[0].index()].tensor).name;
+      body +=
+          concat("<rect x=\"", number(x(interval.startNs)), "\" y=\"", top, "\" width=\"",
+                 number(std::max(x(interval.endNs) - x(interval.startNs), 0.2)), "\" height=\"", kRow - 2, "\" fill=\"",
+                 isLaunch ? deviceColour(device)
+                 : isIn   ? "#2f7ed8"
+                          : "#e08a1e",
+                 "\"><title>", escapeHtml(excerpt(name)), isLaunch ? "" : ", copied", ", from ",
+                 formatDuration(interval.startNs), " to ", formatDuration(interval.endNs), "</title></rect>\n");
+    }
+    top += kRow;
+  }
+
+  void drawMemory(size_t memory) {
+    top += kGap;
+    const bool isLimited = capacities[memory] != std::numeric_limits<int64_t>::max();
+    const int64_t peak = profile.peakBytes[memory];
+    // A limit far above the bytes in use would flatten them.
+    const bool showsLimit = isLimited && capacities[memory] / 4 <= peak;
+    const double most = static_cast<double>(showsLimit ? std::max(capacities[memory], peak) : peak);
+    auto y = [&](int64_t bytes) {
+      return number(top + kMemory - kMemory * static_cast<double>(bytes) / std::max(most, 1.0));
+    };
+    label(machine.memories[memory].name, top + 15);
+    label(concat("peak ", formatBytes(peak)), top + 30);
+    if (isLimited)
+      label(concat("limit ", formatBytes(capacities[memory])), top + 45);
+    std::string points = concat(number(x(0)), ",", y(0));
+    int64_t bytes = 0;
+    for (const MemoryProfile::Sample &sample : profile.perMemory[memory]) {
+      points +=
+          concat(" ", number(x(sample.timeNs)), ",", y(bytes), " ", number(x(sample.timeNs)), ",", y(sample.bytes));
+      bytes = sample.bytes;
+    }
+    points +=
+        concat(" ", number(x(timeline.makespanNs)), ",", y(bytes), " ", number(x(timeline.makespanNs)), ",", y(0));
+    body += concat("<polygon points=\"", points, "\" fill=\"#93a1b3\"/>\n");
+    if (showsLimit)
+      body += concat("<path d=\"M", kLeft, " ", y(capacities[memory]), "h", kWidth, "\" stroke=\"#d0342c\"/>\n");
+    top += kMemory;
+  }
+};
+} // namespace
+
+std::string reportSvg(const PlanFile &file) { return Drawing(file).draw(); }
+
+} // namespace sluice
