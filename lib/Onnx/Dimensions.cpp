@@ -8,6 +8,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace sluice {
@@ -73,11 +74,33 @@ Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text
   return std::pair(std::string(text.substr(0, equals)), range);
 }
 
+std::string DimBindings::tiedTo(const std::string &name) const {
+  std::string at = name;
+  // A circle ends after as many steps as there are ties.
+  for (size_t step = 0; step < ties.size(); ++step)
+    if (auto tie = ties.find(at); tie != ties.end())
+      at = tie->second;
+  return at;
+}
+
 Status addDimBinding(std::string_view text, DimBindings &bindings) {
+  if (const size_t equals = text.rfind('='); equals != std::string_view::npos && equals > 0 &&
+                                             equals + 1 < text.size() &&
+                                             std::isalpha(static_cast<unsigned char>(text[equals + 1]))) {
+    const std::string name(text.substr(0, equals));
+    bindings.values.erase(name);
+    bindings.ranges.erase(name);
+    bindings.ties[name] = text.substr(equals + 1);
+    if (bindings.ties.contains(bindings.tiedTo(name)))
+      return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is tied to itself, in '", text,
+                       "', tie it to one that has a size or a range");
+    return {};
+  }
   SLUICE_ASSIGN_OR_RETURN(auto binding, parseDimBinding(text));
   auto &[name, range] = binding;
   bindings.values.erase(name);
   bindings.ranges.erase(name);
+  bindings.ties.erase(name);
   if (range.least == range.most)
     bindings.values[name] = range.least;
   else
@@ -99,6 +122,7 @@ public:
 
 private:
   Status bindFromOptions();
+  Status bindTies();
   Status bindFromShape(const DeclaredTensor &input, const std::vector<int64_t> &shape);
   Expected<std::vector<int64_t>> shapeOf(const DeclaredTensor &input) const;
 
@@ -107,9 +131,30 @@ private:
   std::map<std::string, Binding> bound;
 };
 
+/// Dimensions that are tied have one size, wherever it is from.
+Status Binder::bindTies() {
+  for (size_t round = 0; round <= given.ties.size(); ++round)
+    for (const auto &[name, other] : given.ties) {
+      auto own = bound.find(name), its = bound.find(other);
+      if (own != bound.end() && its != bound.end() && own->second.value != its->second.value)
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' is ", own->second.value, " by ",
+                         own->second.from, ", and '", excerpt(other), "', to which option '--dim' ties it, is ",
+                         its->second.value, " by ", its->second.from);
+      if (its != bound.end())
+        bound.emplace(name, Binding{its->second.value, concat("dimension '", excerpt(other), "'")});
+      else if (own != bound.end())
+        bound.emplace(other, Binding{own->second.value, concat("dimension '", excerpt(name), "'")});
+    }
+  return {};
+}
+
 Status Binder::bindFromOptions() {
   std::vector<SymbolUse> uses = symbolicDims(model);
-  for (const auto &[name, value] : given.values) {
+  std::map<std::string, int64_t> named = given.values;
+  for (const auto &[name, other] : given.ties)
+    for (const std::string &each : {name, other})
+      named.emplace(each, -1);
+  for (const auto &[name, value] : named) {
     if (std::none_of(uses.begin(), uses.end(), [&name = name](const SymbolUse &use) { return use.symbol == name; })) {
       std::string known;
       for (const SymbolUse &use : uses)
@@ -117,6 +162,9 @@ Status Binder::bindFromOptions() {
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
                        known.empty() ? std::string("all its dimensions are known") : "it has " + known);
     }
+    auto size = given.values.find(name);
+    if (size == given.values.end())
+      continue;
     if (value < 0)
       return makeError(ErrorCode::InvalidInput, "dimension '", name, "' cannot be ", value);
     bound.emplace(name, Binding{value, "the option"});
@@ -172,6 +220,7 @@ Expected<BoundInputs> Binder::run() {
       return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name, "'");
     SLUICE_RETURN_IF_ERROR(bindFromShape(*input, shape));
   }
+  SLUICE_RETURN_IF_ERROR(bindTies());
   std::string missing;
   for (const SymbolUse &use : symbolicDims(model))
     if (!bound.count(use.symbol))

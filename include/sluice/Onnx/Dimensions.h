@@ -29,10 +29,15 @@ struct DimBindings {
   std::map<std::string, int64_t> values;
   /// `--dim name=least..most:step`: the program serves all these sizes.
   std::map<std::string, DimRange> ranges;
+  /// `--dim name=other`: the size is that of another dimension.
+  std::map<std::string, std::string> ties;
   /// Shapes of inputs given as data, by input name; the input itself may not declare any.
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// Shapes of the elements of inputs that are sequences, by input name; none for an optional without a value.
   std::map<std::string, std::vector<std::vector<int64_t>>> sequences;
+
+  /// The dimension that a name is tied to, by way of others perhaps; the name itself where it is not.
+  std::string tiedTo(const std::string &name) const;
 };
 
 /// A symbol, and where the model uses it first.
@@ -48,7 +53,8 @@ std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 /// size is given. Fails on a missing name, on a size that is not a non-negative integer, on a range that is empty, on
 /// buckets that do not ascend, and on a size that is at no step.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
-/// Adds what the text of an option `--dim` says.
+/// Adds what the text of an option `--dim` says: what parseDimBinding does, or "state.1=input.0", the name of another
+/// dimension.
 Status addDimBinding(std::string_view text, DimBindings &bindings);
 
 struct BoundInputs {

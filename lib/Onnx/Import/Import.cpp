@@ -511,6 +511,7 @@ void GraphImporter::tidy(Block &block) {
 /// Lets dimensions with ranges have other sizes than the inputs' data, which still binds the others. Fails where the
 /// data is out of range.
 static Status releaseRanges(const ModelFile &model, const std::map<std::string, DimRange> &ranges, DimBindings &dims) {
+  const DimBindings given = dims;
   for (const DeclaredTensor &input : model.inputs()) {
     auto shape = dims.inputShapes.find(input.name);
     if (shape == dims.inputShapes.end() || !input.dims || input.dims->size() != shape->second.size())
@@ -519,7 +520,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
     bool hasRange = false;
     for (auto [axis, dim] : llvm::enumerate(*input.dims)) {
       const int64_t size = shape->second[axis];
-      const auto range = dim.value < 0 ? ranges.find(dim.symbol) : ranges.end();
+      const auto range = dim.value < 0 ? ranges.find(given.tiedTo(dim.symbol)) : ranges.end();
       if (dim.value < 0 && range == ranges.end())
         bound.emplace(dim.symbol, size);
       if (range == ranges.end())

@@ -63,6 +63,15 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
   bindings.values = {{"bath", 8}};
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'bath', it has 'batch', 'length'"));
   bindings.values = {{"batch", 8}};
+  bindings.ties = {{"length", "btach"}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'btach', it has 'batch', 'length'"));
+  bindings.ties = {{"length", "c.0"}, {"c.0", "batch"}};
+  REQUIRE(bindDims(model, bindings));
+  CHECK(bindDims(model, bindings)->symbols.at("length") == 8);
+  bindings.values["length"] = 7;
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("to which option '--dim' ties it, is"));
+  bindings.values = {{"batch", 8}};
+  bindings.ties.clear();
   bindings.inputShapes["b"] = {4, 7};
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("'batch' is 8 by the option and 4 by"));
   bindings.inputShapes = {{"a", {8, 4}}};
@@ -109,6 +118,13 @@ TEST_CASE("Bindings on the command line parse", "[onnx]") {
   REQUIRE(addDimBinding("sequence=3..3", bindings));
   CHECK(bindings.ranges == std::map<std::string, DimRange>{{"batch", {1, 8}}});
   CHECK(bindings.values == std::map<std::string, int64_t>{{"sequence", 3}});
+  REQUIRE(addDimBinding("rows=batch", bindings));
+  REQUIRE(addDimBinding("columns=rows", bindings));
+  CHECK(bindings.tiedTo("columns") == "batch");
+  CHECK(bindings.tiedTo("batch") == "batch");
+  CHECK_THAT(addDimBinding("batch=columns", bindings).error().message, Contains("'batch' is tied to itself"));
+  bindings.ties.clear();
+  bindings.ranges["batch"] = {1, 8};
   // The last one holds.
   REQUIRE(addDimBinding("batch=2", bindings));
   CHECK(bindings.ranges.empty());
