@@ -212,7 +212,9 @@ private:
     for (const auto &ids : operators)
       if (const std::string device = deviceOf(0, ids[0]); device == deviceOf(1, ids[1]))
         byDevice[device].push_back(ids);
-    for (auto &[device, ids] : byDevice) {
+    for (auto &entry : byDevice) {
+      const std::string &device = entry.first;
+      Pairs<OperatorId> &ids = entry.second;
       diff.orderedOperators += ids.size();
       const std::vector<size_t> ranks = ranksInB(ids);
       const std::vector<bool> stays = longestIncreasing(ranks);
@@ -329,13 +331,13 @@ private:
 
   void fillKept() {
     const std::vector<std::vector<ResidencyId>> initial[2] = {initialOf(plans[0]), initialOf(plans[1])};
-    for (const auto &[a, b] : tensors) {
-      const std::vector<std::string> inA = keptIn(plans[0], initial[0][a.index()]);
-      const std::vector<std::string> inB = keptIn(plans[1], initial[1][b.index()]);
+    for (const std::array<TensorId, 2> &ids : tensors) {
+      const std::vector<std::string> inA = keptIn(plans[0], initial[0][ids[0].index()]);
+      const std::vector<std::string> inB = keptIn(plans[1], initial[1][ids[1].index()]);
       auto add = [&](const std::vector<std::string> &in, const std::vector<std::string> &notIn, bool isB) {
         for (const std::string &memory : in)
           if (std::find(notIn.begin(), notIn.end(), memory) == notIn.end())
-            diff.kept.push_back({plans[0].nameOf(a), memory, plans[1].graph.tensor(b).bytes, isB});
+            diff.kept.push_back({plans[0].nameOf(ids[0]), memory, plans[1].graph.tensor(ids[1]).bytes, isB});
       };
       add(inA, inB, false);
       add(inB, inA, true);
