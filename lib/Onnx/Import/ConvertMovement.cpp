@@ -191,12 +191,12 @@ LogicalResult concat(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 1), rankOf(node.input(0)));
   if (failed(axis))
     return failure();
-  // Empty operands contribute nothing; exporters leave some behind.
+  // Operands that are empty at all sizes contribute nothing; exporters leave some behind.
   SmallVector<Value> values;
   for (size_t i = 0; i < node.inputCount(); ++i) {
     if (rankOf(node.input(i)) != rankOf(node.input(0)))
       return node.invalid("its operands' ranks differ");
-    if (shapeOf(node.input(i))[*axis] != 0)
+    if (node.roomOf(shapeOf(node.input(i))[*axis], i) != 0)
       values.push_back(node.input(i));
   }
   if (values.empty())

@@ -633,6 +633,8 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   }
   buildGradient = options.buildGradient;
   bounds = options.bounds;
+  if (found)
+    found->uses.clear();
   DimBindings dims = options.dims;
   for (const auto &[name, tensor] : options.fixedInputs)
     dims.inputShapes[name] = tensor.shape;

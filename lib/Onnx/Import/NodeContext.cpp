@@ -51,7 +51,11 @@ Value stringConstant(OpBuilder &builder, Location location, const ::onnx::Tensor
 //===----------------------------------------------------------------------===//
 
 int64_t NodeContext::roomOf(int64_t here, size_t index) const {
-  return found ? found->rooms.try_emplace(sluice::concat(index, " ", nodeName(loc())), here).first->second : here;
+  if (!found)
+    return here;
+  // Nodes of loops and functions are imported several times.
+  const std::string name = sluice::concat(index, " ", nodeName(loc()));
+  return found->rooms.try_emplace({name, found->uses[name]++}, here).first->second;
 }
 
 FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what) {

@@ -82,7 +82,9 @@ struct FoundExtents {
   std::vector<std::pair<std::string, int64_t>> bounds; ///< Of each: a name, and the upper bound.
   size_t firstSymbol = 0;                              ///< The symbol of the first one.
   std::vector<int64_t> values = {};                    ///< Those of the program being made; empty: the upper bounds.
-  std::map<std::string, int64_t> rooms = {}; ///< By node: how much its result has room for, at the upper bounds.
+  /// By node, and which time it is imported: how much its result has room for, at the upper bounds.
+  std::map<std::pair<std::string, int>, int64_t> rooms = {};
+  std::map<std::string, int> uses = {}; ///< Of a node in the program being made.
 };
 
 class NodeContext : public Builder {
