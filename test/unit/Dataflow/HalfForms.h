@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace sluice::test {
+namespace sluice::test::halves {
 
 /// A form of products that this host runs.
 struct Form {
@@ -62,6 +62,6 @@ inline std::string packed(const std::string &matrix, const Panels &panels) {
   return "%p = dataflow.pack_half_rhs %w panels " + panels.text + " : (" + matrix + ") -> " + panels.type + "\n";
 }
 
-} // namespace sluice::test
+} // namespace sluice::test::halves
 
 #endif // SLUICE_TEST_UNIT_DATAFLOW_HALFFORMS_H

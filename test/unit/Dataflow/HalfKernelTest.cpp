@@ -13,6 +13,7 @@
 
 using namespace sluice;
 using namespace sluice::test;
+using namespace sluice::test::halves;
 
 namespace {
 /// With an epilogue, a bias and relu, where `isFused`.

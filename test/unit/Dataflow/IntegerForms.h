@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace sluice::test {
+namespace sluice::test::integers {
 
 /// A form of products that this host runs: 0 lanes of a form that any target runs are the host's.
 struct Form {
@@ -66,6 +66,6 @@ inline std::string panels(const Form &form, int64_t columns, int64_t segments, i
 inline constexpr Fill kBytes{-128, 127}, kUnsigned{0, 255};
 inline Fill fillOf(const std::string &element) { return element == "i8" ? kBytes : kUnsigned; }
 
-} // namespace sluice::test
+} // namespace sluice::test::integers
 
 #endif // SLUICE_TEST_UNIT_DATAFLOW_INTEGERFORMS_H

@@ -8,6 +8,7 @@
 
 using namespace sluice;
 using namespace sluice::test;
+using namespace sluice::test::integers;
 
 namespace {
 struct Product {

@@ -9,6 +9,7 @@
 
 using namespace sluice;
 using namespace sluice::test;
+using namespace sluice::test::integers;
 
 namespace {
 
