@@ -204,7 +204,9 @@ static std::string copiedBecause(const CopyFact &copy) {
       return concat(inQuotes(copy.producerDevice), " makes it, and ", inQuotes(copy.reader.device), " reads it");
     return concat(inQuotes(copy.producerDevice), " makes it, and another device reads it");
   case CopyFact::Why::NotKept:
-    return concat("it is not kept in ", inQuotes(command.to), " between steps");
+    return concat(
+        "it is not kept in ", inQuotes(command.to), " between steps",
+        copy.newValue.empty() ? "" : concat(", which leave its new value ", inQuotes(copy.newValue), " at its home"));
   case CopyFact::Why::Evicted:
     return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
                         : concat("it leaves ", inQuotes(command.from), " for the rest of the step");

@@ -125,6 +125,8 @@ static Json toJson(const CopyFact &copy) {
   json["aloneNs"] = copy.aloneNs;
   if (!copy.producerDevice.empty())
     json["producerDevice"] = copy.producerDevice;
+  if (!copy.newValue.empty())
+    json["newValue"] = copy.newValue;
   if (copy.absence)
     json["absence"] = toJson(*copy.absence);
   if (copy.reader.id.valid()) {

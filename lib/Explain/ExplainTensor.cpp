@@ -140,6 +140,8 @@ private:
     if (fact.why == CopyFact::Why::OtherDevice && tensor.producer.valid())
       fact.producerDevice = facts.machine.device(facts.plan.placement[tensor.producer.index()]).name;
     fact.absence = absence(copy, fact.why);
+    if (fact.why == CopyFact::Why::NotKept && tensor.updatedBy.valid())
+      fact.newValue = facts.nameOf(tensor.updatedBy);
     CommandId first;
     for (CommandId reader : facts.readers[target(copy).index()])
       if (facts.isLaunch(reader) && (!first.valid() || facts.interval(reader).startNs < facts.interval(first).startNs))
@@ -161,7 +163,8 @@ private:
     }
     if (why == CopyFact::Why::Returned || why == CopyFact::Why::Restored)
       return between(stayBefore(facts.residency(to).memory, times(to).startNs, to), to);
-    if (why != CopyFact::Why::NotKept)
+    // What the next step finds of a state that is updated is its new value.
+    if (why != CopyFact::Why::NotKept || tensor.updatedBy.valid())
       return std::nullopt;
     // Away from the last stay of this step to the first of the next.
     ResidencyId last = to;
@@ -172,7 +175,8 @@ private:
     AbsenceFact fact = start(to);
     addTime(fact, {times(last).endNs, facts.timeline.makespanNs}, last);
     addTime(fact, {0, times(to).startNs}, to);
-    fact.freeOffset = freeOffset(to, {0, facts.timeline.makespanNs}, fact);
+    // With one address from its last use to its first.
+    fact.freeOffset = freeOffset(to, {{times(last).startNs, facts.timeline.makespanNs}, {0, times(to).endNs}}, fact);
     return fact;
   }
 
@@ -188,7 +192,7 @@ private:
   AbsenceFact between(ResidencyId left, ResidencyId back) const {
     AbsenceFact fact = start(left);
     addTime(fact, {times(left).endNs, times(back).startNs}, left);
-    fact.freeOffset = freeOffset(left, {times(left).startNs, times(back).endNs}, fact);
+    fact.freeOffset = freeOffset(left, {{times(left).startNs, times(back).endNs}}, fact);
     return fact;
   }
 
@@ -234,14 +238,16 @@ private:
       fact.guests.push_back(std::move(guest));
   }
 
-  /// The least offset of the memory at which the tensor's bytes were free of all others for a time.
-  std::optional<int64_t> freeOffset(ResidencyId place, Interval interval, const AbsenceFact &fact) const {
+  /// The least offset of the memory at which the tensor's bytes were free of all others during all the intervals.
+  std::optional<int64_t> freeOffset(ResidencyId place, const std::vector<Interval> &intervals,
+                                    const AbsenceFact &fact) const {
     const Residency &own = facts.residency(place);
     std::map<int64_t, int64_t> taken; // Begin to end.
     for (size_t i = 0; i < facts.plan.residencies.size(); ++i) {
       const Residency &other = facts.plan.residencies[i];
       if (other.segment != Segment::Arena || other.memory != own.memory || other.tensor == own.tensor ||
-          !meet(times(ResidencyId(i)), interval))
+          std::none_of(intervals.begin(), intervals.end(),
+                       [&](const Interval &interval) { return meet(times(ResidencyId(i)), interval); }))
         continue;
       int64_t &end = taken[other.offset];
       end = std::max(end, other.offset + other.bytes);

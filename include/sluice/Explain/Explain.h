@@ -134,7 +134,9 @@ struct CopyFact {
   int64_t bytes = 0;
   int64_t aloneNs = 0;        ///< With the link to itself.
   std::string producerDevice; ///< OtherDevice: where it was made.
-  /// NotKept, Returned, Restored: why the copy was needed. Evicted: that of the copy back.
+  std::string newValue; ///< NotKept, of a state that is updated: the tensor that the step before left at its home.
+  /// NotKept (but of a state that is updated), Returned, Restored: why the copy was needed. Evicted: that of the copy
+  /// back.
   std::optional<AbsenceFact> absence;
   /// The first launch that reads what was copied, if any; how long that launch waits for this copy and nothing else.
   CommandFact reader;

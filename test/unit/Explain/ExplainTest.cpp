@@ -215,6 +215,45 @@ TEST_CASE("a parameter that is copied in each step is away over the step's end",
   CHECK_THAT(kText, Contains("not copied"));
 }
 
+TEST_CASE("a state that is updated comes from its home", "[explain]") {
+  Builder b(1, 4096);
+  const TensorId s = b.tensor("s", TensorKind::State), n = b.tensor("n", TensorKind::State);
+  b.graph.setUpdates(n, s);
+  const OperatorId op = b.op("up", {s}, {n}, 1);
+  const ResidencyId sIn = b.at(s, 1, 0), nOut = b.at(n, 1, 64);
+  const CommandId in = b.copy(b.home(s, true), sIn);
+  const CommandId run = b.launch(op, {sIn}, {nOut}, {in});
+  b.copy(nOut, b.home(n, false), {run});
+  const TensorFacts facts = tensorOf(b.file(), "s");
+  REQUIRE(facts.copies.size() == 1);
+  CHECK_FALSE(facts.copies[0].absence);
+  const std::string text = textOf(describe(facts));
+  CHECK_THAT(text, Contains("it is not kept in 'm1' between steps, which leave its new value 'n' at its home."));
+  CHECK_THAT(text, !Contains("stay"));
+  CHECK_THAT(textOf(describe(tensorOf(b.file(), "n"))), Contains("the next step finds it there, at its state's home."));
+}
+
+TEST_CASE("a parameter that is used twice may stay over the step's end", "[explain]") {
+  // w comes for p and again for q; k takes its place between. Its first and its last stay are at one place.
+  Builder b(1, 256);
+  const TensorId w = b.tensor("w", TensorKind::Parameter), k = b.tensor("k", TensorKind::Activation);
+  const TensorId v = b.tensor("v", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId p = b.op("p", {w}, {v}, 1), m = b.op("m", {v}, {k}, 1), q = b.op("q", {w, k}, {y}, 1);
+  const ResidencyId first = b.at(w, 1, 0), vAt = b.at(v, 1, 64), kAt = b.at(k, 1, 128), again = b.at(w, 1, 0);
+  const ResidencyId out = b.at(y, 1, 192), home = b.home(w, true);
+  const CommandId in = b.copy(home, first);
+  const CommandId runP = b.launch(p, {first}, {vAt}, {in});
+  b.launch(m, {vAt}, {kAt});
+  const CommandId back = b.copy(home, again, {runP});
+  const CommandId last = b.launch(q, {again, kAt}, {out}, {back});
+  b.copy(out, b.home(y, false), {last});
+  const TensorFacts facts = tensorOf(b.file(), "w");
+  REQUIRE(facts.copies.size() == 2);
+  CHECK(facts.copies[0].why == CopyFact::Why::NotKept);
+  CHECK(facts.copies[0].absence->freeOffset == 0);
+  CHECK(facts.copies[1].why == CopyFact::Why::Returned);
+}
+
 TEST_CASE("a tensor made on one device and read on another is copied for that", "[explain]") {
   Builder b(1, 4096);
   const TensorId v = b.tensor("v", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
