@@ -246,8 +246,8 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
                   " of others, but no ", formatBytes(absence.needBytes), " of ", memory,
                   " in one piece are free all the time");
   else
-    sentences.add("copied", "It could stay: its ", formatBytes(absence.needBytes), " are free of others at byte ",
-                  *absence.freeOffset, " of ", memory, " all the time");
+    sentences.add("copied", "It could stay with all others where they are: its ", formatBytes(absence.needBytes),
+                  " are free at byte ", *absence.freeOffset, " of ", memory, " all the time");
 }
 
 /// `isAbsenceKnown`: the copy out before it told why the tensor is away.
