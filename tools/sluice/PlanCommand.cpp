@@ -374,8 +374,9 @@ void addPlanCommand(CLI::App &app, Action &action) {
   CLI::Option *model =
       addOption(*command, "MODEL", options->model, "an ONNX file; with --explain also a plan or a compiled model");
   addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");
-  addOption(*command, "--diff", options->diff, "what differs between two plans: files or compiled models' directories")
-      ->type_name("A B")
+  addOption(*command, "--diff", options->diff,
+            "what differs between two plans, A and B: files or compiled models' directories")
+      ->type_name("PLAN")
       ->expected(2)
       ->excludes(model);
   addOption(*command, "--explain", options->explain, "why an operator or a tensor is where it is, when, and copied")
