@@ -290,9 +290,9 @@ TEST_CASE("kernels that need constant extents refuse symbols", "[dataflow][range
   CHECK_THAT(refusalOf(padded, /*inGrids=*/true),
              Catch::Contains("'dataflow.unary' op its kernel needs sizes that are known when compiling") &&
                  Catch::Contains("\"n\""));
-  const RangedCase member = group(
-      kOne, {"tensor<1x3x{s0}x8xf32>", "tensor<1x5x3x2xf32>"}, "tensor<1x3x5x3xf32>",
-      R"(%0 = dataflow.grid_sample linear border %a, %b : tensor<1x3x{s0}x8xf32>, tensor<1x5x3x2xf32> -> tensor<1x3x5x3xf32>
-        %r = dataflow.unary relu %0 : tensor<1x3x5x3xf32>)");
-  CHECK_THAT(refusalOf(member), Catch::Contains("'dataflow.grid_sample' op its kernel needs sizes"));
+  // A training step has one size for each dimension.
+  const RangedCase member = group(kOne, {"tensor<i64>", "tensor<{s0}xf32>"}, "tensor<{s0}xf32>", R"(
+        %0 = dataflow.dropout_mask %a {keep = 0.75 : f64, seed = 3 : i64} : (tensor<i64>) -> tensor<{s0}xi1>
+        %r = dataflow.select %0, %b, %b : tensor<{s0}xi1>, tensor<{s0}xf32>, tensor<{s0}xf32>)");
+  CHECK_THAT(refusalOf(member), Catch::Contains("'dataflow.dropout_mask' op its kernel needs sizes"));
 }
