@@ -34,7 +34,7 @@ public:
 
   TensorFacts explain() {
     result.type = tensor.type;
-    result.kind = kind();
+    result.kind = kindOf(tensor);
     result.bytes = tensor.bytes;
     if (tensor.producer.valid())
       result.producer = facts.nameOf(tensor.producer);
@@ -59,13 +59,6 @@ private:
   bool isHome(ResidencyId id) const { return facts.residency(id).segment == Segment::Home; }
   const Residency &source(CommandId copy) const { return facts.residency(facts.command(copy).reads[0]); }
   ResidencyId target(CommandId copy) const { return facts.command(copy).writes[0]; }
-
-  std::string kind() const {
-    static constexpr const char *kKinds[] = {"activation", "parameter", "input", "state"};
-    if (tensor.updates.valid())
-      return "new value of a state";
-    return tensor.isOutput ? "output" : kKinds[static_cast<size_t>(tensor.kind)];
-  }
 
   /// A stay that lasts to the step's end because the next step begins with its bytes.
   bool isKept(ResidencyId id) const {

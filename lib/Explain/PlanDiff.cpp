@@ -5,6 +5,7 @@
 
 #include "sluice/Explain/PlanDiff.h"
 
+#include "LongestIncreasing.h"
 #include "PlanFacts.h"
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Support/Units.h"
@@ -254,24 +255,6 @@ private:
     return ranks;
   }
 
-  static std::vector<bool> longestIncreasing(const std::vector<size_t> &values) {
-    std::vector<size_t> tails, previous(values.size(), values.size()); // Indices; of equal lengths the least value.
-    for (size_t i = 0; i < values.size(); ++i) {
-      auto at = std::lower_bound(tails.begin(), tails.end(), values[i],
-                                 [&](size_t index, size_t value) { return values[index] < value; });
-      if (at != tails.begin())
-        previous[i] = *std::prev(at);
-      if (at == tails.end())
-        tails.push_back(i);
-      else
-        *at = i;
-    }
-    std::vector<bool> chosen(values.size(), false);
-    for (size_t i = tails.empty() ? values.size() : tails.back(); i < values.size(); i = previous[i])
-      chosen[i] = true;
-    return chosen;
-  }
-
   struct Copies {
     int64_t in = 0, out = 0, between = 0;
     int64_t total() const { return in + out + between; }
@@ -300,7 +283,7 @@ private:
       const Tensor &tensor = plans[1].graph.tensor(b);
       PlanDiff::Copied entry;
       entry.tensor = plans[0].nameOf(a);
-      entry.kind = kindName(tensor);
+      entry.kind = kindOf(tensor);
       entry.bytes = tensor.bytes;
       entry.in = {inA.in, inB.in};
       entry.out = {inA.out, inB.out};
@@ -409,11 +392,6 @@ private:
     }
     if (a == b)
       diff.moved = moved;
-  }
-
-  static std::string kindName(const Tensor &tensor) {
-    static constexpr const char *kKinds[] = {"activation", "parameter", "input", "state"};
-    return tensor.isOutput ? "output" : kKinds[static_cast<size_t>(tensor.kind)];
   }
 };
 

@@ -9,6 +9,13 @@
 
 namespace sluice {
 
+std::string kindOf(const Tensor &tensor) {
+  static constexpr const char *kKinds[] = {"activation", "parameter", "input", "state"};
+  if (tensor.updates.valid())
+    return "new value of a state";
+  return tensor.isOutput ? "output" : kKinds[static_cast<size_t>(tensor.kind)];
+}
+
 bool overlap(const Residency &a, const Residency &b) {
   return a.segment == Segment::Arena && b.segment == Segment::Arena && a.memory == b.memory &&
          a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;

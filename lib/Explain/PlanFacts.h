@@ -68,6 +68,8 @@ private:
   int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
 };
 
+/// As TensorFacts::kind.
+std::string kindOf(const Tensor &tensor);
 /// Half-open ranges of two residencies of one arena share bytes.
 bool overlap(const Residency &a, const Residency &b);
 /// Half-open intervals share a time.
