@@ -85,19 +85,16 @@ private:
     for (const auto &only : {diff.onlyOperators, diff.onlyTensors})
       if (!only[0].empty() || !only[1].empty())
         return false;
-    auto isSame = [](const auto &ids) { return ids[0] == ids[1]; };
-    return std::all_of(operators.begin(), operators.end(), isSame) &&
-           std::all_of(tensors.begin(), tensors.end(), isSame);
+    auto same = [](const auto &ids) { return ids[0] == ids[1]; };
+    return std::all_of(operators.begin(), operators.end(), same) && std::all_of(tensors.begin(), tensors.end(), same);
   }
 
   std::string deviceOf(size_t which, OperatorId op) const {
-    const PlanFacts &plan = plans[which];
-    return plan.machine.device(plan.plan.placement[op.index()]).name;
+    return plans[which].machine.device(plans[which].plan.placement[op.index()]).name;
   }
 
   int64_t timeNs(size_t which, OperatorId op) const {
-    const PlanFacts &plan = plans[which];
-    return plan.costs.timeNs(op, plan.plan.placement[op.index()]);
+    return plans[which].costs.timeNs(op, plans[which].plan.placement[op.index()]);
   }
 
   void fillSettings() {
@@ -206,8 +203,7 @@ private:
     });
   }
 
-  /// Per device, the operators that are there in both plans, in A's order. Those outside a longest subsequence that B
-  /// has in the same order (Schensted 1961) moved.
+  /// Per device, of the operators there in both plans: those outside a longest sequence common to both orders moved.
   void fillOrder() {
     std::map<std::string, Pairs<OperatorId>> byDevice;
     for (const auto &ids : operators)
