@@ -95,6 +95,7 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
                                               "non_max_suppression",
                                               "random",
                                               "string_constant",
+                                              "take_first",
                                               "string_equal",
                                               "string_concat",
                                               "string_find",
