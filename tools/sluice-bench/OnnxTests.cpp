@@ -113,8 +113,20 @@ bool isElement(const DataSet &set, const std::string &name) {
   return set.sequences.count(name.substr(0, name.rfind('['))) > 0;
 }
 
-/// The compiled model, specialised to some of the inputs' values only where it does not compile without.
-Expected<std::unique_ptr<Compilation>> compileFor(const OnnxTest &test, const DataSet &set) {
+/// Of what decides shapes: bounds that other values meet too.
+ValueBounds boundsOf(const HostTensor &tensor) {
+  double low = 0, high = 8;
+  for (int64_t i = 0; i < tensor.numElements(); ++i) {
+    low = std::min(low, tensor.valueAt(i));
+    high = std::max(high, 2 * tensor.valueAt(i));
+  }
+  return {static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+/// The compiled model, specialised to some of the inputs' values only where it does not compile without; `fixed` are
+/// their names.
+Expected<std::unique_ptr<Compilation>> compileFor(const OnnxTest &test, const DataSet &set,
+                                                  std::vector<std::string> &fixed) {
   CompilerOptions options;
   options.searchTimeNs = 0;
   options.searchEvaluations = 1;
@@ -131,7 +143,30 @@ Expected<std::unique_ptr<Compilation>> compileFor(const OnnxTest &test, const Da
       options.fixedInputs[name] = tensor;
   if (options.fixedInputs.empty())
     return general;
-  return Compilation::create(test.modelPath, options);
+  std::map<std::string, HostTensor> fixedInputs;
+  for (const auto &[name, tensor] : options.fixedInputs)
+    if (tensor.type == ElementType::Int64 || tensor.type == ElementType::Int32)
+      options.bounds[name] = boundsOf(tensor);
+  std::swap(options.fixedInputs, fixedInputs);
+  if (Expected<std::unique_ptr<Compilation>> bounded = Compilation::create(test.modelPath, options))
+    return bounded;
+  std::swap(options.fixedInputs, fixedInputs);
+  options.bounds.clear();
+  Expected<std::unique_ptr<Compilation>> specialised = Compilation::create(test.modelPath, options);
+  const std::map<std::string, HostTensor> all = options.fixedInputs;
+  for (const auto &[name, tensor] : all) {
+    if (!specialised || options.fixedInputs.size() == 1)
+      break;
+    CompilerOptions fewer = options;
+    fewer.fixedInputs.erase(name);
+    if (Expected<std::unique_ptr<Compilation>> freer = Compilation::create(test.modelPath, fewer)) {
+      specialised = std::move(freer);
+      options = std::move(fewer);
+    }
+  }
+  for (const auto &[name, tensor] : options.fixedInputs)
+    fixed.push_back(name);
+  return specialised;
 }
 
 /// Whether values are random: each implementation has its own.
@@ -183,8 +218,10 @@ Status compare(const HostTensor &actual, const HostTensor &reference, bool onlyS
                    reference.valueAt(first));
 }
 
-Status runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &set, const std::string &directory) {
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(test, set));
+Expected<OnnxTestOutcome> runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &set,
+                                     const std::string &directory) {
+  OnnxTestOutcome outcome;
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(test, set, outcome.fixedInputs));
   SLUICE_RETURN_IF_ERROR(compilation->link(directory));
   compilation.reset();
   SLUICE_ASSIGN_OR_RETURN(CompiledModel model, CompiledModel::open(directory, /*threads=*/1, set.inputs));
@@ -192,15 +229,15 @@ Status runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &se
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, model.takeOutputs());
   if (outputs.size() < set.outputs.size())
     return makeError(ErrorCode::InvalidInput, "it has ", outputs.size(), " outputs, expected ", set.outputs.size());
-  const bool random = isRandom(file.graph(), set);
+  outcome.onlyShapes = isRandom(file.graph(), set);
   for (size_t i = 0; i < set.outputs.size(); ++i)
-    SLUICE_RETURN_IF_ERROR(compare(outputs[i], set.outputs[i], random));
-  return {};
+    SLUICE_RETURN_IF_ERROR(compare(outputs[i], set.outputs[i], outcome.onlyShapes));
+  return outcome;
 }
 
 } // namespace
 
-Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
+Expected<OnnxTestOutcome> runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
   if (test.dataSets.empty()) {
     SLUICE_ASSIGN_OR_RETURN(DataSet set, makeLightSet(test, model));
@@ -209,11 +246,12 @@ Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory) {
                        "'");
     return runDataSet(test, model, set, workDirectory);
   }
+  OnnxTestOutcome outcome;
   for (const std::string &folder : test.dataSets) {
     SLUICE_ASSIGN_OR_RETURN(DataSet set, readDataSet(folder, model));
-    SLUICE_RETURN_IF_ERROR(runDataSet(test, model, set, workDirectory));
+    SLUICE_ASSIGN_OR_RETURN(outcome, runDataSet(test, model, set, workDirectory));
   }
-  return {};
+  return outcome;
 }
 
 } // namespace sluice::bench

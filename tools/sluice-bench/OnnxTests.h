@@ -33,17 +33,23 @@ Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory);
 /// where `tests` has it. "" where the model cannot be read.
 std::vector<std::string> operatorsOf(const std::vector<OnnxTest> &tests);
 
+/// How a test that passed was run.
+struct OnnxTestOutcome {
+  std::vector<std::string> fixedInputs; ///< Compiled in as constants.
+  bool onlyShapes = false;              ///< Types and shapes were compared, not values.
+};
+
 /// Compiles the model for the host, runs each data set, and compares with its outputs as ONNX's own runner does:
 /// types and shapes are the same, and |actual - reference| <= 1e-7 + 1e-3 |reference|, where 1e-7 grows with the
 /// largest value of a tensor that has one above 1.
 ///
-/// Inputs that decide shapes are constants of the compiled program, as all its shapes are static: where a model does
-/// not compile otherwise, its small integer, boolean and one-dimensional inputs are fixed to the test's values.
+/// Where a model does not compile otherwise, small integer, boolean and one-dimensional inputs that decide shapes are
+/// fixed to the test's values, as few as will do.
 ///
 /// Of random numbers, and of what dropout leaves in training mode, types and shapes are compared.
 ///
 /// Prints nothing. `workDirectory` is a folder for the compiled model.
-Status runOnnxTest(const OnnxTest &test, const std::string &workDirectory);
+Expected<OnnxTestOutcome> runOnnxTest(const OnnxTest &test, const std::string &workDirectory);
 
 } // namespace sluice::bench
 

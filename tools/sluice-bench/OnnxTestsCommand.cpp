@@ -63,7 +63,8 @@ Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<st
 class Report {
 public:
   Report(std::vector<OnnxTest> tests, const std::vector<ExpectedFailure> &failures)
-      : tests(std::move(tests)), operators(operatorsOf(this->tests)), results(this->tests.size()) {
+      : tests(std::move(tests)), operators(operatorsOf(this->tests)), results(this->tests.size()),
+        outcomes(this->tests.size(), Json::object()) {
     for (const OnnxTest &test : this->tests) {
       auto listed = std::find_if(failures.begin(), failures.end(),
                                  [&](const ExpectedFailure &failure) { return failure.matches(test.name); });
@@ -71,7 +72,11 @@ public:
     }
   }
 
-  void add(size_t index, const PoolResult &result) { results[index] = result; }
+  void add(size_t index, const PoolResult &result) {
+    results[index] = result;
+    if (result.passed)
+      outcomes[index] = Json::parse(result.said, nullptr, /*allow_exceptions=*/false);
+  }
   bool isExpected(size_t index) const { return expected[index].has_value(); }
   /// Failures that are not listed, and passes that are.
   size_t surprises() const {
@@ -91,6 +96,12 @@ private:
   std::string statusOf(size_t index) const { return results[index].passed ? "passed" : "failed"; }
   struct Count {
     size_t total = 0, passed = 0;
+    size_t fixed = 0;      ///< Of those that passed: with inputs compiled in.
+    size_t onlyShapes = 0; ///< Of those that passed: compared by types and shapes.
+
+    Json json() const {
+      return {{"total", total}, {"passed", passed}, {"withFixedInputs", fixed}, {"byShapesAlone", onlyShapes}};
+    }
   };
   std::map<std::string, Count> countBy(const std::function<std::string(size_t)> &key) const {
     std::map<std::string, Count> counts;
@@ -98,6 +109,8 @@ private:
       Count &count = counts[key(i)];
       ++count.total;
       count.passed += results[i].passed;
+      count.fixed += !outcomes[i].value("fixedInputs", Json::array()).empty();
+      count.onlyShapes += outcomes[i].value("onlyShapes", false);
     }
     return counts;
   }
@@ -106,6 +119,7 @@ private:
   std::vector<std::string> operators;
   std::vector<std::optional<std::string>> expected; ///< Why it fails, of those listed.
   std::vector<PoolResult> results;
+  std::vector<Json> outcomes; ///< `fixedInputs` and `onlyShapes` of those that passed, else empty objects.
 };
 
 Json Report::json() const {
@@ -120,12 +134,13 @@ Json Report::json() const {
       entry["reason"] = results[i].reason;
     if (isExpected(i))
       entry["expectedFailure"] = *expected[i];
+    entry.update(outcomes[i]);
     list.push_back(std::move(entry));
   }
   auto summary = [](const std::map<std::string, Count> &counts) {
     Json json = Json::object();
     for (const auto &[name, count] : counts)
-      json[name] = {{"total", count.total}, {"passed", count.passed}};
+      json[name] = count.json();
     return json;
   };
   return {{"benchmark", "onnx-tests"},
@@ -144,9 +159,10 @@ void Report::print(std::ostream &out) const {
     for (const auto &[name, count] : counts)
       width = std::max(width, name.size());
     auto padded = [&](std::string text) { return text + std::string(width + 2 - text.size(), ' '); };
-    out << padded(title) << "passed of total\n";
+    out << padded(title) << "passed of total, with inputs compiled in, compared by shapes alone\n";
     for (const auto &[name, count] : counts)
-      out << padded(name) << count.passed << " of " << count.total << '\n';
+      out << padded(name) << count.passed << " of " << count.total << ", " << count.fixed << ", " << count.onlyShapes
+          << '\n';
     out << '\n';
   };
   table("operator", countBy([&](size_t i) { return operators[i]; }));
@@ -208,12 +224,14 @@ Status runTests(const OnnxTestsOptions &options) {
   const bool showsProgress = isatty(STDERR_FILENO) != 0;
   Status ran = runIsolated(
       tests.size(), params,
-      [&](size_t index) {
+      [&](size_t index) -> Expected<std::string> {
         const std::filesystem::path directory = work->of(index);
         std::filesystem::create_directories(directory);
         // The linker's own files go there too: what a killed child leaves is removed with it.
         setenv("TMPDIR", directory.c_str(), 1);
-        return runOnnxTest(tests[index], (directory / "model").string());
+        SLUICE_ASSIGN_OR_RETURN(OnnxTestOutcome outcome, runOnnxTest(tests[index], (directory / "model").string()));
+        return Json{{"fixedInputs", outcome.fixedInputs}, {"onlyShapes", outcome.onlyShapes}}.dump(
+            -1, ' ', false, Json::error_handler_t::replace);
       },
       [&](size_t index, const PoolResult &result) {
         report.add(index, result);

@@ -24,31 +24,29 @@ using Clock = std::chrono::steady_clock;
 
 struct Child {
   pid_t process = -1;
-  int pipe = -1; ///< Its reason; closed when it ends.
+  int pipe = -1; ///< What it says; closed when it ends.
   size_t index = 0;
   Clock::time_point start;
   std::string said;
 };
 
-[[noreturn]] void runChild(int pipe, const std::function<Status(size_t)> &body, size_t index) {
+[[noreturn]] void runChild(int pipe, const std::function<Expected<std::string>(size_t)> &body, size_t index) {
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDWR);
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     dup2(null, stream);
-  Status status = body(index);
-  if (!status) {
-    const std::string &text = status.error().message;
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t wrote = write(pipe, text.data() + at, text.size() - at);
-      if (wrote <= 0)
-        break;
-      at += static_cast<size_t>(wrote);
-    }
+  const Expected<std::string> said = body(index);
+  const std::string &text = said ? *said : said.error().message;
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t wrote = write(pipe, text.data() + at, text.size() - at);
+    if (wrote <= 0)
+      break;
+    at += static_cast<size_t>(wrote);
   }
-  _exit(status ? 0 : 1);
+  _exit(said ? 0 : 1);
 }
 
-Expected<Child> start(const std::function<Status(size_t)> &body, size_t index) {
+Expected<Child> start(const std::function<Expected<std::string>(size_t)> &body, size_t index) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return makeError(ErrorCode::Io, "cannot make a pipe: ", std::strerror(errno));
@@ -82,14 +80,16 @@ PoolResult finish(Child &child, bool late, int64_t timeoutNs) {
     result.reason = concat("it crashes: signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
   else if (WEXITSTATUS(status) != 0)
     result.reason = child.said.empty() ? concat("exit code ", WEXITSTATUS(status)) : child.said;
-  else
+  else {
     result.passed = true;
+    result.said = std::move(child.said);
+  }
   return result;
 }
 
 } // namespace
 
-Status runIsolated(size_t count, const PoolParams &params, const std::function<Status(size_t)> &body,
+Status runIsolated(size_t count, const PoolParams &params, const std::function<Expected<std::string>(size_t)> &body,
                    const std::function<void(size_t, const PoolResult &)> &done) {
   std::vector<Child> running;
   Status failed;

@@ -17,6 +17,7 @@ namespace sluice::bench {
 struct PoolResult {
   bool passed = false;
   std::string reason; ///< Why not: its error, the signal that ended it, or the time limit.
+  std::string said;   ///< What the body returned, of one that passed.
   int64_t elapsedNs = 0;
 };
 
@@ -27,7 +28,7 @@ struct PoolParams {
 
 /// Runs body(0) ... body(count - 1), each in a forked process of its own whose standard streams are /dev/null, so that
 /// none can end the run; calls done(index, result) in the order they end. For a program of one thread.
-Status runIsolated(size_t count, const PoolParams &params, const std::function<Status(size_t)> &body,
+Status runIsolated(size_t count, const PoolParams &params, const std::function<Expected<std::string>(size_t)> &body,
                    const std::function<void(size_t, const PoolResult &)> &done);
 
 } // namespace sluice::bench

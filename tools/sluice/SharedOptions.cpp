@@ -141,15 +141,25 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
   auto takeBounds = [this](const std::vector<std::string> &texts) {
     for (const std::string &text : texts) {
       const size_t equals = text.rfind('=');
-      Expected<int64_t> bound = parseInteger(equals == std::string::npos ? "" : text.substr(equals + 1));
-      if (!bound || *bound < 0 || equals == 0)
-        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N");
-      options.bounds[text.substr(0, equals)] = *bound;
+      const std::string numbers = equals == std::string::npos ? "" : text.substr(equals + 1);
+      const size_t dots = numbers.find("..");
+      Expected<int64_t> high = parseInteger(dots == std::string::npos ? numbers : numbers.substr(dots + 2));
+      ValueBounds bounds;
+      bool isGiven = high && *high >= 0 && equals != 0;
+      if (isGiven && dots != std::string::npos) {
+        Expected<int64_t> low = parseInteger(numbers.substr(0, dots));
+        isGiven = low && *low <= *high;
+        bounds.low = low ? *low : 0;
+      }
+      if (!isGiven)
+        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N or NAME=LOW..N");
+      bounds.high = *high;
+      options.bounds[text.substr(0, equals)] = bounds;
     }
   };
   app.add_option_function<std::vector<std::string>>(
          "--bound", takeBounds, "what a tensor that says an extent is at most, where the model does not show it")
-      ->type_name("NAME=N")
+      ->type_name("NAME=[LOW..]N")
       ->allow_extra_args(false)
       ->group(kGeneration);
   auto takeBuckets = [this](const std::string &text) {

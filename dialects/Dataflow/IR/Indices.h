@@ -40,6 +40,9 @@ std::optional<WrongIndex> findWrongIndex(mlir::Value indices, llvm::ArrayRef<All
 /// other values before a step. Indices computed in another way are not followed.
 void limitIndices(mlir::Value indices, const AllowedIndices &allowed);
 
+/// What limitIndices says of a function's argument; nullopt for others. Its `other` is always set.
+std::optional<AllowedIndices> allowedIndices(mlir::BlockArgument argument);
+
 } // namespace sluice::dataflow
 
 #endif // SLUICE_DATAFLOW_IR_INDICES_H

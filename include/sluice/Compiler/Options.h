@@ -120,7 +120,7 @@ struct CompilerOptions {
   DimBindings dims;
   BucketOptions buckets;
   /// What extents that the data says are at most: see ImportOptions.
-  std::map<std::string, int64_t> bounds;
+  std::map<std::string, ValueBounds> bounds;
   /// Inputs whose values the program is specialised to: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
   /// The most iterations of a loop whose end only the data says; 0: no limit. See ImportOptions.

@@ -23,6 +23,12 @@ struct DimRange {
   bool operator==(const DimRange &) const = default;
 };
 
+/// What integers are at least and at most.
+struct ValueBounds {
+  std::optional<int64_t> low; ///< Of an input of the model: a step in which an element is less fails too.
+  int64_t high = 0;
+};
+
 /// What the user says about a model's inputs.
 struct DimBindings {
   /// `--dim name=value`. A dimension without a symbol goes by "input.axis".

@@ -50,7 +50,7 @@ struct ImportOptions {
   bool findsExtents = false;
   /// By name of a tensor that gives extents, such as the limit of a Range: what its elements are at most, where the
   /// model does not show it. A step in which one is greater fails.
-  std::map<std::string, int64_t> bounds;
+  std::map<std::string, ValueBounds> bounds;
   /// For models that ask for gradients themselves; absent: those are not supported.
   GradientBuilder buildGradient;
 };

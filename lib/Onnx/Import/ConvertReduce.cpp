@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "NodeContext.h"
+#include "StepIntegers.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -64,17 +64,21 @@ LogicalResult argReduce(NodeContext &node) {
 LogicalResult cumulate(NodeContext &node, bool product) {
   if (failed(node.require(2)))
     return failure();
-  FailureOr<Dims> given = node.constantIntegers(1, "axis");
-  if (failed(given))
-    return failure();
-  if (given->size() != 1)
+  Value x = node.input(0);
+  if (elementCount(node.input(1).getType()) != 1)
     return node.invalid("its axis is not one number");
-  FailureOr<int64_t> axis = node.axis(given->front(), rankOf(node.input(0)));
-  if (failed(axis))
-    return failure();
-  return node.result(node.create<CumsumOp>(
-      {node.input(0)}, {node.integer("axis", *axis), node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
-                        node.flag("reverse", node.integerOr("reverse", 0) != 0), node.flag("product", product)}));
+  auto along = [&](int64_t axis) {
+    return node.create<CumsumOp>(
+        {x}, {node.integer("axis", axis), node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
+              node.flag("reverse", node.integerOr("reverse", 0) != 0), node.flag("product", product)});
+  };
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(node.input(1))) {
+    FailureOr<int64_t> axis = node.axis(known->front(), rankOf(x));
+    return failed(axis) ? failure() : node.result(along(*axis));
+  }
+  StepIntegers step(node);
+  FailureOr<Value> axes = step.axes(1, rankOf(x));
+  return failed(axes) ? failure() : node.result(step.choose(step.element(*axes, 0), rankOf(x), along));
 }
 LogicalResult cumSum(NodeContext &node) { return cumulate(node, false); }
 LogicalResult cumProd(NodeContext &node) { return cumulate(node, true); }

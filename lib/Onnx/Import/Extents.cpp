@@ -167,8 +167,8 @@ LogicalResult Extents::alongOthers(Operation *op, Counts &result) const {
 LogicalResult Extents::follow(Operation *op, TensorBuilder &build) {
   if (llvm::none_of(op->getOperands(), [&](Value operand) { return isBounded(operand); }))
     return success();
-  if (op->getNumResults() != 1 || isBounded(op->getResult(0)))
-    return op->getNumResults() == 1 ? success() : failure();
+  if (op->getNumResults() != 1)
+    return failure();
   Counts result(rankOf(op->getResult(0)));
   LogicalResult followed = isa<ElementwiseOpInterface>(op) ? elementwise(op, result)
                            : isa<ReshapeOp>(op)            ? reshape(cast<ReshapeOp>(op), build, result)
@@ -176,6 +176,10 @@ LogicalResult Extents::follow(Operation *op, TensorBuilder &build) {
                                                                              : alongOthers(op, result);
   if (failed(followed))
     return failure();
+  // Converters have said some themselves.
+  if (const Counts *said = find(op->getResult(0)))
+    for (auto [count, own] : llvm::zip(result, *said))
+      count = own ? own : count;
   if (llvm::any_of(result, [](Value count) { return bool(count); }))
     counts[op->getResult(0)] = result;
   return success();

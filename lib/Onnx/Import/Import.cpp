@@ -675,6 +675,9 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
       value = makeList(builder, location, arguments[i]);
   }
   SLUICE_RETURN_IF_ERROR(fixInputs(bound, options, function));
+  for (const auto &[name, allowed] : options.bounds)
+    if (Value input = scopes.back().values.lookup(name); allowed.low && input && isTensor(input))
+      limitIndices(input, {*allowed.low, allowed.high, std::nullopt});
   builder.setInsertionPointToEnd(block);
   SLUICE_RETURN_IF_ERROR(importNodes(graph));
   SLUICE_RETURN_IF_ERROR(finish(function));

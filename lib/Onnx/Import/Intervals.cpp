@@ -83,8 +83,10 @@ private:
     if (std::optional<std::pair<int64_t, int64_t>> constant = indexBounds(value))
       return {constant->first, constant->second};
     Operation *op = value.getDefiningOp();
-    if (!op)
-      return {};
+    if (!op) {
+      std::optional<AllowedIndices> allowed = allowedIndices(cast<BlockArgument>(value));
+      return allowed ? Interval{allowed->low, allowed->high} : Interval{};
+    }
     return llvm::TypeSwitch<Operation *, Interval>(op)
         .Case([&](NonzeroOp found) {
           // Positions, or how many there are.

@@ -58,7 +58,8 @@ int64_t NodeContext::roomOf(int64_t here, size_t index) const {
   return found->rooms.try_emplace({name, found->uses[name]++}, here).first->second;
 }
 
-FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what) {
+FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what,
+                                                               const std::optional<Dims> &otherwise) {
   if (!has(index))
     return invalid("it has no " + what);
   Value given = inputs[index];
@@ -98,7 +99,10 @@ FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, Str
     int64_t bound = interval.high;
     if (bounds)
       if (auto said = bounds->find(name); said != bounds->end())
-        bound = said->second;
+        bound = said->second.high;
+    if (bound == Interval::kNone && otherwise && static_cast<int64_t>(otherwise->size()) == count &&
+        (*otherwise)[i] >= 0)
+      bound = (*otherwise)[i];
     if (bound == Interval::kNone)
       return unsupported("its " + what +
                          " is not known before the model runs, nor what it is at most, give that by --bound " + name +

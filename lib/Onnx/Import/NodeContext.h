@@ -14,6 +14,7 @@
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "lib/Onnx/TensorTypes.h"
+#include "sluice/Onnx/Dimensions.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"
 
@@ -115,7 +116,7 @@ public:
   /// How much a result has room for: the same in the programs of all sizes. `index` tells rooms of a node apart.
   int64_t roomOf(int64_t here, size_t index = 0) const;
   /// By name of a tensor: what its elements are at most, as the user says. Null: nothing is said.
-  const std::map<std::string, int64_t> *bounds = nullptr;
+  const std::map<std::string, ValueBounds> *bounds = nullptr;
   /// Of elements of tensors that give extents: their counts, one for all nodes that read them.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> *sizes = nullptr;
   /// An extent that an operand gives.
@@ -123,9 +124,11 @@ public:
     int64_t room = 0;       ///< Its value, or what it is at most.
     mlir::Value count = {}; ///< An i64 scalar, not negative, where the value is not known.
   };
-  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound. Reports those
-  /// that have none.
-  llvm::FailureOr<llvm::SmallVector<Size>> sizesAt(size_t index, llvm::StringRef what);
+  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound: what follows
+  /// from the operators that compute them, what the user says, or else the entry of `otherwise`, where that is not
+  /// negative. Reports those that have none.
+  llvm::FailureOr<llvm::SmallVector<Size>> sizesAt(size_t index, llvm::StringRef what,
+                                                   const std::optional<Dims> &otherwise = std::nullopt);
   /// A value of which only `count` positions of a dimension hold; all of them where it is null.
   mlir::Value held(mlir::Value value, int64_t dimension, mlir::Value count);
 

@@ -74,19 +74,30 @@ std::optional<WrongIndex> findWrongIndex(Value indices, ArrayRef<AllowedIndices>
   return wrong;
 }
 
+static func::FuncOp functionOf(BlockArgument argument) {
+  return argument ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+}
+
+std::optional<AllowedIndices> allowedIndices(BlockArgument argument) {
+  func::FuncOp function = functionOf(argument);
+  auto range = function ? function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
+                                                                       DataflowDialect::RangeAttrHelper::getNameStr())
+                        : DenseI64ArrayAttr();
+  return range ? std::optional(AllowedIndices{range[0], range[1], range[2]}) : std::nullopt;
+}
+
 void limitIndices(Value indices, const AllowedIndices &allowed) {
   auto [low, high, other] = allowed;
   BlockArgument argument = argumentBehind(indices);
-  auto function = argument ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  func::FuncOp function = functionOf(argument);
   if (!function || low > high)
     return;
   int64_t extra = other.value_or(low);
   // Several readers: what all of them allow.
-  if (auto before = function.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(),
-                                                                 DataflowDialect::RangeAttrHelper::getNameStr())) {
-    AllowedIndices one{low, high, extra}, earlier{before[0], before[1], before[2]};
+  if (std::optional<AllowedIndices> before = allowedIndices(argument)) {
+    const AllowedIndices one{low, high, extra}, &earlier = *before;
     int64_t bothLow = std::max(low, earlier.low), bothHigh = std::min(high, earlier.high);
-    int64_t bothAlso = one.contains(before[2]) ? before[2] : earlier.contains(extra) ? extra : bothLow;
+    int64_t bothAlso = one.contains(*earlier.other) ? *earlier.other : earlier.contains(extra) ? extra : bothLow;
     low = bothLow, high = bothHigh, extra = bothAlso;
   }
   function.setArgAttr(argument.getArgNumber(), DataflowDialect::RangeAttrHelper::getNameStr(),

@@ -1,0 +1,66 @@
+//===- StepIntegers.h - Integers that a step gives --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Axes, extents and positions that are known only when the model runs: i64
+// scalars and vectors, and operators that are told by them. What is known while
+// importing folds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_IMPORT_STEPINTEGERS_H
+#define SLUICE_LIB_ONNX_IMPORT_STEPINTEGERS_H
+
+#include "NodeContext.h"
+
+namespace sluice::onnximport {
+
+class StepIntegers {
+public:
+  explicit StepIntegers(NodeContext &node) : node(node) {}
+
+  mlir::Value number(int64_t value);
+  /// A scalar or vector of integers as a vector of i64.
+  mlir::Value list(mlir::Value integers);
+  /// A scalar of a vector.
+  mlir::Value element(mlir::Value list, int64_t position);
+  /// A vector of scalars.
+  mlir::Value join(llvm::ArrayRef<mlir::Value> scalars);
+  /// 0, 1, ... extent - 1.
+  mlir::Value positions(int64_t extent) { return node.iota(index(), extent, 0, 1); }
+
+  mlir::Value clamp(mlir::Value x, mlir::Value low, mlir::Value high);
+  /// Rounded up; for what is not negative, by what is above 0.
+  mlir::Value divideUp(mlir::Value x, mlir::Value by);
+  mlir::Value isEqual(mlir::Value x, int64_t value);
+  /// As 0 or 1.
+  mlir::Value flag(mlir::Value condition) { return node.cast(condition, index()); }
+
+  /// Axes of a tensor of this rank, those that are negative counted from its end. Others are refused where they are
+  /// known, or an input of the model.
+  llvm::FailureOr<mlir::Value> axes(size_t input, int64_t rank);
+  /// For each of `rank` axes the sum of those entries whose axis it is; `axes` and `entries` are vectors of one length.
+  mlir::Value sumByAxis(mlir::Value axes, mlir::Value entries, int64_t rank);
+  /// For each of `rank` axes, 1 where it is among `axes`, else 0.
+  mlir::Value isAmong(mlir::Value axes, int64_t rank);
+
+  /// The alternative, of `count` that have one shape, whose number a scalar is.
+  mlir::Value choose(mlir::Value number, int64_t count, llvm::function_ref<mlir::Value(int64_t)> alternative);
+
+  /// Of these sizes; the element at i0, i1, ... is that of `x`, which holds whole, at the row-major position
+  /// i0 * strides[0] + i1 * strides[1] + ... Null, and reported, where `x` has no elements or the sizes are too large.
+  mlir::Value strided(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes, llvm::ArrayRef<mlir::Value> strides);
+  /// The elements of `x`, which holds whole, in row-major order.
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
+  /// How many a size says.
+  mlir::Value countOf(const NodeContext::Size &size) { return size.count ? size.count : number(size.room); }
+
+private:
+  mlir::Type index() { return node.mlir().getI64Type(); }
+
+  NodeContext &node;
+};
+
+} // namespace sluice::onnximport
+
+#endif // SLUICE_LIB_ONNX_IMPORT_STEPINTEGERS_H
