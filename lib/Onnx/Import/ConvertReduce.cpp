@@ -78,7 +78,7 @@ LogicalResult cumulate(NodeContext &node, bool product) {
   }
   StepIntegers step(node);
   FailureOr<Value> axes = step.axes(1, rankOf(x));
-  return failed(axes) ? failure() : node.result(step.choose(step.element(*axes, 0), rankOf(x), along));
+  return failed(axes) ? failure() : node.result(step.choose(step.elementOf(*axes, 0), rankOf(x), along));
 }
 LogicalResult cumSum(NodeContext &node) { return cumulate(node, false); }
 LogicalResult cumProd(NodeContext &node) { return cumulate(node, true); }

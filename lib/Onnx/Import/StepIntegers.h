@@ -17,24 +17,24 @@ namespace sluice::onnximport {
 
 class StepIntegers {
 public:
-  explicit StepIntegers(NodeContext &node) : node(node) {}
+  explicit StepIntegers(NodeContext &node) : build(node) {}
 
-  mlir::Value number(int64_t value);
+  mlir::Value scalar(int64_t value);
   /// A scalar or vector of integers as a vector of i64.
-  mlir::Value list(mlir::Value integers);
+  mlir::Value vectorOf(mlir::Value integers);
   /// A scalar of a vector.
-  mlir::Value element(mlir::Value list, int64_t position);
+  mlir::Value elementOf(mlir::Value vector, int64_t position);
   /// A vector of scalars.
-  mlir::Value join(llvm::ArrayRef<mlir::Value> scalars);
+  mlir::Value joined(llvm::ArrayRef<mlir::Value> scalars);
   /// 0, 1, ... extent - 1.
-  mlir::Value positions(int64_t extent) { return node.iota(index(), extent, 0, 1); }
+  mlir::Value positions(int64_t extent) { return build.iota(index(), extent, 0, 1); }
 
   mlir::Value clamp(mlir::Value x, mlir::Value low, mlir::Value high);
   /// Rounded up; for what is not negative, by what is above 0.
   mlir::Value divideUp(mlir::Value x, mlir::Value by);
   mlir::Value isEqual(mlir::Value x, int64_t value);
   /// As 0 or 1.
-  mlir::Value flag(mlir::Value condition) { return node.cast(condition, index()); }
+  mlir::Value asNumber(mlir::Value condition) { return build.cast(condition, index()); }
 
   /// Axes of a tensor of this rank, those that are negative counted from its end. Others are refused where they are
   /// known, or an input of the model.
@@ -45,7 +45,7 @@ public:
   mlir::Value isAmong(mlir::Value axes, int64_t rank);
 
   /// The alternative, of `count` that have one shape, whose number a scalar is.
-  mlir::Value choose(mlir::Value number, int64_t count, llvm::function_ref<mlir::Value(int64_t)> alternative);
+  mlir::Value choose(mlir::Value chosen, int64_t count, llvm::function_ref<mlir::Value(int64_t)> alternative);
 
   /// Of these sizes; the element at i0, i1, ... is that of `x`, which holds whole, at the row-major position
   /// i0 * strides[0] + i1 * strides[1] + ... Null, and reported, where `x` has no elements or the sizes are too large.
@@ -53,12 +53,12 @@ public:
   /// The elements of `x`, which holds whole, in row-major order.
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
   /// How many a size says.
-  mlir::Value countOf(const NodeContext::Size &size) { return size.count ? size.count : number(size.room); }
+  mlir::Value countOf(const NodeContext::Size &size) { return size.count ? size.count : scalar(size.room); }
 
 private:
-  mlir::Type index() { return node.mlir().getI64Type(); }
+  mlir::Type index() { return build.mlir().getI64Type(); }
 
-  NodeContext &node;
+  NodeContext &build;
 };
 
 } // namespace sluice::onnximport
