@@ -15,6 +15,16 @@
 
 namespace sluice {
 
+std::string streamLabel(const Machine &machine, const Stream &stream) {
+  static constexpr const char *kKinds[] = {"", " in", " out", " exchange"};
+  return machine.device(stream.device).name + kKinds[static_cast<size_t>(stream.kind)];
+}
+
+int64_t drawnBytes(int64_t capacityBytes, int64_t peakBytes) {
+  const bool showsLimit = capacityBytes != std::numeric_limits<int64_t>::max() && capacityBytes / 4 <= peakBytes;
+  return std::max<int64_t>(showsLimit ? std::max(capacityBytes, peakBytes) : peakBytes, 1);
+}
+
 /// Report.js has the same.
 static const char *deviceColour(DeviceId device) {
   static constexpr const char *kPalette[] = {"#3b8f6a", "#7a5fc0", "#b8553f", "#3d7f9c",
@@ -107,9 +117,8 @@ private:
   }
 
   void drawStream(StreamId stream) {
-    static constexpr const char *kKinds[] = {"", " in", " out", " exchange"};
-    const auto &[device, kind] = plan.streams[stream.index()];
-    label(machine.device(device).name + kKinds[static_cast<size_t>(kind)], top + 15);
+    const DeviceId device = plan.streams[stream.index()].device;
+    label(streamLabel(machine, plan.streams[stream.index()]), top + 15);
     for (size_t c = 0; c < plan.commands.size(); ++c) {
       const Command &command = plan.commands[c];
       if (command.stream != stream)
@@ -135,11 +144,9 @@ private:
     top += kGap;
     const bool isLimited = capacities[memory] != std::numeric_limits<int64_t>::max();
     const int64_t peak = profile.peakBytes[memory];
-    // A limit far above the bytes in use would flatten them.
-    const bool showsLimit = isLimited && capacities[memory] / 4 <= peak;
-    const double most = static_cast<double>(showsLimit ? std::max(capacities[memory], peak) : peak);
+    const int64_t most = drawnBytes(capacities[memory], peak);
     auto y = [&](int64_t bytes) {
-      return number(top + kMemory - kMemory * static_cast<double>(bytes) / std::max(most, 1.0));
+      return number(top + kMemory - kMemory * static_cast<double>(bytes) / static_cast<double>(most));
     };
     label(machine.memories[memory].name, top + 15);
     label(concat("peak ", formatBytes(peak)), top + 30);
@@ -155,7 +162,7 @@ private:
     points +=
         concat(" ", number(x(timeline.makespanNs)), ",", y(bytes), " ", number(x(timeline.makespanNs)), ",", y(0));
     body += concat("<polygon points=\"", points, "\" fill=\"#93a1b3\"/>\n");
-    if (showsLimit)
+    if (isLimited && most >= capacities[memory])
       body += concat("<path d=\"M", kLeft, " ", y(capacities[memory]), "h", kWidth, "\" stroke=\"#d0342c\"/>\n");
     top += kMemory;
   }

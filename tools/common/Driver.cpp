@@ -8,10 +8,12 @@
 #include "tools/common/Guard.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 // What CommandLine.h leaves out.
@@ -62,6 +64,26 @@ int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
 void clearProgress() {
   if (isatty(STDERR_FILENO))
     std::cerr << "\r\033[K" << std::flush;
+}
+
+bool showsDrawings() {
+  const auto valueOf = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  // The first that is set decides, as in setlocale.
+  std::string locale;
+  for (const char *name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (locale.empty())
+      locale = valueOf(name);
+  const bool isUtf8 = locale.find("UTF-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  return isatty(STDOUT_FILENO) && isUtf8 && valueOf("TERM") != "dumb";
+}
+
+int terminalColumns() {
+  constexpr int kOtherwise = 100;
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kOtherwise;
 }
 
 template <typename Value>

@@ -31,6 +31,11 @@ int runTool(CLI::App &app, const Action &action, int argc, char **argv);
 /// Wipes the line of progress, before anything else is printed.
 void clearProgress();
 
+/// Whether standard output is a terminal that shows the characters of drawings: in UTF-8, and not a dumb one.
+bool showsDrawings();
+/// Of the terminal on standard output; 100 where it is none.
+int terminalColumns();
+
 /// `app.add_subcommand`, compiled once: inline, it brings a third of CLI11 into every file that calls it.
 CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &description);
 

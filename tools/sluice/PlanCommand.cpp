@@ -7,6 +7,7 @@
 #include "PlanStories.h"
 #include "SharedOptions.h"
 #include "sluice/Compiler/Partitioning.h"
+#include "sluice/Compiler/Report.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 
@@ -357,6 +358,8 @@ Status runPlan(const PlanOptions &options) {
     return {};
   }
   printPlan(file, ranges);
+  if (showsDrawings())
+    std::cout << '\n' << reportText(file, terminalColumns());
   printChoices(file.summary.buckets);
   printBuckets(buckets);
   printPruned(compilation->prunedLayers());

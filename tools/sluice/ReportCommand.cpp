@@ -8,6 +8,7 @@
 #include "sluice/Compiler/Report.h"
 #include "sluice/Simulator/Simulator.h"
 
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,7 +17,8 @@ namespace sluice::driver {
 namespace {
 
 struct ReportOptions {
-  std::string plan, output, trace, against, format = "html";
+  std::string plan, output, trace, against;
+  std::string format; ///< Empty: html for a file, text for the terminal.
 };
 
 std::string dump(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -32,6 +34,8 @@ std::string reportAs(const std::string &format, const PlanFile &file, const Plan
     return reportDot(file);
   if (format == "svg")
     return reportSvg(file);
+  if (format == "text")
+    return reportText(file, terminalColumns());
   if (format == "perfetto")
     return perfettoTrace(file);
   if (format == "html")
@@ -42,7 +46,9 @@ std::string reportAs(const std::string &format, const PlanFile &file, const Plan
   return dump(json);
 }
 
-Status runReport(const ReportOptions &options) {
+Status runReport(ReportOptions options) {
+  if (options.format.empty())
+    options.format = options.output.empty() ? "text" : "html";
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.plan));
   std::optional<PlanDiff> diff;
   if (!options.against.empty()) {
@@ -54,6 +60,13 @@ Status runReport(const ReportOptions &options) {
   }
   if (!options.trace.empty())
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, perfettoTrace(file)));
+  if (options.output.empty()) {
+    if (options.format != "text")
+      return makeError(ErrorCode::InvalidInput, "format '", options.format,
+                       "' is for a file, option '--output', name one");
+    std::cout << reportText(file, terminalColumns());
+    return {};
+  }
   return writeFileAtomically(options.output, reportAs(options.format, file, diff ? &*diff : nullptr));
 }
 
@@ -64,12 +77,13 @@ void addReportCommand(CLI::App &app, Action &action) {
   CLI::App *command =
       driver::addCommand(app, "report", "Show a plan as one HTML page, or a part of it in other formats");
   addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
-  addOption(*command, "-o,--output", options->output, "the page")->required();
+  addOption(*command, "-o,--output", options->output,
+            "the page, or the part of it; without, format text on the terminal");
   addOption(*command, "--format", options->format,
-            "html: the page; json: its data; perfetto: the timeline; svg: the timeline and memory as a drawing; dot: "
-            "the graph, for Graphviz")
-      ->check(oneOf({"html", "json", "perfetto", "svg", "dot"}))
-      ->capture_default_str();
+            "html: the page, for a file that is named; json: its data; perfetto: the timeline; svg: the timeline and "
+            "memory as a drawing; text: "
+            "the same in characters; dot: the graph, for Graphviz")
+      ->check(oneOf({"html", "json", "perfetto", "svg", "text", "dot"}));
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
   addOption(*command, "--against", options->against, "another plan: a section says what differs in it")
       ->type_name("PLAN");

@@ -227,8 +227,10 @@ CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
 /// One line on a terminal, rewritten.
 static void showProgress(const SearchProgress &progress, int64_t limitNs) {
   std::cerr << "\r\033[K" << progress.evaluations << " plans, best "
-            << (progress.makespanNs ? formatDuration(*progress.makespanNs) : "none yet") << ", ideal "
-            << formatDuration(progress.idealNs) << ", bound " << formatDuration(progress.lowerBoundNs);
+            << (progress.makespanNs ? formatDuration(*progress.makespanNs) : "none yet");
+  if (progress.idealNs > 0)
+    std::cerr << ", ideal " << formatDuration(progress.idealNs);
+  std::cerr << ", bound " << formatDuration(progress.lowerBoundNs);
   if (limitNs > 0)
     std::cerr << ", " << formatDuration(std::max<int64_t>(limitNs - progress.elapsedNs, 0)) << " left";
   std::cerr << "\r" << std::flush;

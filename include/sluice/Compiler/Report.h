@@ -44,6 +44,10 @@ std::string reportDot(const PlanFile &file);
 /// limit. Each command has its name and times as its title. No script.
 std::string reportSvg(const PlanFile &file);
 
+/// The same in characters of UTF-8, in lines of at most `columns` (at least 42): how busy each stream is, and the most
+/// bytes in use, in each of equal parts of the step.
+std::string reportText(const PlanFile &file, int columns);
+
 } // namespace sluice
 
 #endif // SLUICE_COMPILER_REPORT_H

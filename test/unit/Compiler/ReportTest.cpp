@@ -5,10 +5,15 @@
 
 #include "sluice/Compiler/Report.h"
 #include "Example.h"
+#include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <sstream>
 
 using namespace sluice;
 using Catch::Contains;
@@ -63,6 +68,59 @@ TEST_CASE("a name is neither markup nor the end of a string in drawings", "[repo
   for (size_t at = dot.find("\n  o"); at != std::string::npos; at = dot.find("\n  o", at + 1))
     arrows += dot.compare(at + 5, 4, " -> ") == 0;
   CHECK(arrows == 2);
+}
+
+/// Of a row's cells, behind its label: 0 to 8.
+static std::vector<int> levelsOf(const std::string &line, size_t columns) {
+  std::vector<int> levels;
+  for (size_t i = 22; i < line.size(); i += line[i] == ' ' ? 1 : 3) {
+    REQUIRE((line[i] == ' ' || line.compare(i, 2, "\xE2\x96") == 0)); // U+2581 to U+2588
+    levels.push_back(line[i] == ' ' ? 0 : static_cast<unsigned char>(line[i + 2]) - 0x80);
+  }
+  CHECK(levels.size() <= columns);
+  levels.resize(columns);
+  return levels;
+}
+
+TEST_CASE("characters show how busy streams are, and the bytes in use", "[report]") {
+  constexpr size_t kColumns = 40;
+  const PlanFile file = test::chainPlan(6);
+  const Timeline timeline = simulate(file.problem.graph, file.problem.machine, file.problem.costs, file.plan);
+  std::istringstream text(reportText(file, kColumns + 22));
+  std::string line;
+  std::getline(text, line);
+  CHECK(line.size() == kColumns + 22);
+  CHECK_THAT(line, Contains(formatDuration(file.summary.makespanNs)));
+
+  // A cell is rounded up to an eighth.
+  for (size_t s = 0; s < file.plan.streams.size(); ++s) {
+    double busyNs = 0;
+    for (size_t c = 0; c < file.plan.commands.size(); ++c)
+      if (file.plan.commands[c].stream == StreamId(s))
+        busyNs += static_cast<double>(timeline.commands[c].endNs - timeline.commands[c].startNs);
+    std::getline(text, line);
+    const std::vector<int> levels = levelsOf(line, kColumns);
+    const double drawn = std::accumulate(levels.begin(), levels.end(), 0.0) / (8 * kColumns);
+    const double busy = busyNs / static_cast<double>(timeline.makespanNs);
+    CHECK(drawn >= busy - 1e-6);
+    CHECK(drawn < busy + 1.0 / 8);
+  }
+
+  const MemoryProfile profile = memoryProfile(file.problem.machine, file.plan, timeline);
+  std::vector<int> heights(kColumns);
+  std::getline(text, line);
+  CHECK(line.empty());
+  for (const char *label : {"accel0", "  peak ", "  limit 2.00 KiB", ""}) {
+    std::getline(text, line);
+    CHECK(line.rfind(label, 0) == 0);
+    const std::vector<int> levels = levelsOf(line, kColumns);
+    for (size_t c = 0; c < kColumns; ++c)
+      heights[c] += levels[c];
+  }
+  CHECK(*std::max_element(heights.begin(), heights.end()) == (profile.peakBytes[1] * 32 + 2047) / 2048);
+  for (const MemoryProfile::Sample &sample : profile.perMemory[1])
+    if (sample.timeNs < timeline.makespanNs)
+      CHECK(heights[sample.timeNs * kColumns / timeline.makespanNs] >= sample.bytes * 32 / 2048);
 }
 
 TEST_CASE("the page says what differs in another plan, where there is one", "[report]") {
