@@ -10,6 +10,7 @@
 #include "RunInputs.h"
 #include "RunSession.h"
 #include "SharedOptions.h"
+#include "StepWatch.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/Search/PlanFile.h"
@@ -34,11 +35,11 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::optional<double> tolerance;
   int64_t steps = 1, repeat = 0;
-  bool adaptive = false;
+  bool adaptive = false, watches = false;
   DriftParams drift;
   std::string slow, spill;
 
-  bool traces() const { return adaptive || !trace.empty(); }
+  bool traces() const { return adaptive || watches || !trace.empty(); }
   CompileOptions compile;
   size_t measured = 0; ///< Mappings.
 };
@@ -497,6 +498,10 @@ public:
 
   /// Opens the inputs and makes room for the outputs.
   Status prepare() {
+    if (options.watches && session.isFirst()) {
+      SLUICE_ASSIGN_OR_RETURN(StepWatch started, StepWatch::start(options.steps + options.repeat));
+      watch.emplace(started);
+    }
     SLUICE_ASSIGN_OR_RETURN(StepInputs made,
                             StepInputs::create(session, std::move(open.given), options.steps, open.sizes));
     inputs.emplace(std::move(made));
@@ -554,6 +559,8 @@ public:
       SLUICE_RETURN_IF_ERROR(runStep(inputs->at(options.steps + i)));
       outcome.inOrderNs.push_back(session.stats().step_ns);
     }
+    if (watch)
+      watch->finish(session);
     outcome.repeatNs = outcome.inOrderNs;
     std::sort(outcome.repeatNs.begin(), outcome.repeatNs.end());
     return {};
@@ -567,7 +574,10 @@ private:
     if (slow && slow->step == stepsDone)
       SLUICE_RETURN_IF_ERROR(slow->apply(session));
     ++stepsDone;
-    return session.step(from, outputs);
+    SLUICE_RETURN_IF_ERROR(session.step(from, outputs));
+    if (watch)
+      watch->afterStep(session);
+    return {};
   }
 
   /// Between steps; the last step's outputs are not needed any more.
@@ -588,6 +598,7 @@ private:
   RunSession &session;
   const std::optional<Disturbance> slow;
   int64_t stepsDone = 0;
+  std::optional<StepWatch> watch;
   std::optional<StepInputs> inputs;
   std::vector<HostTensor> outputs, results;
   std::map<size_t, HostTensor> references;
@@ -692,6 +703,8 @@ void addRunCommand(CLI::App &app, Action &action) {
   addOption(*command, "--slow", options->slow,
             "make an emulated device so many times slower from that step on, to try it")
       ->type_name("NAME=X@STEP");
+  addFlag(*command, "--watch", options->watches,
+          "draw steps a second, bytes copied and how busy each stream is while the steps run, on a terminal");
   addOption(*command, "--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
       ->type_name("FILE");
   CLI::Option *keep =
@@ -699,7 +712,7 @@ void addRunCommand(CLI::App &app, Action &action) {
                 "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
           ->type_name("DIR");
   for (const char *name :
-       {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace"})
+       {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace", "--watch"})
     keep->excludes(command->get_option(name));
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
