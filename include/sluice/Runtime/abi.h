@@ -160,6 +160,7 @@ typedef struct sluice_kernel_env {
 #define SLUICE_KERNEL_ENDLESS 1001   /* a loop would run more often than it may */
 #define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent that the data says is above its bound */
+#define SLUICE_KERNEL_UNFIT 1004     /* an extent that the data says is negative: no result fits the data */
 typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;

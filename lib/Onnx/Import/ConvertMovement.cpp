@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Extents.h"
-#include "NodeContext.h"
+#include "StepIntegers.h"
+#include "StepMovement.h"
 
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -26,9 +27,16 @@ FailureOr<std::optional<Dims>> listAt(NodeContext &node, StringRef attribute, si
   return std::optional<Dims>(*values);
 }
 
+/// Whether an operand that a result's shape follows from is known, or not there.
+bool isKnown(NodeContext &node, size_t input) {
+  return !node.has(input) || elementCount(node.input(input).getType()) == 0 || getIntegers(node.input(input));
+}
+
 LogicalResult reshape(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
+  if (!isKnown(node, 1))
+    return reshapeFound(node);
   FailureOr<Dims> wanted = node.constantIntegers(1, "shape");
   if (failed(wanted))
     return failure();
@@ -77,6 +85,8 @@ LogicalResult flatten(NodeContext &node) {
 LogicalResult squeeze(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  if (node.opset >= 13 && !isKnown(node, 1))
+    return squeezeFound(node);
   Value x = node.input(0);
   auto given = listAt(node, "axes", 1, "axes", node.opset >= 13);
   if (failed(given))
@@ -105,6 +115,8 @@ LogicalResult squeeze(NodeContext &node) {
 LogicalResult unsqueeze(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
+  if (node.opset >= 13 && !isKnown(node, 1))
+    return unsqueezeFound(node);
   Value x = node.input(0);
   auto given = listAt(node, "axes", 1, "axes", node.opset >= 13);
   if (failed(given))
@@ -138,38 +150,58 @@ LogicalResult transpose(NodeContext &node) {
   return node.result(node.transpose(node.input(0), permutation));
 }
 
+/// What the extents of an Expand are at most where nothing says it: those of its operand, other than 1, are the
+/// result's.
+Dims expandBounds(NodeContext &node, int64_t count) {
+  const int64_t own = rankOf(node.input(0)), rank = std::max(own, count);
+  const std::optional<Dims> declared = node.declaredShape(0);
+  Dims bounds;
+  for (int64_t d = rank - count; d < rank; ++d) {
+    const int64_t from = d - (rank - own), extent = from < 0 ? 1 : shapeOf(node.input(0))[from];
+    const bool isDeclared = declared && static_cast<int64_t>(declared->size()) == rank;
+    bounds.push_back(extent != 1 ? extent : isDeclared ? (*declared)[d] : -1);
+  }
+  return bounds;
+}
+
 LogicalResult expand(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(1, "shape");
+  Value x = node.input(0);
+  FailureOr<SmallVector<NodeContext::Size>> sizes =
+      node.sizesAt(1, "shape", expandBounds(node, elementCount(node.input(1).getType())));
   if (failed(sizes))
     return failure();
+  StepIntegers step(node);
+  const int64_t own = rankOf(x), given = static_cast<int64_t>(sizes->size()), rank = std::max(own, given);
   Dims wanted;
-  for (const NodeContext::Size &size : *sizes) {
+  for (auto [i, size] : llvm::enumerate(*sizes)) {
     if (size.room < 0)
       return node.invalid("its shape has the dimension " + Twine(size.room));
+    const int64_t from = static_cast<int64_t>(i) - given + own, extent = from < 0 ? 1 : shapeOf(x)[from];
+    if (size.count && extent != 1) {
+      // The result has the operand's extent, and an entry must fit it.
+      if (node.extents->of(x, from))
+        return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
+      Value isExtent = step.isEqual(size.count, extent), isOne = step.isEqual(size.count, 1);
+      size = {extent, step.onlyIf(node.binary(BinaryKind::logical_or, isExtent, isOne), step.scalar(extent))};
+    }
     wanted.push_back(size.room);
   }
-  FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(node.input(0)), wanted});
+  FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(x), wanted});
   if (failed(dims))
     return node.invalid("its input does not broadcast to its shape");
-  Value result = node.expand(node.input(0), *dims);
-  const int64_t rank = static_cast<int64_t>(dims->size()), own = rankOf(node.input(0));
-  for (auto [i, size] : llvm::enumerate(*sizes)) {
-    const int64_t d = rank - static_cast<int64_t>(sizes->size()) + static_cast<int64_t>(i), from = d - (rank - own);
-    if (!size.count)
-      continue;
-    // An input that has the extent itself says nothing new; whether it does is not known.
-    if (from >= 0 && shapeOf(node.input(0))[from] != 1)
-      return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
-    result = node.held(result, d, size.count);
-  }
+  Value result = node.expand(x, *dims);
+  for (auto [i, size] : llvm::enumerate(*sizes))
+    result = node.held(result, rank - given + static_cast<int64_t>(i), size.count);
   return node.result(result);
 }
 
 LogicalResult tile(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
+  if (!isKnown(node, 1))
+    return tileFound(node);
   Value x = node.input(0);
   FailureOr<Dims> repeats = node.constantIntegers(1, "repeats");
   if (failed(repeats))
@@ -211,12 +243,16 @@ LogicalResult split(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(x));
   if (failed(axis))
     return failure();
-  auto given = listAt(node, "split", 1, "split", node.opset >= 13);
-  if (failed(given))
-    return failure();
   int64_t extent = shapeOf(x)[*axis], parts = node.proto.output_size();
   if (parts < 1)
     return node.invalid("it has no outputs");
+  if (node.opset >= 13 && !isKnown(node, 1)) {
+    FailureOr<SmallVector<Value>> results = splitFound(node, *axis, parts);
+    return failed(results) ? failure() : node.results(*results);
+  }
+  auto given = listAt(node, "split", 1, "split", node.opset >= 13);
+  if (failed(given))
+    return failure();
   Dims sizes;
   if (*given) {
     sizes = **given;
@@ -290,56 +326,12 @@ LogicalResult sliceAttributes(NodeContext &node) {
                  node.integersAt("axes"), std::nullopt);
 }
 
-/// Starts or ends that are not known: each axis is gathered from its start on, and its first positions hold.
-LogicalResult sliceFound(NodeContext &node) {
-  auto axes = listAt(node, "", 3, "axes", true), steps = listAt(node, "", 4, "steps", true);
-  if (failed(axes) || failed(steps))
-    return failure();
-  Value x = node.whole(node.input(0)), starts = node.input(1), ends = node.input(2);
-  const int64_t rank = rankOf(x);
-  if (rankOf(starts) != 1 || starts.getType() != ends.getType())
-    return node.invalid("its starts and ends are not as many");
-  Dims along = axes->value_or(trailingAxes(0, shapeOf(starts)[0]));
-  if (static_cast<int64_t>(along.size()) != shapeOf(starts)[0] || failed(node.axes(along, rank)))
-    return node.invalid("its axes do not fit its starts");
-  if (*steps && llvm::any_of(**steps, [](int64_t step) { return step != 1; }))
-    return node.unsupported("its starts or ends are not known before the model runs, and it has steps");
-  const Type index = node.mlir().getI64Type();
-  auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
-  // Counted from the end where it is negative, and within the dimension.
-  auto place = [&](Value list, int64_t i, int64_t extent) {
-    Value at = node.cast(node.reshape(node.sliceAxis(list, 0, i, 1), {}), index);
-    Value zero = number(0), whole = number(extent);
-    Value isNegative = node.compare(ComparePredicate::lt, at, zero);
-    Value fromEnd = node.add(at, whole);
-    at = node.select(isNegative, fromEnd, at);
-    at = node.binary(BinaryKind::min, at, whole);
-    return node.binary(BinaryKind::max, at, zero);
-  };
-  for (auto [i, axis] : llvm::enumerate(along)) {
-    const int64_t d = axis < 0 ? axis + rank : axis, extent = shapeOf(x)[d];
-    Value start = place(starts, static_cast<int64_t>(i), extent), end = place(ends, static_cast<int64_t>(i), extent);
-    Value zero = number(0), span = node.sub(end, start);
-    Value count = node.binary(BinaryKind::max, span, zero);
-    Value places = node.iota(index, extent, 0, 1), last = number(std::max<int64_t>(extent - 1, 0));
-    places = node.add(places, start);
-    places = node.binary(BinaryKind::min, places, last);
-    Value counted = node.extents->of(x, d);
-    x = node.create<GatherOp>({x, places}, node.integer("axis", d));
-    if (!x || !count)
-      return node.result({});
-    if (counted)
-      return node.unsupported("its starts or ends are not known before the model runs");
-    x = node.held(x, d, count);
-  }
-  return node.result(x);
-}
-
 LogicalResult sliceInputs(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
-  if (!getIntegers(node.input(1)) || !getIntegers(node.input(2)))
-    return sliceFound(node);
+  for (size_t input = 1; input <= 4; ++input)
+    if (!isKnown(node, input))
+      return sliceFound(node);
   FailureOr<Dims> starts = node.constantIntegers(1, "starts"), ends = node.constantIntegers(2, "ends");
   if (failed(starts) || failed(ends))
     return failure();
@@ -349,13 +341,17 @@ LogicalResult sliceInputs(NodeContext &node) {
   return sliceBy(node, *starts, *ends, *axes, *steps);
 }
 
+FailureOr<PadMode> padMode(NodeContext &node) {
+  return node.choiceOr<PadMode>("mode", "constant",
+                                {{"constant", PadMode::constant},
+                                 {"reflect", PadMode::reflect},
+                                 {"edge", PadMode::edge},
+                                 {"wrap", PadMode::wrap}});
+}
+
 LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t> axes, Value value) {
   Value x = node.input(0);
-  FailureOr<PadMode> mode = node.choiceOr<PadMode>("mode", "constant",
-                                                   {{"constant", PadMode::constant},
-                                                    {"reflect", PadMode::reflect},
-                                                    {"edge", PadMode::edge},
-                                                    {"wrap", PadMode::wrap}});
+  FailureOr<PadMode> mode = padMode(node);
   if (failed(mode))
     return failure();
   if (pads.size() != 2 * axes.size())
@@ -396,6 +392,11 @@ LogicalResult padInputs(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   Value x = node.input(0);
+  Value value = node.has(2) ? node.reshape(node.input(2), {}) : node.splat(elementTypeOf(x), 0);
+  if (!isKnown(node, 1) || !isKnown(node, 3)) {
+    FailureOr<PadMode> mode = padMode(node);
+    return failed(mode) ? failure() : padFound(node, *mode, value);
+  }
   FailureOr<Dims> pads = node.constantIntegers(1, "pads");
   if (failed(pads))
     return failure();
@@ -408,7 +409,6 @@ LogicalResult padInputs(NodeContext &node) {
     for (int64_t axis : *given)
       axes.push_back(axis < 0 ? axis + rankOf(x) : axis);
   }
-  Value value = node.has(2) ? node.reshape(node.input(2), {}) : node.splat(elementTypeOf(x), 0);
   return padBy(node, *pads, axes, value);
 }
 
@@ -520,20 +520,19 @@ LogicalResult trilu(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   Value x = node.input(0);
-  int64_t rank = rankOf(x), diagonal = 0;
+  int64_t rank = rankOf(x);
   if (rank < 2)
     return node.invalid("its input is no matrix");
-  if (node.has(1)) {
-    FailureOr<Dims> k = node.constantIntegers(1, "k");
-    if (failed(k))
-      return failure();
-    if (k->size() != 1)
-      return node.invalid("its k is not one number");
-    // Beyond either extent every diagonal keeps all or nothing.
-    diagonal = std::clamp<int64_t>(k->front(), -shapeOf(x)[rank - 2] - 1, shapeOf(x)[rank - 1] + 1);
-  }
+  if (node.has(1) && (elementCount(node.input(1).getType()) != 1 || !isa<IntegerType>(elementTypeOf(node.input(1)))))
+    return node.invalid("its k is not one integer");
   Type index = node.mlir().getI64Type();
-  const Value offset = node.splat(index, static_cast<double>(diagonal));
+  StepIntegers step(node);
+  Value offset = step.scalar(0);
+  if (node.has(1)) {
+    // Beyond either extent every diagonal keeps all or nothing.
+    Value k = node.cast(node.reshape(node.input(1), {}), index);
+    offset = step.clamp(k, -shapeOf(x)[rank - 2] - 1, shapeOf(x)[rank - 1] + 1);
+  }
   Value rows = node.add(node.iota(index, shapeOf(x)[rank - 2], 0, 2), offset);
   Value columns = node.iota(index, shapeOf(x)[rank - 1], 1, 2);
   bool upper = node.integerOr("upper", 1) != 0;

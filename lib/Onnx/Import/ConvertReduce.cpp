@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
 #include "StepIntegers.h"
 
 using namespace mlir;
@@ -34,12 +35,43 @@ LogicalResult axesAsAttribute(NodeContext &node) {
   return reduceOver(node, kind, node.integersAt("axes"), false);
 }
 
+/// Axes that only the data says: the reductions over all sets of as many axes, of which the data chooses.
+LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
+  Value x = node.whole(node.input(0));
+  if (node.extents->isBounded(x))
+    return node.unsupported("its axes are not known before the model runs, nor how much of its operand holds");
+  StepIntegers step(node);
+  const int64_t rank = rankOf(x), count = elementCount(node.input(1).getType());
+  const bool keepsDims = node.integerOr("keepdims", 1) != 0;
+  FailureOr<Value> axes = step.axes(1, rank);
+  if (failed(axes))
+    return failure();
+  FailureOr<AxesChoice> choice = AxesChoice::create(node, *axes, trailingAxes(0, rank), count);
+  if (failed(choice))
+    return failure();
+  auto shapeFor = [&](ArrayRef<int64_t> set) {
+    Dims dims;
+    for (int64_t d = 0; d < rank; ++d)
+      if (const bool isReduced = llvm::is_contained(set, d); keepsDims || !isReduced)
+        dims.push_back(isReduced ? 1 : shapeOf(x)[d]);
+    return dims;
+  };
+  FailureOr<SmallVector<NodeContext::Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  if (failed(sizes))
+    return failure();
+  return node.result(step.hold(choice->choose([&](ArrayRef<int64_t> set) {
+    return step.padTo(node.reduce(kind, x, set, keepsDims), *sizes);
+  }), *sizes));
+}
+
 template <ReduceKind kind>
 LogicalResult axesAsInput(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   std::optional<Dims> axes;
   if (node.has(1)) {
+    if (elementCount(node.input(1).getType()) != 0 && !getIntegers(node.input(1)))
+      return reduceOverFound(node, kind);
     FailureOr<Dims> given = node.constantIntegers(1, "axes");
     if (failed(given))
       return failure();

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Lists.h"
-#include "NodeContext.h"
+#include "StepMovement.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -155,6 +155,11 @@ LogicalResult splitToSequence(NodeContext &node) {
     sizes.assign(extent, 1);
     drops = node.integerOr("keepdims", 1) == 0;
   } else {
+    // How many parts there are is known of a list of sizes.
+    if (rankOf(node.input(1)) == 1 && elementCount(node.input(1).getType()) > 0 && !getIntegers(node.input(1))) {
+      FailureOr<SmallVector<Value>> parts = splitFound(node, *axis, shapeOf(node.input(1))[0]);
+      return failed(parts) ? failure() : listResult(node, *parts);
+    }
     FailureOr<Dims> given = node.constantIntegers(1, "split");
     if (failed(given))
       return failure();

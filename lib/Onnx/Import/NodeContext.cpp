@@ -4,7 +4,6 @@
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
 #include "Extents.h"
-#include "Intervals.h"
 
 #include "sluice/Onnx/TensorData.h"
 #include "sluice/Support/Units.h"
@@ -58,64 +57,81 @@ int64_t NodeContext::roomOf(int64_t here, size_t index) const {
   return found->rooms.try_emplace({name, found->uses[name]++}, here).first->second;
 }
 
-FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what,
-                                                               const std::optional<Dims> &otherwise) {
+/// The longest list of extents that an operand gives.
+static constexpr int64_t kMostSizes = 16;
+
+FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t index, StringRef what) {
   if (!has(index))
     return invalid("it has no " + what);
   Value given = inputs[index];
+  const int64_t count = elementCount(given.getType());
+  if (rankOf(given) > 1 || count > kMostSizes || !isa<IntegerType>(elementTypeOf(given)) || extents->isBounded(given))
+    return unsupported("its " + what + " is not known before the model runs");
+  std::optional<int64_t> said;
+  if (bounds)
+    if (auto found = bounds->find(inputName(index).str()); found != bounds->end())
+      said = found->second.high;
+  SmallVector<Element> result;
+  for (int64_t i = 0; i < count; ++i) {
+    // Of a shape that is put together, some parts are known.
+    Element element;
+    element.list = given;
+    element.position = i;
+    while (auto parts = element.list.getDefiningOp<ConcatOp>())
+      for (Value part : parts->getOperands()) {
+        const int64_t length = shapeOf(part)[0];
+        if (element.position < length) {
+          element.list = part;
+          break;
+        }
+        element.position -= length;
+      }
+    Value one = rankOf(element.list) == 0 ? element.list : sliceAxis(element.list, 0, element.position, 1);
+    element.value = cast(reshape(one, {}), mlir().getI64Type());
+    if (!element.value)
+      return failure();
+    if (std::optional<SmallVector<int64_t>> known = getIntegers(element.value)) {
+      element.known = known->front();
+      element.range = {known->front(), known->front()};
+    } else {
+      element.range = intervalOf(element.value);
+      element.range.high = said.value_or(element.range.high);
+    }
+    result.push_back(element);
+  }
+  return result;
+}
+
+FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, StringRef what,
+                                                               const std::optional<Dims> &otherwise) {
   SmallVector<Size> result;
-  if (std::optional<SmallVector<int64_t>> values = getIntegers(given)) {
+  if (std::optional<SmallVector<int64_t>> values = has(index) ? getIntegers(inputs[index]) : std::nullopt) {
     for (int64_t value : *values)
       result.push_back({value});
     return result;
   }
-  constexpr int64_t kMostSizes = 16;
-  const std::string name = index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : "";
-  if (rankOf(given) > 1 || elementCount(given.getType()) > kMostSizes || !isa<IntegerType>(elementTypeOf(given)) ||
-      extents->isBounded(given))
-    return unsupported("its " + what + " is not known before the model runs");
-  const int64_t count = elementCount(given.getType());
-  for (int64_t i = 0; i < count; ++i) {
-    // Of a shape that is put together, some parts are known.
-    Value list = given;
-    int64_t at = i;
-    while (auto parts = list.getDefiningOp<ConcatOp>())
-      for (Value part : parts->getOperands()) {
-        const int64_t length = shapeOf(part)[0];
-        if (at < length) {
-          list = part;
-          break;
-        }
-        at -= length;
-      }
-    Value size = cast(reshape(rankOf(list) == 0 ? list : sliceAxis(list, 0, at, 1), {}), mlir().getI64Type());
-    if (!size)
-      return failure();
-    if (std::optional<SmallVector<int64_t>> known = getIntegers(size)) {
-      result.push_back({known->front()});
+  FailureOr<SmallVector<Element>> elements = elementsAt(index, what);
+  if (failed(elements))
+    return failure();
+  for (auto [i, element] : llvm::enumerate(*elements)) {
+    if (element.known) {
+      result.push_back({*element.known});
       continue;
     }
-    const Interval interval = intervalOf(size);
-    int64_t bound = interval.high;
-    if (bounds)
-      if (auto said = bounds->find(name); said != bounds->end())
-        bound = said->second.high;
-    if (bound == Interval::kNone && otherwise && static_cast<int64_t>(otherwise->size()) == count &&
-        (*otherwise)[i] >= 0)
+    int64_t bound = element.range.high;
+    if (bound == Interval::kNone && otherwise && otherwise->size() == elements->size() && (*otherwise)[i] >= 0)
       bound = (*otherwise)[i];
     if (bound == Interval::kNone)
-      return unsupported("its " + what +
-                         " is not known before the model runs, nor what it is at most, give that by --bound " + name +
-                         "=N");
+      return unbounded(index, what);
     Value zero = splat(mlir().getI64Type(), 0);
-    const bool isPositive = interval.hasLow() && interval.low >= 0;
+    const bool isPositive = element.range.hasLow() && element.range.low >= 0;
     // Within programs of operators values live no longer than these.
-    Value own, &counted = found ? (*this->sizes)[{list, at}] : own;
+    Value own, &counted = found ? (*this->sizes)[{element.list, element.position}] : own;
     if (!counted)
-      counted = isPositive ? size : binary(BinaryKind::max, size, zero);
+      counted = isPositive ? element.value : binary(BinaryKind::max, element.value, zero);
     if (!counted)
       return failure();
-    result.push_back({roomOf(std::max<int64_t>(bound, 0), index * kMostSizes + static_cast<size_t>(i)), counted});
+    result.push_back({roomOf(std::max<int64_t>(bound, 0), index * kMostSizes + i), counted});
   }
   return result;
 }
@@ -204,8 +220,13 @@ std::optional<SmallVector<double>> NodeContext::numbersAt(StringRef name) const 
 FailureOr<Dims> NodeContext::constantIntegers(size_t index, StringRef what) {
   if (!has(index))
     return invalid("it has no " + what);
+  if (elementCount(inputs[index].getType()) == 0)
+    return Dims();
   if (std::optional<SmallVector<int64_t>> values = getIntegers(inputs[index]))
     return Dims(*values);
+  if (isa<BlockArgument>(inputs[index]) && found)
+    return unsupported("its " + what + " is not known before the model runs, give its value by --fix " +
+                       inputName(index) + "=FILE");
   return unsupported("its " + what + " is not known before the model runs");
 }
 

@@ -11,6 +11,7 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
 #define SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
 
+#include "Intervals.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "lib/Onnx/TensorTypes.h"
@@ -124,6 +125,26 @@ public:
     int64_t room = 0;       ///< Its value, or what it is at most.
     mlir::Value count = {}; ///< An i64 scalar, not negative, where the value is not known.
   };
+  /// An element of an operand that is a scalar or a vector of integers.
+  struct Element {
+    std::optional<int64_t> known = {};
+    Interval range = {};     ///< What follows from the operators that compute it; the upper end also as the user says.
+    mlir::Value value = {};  ///< An i64 scalar.
+    mlir::Value list = {};   ///< A value that it is an element of, and where.
+    int64_t position = 0;
+  };
+  /// The elements of an operand. Reports an operand that is no short list of integers.
+  llvm::FailureOr<llvm::SmallVector<Element>> elementsAt(size_t index, llvm::StringRef what);
+  /// The name of an input of the node; empty where it has none.
+  llvm::StringRef inputName(size_t index) const {
+    return index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : llvm::StringRef();
+  }
+  /// Reports an operand that has no upper bound.
+  llvm::LogicalResult unbounded(size_t index, llvm::StringRef what) {
+    return unsupported("its " + what +
+                       " is not known before the model runs, nor what it is at most, give that by --bound " +
+                       inputName(index) + "=N");
+  }
   /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound: what follows
   /// from the operators that compute them, what the user says, or else the entry of `otherwise`, where that is not
   /// negative. Reports those that have none.

@@ -32,6 +32,17 @@ Value StepIntegers::clamp(Value x, Value low, Value high) {
   return build.binary(BinaryKind::max, build.binary(BinaryKind::min, x, high), low);
 }
 
+Value StepIntegers::clamp(Value x, int64_t low, int64_t high) {
+  Value least = scalar(low), most = scalar(high);
+  return clamp(x, least, most);
+}
+
+Value StepIntegers::isAtLeast(Value x, int64_t least) {
+  return build.compare(ComparePredicate::ge, x, scalar(least));
+}
+
+Value StepIntegers::onlyIf(Value condition, Value count) { return build.select(condition, count, scalar(-1)); }
+
 Value StepIntegers::divideUp(Value x, Value by) {
   Value less = build.sub(by, scalar(1));
   return build.div(build.add(x, less), by);
@@ -64,6 +75,12 @@ Value StepIntegers::sumByAxis(Value axes, Value entries, int64_t rank) {
   return build.reduce(ReduceKind::sum, build.select(matches, rows, zero), {0}, false);
 }
 
+Value StepIntegers::areDistinct(Value axes, int64_t rank) {
+  Value among = isAmong(axes, rank);
+  Value distinct = build.reduce(ReduceKind::sum, among, {0}, false);
+  return distinct ? isEqual(distinct, shapeOf(axes)[0]) : Value();
+}
+
 Value StepIntegers::isAmong(Value axes, int64_t rank) {
   Value ones = axes ? build.splat(index(), 1, shapeOf(axes)) : Value();
   Value times = sumByAxis(axes, ones, rank);
@@ -79,14 +96,17 @@ Value StepIntegers::choose(Value chosen, int64_t count, llvm::function_ref<Value
   return result;
 }
 
+Value StepIntegers::gather(Value x, int64_t dimension, Value places) {
+  if (!x)
+    return {};
+  Value within = clamp(places, 0, std::max<int64_t>(shapeOf(x)[dimension] - 1, 0));
+  return build.create<GatherOp>({x, within}, build.integer("axis", dimension));
+}
+
 Value StepIntegers::strided(Value x, ArrayRef<NodeContext::Size> sizes, ArrayRef<Value> strides) {
   if (!x)
     return {};
   const int64_t count = elementCount(x.getType()), rank = static_cast<int64_t>(sizes.size());
-  if (count == 0) {
-    (void)build.unsupported("its shape is not known before the model runs, and its input has no elements");
-    return {};
-  }
   Value from = scalar(0);
   Dims rooms;
   for (auto [d, size] : llvm::enumerate(sizes)) {
@@ -94,13 +114,34 @@ Value StepIntegers::strided(Value x, ArrayRef<NodeContext::Size> sizes, ArrayRef
     Value along = build.iota(index(), size.room, static_cast<int64_t>(d), rank);
     from = build.add(from, build.mul(along, strides[d]));
   }
-  // Positions past what holds stay within `x`.
-  Value first = scalar(0), last = scalar(count - 1);
-  from = clamp(build.expand(from, rooms), first, last);
-  Value result = build.create<GatherOp>({build.reshape(x, {count}), from}, build.integer("axis", 0));
+  Value result;
+  if (count == 0) {
+    result = build.splat(elementTypeOf(x), 0, rooms);
+  } else {
+    // Positions past what holds stay within `x`.
+    from = clamp(build.expand(from, rooms), 0, count - 1);
+    result = build.create<GatherOp>({build.reshape(x, {count}), from}, build.integer("axis", 0));
+  }
+  return hold(result, sizes);
+}
+
+Value StepIntegers::padTo(Value x, ArrayRef<NodeContext::Size> sizes) {
+  Dims rooms;
+  for (const NodeContext::Size &size : sizes)
+    rooms.push_back(size.room);
+  if (!x || rooms.empty() || (!build.keepsAll() && ArrayRef<int64_t>(rooms) == shapeOf(x)))
+    return x;
+  Value zero = build.splat(elementTypeOf(x), 0);
+  return build.create<PadOp>({x, zero},
+                             {build.attribute("mode", PadModeAttr::get(build.context(), PadMode::constant)),
+                              build.list("low", Dims(rooms.size(), 0))},
+                             {build.type(elementTypeOf(x), rooms)});
+}
+
+Value StepIntegers::hold(Value x, ArrayRef<NodeContext::Size> sizes) {
   for (auto [d, size] : llvm::enumerate(sizes))
-    result = build.held(result, static_cast<int64_t>(d), size.count);
-  return result;
+    x = build.held(x, static_cast<int64_t>(d), size.count);
+  return x;
 }
 
 Value StepIntegers::reshape(Value x, ArrayRef<NodeContext::Size> sizes) {
@@ -111,6 +152,90 @@ Value StepIntegers::reshape(Value x, ArrayRef<NodeContext::Size> sizes) {
     stride = build.mul(stride, countOf(sizes[d]));
   }
   return strided(x, sizes, strides);
+}
+
+//===----------------------------------------------------------------------===//
+// AxesChoice
+//===----------------------------------------------------------------------===//
+
+FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef<int64_t> candidates, int64_t size) {
+  constexpr size_t kMostSets = 70; // Half of eight axes.
+  const auto count = static_cast<int64_t>(candidates.size());
+  if (size > count)
+    return node.invalid("it names " + Twine(size) + " axes, of " + Twine(count) + " that there can be");
+  AxesChoice choice(node);
+  // Positions in `candidates`, in lexicographic order.
+  for (Dims at = trailingAxes(0, size);;) {
+    if (choice.sets.size() == kMostSets)
+      return node.unsupported("its axes are not known before the model runs, and can be more than " +
+                              Twine(kMostSets) + " sets of axes");
+    Dims &set = choice.sets.emplace_back();
+    for (int64_t position : at)
+      set.push_back(candidates[position]);
+    int64_t last = size - 1;
+    while (last >= 0 && at[last] == count - size + last)
+      --last;
+    if (last < 0)
+      break;
+    ++at[last];
+    for (int64_t i = last + 1; i < size; ++i)
+      at[i] = at[i - 1] + 1;
+  }
+  // A set's number has a bit for each axis; of axes that repeat, it has fewer bits than those of the sets.
+  StepIntegers step(node);
+  const int64_t rank = candidates.empty() ? 0 : candidates.back() + 1;
+  Dims bits;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    bits.push_back(int64_t(1) << axis);
+  Value among = step.isAmong(axes, rank), weights = node.integers(bits);
+  Value weighed = node.mul(among, weights);
+  Value number = node.reduce(ReduceKind::sum, weighed, {0}, false);
+  for (const Dims &set : choice.sets) {
+    int64_t own = 0;
+    for (int64_t axis : set)
+      own += int64_t(1) << axis;
+    choice.isSet.push_back(step.isEqual(number, own));
+  }
+  return choice;
+}
+
+FailureOr<SmallVector<NodeContext::Size>>
+AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
+  SmallVector<Dims> shapes;
+  for (const Dims &set : sets)
+    shapes.push_back(shapeOf(set));
+  const size_t rank = shapes.front().size();
+  Value extents = node.integers(Dims(rank, -1));
+  for (auto [i, shape] : llvm::enumerate(shapes)) {
+    Value own = node.integers(shape);
+    extents = node.select(isSet[i], own, extents);
+  }
+  SmallVector<NodeContext::Size> result(rank);
+  bool isSaid = isSure;
+  for (size_t d = rank; d-- > 0;) {
+    for (const Dims &shape : shapes)
+      result[d].room = std::max(result[d].room, shape[d]);
+    const bool differs = llvm::any_of(shapes, [&](const Dims &shape) { return shape[d] != shapes.front()[d]; });
+    if (!node.decide(differs || (d == 0 && !isSaid))) {
+      if (differs)
+        return node.unsupported("its axes are not known before the model runs, and decide its shape at some of the "
+                                "sizes only that dimensions may have");
+      continue;
+    }
+    result[d].room = node.roomOf(result[d].room, d);
+    result[d].count = StepIntegers(node).elementOf(extents, static_cast<int64_t>(d));
+    isSaid = true;
+  }
+  return result;
+}
+
+Value AxesChoice::choose(llvm::function_ref<Value(ArrayRef<int64_t>)> alternative) {
+  Value result = alternative(sets.front());
+  for (size_t i = 1; i < sets.size(); ++i) {
+    Value other = alternative(sets[i]);
+    result = node.select(isSet[i], other, result);
+  }
+  return result;
 }
 
 } // namespace sluice::onnximport

@@ -30,6 +30,10 @@ public:
   mlir::Value positions(int64_t extent) { return build.iota(index(), extent, 0, 1); }
 
   mlir::Value clamp(mlir::Value x, mlir::Value low, mlir::Value high);
+  /// Within [low, high].
+  mlir::Value clamp(mlir::Value x, int64_t low, int64_t high);
+  mlir::Value both(mlir::Value a, mlir::Value b) { return build.binary(dataflow::BinaryKind::logical_and, a, b); }
+  mlir::Value isAtLeast(mlir::Value x, int64_t least);
   /// Rounded up; for what is not negative, by what is above 0.
   mlir::Value divideUp(mlir::Value x, mlir::Value by);
   mlir::Value isEqual(mlir::Value x, int64_t value);
@@ -39,6 +43,10 @@ public:
   /// Axes of a tensor of this rank, those that are negative counted from its end. Others are refused where they are
   /// known, or an input of the model.
   llvm::FailureOr<mlir::Value> axes(size_t input, int64_t rank);
+  /// A count that is negative, and so fails the step that finds it, where a condition does not hold.
+  mlir::Value onlyIf(mlir::Value condition, mlir::Value count);
+  /// Whether axes differ from each other.
+  mlir::Value areDistinct(mlir::Value axes, int64_t rank);
   /// For each of `rank` axes the sum of those entries whose axis it is; `axes` and `entries` are vectors of one length.
   mlir::Value sumByAxis(mlir::Value axes, mlir::Value entries, int64_t rank);
   /// For each of `rank` axes, 1 where it is among `axes`, else 0.
@@ -47,11 +55,17 @@ public:
   /// The alternative, of `count` that have one shape, whose number a scalar is.
   mlir::Value choose(mlir::Value chosen, int64_t count, llvm::function_ref<mlir::Value(int64_t)> alternative);
 
+  /// Positions of a dimension at these places, a vector, each within the dimension.
+  mlir::Value gather(mlir::Value x, int64_t dimension, mlir::Value places);
   /// Of these sizes; the element at i0, i1, ... is that of `x`, which holds whole, at the row-major position
-  /// i0 * strides[0] + i1 * strides[1] + ... Null, and reported, where `x` has no elements or the sizes are too large.
+  /// i0 * strides[0] + i1 * strides[1] + ... Zeros where `x` has no elements; null where the sizes are too large.
   mlir::Value strided(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes, llvm::ArrayRef<mlir::Value> strides);
   /// The elements of `x`, which holds whole, in row-major order.
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
+  /// `x`, which has no more elements along any dimension than these sizes, with room for them.
+  mlir::Value padTo(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
+  /// `x`, which has room for these sizes, of which only their counts hold.
+  mlir::Value hold(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
   /// How many a size says.
   mlir::Value countOf(const NodeContext::Size &size) { return size.count ? size.count : scalar(size.room); }
 
@@ -59,6 +73,29 @@ private:
   mlir::Type index() { return build.mlir().getI64Type(); }
 
   NodeContext &build;
+};
+
+/// Axes of a step among the sets of axes that they may be, of one size each: an alternative is built for each set, and
+/// the step's axes choose.
+class AxesChoice {
+public:
+  /// The axes are `size` of the `candidates`. Reports where there are too many sets.
+  static llvm::FailureOr<AxesChoice> create(NodeContext &node, mlir::Value axes, llvm::ArrayRef<int64_t> candidates,
+                                            int64_t size);
+
+  /// Sizes of a result that has the shape `shapeOf` gives for a set. Where the data can say axes that are none of the
+  /// sets, unless `isSure`, a count says it.
+  llvm::FailureOr<llvm::SmallVector<NodeContext::Size>>
+  sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
+  /// The alternatives have one shape.
+  mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
+
+private:
+  explicit AxesChoice(NodeContext &node) : node(node) {}
+
+  NodeContext &node;
+  std::vector<Dims> sets;
+  llvm::SmallVector<mlir::Value> isSet; ///< Of each: whether the step's axes are it.
 };
 
 } // namespace sluice::onnximport

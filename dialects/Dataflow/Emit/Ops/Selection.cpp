@@ -77,9 +77,12 @@ static void emitTakeFirstKernel(TakeFirstOp op, KernelEmitter &kernel) {
           most = arith::ConstantIntOp::create(b, loc, to[dim].most(), 64);
     Value isOutside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, count, most);
     kernel.setSymbol(op.getSymbol(), arith::SelectOp::create(b, loc, isOutside, none, count));
-    kernel.returns(arith::SelectOp::create(b, loc, isOutside,
-                                           arith::ConstantIntOp::create(b, loc, SLUICE_KERNEL_UNBOUNDED, 32),
-                                           arith::ConstantIntOp::create(b, loc, 0, 32)));
+    Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, count, none);
+    Value unfit = arith::ConstantIntOp::create(b, loc, SLUICE_KERNEL_UNFIT, 32),
+          unbounded = arith::ConstantIntOp::create(b, loc, SLUICE_KERNEL_UNBOUNDED, 32),
+          success = arith::ConstantIntOp::create(b, loc, 0, 32);
+    Value error = arith::SelectOp::create(b, loc, isNegative, unfit, unbounded);
+    kernel.returns(arith::SelectOp::create(b, loc, isOutside, error, success));
   }
   Type element = typeOf(op.getInput()).getElementType();
   kernel.parallel(1, {}, [&](Value, Value) {

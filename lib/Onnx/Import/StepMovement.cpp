@@ -1,0 +1,493 @@
+//===- StepMovement.cpp - Shapes and orders that a step says --------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "StepMovement.h"
+#include "Extents.h"
+#include "StepIntegers.h"
+
+#include "dialects/Dataflow/IR/Shapes.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+namespace {
+
+using Size = NodeContext::Size;
+using Element = NodeContext::Element;
+
+/// Beyond these, numbers are clamped before they are added and multiplied: none overflows, and all are out of bounds.
+constexpr int64_t kMostNumber = int64_t(1) << 40;
+
+/// The node's first operand, all of which holds; null, and reported, where that cannot be.
+Value wholeInput(NodeContext &node, StringRef what) {
+  Value x = node.whole(node.input(0));
+  if (!node.extents->isBounded(x))
+    return x;
+  (void)node.unsupported("its " + what + " is not known before the model runs, nor how much of its operand holds");
+  return {};
+}
+
+/// A number for each of `rank` axes, from one for each of a node's axes.
+class ByAxis {
+public:
+  /// `input` is that of the axes; where there is none they are the first ones, `count` of them.
+  static FailureOr<ByAxis> create(NodeContext &node, size_t input, int64_t rank, int64_t count) {
+    ByAxis result(node, rank, count);
+    if (node.has(input) && elementCount(node.input(input).getType()) != count)
+      return node.invalid("its axes are " + Twine(elementCount(node.input(input).getType()).value()) +
+                          ", and it has numbers for " + Twine(count));
+    if (!node.has(input) && count > rank)
+      return node.invalid("it has numbers for " + Twine(count) + " axes of " + Twine(rank));
+    if (node.has(input) && count > 0 && !getIntegers(node.input(input))) {
+      FailureOr<Value> axes = StepIntegers(node).axes(input, rank);
+      if (failed(axes))
+        return failure();
+      result.axes = *axes;
+      result.among = result.step.isAmong(*axes, rank);
+      return result;
+    }
+    Dims known = trailingAxes(0, count);
+    if (node.has(input)) {
+      FailureOr<Dims> given = node.constantIntegers(input, "axes");
+      if (failed(given) || failed(node.axes(*given, rank)))
+        return failure();
+      known = *given;
+    }
+    for (auto [i, axis] : llvm::enumerate(known))
+      result.places[axis < 0 ? axis + rank : axis] = static_cast<int64_t>(i);
+    return result;
+  }
+
+  /// Whether the axis may be one of the node's.
+  bool mayBe(int64_t axis) const { return axes || places[axis] >= 0; }
+  /// A vector of one number for each of the node's axes, as `of` takes it.
+  Value spread(Value numbers) { return axes ? step.sumByAxis(axes, numbers, rank) : numbers; }
+  /// The axis' number; `otherwise` where it is none of the node's axes.
+  Value of(Value spread, int64_t axis, int64_t otherwise) {
+    if (!axes)
+      return step.elementOf(spread, places[axis]);
+    Value own = step.elementOf(spread, axis), fallback = step.scalar(otherwise);
+    return node.select(step.isEqual(step.elementOf(among, axis), 1), own, fallback);
+  }
+  /// The range of the axis' number, and of others.
+  Interval rangeOf(ArrayRef<Element> numbers, int64_t axis) const {
+    if (!axes)
+      return numbers[places[axis]].range;
+    Interval all{0, 0};
+    for (const Element &number : numbers)
+      all = {std::min(all.low, number.range.low), std::max(all.high, number.range.high)};
+    return all;
+  }
+  /// Null where the axes are known to differ.
+  Value areDistinct() { return axes && count > 1 ? step.areDistinct(axes, rank) : Value(); }
+
+private:
+  ByAxis(NodeContext &node, int64_t rank, int64_t count)
+      : node(node), step(node), rank(rank), count(count), places(rank, -1) {}
+
+  NodeContext &node;
+  StepIntegers step;
+  int64_t rank, count;
+  Dims places;       ///< By axis: which of the node's axes it is, where they are known; or -1.
+  Value axes, among; ///< Where they are not known.
+};
+
+/// Positions along a dimension of a result, from 0 on.
+Value positionsIn(NodeContext &node, int64_t room) { return node.iota(node.mlir().getI64Type(), room, 0, 1); }
+
+/// A condition on the positions of a dimension, to broadcast to a tensor.
+Value alongDimension(NodeContext &node, Value condition, int64_t dimension, int64_t rank) {
+  if (!condition)
+    return {};
+  Dims dims(rank, 1);
+  dims[dimension] = shapeOf(condition)[0];
+  return node.reshape(condition, dims);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reshape
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a Reshape's shape says of its extents: 0 copies an extent of the operand, -1 leaves one open.
+class FoundShape {
+public:
+  FoundShape(NodeContext &node, Value x, ArrayRef<Element> elements)
+      : node(node), step(node), x(x), elements(elements), allowsZero(node.integerOr("allowzero", 0) != 0) {}
+
+  FailureOr<SmallVector<Size>> sizes() {
+    SmallVector<Value> given, opens;
+    Value known = step.scalar(1), open = step.scalar(0), fits;
+    for (size_t d = 0; d < elements.size(); ++d) {
+      Value isOpen = step.isEqual(elements[d].value, -1), one = step.scalar(1);
+      given.push_back(node.select(isOpen, one, extent(d)));
+      opens.push_back(isOpen);
+      known = node.mul(known, given.back());
+      open = node.add(open, step.asNumber(isOpen));
+      Value isExtent = step.isAtLeast(given.back(), 0);
+      fits = fits ? step.both(fits, isExtent) : isExtent;
+    }
+    // The open extent follows from the others, where they are not 0.
+    const int64_t count = elementCount(x.getType());
+    Value total = step.scalar(count), one = step.scalar(1);
+    Value divisor = node.binary(BinaryKind::max, known, one);
+    Value left = node.div(total, divisor);
+    Value filled = step.scalar(1);
+    for (size_t d = 0; d < elements.size(); ++d) {
+      given[d] = node.select(opens[d], left, given[d]);
+      filled = node.mul(filled, given[d]);
+    }
+    fits = step.both(fits, step.isEqual(filled, count));
+    Value isClosed = step.isEqual(open, 0), isPositive = step.isAtLeast(known, 1);
+    Value isOne = step.isEqual(open, 1);
+    Value opensOne = step.both(isOne, isPositive);
+    fits = step.both(fits, node.binary(BinaryKind::logical_or, isClosed, opensOne));
+    return sizesOf(given, fits);
+  }
+
+private:
+  /// The extent of an entry that is not -1.
+  Value extent(size_t d) {
+    Value own = elements[d].value;
+    if (allowsZero || elements[d].range.low > 0)
+      return own;
+    Value copied = step.scalar(static_cast<int64_t>(d) < rankOf(x) ? shapeOf(x)[d] : -1);
+    return node.select(step.isEqual(own, 0), copied, own);
+  }
+
+  FailureOr<SmallVector<Size>> sizesOf(ArrayRef<Value> extents, Value fits) {
+    const std::optional<Dims> declared = node.declaredShape(0);
+    const int64_t count = elementCount(x.getType());
+    SmallVector<Size> result;
+    Count all = 1;
+    bool isSaid = true;
+    for (auto [d, element] : llvm::enumerate(elements)) {
+      if (element.known && *element.known > 0) {
+        result.push_back({*element.known});
+        all *= *element.known;
+        continue;
+      }
+      int64_t room = std::max<int64_t>(count, element.range.high == Interval::kNone ? 0 : element.range.high);
+      const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
+      if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
+        room = (*declared)[d];
+      else if (element.range.low >= 0 && element.range.hasHigh())
+        room = std::max(std::min(room, element.range.high), mayCopy ? shapeOf(x)[d] : 0);
+      else
+        isSaid = false;
+      result.push_back({node.roomOf(room, d), step.onlyIf(fits, extents[d])});
+      all *= result.back().room;
+    }
+    constexpr int64_t kMostRoom = int64_t(1) << 24;
+    if (!isSaid && all > kMostRoom)
+      return node.unbounded(1, "shape");
+    return result;
+  }
+
+  NodeContext &node;
+  StepIntegers step;
+  Value x;
+  ArrayRef<Element> elements;
+  const bool allowsZero;
+};
+
+} // namespace
+
+LogicalResult reshapeFound(NodeContext &node) {
+  Value x = wholeInput(node, "shape");
+  FailureOr<SmallVector<Element>> elements = node.elementsAt(1, "shape");
+  if (!x || failed(elements))
+    return failure();
+  FailureOr<SmallVector<Size>> sizes = FoundShape(node, x, *elements).sizes();
+  return failed(sizes) ? failure() : node.result(StepIntegers(node).reshape(x, *sizes));
+}
+
+//===----------------------------------------------------------------------===//
+// Squeeze, Unsqueeze
+//===----------------------------------------------------------------------===//
+
+LogicalResult squeezeFound(NodeContext &node) {
+  Value x = wholeInput(node, "axes");
+  if (!x)
+    return failure();
+  const int64_t rank = rankOf(x), count = elementCount(node.input(1).getType());
+  Dims candidates;
+  for (int64_t d = 0; d < rank; ++d)
+    if (shapeOf(x)[d] == 1)
+      candidates.push_back(d);
+  StepIntegers step(node);
+  FailureOr<Value> axes = step.axes(1, rank);
+  if (failed(axes))
+    return failure();
+  // One candidate is all that one axis may be.
+  const bool isSure = candidates.size() == 1 && count == 1;
+  if (isSure && failed(node.limit(node.input(1), AllowedIndices{candidates[0], candidates[0], candidates[0] - rank})))
+    return failure();
+  FailureOr<AxesChoice> choice = AxesChoice::create(node, *axes, candidates, count);
+  if (failed(choice))
+    return failure();
+  auto shapeFor = [&](ArrayRef<int64_t> set) {
+    Dims dims;
+    for (int64_t d = 0; d < rank; ++d)
+      if (!llvm::is_contained(set, d))
+        dims.push_back(shapeOf(x)[d]);
+    return dims;
+  };
+  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, isSure);
+  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
+}
+
+LogicalResult unsqueezeFound(NodeContext &node) {
+  Value x = wholeInput(node, "axes");
+  if (!x)
+    return failure();
+  const int64_t count = elementCount(node.input(1).getType()), rank = rankOf(x) + count;
+  StepIntegers step(node);
+  FailureOr<Value> axes = step.axes(1, rank);
+  if (failed(axes))
+    return failure();
+  FailureOr<AxesChoice> choice = AxesChoice::create(node, *axes, trailingAxes(0, rank), count);
+  if (failed(choice))
+    return failure();
+  auto shapeFor = [&](ArrayRef<int64_t> set) {
+    Dims dims;
+    const int64_t *next = shapeOf(x).begin();
+    for (int64_t d = 0; d < rank; ++d)
+      dims.push_back(llvm::is_contained(set, d) ? 1 : *next++);
+    return dims;
+  };
+  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
+}
+
+//===----------------------------------------------------------------------===//
+// Tile, Split
+//===----------------------------------------------------------------------===//
+
+LogicalResult tileFound(NodeContext &node) {
+  Value x = wholeInput(node, "repeats");
+  FailureOr<SmallVector<Element>> repeats = node.elementsAt(1, "repeats");
+  if (!x || failed(repeats))
+    return failure();
+  const int64_t rank = rankOf(x);
+  if (static_cast<int64_t>(repeats->size()) != rank)
+    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(rank) + " dimensions");
+  const std::optional<Dims> declared = node.declaredShape(0);
+  StepIntegers step(node);
+  SmallVector<Size> sizes(rank);
+  for (auto [i, repeat] : llvm::enumerate(*repeats)) {
+    const auto d = static_cast<int64_t>(i);
+    const int64_t extent = shapeOf(x)[d];
+    int64_t most = repeat.range.high;
+    if (most == Interval::kNone && declared && static_cast<int64_t>(declared->size()) == rank && (*declared)[i] >= 0)
+      most = (*declared)[i] / std::max<int64_t>(extent, 1);
+    if (most == Interval::kNone)
+      return node.unbounded(1, "repeats");
+    if (most < 0 || most > kMostNumber)
+      return node.invalid("its repeats are out of range");
+    // More repeats than the bound allows fail as one more does.
+    if (!repeat.known && extent > 0) {
+      sizes[i].room = node.roomOf((Count(most) * extent).value(), i);
+      Value times = step.clamp(repeat.value, -1, most + 1), whole = step.scalar(extent);
+      sizes[i].count = node.mul(times, whole);
+    } else {
+      sizes[i].room = (Count(most) * extent).value();
+    }
+    if (extent == 0 || (repeat.known == 1 && !node.keepsAll()))
+      continue;
+    Value places = positionsIn(node, sizes[i].room), period = step.scalar(extent);
+    x = step.gather(x, d, node.binary(BinaryKind::mod, places, period));
+  }
+  return node.result(step.hold(x, sizes));
+}
+
+FailureOr<SmallVector<Value>> splitFound(NodeContext &node, int64_t axis, int64_t count) {
+  Value x = wholeInput(node, "split");
+  FailureOr<SmallVector<Element>> parts = node.elementsAt(1, "split");
+  if (!x || failed(parts))
+    return failure();
+  const int64_t extent = shapeOf(x)[axis];
+  if (static_cast<int64_t>(parts->size()) != count)
+    return node.invalid("its split has " + Twine(parts->size()) + " sizes for " + Twine(count) + " outputs");
+  if (failed(node.limit(node.input(1), AllowedIndices{count == 1 ? extent : 0, extent, std::nullopt})))
+    return failure();
+  StepIntegers step(node);
+  SmallVector<Value> lengths;
+  Value sum = step.scalar(0);
+  for (const Element &part : *parts) {
+    lengths.push_back(step.clamp(part.value, -1, extent + 1));
+    sum = node.add(sum, lengths.back());
+  }
+  Value addsUp = step.isEqual(sum, extent), start = step.scalar(0);
+  SmallVector<Value> results;
+  for (auto [i, part] : llvm::enumerate(*parts)) {
+    const int64_t most = std::clamp<int64_t>(part.range.high, 0, extent);
+    Size size{part.known ? most : node.roomOf(most, i), part.known ? Value() : step.onlyIf(addsUp, lengths[i])};
+    Value places = positionsIn(node, size.room);
+    Value one = step.gather(x, axis, node.add(places, start));
+    results.push_back(node.held(one, axis, size.count));
+    start = node.add(start, lengths[i]);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Slice
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One axis of a slice.
+struct FoundSlice {
+  Value start, end, step;          ///< i64 scalars, as the node has them.
+  std::optional<int64_t> knownStep;
+};
+
+/// The positions that a slice takes of `extent`, the first `count` of a vector.
+std::pair<Value, Value> placesOf(NodeContext &node, const FoundSlice &slice, int64_t extent) {
+  StepIntegers step(node);
+  // Counted from the end where it is negative.
+  auto place = [&](Value at) {
+    at = step.clamp(at, -kMostNumber, kMostNumber);
+    Value whole = step.scalar(extent);
+    Value fromEnd = node.add(at, whole), isFromStart = step.isAtLeast(at, 0);
+    return node.select(isFromStart, at, fromEnd);
+  };
+  Value start = place(slice.start), end = place(slice.end), positions = positionsIn(node, extent);
+  auto span = [&](bool isForwards) {
+    const int64_t low = isForwards ? 0 : -1, high = isForwards ? extent : extent - 1;
+    Value from = step.clamp(start, low, high), to = step.clamp(end, low, high);
+    Value distance = isForwards ? node.sub(to, from) : node.sub(from, to), zero = step.scalar(0);
+    return std::pair(from, node.binary(BinaryKind::max, distance, zero));
+  };
+  if (slice.knownStep == 1) {
+    auto [from, count] = span(true);
+    return {node.add(positions, from), count};
+  }
+  // A longer step than the dimension takes one position, as one of its length does.
+  Value stride = step.clamp(slice.step, -std::max<int64_t>(extent, 1), std::max<int64_t>(extent, 1));
+  auto [ahead, aheadSpan] = span(true);
+  auto [back, backSpan] = span(false);
+  Value isForwards = step.isAtLeast(stride, 1), zero = step.scalar(0), one = step.scalar(1);
+  Value from = node.select(isForwards, ahead, back), distance = node.select(isForwards, aheadSpan, backSpan);
+  Value backwards = node.sub(zero, stride);
+  Value length = node.binary(BinaryKind::max, stride, backwards);
+  Value count = step.divideUp(distance, node.binary(BinaryKind::max, length, one));
+  Value offsets = node.mul(positions, stride);
+  // Of no length: no result.
+  return {node.add(offsets, from), step.onlyIf(step.isAtLeast(length, 1), count)};
+}
+
+} // namespace
+
+LogicalResult sliceFound(NodeContext &node) {
+  const bool hasSteps = node.has(4);
+  Value x = node.whole(node.input(0)), starts = node.input(1), ends = node.input(2);
+  const int64_t rank = rankOf(x);
+  if (rankOf(starts) != 1 || shapeOf(starts) != shapeOf(ends) || (hasSteps && shapeOf(node.input(4)) != shapeOf(starts)))
+    return node.invalid("its starts, ends and steps are not as many");
+  const int64_t count = shapeOf(starts)[0];
+  FailureOr<ByAxis> by = ByAxis::create(node, 3, rank, count);
+  if (failed(by))
+    return failure();
+  StepIntegers step(node);
+  std::optional<SmallVector<int64_t>> knownSteps = hasSteps ? getIntegers(node.input(4)) : Dims(count, 1);
+  if (knownSteps && llvm::is_contained(*knownSteps, 0))
+    return node.invalid("a step is 0");
+  Value from = by->spread(step.vectorOf(starts)), to = by->spread(step.vectorOf(ends));
+  Value strides = by->spread(hasSteps ? step.vectorOf(node.input(4)) : node.integers(Dims(count, 1)));
+  Value distinct = by->areDistinct();
+  SmallVector<Size> sizes(rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t extent = shapeOf(x)[d];
+    if (!by->mayBe(d) || extent == 0)
+      continue;
+    if (node.extents->of(x, d))
+      return node.unsupported("its starts or ends are not known before the model runs");
+    FoundSlice slice{by->of(from, d, 0), by->of(to, d, extent), by->of(strides, d, 1), std::nullopt};
+    if (knownSteps && llvm::all_of(*knownSteps, [](int64_t one) { return one == 1; }))
+      slice.knownStep = 1;
+    auto [places, taken] = placesOf(node, slice, extent);
+    x = step.gather(x, d, places);
+    sizes[d].count = distinct ? step.onlyIf(distinct, taken) : taken;
+  }
+  return node.result(step.hold(x, sizes));
+}
+
+//===----------------------------------------------------------------------===//
+// Pad
+//===----------------------------------------------------------------------===//
+
+/// Where positions behind or before a dimension are read, which are not negative within it.
+static Value paddedFrom(NodeContext &node, PadMode mode, Value at, int64_t extent) {
+  StepIntegers step(node);
+  if (mode == PadMode::wrap)
+    return node.binary(BinaryKind::mod, at, step.scalar(extent));
+  if (mode != PadMode::reflect)
+    return at;
+  Value period = step.scalar(std::max<int64_t>(2 * (extent - 1), 1));
+  Value within = node.binary(BinaryKind::mod, at, period);
+  Value mirrored = node.sub(period, within);
+  return node.binary(BinaryKind::min, within, mirrored);
+}
+
+LogicalResult padFound(NodeContext &node, PadMode mode, Value value) {
+  Value x = wholeInput(node, "pads");
+  FailureOr<SmallVector<Element>> pads = node.elementsAt(1, "pads");
+  if (!x || failed(pads))
+    return failure();
+  const int64_t rank = rankOf(x), count = static_cast<int64_t>(pads->size()) / 2;
+  if (static_cast<int64_t>(pads->size()) != 2 * count || (!node.has(3) && count != rank))
+    return node.invalid("it has " + Twine(pads->size()) + " pads for " + Twine(node.has(3) ? count : rank) +
+                        " dimensions");
+  FailureOr<ByAxis> by = ByAxis::create(node, 3, rank, count);
+  if (failed(by))
+    return failure();
+  StepIntegers step(node);
+  const std::optional<Dims> declared = node.declaredShape(0);
+  const ArrayRef<Element> before = ArrayRef(*pads).take_front(count), after = ArrayRef(*pads).drop_front(count);
+  Value all = step.vectorOf(node.input(1));
+  Value lows = by->spread(node.sliceAxis(all, 0, 0, count)), highs = by->spread(node.sliceAxis(all, 0, count, count));
+  Value distinct = by->areDistinct(), result = x;
+  SmallVector<Size> sizes(rank);
+  SmallVector<Value> inside;
+  Dims rooms(shapeOf(x));
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t extent = shapeOf(x)[d];
+    if (!by->mayBe(d))
+      continue;
+    const Interval most = by->rangeOf(before, d), more = by->rangeOf(after, d);
+    const bool isDeclared = declared && static_cast<int64_t>(declared->size()) == rank && (*declared)[d] >= 0;
+    if ((!most.hasHigh() || !more.hasHigh()) && !isDeclared)
+      return node.unbounded(1, "pads");
+    if (extent == 0 && mode != PadMode::constant)
+      return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
+    auto added = [](const Interval &pad) { return std::clamp<int64_t>(pad.high, 0, kMostNumber); };
+    rooms[d] = node.roomOf(
+        most.hasHigh() && more.hasHigh() ? extent + added(most) + added(more) : (*declared)[d], static_cast<size_t>(d));
+    Value low = step.clamp(by->of(lows, d, 0), -kMostNumber, kMostNumber),
+          high = step.clamp(by->of(highs, d, 0), -kMostNumber, kMostNumber), own = step.scalar(extent);
+    Value taken = node.add(node.add(own, low), high), places = positionsIn(node, rooms[d]);
+    sizes[d].count = distinct ? step.onlyIf(distinct, taken) : taken;
+    places = node.sub(places, low);
+    if (mode == PadMode::constant) {
+      Value isBehind = step.isAtLeast(places, 0), isBefore = node.compare(ComparePredicate::lt, places, own);
+      inside.push_back(alongDimension(node, step.both(isBehind, isBefore), d, rank));
+    }
+    if (extent > 0)
+      result = step.gather(result, d, paddedFrom(node, mode, places, extent));
+  }
+  if (elementCount(x.getType()) == 0)
+    result = node.expand(value, rooms);
+  else
+    for (Value condition : inside)
+      result = node.select(condition, result, value);
+  return node.result(step.hold(result, sizes));
+}
+
+} // namespace sluice::onnximport
