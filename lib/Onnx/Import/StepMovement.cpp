@@ -114,87 +114,64 @@ Value alongDimension(NodeContext &node, Value condition, int64_t dimension, int6
 
 namespace {
 
-/// What a Reshape's shape says of its extents: 0 copies an extent of the operand, -1 leaves one open.
-class FoundShape {
-public:
-  FoundShape(NodeContext &node, Value x, ArrayRef<Element> elements)
-      : node(node), step(node), x(x), elements(elements), allowsZero(node.integerOr("allowzero", 0) != 0) {}
-
-  FailureOr<SmallVector<Size>> sizes() {
-    SmallVector<Value> given, opens;
-    Value known = step.scalar(1), open = step.scalar(0), fits;
-    for (size_t d = 0; d < elements.size(); ++d) {
-      Value isOpen = step.isEqual(elements[d].value, -1), one = step.scalar(1);
-      given.push_back(node.select(isOpen, one, extent(d)));
-      opens.push_back(isOpen);
-      known = node.mul(known, given.back());
-      open = node.add(open, step.asNumber(isOpen));
-      Value isExtent = step.isAtLeast(given.back(), 0);
-      fits = fits ? step.both(fits, isExtent) : isExtent;
-    }
-    // The open extent follows from the others, where they are not 0.
-    const int64_t count = elementCount(x.getType());
-    Value total = step.scalar(count), one = step.scalar(1);
-    Value divisor = node.binary(BinaryKind::max, known, one);
-    Value left = node.div(total, divisor);
-    Value filled = step.scalar(1);
-    for (size_t d = 0; d < elements.size(); ++d) {
-      given[d] = node.select(opens[d], left, given[d]);
-      filled = node.mul(filled, given[d]);
-    }
-    fits = step.both(fits, step.isEqual(filled, count));
-    Value isClosed = step.isEqual(open, 0), isPositive = step.isAtLeast(known, 1);
-    Value isOne = step.isEqual(open, 1);
-    Value opensOne = step.both(isOne, isPositive);
-    fits = step.both(fits, node.binary(BinaryKind::logical_or, isClosed, opensOne));
-    return sizesOf(given, fits);
+/// The extents that a Reshape's shape gives `x`, a vector: 0 copies an extent of the operand, -1 leaves one open. All
+/// are negative where `x` has another number of elements, or the shape leaves more open.
+Value reshapedExtents(NodeContext &node, Value x) {
+  StepIntegers step(node);
+  Value given = step.vectorOf(node.input(1)), one = step.scalar(1), zero = step.scalar(0);
+  const int64_t count = elementCount(x.getType());
+  if (node.integerOr("allowzero", 0) == 0) {
+    Dims own(shapeOf(x));
+    own.resize(shapeOf(given)[0], -1); // There is none to copy.
+    Value copies = step.isEqual(given, 0), copied = node.integers(own);
+    given = node.select(copies, copied, given);
   }
+  Value isOpen = step.isEqual(given, -1);
+  Value closed = node.select(isOpen, one, given);
+  Value known = node.reduce(ReduceKind::prod, closed, {0}, false),
+        least = node.reduce(ReduceKind::min, closed, {0}, false),
+        open = node.reduce(ReduceKind::sum, step.asNumber(isOpen), {0}, false);
+  // The open extent follows from the others, where none of them is 0.
+  Value total = step.scalar(count), divisor = node.binary(BinaryKind::max, known, one);
+  Value left = node.div(total, divisor);
+  Value extents = node.select(isOpen, left, given);
+  Value fits = step.isEqual(node.reduce(ReduceKind::prod, extents, {0}, false), count);
+  Value isDetermined = node.compare(ComparePredicate::ge, node.binary(BinaryKind::min, known, one), open);
+  fits = step.both(fits, isDetermined);
+  fits = step.both(fits, node.compare(ComparePredicate::ge, least, zero));
+  return step.onlyIf(fits, extents);
+}
 
-private:
-  /// The extent of an entry that is not -1.
-  Value extent(size_t d) {
-    Value own = elements[d].value;
-    if (allowsZero || elements[d].range.low > 0)
-      return own;
-    Value copied = step.scalar(static_cast<int64_t>(d) < rankOf(x) ? shapeOf(x)[d] : -1);
-    return node.select(step.isEqual(own, 0), copied, own);
-  }
-
-  FailureOr<SmallVector<Size>> sizesOf(ArrayRef<Value> extents, Value fits) {
-    const std::optional<Dims> declared = node.declaredShape(0);
-    const int64_t count = elementCount(x.getType());
-    SmallVector<Size> result;
-    Count all = 1;
-    bool isSaid = true;
-    for (auto [d, element] : llvm::enumerate(elements)) {
-      if (element.known && *element.known > 0) {
-        result.push_back({*element.known});
-        all *= *element.known;
-        continue;
-      }
-      int64_t room = std::max<int64_t>(count, element.range.high == Interval::kNone ? 0 : element.range.high);
-      const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
-      if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
-        room = (*declared)[d];
-      else if (element.range.low >= 0 && element.range.hasHigh())
-        room = std::max(std::min(room, element.range.high), mayCopy ? shapeOf(x)[d] : 0);
-      else
-        isSaid = false;
-      result.push_back({node.roomOf(room, d), step.onlyIf(fits, extents[d])});
-      all *= result.back().room;
+/// Sizes of a Reshape's result that has these extents.
+FailureOr<SmallVector<Size>> reshapedSizes(NodeContext &node, Value x, ArrayRef<Element> elements, Value extents) {
+  const std::optional<Dims> declared = node.declaredShape(0);
+  const int64_t count = elementCount(x.getType());
+  const bool allowsZero = node.integerOr("allowzero", 0) != 0;
+  SmallVector<Size> result;
+  Count all = 1;
+  bool isSaid = true;
+  for (auto [d, element] : llvm::enumerate(elements)) {
+    if (element.known && *element.known > 0) {
+      result.push_back({*element.known});
+      all *= *element.known;
+      continue;
     }
-    constexpr int64_t kMostRoom = int64_t(1) << 24;
-    if (!isSaid && all > kMostRoom)
-      return node.unbounded(1, "shape");
-    return result;
+    const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
+    int64_t room = std::max<int64_t>(count, element.range.hasHigh() ? element.range.high : 0);
+    if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
+      room = (*declared)[d];
+    else if (element.range.hasHigh() && element.range.low >= 0)
+      room = std::max(std::min(room, element.range.high), mayCopy ? shapeOf(x)[d] : 0);
+    else
+      isSaid = false;
+    result.push_back({node.roomOf(room, d), StepIntegers(node).elementOf(extents, static_cast<int64_t>(d))});
+    all *= result.back().room;
   }
-
-  NodeContext &node;
-  StepIntegers step;
-  Value x;
-  ArrayRef<Element> elements;
-  const bool allowsZero;
-};
+  constexpr int64_t kMostRoom = int64_t(1) << 24;
+  if (!isSaid && all > kMostRoom)
+    return node.unbounded(1, "shape");
+  return result;
+}
 
 } // namespace
 
@@ -203,7 +180,8 @@ LogicalResult reshapeFound(NodeContext &node) {
   FailureOr<SmallVector<Element>> elements = node.elementsAt(1, "shape");
   if (!x || failed(elements))
     return failure();
-  FailureOr<SmallVector<Size>> sizes = FoundShape(node, x, *elements).sizes();
+  Value extents = reshapedExtents(node, x);
+  FailureOr<SmallVector<Size>> sizes = reshapedSizes(node, x, *elements, extents);
   return failed(sizes) ? failure() : node.result(StepIntegers(node).reshape(x, *sizes));
 }
 

@@ -1,9 +1,8 @@
 """Runs an artifact with inputs that NumPy expressions give, and compares its outputs with those of other expressions.
 
 Usage: check_values.py SLUICE ARTIFACT INPUT=EXPRESSION... -- OUTPUT=EXPRESSION...
-Expressions see numpy as np and the tensors before them by their names; a list is a tensor of int64. An output named
-"y[1]" is an element of a sequence. Prints "OUTPUT: SHAPE equal" for each output. A step that fails is an error with
-what the step said.
+Expressions see numpy as np and the tensors before them by their names; a list is a tensor of int64. Prints
+"OUTPUT: SHAPE equal" for each output. A step that fails is an error with what the step said.
 """
 
 import pathlib
