@@ -199,8 +199,7 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
   return choice;
 }
 
-FailureOr<SmallVector<NodeContext::Size>>
-AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
+SmallVector<NodeContext::Size> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
   SmallVector<Dims> shapes;
   for (const Dims &set : sets)
     shapes.push_back(shapeOf(set));
@@ -215,13 +214,9 @@ AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSu
   for (size_t d = rank; d-- > 0;) {
     for (const Dims &shape : shapes)
       result[d].room = std::max(result[d].room, shape[d]);
-    const bool differs = llvm::any_of(shapes, [&](const Dims &shape) { return shape[d] != shapes.front()[d]; });
-    if (!node.decide(differs || (d == 0 && !isSaid))) {
-      if (differs)
-        return node.unsupported("its axes are not known before the model runs, and decide its shape at some of the "
-                                "sizes only that dimensions may have");
+    const bool isOne = llvm::all_of(shapes, [&](const Dims &shape) { return shape[d] == shapes.front()[d]; });
+    if (node.decide(isOne && (d > 0 || isSaid)))
       continue;
-    }
     result[d].room = node.roomOf(result[d].room, d);
     result[d].count = StepIntegers(node).elementOf(extents, static_cast<int64_t>(d));
     isSaid = true;

@@ -85,8 +85,7 @@ public:
 
   /// Sizes of a result that has the shape `shapeOf` gives for a set. Where the data can say axes that are none of the
   /// sets, unless `isSure`, a count says it.
-  llvm::FailureOr<llvm::SmallVector<NodeContext::Size>>
-  sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
+  llvm::SmallVector<NodeContext::Size> sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
   /// The alternatives have one shape.
   mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
 

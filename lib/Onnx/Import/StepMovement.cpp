@@ -122,7 +122,7 @@ Value reshapedExtents(NodeContext &node, Value x) {
   const int64_t count = elementCount(x.getType());
   if (node.integerOr("allowzero", 0) == 0) {
     Dims own(shapeOf(x));
-    own.resize(shapeOf(given)[0], -1); // There is none to copy.
+    own.resize(shapeOf(given)[0], -2); // There is none to copy.
     Value copies = step.isEqual(given, 0), copied = node.integers(own);
     given = node.select(copies, copied, given);
   }
@@ -151,12 +151,12 @@ FailureOr<SmallVector<Size>> reshapedSizes(NodeContext &node, Value x, ArrayRef<
   Count all = 1;
   bool isSaid = true;
   for (auto [d, element] : llvm::enumerate(elements)) {
-    if (element.known && *element.known > 0) {
-      result.push_back({*element.known});
-      all *= *element.known;
+    const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
+    if (element.known && (*element.known > 0 || (*element.known == 0 && mayCopy))) {
+      result.push_back({mayCopy ? shapeOf(x)[d] : *element.known});
+      all *= result.back().room;
       continue;
     }
-    const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
     int64_t room = std::max<int64_t>(count, element.range.hasHigh() ? element.range.high : 0);
     if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
       room = (*declared)[d];
@@ -216,8 +216,7 @@ LogicalResult squeezeFound(NodeContext &node) {
         dims.push_back(shapeOf(x)[d]);
     return dims;
   };
-  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, isSure);
-  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
+  return node.result(step.reshape(x, choice->sizes(shapeFor, isSure)));
 }
 
 LogicalResult unsqueezeFound(NodeContext &node) {
@@ -239,8 +238,7 @@ LogicalResult unsqueezeFound(NodeContext &node) {
       dims.push_back(llvm::is_contained(set, d) ? 1 : *next++);
     return dims;
   };
-  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
-  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
+  return node.result(step.reshape(x, choice->sizes(shapeFor, /*isSure=*/count == 1)));
 }
 
 //===----------------------------------------------------------------------===//
