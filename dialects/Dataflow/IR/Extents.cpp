@@ -516,11 +516,20 @@ void instantiate(Operation *root, const Point &point) {
       function.setType(function.cloneTypeWith(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
     }
     if (auto extents = dyn_cast<ExtentsOp>(op)) {
+      OpBuilder builder(op);
       SmallVector<APInt> numbers;
       for (AffineExpr expression : extents.getMap().getResults())
         numbers.emplace_back(extents.getType().getElementTypeBitWidth(), *valueAt(expression, point),
                              /*isSigned=*/true);
-      OpBuilder builder(op);
+      // Groups hold no constants of several values.
+      if (isa<FusedOp>(op->getParentOp()) && !llvm::all_equal(numbers)) {
+        SmallVector<AffineExpr> known;
+        for (const APInt &number : numbers)
+          known.push_back(builder.getAffineConstantExpr(number.getSExtValue()));
+        const AffineMap map = extents.getMap();
+        extents.setMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), known, op->getContext()));
+        return;
+      }
       Value constant = ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(extents.getType(), numbers));
       extents.getResult().replaceAllUsesWith(constant);
       extents.erase();
