@@ -2,7 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "NodeContext.h"
+#include "Resize.h"
 
 #include <cmath>
 
@@ -208,9 +208,25 @@ LogicalResult upsample7(NodeContext &node) {
   return byScales(node, node.numbersAt("scales").value_or(SmallVector<double>()));
 }
 
+/// Whether an input is known only when the model runs.
+bool isOfStep(NodeContext &node, std::optional<size_t> input) {
+  return input && !getConstant(node.input(*input)) && !node.input(*input).getDefiningOp<StateOp>();
+}
+
 LogicalResult scalesInput(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
+  if (isOfStep(node, 1)) {
+    FailureOr<ResizeMode> mode = resizeMode(node);
+    if (failed(mode))
+      return failure();
+    ResizeForm form;
+    form.mode = *mode;
+    form.shrinksUp = true;
+    form.axes = trailingAxes(0, rankOf(node.input(0)));
+    form.scales = 1;
+    return resizeInStep(node, form);
+  }
   FailureOr<SmallVector<double>> scales = node.constantNumbers(1, "scales");
   if (failed(scales))
     return failure();
@@ -231,77 +247,110 @@ void keepAspectRatio(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool notLa
   }
 }
 
-LogicalResult resize11(NodeContext &node) {
-  if (failed(node.require(1)))
-    return failure();
-  Value x = node.input(0);
-  int64_t rank = rankOf(x);
-  ArrayRef<int64_t> shape = shapeOf(x);
+FailureOr<ResizeForm> resizeForm(NodeContext &node) {
+  const int64_t rank = rankOf(node.input(0));
+  FailureOr<ResizeMode> mode = resizeMode(node);
   FailureOr<CoordinateMode> coordinates = coordinateMode(node);
   FailureOr<NearestMode> nearest = nearestMode(node);
-  if (failed(coordinates) || failed(nearest))
+  FailureOr<AspectPolicy> policy = node.choiceOr<AspectPolicy>("keep_aspect_ratio_policy", "stretch",
+                                                               {{"stretch", AspectPolicy::stretch},
+                                                                {"not_larger", AspectPolicy::notLarger},
+                                                                {"not_smaller", AspectPolicy::notSmaller}});
+  if (failed(mode) || failed(coordinates) || failed(nearest) || failed(policy))
     return failure();
-  Resampling resampling;
-  resampling.coordinates = *coordinates;
-  resampling.nearest = *nearest;
-  resampling.scales.assign(rank, 1);
-  resampling.output.assign(shape.begin(), shape.end());
-
-  Dims axes;
+  ResizeForm form;
+  form.mode = *mode;
+  form.coordinates = *coordinates;
+  form.nearest = *nearest;
+  form.policy = *policy;
+  form.axes = trailingAxes(0, rank);
   if (std::optional<Dims> given = node.integersAt("axes")) {
     if (failed(node.axes(*given, rank)))
       return failure();
+    form.axes.clear();
     for (int64_t axis : *given)
-      axes.push_back(axis < 0 ? axis + rank : axis);
-  } else {
-    for (int64_t axis = 0; axis < rank; ++axis)
-      axes.push_back(axis);
+      form.axes.push_back(axis < 0 ? axis + rank : axis);
   }
-  bool crops = *coordinates == CoordinateMode::tf_crop_and_resize;
-  if (crops) {
-    FailureOr<SmallVector<double>> roi = node.constantNumbers(1, "roi");
-    if (failed(roi))
-      return failure();
-    if (roi->size() != 2 * axes.size())
-      return node.invalid("its roi has " + Twine(roi->size()) + " values for " + Twine(axes.size()) + " dimensions");
-    resampling.roi.emplace(2 * rank, 0.0);
-    std::fill(resampling.roi->begin() + rank, resampling.roi->end(), 1.0);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      (*resampling.roi)[axes[i]] = (*roi)[i];
-      (*resampling.roi)[rank + axes[i]] = (*roi)[axes.size() + i];
-    }
-  }
-
   auto isGiven = [&](size_t index) { return node.has(index) && elementCount(node.input(index).getType()) != 0; };
-  if (isGiven(3)) {
-    FailureOr<Dims> sizes = node.constantIntegers(3, "sizes");
-    if (failed(sizes))
-      return failure();
-    if (sizes->size() != axes.size())
-      return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(axes.size()) + " dimensions");
-    for (auto [axis, size] : llvm::zip(axes, *sizes)) {
-      FailureOr<int64_t> checked = extent(node, static_cast<double>(size));
-      if (failed(checked) || shape[axis] == 0)
-        return node.invalid("its input is empty");
-      resampling.output[axis] = *checked;
-      resampling.scales[axis] = static_cast<double>(size) / static_cast<double>(shape[axis]);
-    }
-    std::string policy = node.stringOr("keep_aspect_ratio_policy", "stretch");
-    if (policy == "not_larger" || policy == "not_smaller")
-      keepAspectRatio(shape, axes, policy == "not_larger", resampling);
-    else if (policy != "stretch")
-      return node.invalid("its keep_aspect_ratio_policy is '" + policy + "', which ONNX does not define");
-    return finish(node, resampling);
+  if (form.crops()) {
+    if (!isGiven(1))
+      return node.invalid("it has no roi");
+    form.region = 1;
   }
-  if (!isGiven(2))
+  if (isGiven(3))
+    form.sizes = 3;
+  else if (isGiven(2))
+    form.scales = 2;
+  else
     return node.invalid("it has neither scales nor sizes");
-  FailureOr<SmallVector<double>> scales = node.constantNumbers(2, "scales");
+  return form;
+}
+
+/// All dimensions of a region, of which `given` has those of the form's axes.
+FailureOr<SmallVector<double>> wholeRegion(NodeContext &node, const ResizeForm &form, ArrayRef<double> given) {
+  const int64_t rank = rankOf(node.input(0));
+  const size_t count = form.axes.size();
+  if (given.size() != 2 * count)
+    return node.invalid("its roi has " + Twine(given.size()) + " values for " + Twine(count) + " dimensions");
+  SmallVector<double> region(2 * rank, 0.0);
+  std::fill(region.begin() + rank, region.end(), 1.0);
+  for (auto [i, axis] : llvm::enumerate(form.axes)) {
+    region[axis] = given[i];
+    region[rank + axis] = given[count + i];
+  }
+  return region;
+}
+
+LogicalResult bySizes(NodeContext &node, const ResizeForm &form, Resampling &resampling) {
+  ArrayRef<int64_t> shape = shapeOf(node.input(0));
+  FailureOr<Dims> sizes = node.constantIntegers(*form.sizes, "sizes");
+  if (failed(sizes))
+    return failure();
+  if (sizes->size() != form.axes.size())
+    return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(form.axes.size()) + " dimensions");
+  for (auto [axis, size] : llvm::zip(form.axes, *sizes)) {
+    FailureOr<int64_t> checked = extent(node, static_cast<double>(size));
+    if (failed(checked) || shape[axis] == 0)
+      return node.invalid("its input is empty");
+    resampling.output[axis] = *checked;
+    resampling.scales[axis] = static_cast<double>(size) / static_cast<double>(shape[axis]);
+  }
+  if (form.policy != AspectPolicy::stretch)
+    keepAspectRatio(shape, form.axes, form.policy == AspectPolicy::notLarger, resampling);
+  return finish(node, resampling);
+}
+
+LogicalResult resize11(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  const int64_t rank = rankOf(node.input(0));
+  ArrayRef<int64_t> shape = shapeOf(node.input(0));
+  FailureOr<ResizeForm> form = resizeForm(node);
+  if (failed(form))
+    return failure();
+  if (isOfStep(node, form->region) || isOfStep(node, form->scales) || isOfStep(node, form->sizes))
+    return resizeInStep(node, *form);
+  Resampling resampling;
+  resampling.coordinates = form->coordinates;
+  resampling.nearest = form->nearest;
+  resampling.scales.assign(rank, 1);
+  resampling.output.assign(shape.begin(), shape.end());
+  if (form->region) {
+    FailureOr<SmallVector<double>> given = node.constantNumbers(*form->region, "roi");
+    FailureOr<SmallVector<double>> region = failed(given) ? given : wholeRegion(node, *form, *given);
+    if (failed(region))
+      return failure();
+    resampling.roi = *region;
+  }
+  if (form->sizes)
+    return bySizes(node, *form, resampling);
+  FailureOr<SmallVector<double>> scales = node.constantNumbers(*form->scales, "scales");
   if (failed(scales))
     return failure();
-  if (scales->size() != axes.size())
-    return node.invalid("it has " + Twine(scales->size()) + " scales for " + Twine(axes.size()) + " dimensions");
-  for (auto [axis, scale] : llvm::zip(axes, *scales)) {
-    double part = crops ? (*resampling.roi)[rank + axis] - (*resampling.roi)[axis] : 1;
+  if (scales->size() != form->axes.size())
+    return node.invalid("it has " + Twine(scales->size()) + " scales for " + Twine(form->axes.size()) + " dimensions");
+  for (auto [axis, scale] : llvm::zip(form->axes, *scales)) {
+    double part = form->region ? (*resampling.roi)[rank + axis] - (*resampling.roi)[axis] : 1;
     FailureOr<int64_t> size = extent(node, std::floor(static_cast<double>(shape[axis]) * part * scale));
     if (failed(size))
       return failure();

@@ -4,14 +4,18 @@
 //===----------------------------------------------------------------------===//
 #include "Intervals.h"
 
+#include "NodeContext.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -152,7 +156,111 @@ private:
   int looked = 0;
 };
 
+class RealBounds {
+public:
+  explicit RealBounds(const std::map<std::string, ValueBounds> *bounds) : bounds(bounds) {}
+
+  RealInterval of(Value value) {
+    constexpr int kMostOperators = 64;
+    if (!isNumber(value) || ++looked > kMostOperators)
+      return {};
+    if (isa<IntegerType>(typeOf(value).getElementType())) {
+      const Interval known = intervalOf(value);
+      RealInterval result;
+      if (known.hasLow())
+        result.low = static_cast<double>(known.low);
+      if (known.hasHigh())
+        result.high = static_cast<double>(known.high);
+      return result;
+    }
+    if (ElementsAttr constant = getConstant(value))
+      return ofConstant(constant);
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return ofArgument(cast<BlockArgument>(value));
+    return llvm::TypeSwitch<Operation *, RealInterval>(op)
+        .Case<CastOp, ReshapeOp, TransposeOp, SliceOp, ExpandOp, GatherOp, CopyOp>(
+            [&](Operation *moves) { return of(moves->getOperand(0)); })
+        .Case([&](ConcatOp concat) {
+          RealInterval all = of(concat->getOperand(0));
+          for (Value operand : concat->getOperands().drop_front()) {
+            const RealInterval other = of(operand);
+            all = {std::min(all.low, other.low), std::max(all.high, other.high)};
+          }
+          return all;
+        })
+        .Case([&](UnaryOp unary) {
+          const RealInterval x = of(unary.getInput());
+          return unary.getKind() == UnaryKind::floor  ? RealInterval{std::floor(x.low), std::floor(x.high)}
+                 : unary.getKind() == UnaryKind::ceil ? RealInterval{std::ceil(x.low), std::ceil(x.high)}
+                                                      : RealInterval{};
+        })
+        .Case([&](BinaryOp binary) { return ofBinary(binary); })
+        .Default([](Operation *) { return RealInterval{}; });
+  }
+
+private:
+  static bool isNumber(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && isa<IntegerType, FloatType>(type.getElementType());
+  }
+
+  RealInterval ofArgument(BlockArgument argument) const {
+    auto function = dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (!bounds || !function)
+      return {};
+    auto given = bounds->find(inputName(function, argument.getArgNumber()).str());
+    return given == bounds->end() ? RealInterval{} : within({}, given->second);
+  }
+
+  static RealInterval ofConstant(ElementsAttr constant) {
+    constexpr int64_t kMostNumbers = 64;
+    if (elementCount(constant.getShapedType()) > kMostNumbers)
+      return {};
+    const std::optional<SmallVector<double>> numbers = NodeContext::numbersOf(constant);
+    if (!numbers || numbers->empty() || llvm::any_of(*numbers, [](double x) { return std::isnan(x); }))
+      return {};
+    const auto [least, most] = std::minmax_element(numbers->begin(), numbers->end());
+    return {*least, *most};
+  }
+
+  RealInterval ofBinary(BinaryOp binary) {
+    const RealInterval a = of(binary.getLhs()), c = of(binary.getRhs());
+    switch (binary.getKind()) {
+    case BinaryKind::add:
+      return {a.low + c.low, a.high + c.high};
+    case BinaryKind::sub:
+      return {a.low - c.high, a.high - c.low};
+    case BinaryKind::mul:
+      return a.low >= 0 && c.low >= 0 && a.hasHigh() && c.hasHigh() ? RealInterval{a.low * c.low, a.high * c.high}
+                                                                    : RealInterval{};
+    case BinaryKind::div:
+      return a.low >= 0 && c.low > 0 ? RealInterval{0, a.high / c.low} : RealInterval{};
+    case BinaryKind::min:
+      return {std::min(a.low, c.low), std::min(a.high, c.high)};
+    case BinaryKind::max:
+      return {std::max(a.low, c.low), std::max(a.high, c.high)};
+    default:
+      return {};
+    }
+  }
+
+  const std::map<std::string, ValueBounds> *bounds;
+  int looked = 0;
+};
+
 } // namespace
+
+RealInterval realIntervalOf(Value value, const std::map<std::string, ValueBounds> *bounds) {
+  return RealBounds(bounds).of(value);
+}
+
+RealInterval within(RealInterval known, const ValueBounds &given) {
+  known.high = std::min(known.high, static_cast<double>(given.high));
+  if (given.low)
+    known.low = std::max(known.low, static_cast<double>(*given.low));
+  return known;
+}
 
 Interval intervalOf(Value value) { return Bounds().of(value); }
 

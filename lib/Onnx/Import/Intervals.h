@@ -5,10 +5,14 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_INTERVALS_H
 #define SLUICE_LIB_ONNX_IMPORT_INTERVALS_H
 
+#include "sluice/Onnx/Dimensions.h"
+
 #include "mlir/IR/Value.h"
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
 
 namespace sluice::onnximport {
 
@@ -25,6 +29,20 @@ struct Interval {
 /// constants, counts and positions of elements, sums and products of these. O(operators looked at), a few dozen at
 /// most.
 Interval intervalOf(mlir::Value value);
+
+/// Values from `low` to `high`; infinities: no bound is known.
+struct RealInterval {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+
+  bool hasHigh() const { return high < std::numeric_limits<double>::infinity(); }
+  bool hasLow() const { return low > -std::numeric_limits<double>::infinity(); }
+};
+
+/// The same of numbers of any type: constants, what integers are cast to, sums, products and quotients. `bounds`: what
+/// the user says of inputs, by name; may be null.
+RealInterval realIntervalOf(mlir::Value value, const std::map<std::string, ValueBounds> *bounds);
+/// What the user says, within what is known.
+RealInterval within(RealInterval known, const ValueBounds &given);
 
 } // namespace sluice::onnximport
 

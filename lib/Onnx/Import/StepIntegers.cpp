@@ -18,6 +18,16 @@ Value StepIntegers::vectorOf(Value integers) {
 }
 
 Value StepIntegers::elementOf(Value vector, int64_t position) {
+  // Of a vector that is put together, some parts are known.
+  while (auto joined = vector ? vector.getDefiningOp<ConcatOp>() : ConcatOp())
+    for (Value part : joined->getOperands()) {
+      const int64_t length = shapeOf(part)[0];
+      if (position < length) {
+        vector = part;
+        break;
+      }
+      position -= length;
+    }
   return vector ? build.reshape(build.sliceAxis(vector, 0, position, 1), {}) : Value();
 }
 
