@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Extents.h"
-#include "NodeContext.h"
+#include "StepIntegers.h"
+#include "StepReals.h"
 
 #include "sluice/Onnx/ModelFile.h"
 
@@ -105,22 +106,20 @@ LogicalResult constantOfShape(NodeContext &node) {
   return hold(ConstantOp::create(node.mlir(), node.loc(), element.resizeSplat(type)));
 }
 
-/// A row of integers from `start` on, whose end is not known.
-LogicalResult rangeToFound(NodeContext &node) {
-  FailureOr<Dims> start = node.constantIntegers(0, "start"), delta = node.constantIntegers(2, "delta");
-  FailureOr<SmallVector<NodeContext::Size>> limit = node.sizesAt(1, "limit");
-  if (failed(start) || failed(delta) || failed(limit))
+/// A row of integers upwards from `from` on, which is not negative, in known steps, whose end is not known.
+LogicalResult rangeToFound(NodeContext &node, int64_t from, int64_t step) {
+  const int64_t declared = StepIntegers(node).declaredAt({0}, 1).front();
+  const Count end = Count(declared) * step + from;
+  FailureOr<SmallVector<NodeContext::Size>> limit =
+      node.sizesAt(1, "limit", declared < 0 ? std::nullopt : std::optional(Dims{end.isSaturated() ? -1 : end.value()}));
+  if (failed(limit))
     return failure();
-  const int64_t from = start->front(), step = delta->front();
-  if (step < 1 || from < 0)
-    return node.unsupported(
-        "its limit is not known before the model runs, and it does not count upwards from 0 or more");
   Type index = node.mlir().getI64Type(), type = elementTypeOf(node.input(0));
   auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
-  const NodeContext::Size &end = limit->front();
-  const int64_t room = end.room <= from ? 0 : (end.room - from - 1) / step + 1;
+  const NodeContext::Size &last = limit->front();
+  const int64_t room = last.room <= from ? 0 : (last.room - from - 1) / step + 1;
   Value first = number(from), zero = number(0);
-  Value span = node.sub(end.count, first);
+  Value span = node.sub(last.count, first);
   span = node.binary(BinaryKind::max, span, zero);
   Value count = span;
   if (step != 1) {
@@ -133,6 +132,67 @@ LogicalResult rangeToFound(NodeContext &node) {
   return node.result(count ? node.held(row, 0, count) : Value());
 }
 
+/// How many elements a range may have at most, of intervals of its operands; nullopt, and reported, if nothing bounds
+/// them.
+std::optional<int64_t> mostOfRange(NodeContext &node, bool isReal) {
+  StepReals real(node);
+  const RealInterval start = real.intervalAt(0), limit = real.intervalAt(1), delta = real.intervalAt(2);
+  const bool mayRise = delta.high > 0, mayFall = delta.low < 0;
+  const double least = delta.low > 0 ? delta.low : delta.high < 0 ? -delta.high : isReal ? 0 : 1;
+  double span = 0;
+  if (mayRise)
+    span = std::max(span, limit.high - start.low);
+  if (mayFall)
+    span = std::max(span, start.high - limit.low);
+  const double most = std::ceil(span / least);
+  if (most < 0x1p40)
+    return static_cast<int64_t>(most);
+  if (const int64_t declared = StepIntegers(node).declaredAt({0}, 1).front(); declared >= 0)
+    return declared;
+  const bool lacksDelta = !(least > 0);
+  const int operand = lacksDelta ? 2 : (mayRise && !limit.hasHigh()) || (mayFall && !limit.hasLow()) ? 1 : 0;
+  static constexpr const char *kNames[] = {"start", "limit", "delta"};
+  (void)node.unsupported("its " + Twine(kNames[operand]) + " is not known before the model runs, nor " +
+                         (lacksDelta ? "how near to 0 it is" : "what it is at least and at most") +
+                         ", give that by --bound " + node.proto.input(operand) + "=LOW..N");
+  return std::nullopt;
+}
+
+/// A row of which any operand is known only when the model runs.
+LogicalResult rangeOfStep(NodeContext &node) {
+  const Type type = elementTypeOf(node.input(0)), index = node.mlir().getI64Type();
+  const bool isReal = isa<FloatType>(type);
+  const std::optional<int64_t> most = mostOfRange(node, isReal);
+  if (!most)
+    return failure();
+  StepReals real(node);
+  StepIntegers integer(node);
+  SmallVector<Value> scalars;
+  for (size_t i = 0; i < 3; ++i)
+    scalars.push_back(node.reshape(node.input(i), {}));
+  Value count;
+  if (isReal) {
+    Value start = real.of(scalars[0]), limit = real.of(scalars[1]), delta = real.of(scalars[2]), none = real.number(0);
+    Value steps = real.ceil(node.div(node.sub(limit, start), delta));
+    count = real.count(node.binary(BinaryKind::max, steps, none));
+  } else {
+    Value start = node.cast(scalars[0], index), limit = node.cast(scalars[1], index), zero = integer.scalar(0);
+    Value delta = node.cast(scalars[2], index), distance = node.unary(UnaryKind::abs, delta), one = integer.scalar(1);
+    Value falls = node.compare(ComparePredicate::lt, delta, zero), down = node.sub(start, limit);
+    Value span = node.select(falls, down, node.sub(limit, start));
+    Value step = node.binary(BinaryKind::max, distance, one);
+    count = integer.divideUp(node.binary(BinaryKind::max, span, zero), step);
+    // Without a step there are no elements, but an error; differences of large numbers wrap.
+    Value moves = node.compare(ComparePredicate::ge, distance, one), width = real.of(limit);
+    width = node.unary(UnaryKind::abs, node.sub(width, real.of(start)));
+    Value isValid = node.binary(BinaryKind::logical_and, moves, real.compare(ComparePredicate::lt, width, 0x1p40));
+    Value beyond = integer.scalar(int64_t(1) << 40);
+    count = node.select(isValid, count, beyond);
+  }
+  Value row = node.create<RangeOp>({scalars[0], scalars[2]}, {}, {node.type(type, {node.roomOf(*most)})});
+  return node.result(count ? node.held(row, 0, count) : Value());
+}
+
 LogicalResult range(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
@@ -141,13 +201,13 @@ LogicalResult range(NodeContext &node) {
     if (elementCount(node.input(i).getType()) != 1 || elementTypeOf(node.input(i)) != type)
       return node.invalid("its operands are not three scalars of one type");
   int64_t count = 0;
-  if (isa<IntegerType>(type) && !getIntegers(node.input(1)))
-    return rangeToFound(node);
   if (isa<IntegerType>(type)) {
-    FailureOr<Dims> start = node.constantIntegers(0, "start"), limit = node.constantIntegers(1, "limit"),
-                    delta = node.constantIntegers(2, "delta");
-    if (failed(start) || failed(limit) || failed(delta))
-      return failure();
+    std::optional<SmallVector<int64_t>> start = getIntegers(node.input(0)), limit = getIntegers(node.input(1)),
+                                        delta = getIntegers(node.input(2));
+    if (start && delta && !limit && start->front() >= 0 && delta->front() >= 1)
+      return rangeToFound(node, start->front(), delta->front());
+    if (!start || !limit || !delta)
+      return rangeOfStep(node);
     int64_t span, step = delta->front();
     if (step == 0 || step == INT64_MIN || llvm::SubOverflow(limit->front(), start->front(), span) || span == INT64_MIN)
       return node.invalid("its limits or its delta are out of range");
@@ -155,6 +215,8 @@ LogicalResult range(NodeContext &node) {
       span = -span, step = -step;
     count = span <= 0 ? 0 : (span - 1) / step + 1;
   } else {
+    if (llvm::any_of(llvm::seq<size_t>(0, 3), [&](size_t i) { return !getConstant(node.input(i)); }))
+      return rangeOfStep(node);
     FailureOr<SmallVector<double>> start = node.constantNumbers(0, "start"), limit = node.constantNumbers(1, "limit"),
                                    delta = node.constantNumbers(2, "delta");
     if (failed(start) || failed(limit) || failed(delta))

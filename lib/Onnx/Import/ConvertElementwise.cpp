@@ -7,6 +7,8 @@
 
 #include "dialects/Dataflow/IR/ElementwiseKinds.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -242,23 +244,42 @@ LogicalResult trainDropout(NodeContext &node) {
 }
 
 /// In training mode, outside of a training step: each element by itself is dropped, or scaled up for those that are.
-LogicalResult randomDropout(NodeContext &node) {
+/// `isTraining`: where a step says whether it is in training mode.
+LogicalResult randomDropout(NodeContext &node, Value isTraining = {}) {
   Value x = node.input(0);
-  double ratio = 0.5;
+  Type wide = Float32Type::get(node.context()), type = elementTypeOf(x);
+  Value ratio = node.splat(wide, 0.5);
   if (node.has(1)) {
-    FailureOr<SmallVector<double>> given = node.constantNumbers(1, "ratio");
-    if (failed(given))
-      return failure();
-    ratio = given->size() == 1 ? given->front() : -1;
+    if (elementCount(node.input(1).getType()) != 1)
+      return node.invalid("its ratio is not one number in [0, 1)");
+    if (getConstant(node.input(1))) {
+      FailureOr<SmallVector<double>> given = node.constantNumbers(1, "ratio");
+      if (failed(given))
+        return failure();
+      if (!(given->front() >= 0 && given->front() < 1))
+        return node.invalid("its ratio is not one number in [0, 1)");
+    }
+    ratio = node.cast(node.reshape(node.input(1), {}), wide);
   }
-  if (!(ratio >= 0 && ratio < 1))
-    return node.invalid("its ratio is not one number in [0, 1)");
-  Type wide = Float32Type::get(node.context());
   Value draw =
       node.create<RandomOp>({}, node.integer("seed", node.integerOr("seed", 0)), {node.type(wide, shapeOf(x))});
-  Value kept = node.compare(ComparePredicate::ge, draw, node.splat(wide, ratio));
-  Value scaled = node.mul(x, node.splat(elementTypeOf(x), 1 / (1 - ratio)));
-  return node.results({node.select(kept, scaled, node.splat(elementTypeOf(x), 0)), kept});
+  Value kept = node.compare(ComparePredicate::ge, draw, ratio);
+  Value one = node.splat(wide, 1), none = node.splat(wide, 0);
+  Value rest = node.sub(one, ratio);
+  // NaN where the ratio is none: a step's is not checked before.
+  Value isAbove = node.compare(ComparePredicate::ge, ratio, none),
+        isBelow = node.compare(ComparePredicate::gt, rest, none);
+  Value isRatio = node.binary(BinaryKind::logical_and, isAbove, isBelow), wrong = node.splat(wide, std::nan(""));
+  Value inverse = node.div(one, rest);
+  Value factor = node.select(isRatio, inverse, wrong), dropped = node.mul(factor, none);
+  Value scaled = node.mul(x, node.cast(factor, type));
+  Value result = node.select(kept, scaled, node.cast(dropped, type));
+  if (isTraining) {
+    Value all = node.splat(IntegerType::get(node.context(), 1), 1);
+    result = node.select(isTraining, result, x);
+    kept = node.select(isTraining, kept, all);
+  }
+  return node.results({result, kept});
 }
 
 LogicalResult dropout(NodeContext &node) {
@@ -269,6 +290,8 @@ LogicalResult dropout(NodeContext &node) {
   if (node.opset < 7 && node.integerOr("is_test", 0) == 0)
     return node.unsupported("it is in training mode");
   if (node.has(2)) {
+    if (!getIntegers(node.input(2)) && elementCount(node.input(2).getType()) == 1)
+      return randomDropout(node, node.cast(node.reshape(node.input(2), {}), IntegerType::get(node.context(), 1)));
     FailureOr<Dims> training = node.constantIntegers(2, "training mode");
     if (failed(training))
       return failure();

@@ -2,7 +2,8 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "NodeContext.h"
+#include "StepIntegers.h"
+#include "StepReals.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -85,17 +86,28 @@ LogicalResult scatterNd(NodeContext &node) {
 LogicalResult oneHot(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
-  FailureOr<SmallVector<double>> depth = node.constantNumbers(1, "depth");
-  if (failed(depth))
-    return failure();
-  if (depth->size() != 1 || !(depth->front() >= 1 && depth->front() < 1e15))
-    return node.invalid("its depth is not one positive number");
-  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(node.input(0)) + 1);
+  const int64_t rank = rankOf(node.input(0)) + 1;
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rank);
   if (failed(axis))
     return failure();
-  return node.result(node.create<OneHotOp>(
-      {node.input(0), node.input(2)},
-      {node.integer("depth", static_cast<int64_t>(depth->front())), node.integer("axis", *axis)}));
+  StepIntegers integer(node);
+  FailureOr<NodeContext::Size> depth = StepReals(node).sizeAt(1, "depth", integer.declaredAt({*axis}, rank).front());
+  if (failed(depth))
+    return failure();
+  if (!(depth->room >= (depth->count ? 0 : 1) && depth->room < int64_t(1) << 40))
+    return node.invalid("its depth is not one positive number");
+  Value indices = node.input(0);
+  if (depth->count) {
+    // Those that are negative count from the depth of the step; none else may mean a position beyond it.
+    Value own = node.cast(indices, node.mlir().getI64Type(), /*saturate=*/true), first = integer.scalar(0);
+    Value fromEnd = node.add(own, depth->count), isNegative = node.compare(ComparePredicate::lt, own, first);
+    Value place = node.select(isNegative, fromEnd, own), beyond = integer.scalar(depth->room);
+    Value isAbove = node.compare(ComparePredicate::ge, place, first);
+    indices = node.select(isAbove, place, beyond);
+  }
+  Value result = node.create<OneHotOp>({indices, node.input(2)},
+                                       {node.integer("depth", depth->room), node.integer("axis", *axis)});
+  return node.result(node.held(result, *axis, depth->count));
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -431,10 +431,40 @@ LogicalResult crop(NodeContext &node) {
   return sliceBy(node, starts, ends, Dims{2, 3}, std::nullopt);
 }
 
+LogicalResult centerCropPadOfStep(NodeContext &node) {
+  Value x = node.whole(node.input(0));
+  const int64_t rank = rankOf(x);
+  StepIntegers integer(node);
+  Dims axes;
+  for (int64_t axis : node.integersAt("axes").value_or(trailingAxes(0, rank)))
+    axes.push_back(axis < 0 ? axis + rank : axis);
+  if (failed(node.axes(axes, rank)))
+    return failure();
+  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(1, "shape", integer.declaredAt(axes, rank));
+  if (failed(sizes))
+    return failure();
+  if (axes.size() != sizes->size())
+    return node.invalid("its shape does not fit its axes");
+  if (node.extents->isBounded(x))
+    return node.unsupported("how much of its operand holds is known only when the model runs");
+  for (auto [axis, size] : llvm::zip(axes, *sizes)) {
+    if (!x || size.room < 0)
+      return node.invalid("its shape has the dimension " + Twine(size.room));
+    Value extent = integer.scalar(shapeOf(x)[axis]), two = integer.scalar(2);
+    Value beyond = node.sub(extent, integer.countOf(size));
+    x = integer.cut(x, axis, node.div(beyond, two), size);
+  }
+  for (auto [axis, size] : llvm::zip(axes, *sizes))
+    x = node.held(x, axis, size.count);
+  return node.result(x);
+}
+
 /// Cuts or pads each axis to a size, as much before as after, or one less.
 LogicalResult centerCropPad(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
+  if (!getIntegers(node.input(1)))
+    return centerCropPadOfStep(node);
   Value x = node.input(0);
   FailureOr<Dims> shape = node.constantIntegers(1, "shape");
   if (failed(shape))

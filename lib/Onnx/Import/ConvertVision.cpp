@@ -2,6 +2,9 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
+#include "StepIntegers.h"
+#include "StepReals.h"
 #include "Windows.h"
 
 using namespace mlir;
@@ -56,30 +59,43 @@ LogicalResult affineGrid(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   Value theta = node.input(0);
-  FailureOr<Dims> size = node.constantIntegers(1, "size");
-  if (failed(size))
-    return failure();
-  int64_t spatial = static_cast<int64_t>(size->size()) - 2;
+  const int64_t spatial = elementCount(node.input(1).getType()) - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
     return node.invalid("its theta does not fit its size");
+  StepIntegers integer(node);
+  StepReals real(node);
+  // Images and channels say nothing about the grid.
+  Dims declared{0, 0};
+  declared.append(integer.declaredAt(trailingAxes(1, spatial + 1), spatial + 2));
+  FailureOr<SmallVector<NodeContext::Size>> size = node.sizesAt(1, "size", declared);
+  if (failed(size))
+    return failure();
   Type type = elementTypeOf(theta);
   bool corners = node.integerOr("align_corners", 0) != 0;
-  Dims extents(size->begin() + 2, size->end()), column(extents);
+  Dims extents;
+  for (const NodeContext::Size &one : ArrayRef(*size).drop_front(2)) {
+    if (one.room < (one.count ? 0 : 1))
+      return node.invalid("its size is not positive");
+    extents.push_back(one.room);
+  }
+  Dims column(extents);
   column.push_back(1);
   SmallVector<Value> columns;
   for (int64_t i = spatial; i-- > 0;) {
-    auto extent = static_cast<double>(extents[i]);
-    if (extents[i] < 1)
-      return node.invalid("its size is not positive");
-    double step = corners ? (extent > 1 ? 2 / (extent - 1) : 0) : 2 / extent, first = corners ? -1 : step / 2 - 1;
-    if (corners && extents[i] == 1)
-      first = 0;
-    const Value start = node.splat(type, first);
-    const Value stride = node.splat(type, step);
-    Value line = node.add(node.mul(node.iota(type, extents[i], i, spatial), stride), start);
+    Value extent = real.of(integer.countOf((*size)[2 + i])), place = real.times(real.positions(extents[i]), 2), line;
+    if (corners) {
+      Value spread = real.plus(node.div(place, real.plus(extent, -1)), -1), middle = real.number(0);
+      Value isSeveral = real.compare(ComparePredicate::gt, extent, 1);
+      line = node.select(isSeveral, spread, middle);
+    } else {
+      line = real.plus(node.div(real.plus(place, 1), extent), -1);
+    }
+    line = integer.laid(node.cast(line, type), i, spatial);
     columns.push_back(node.reshape(node.expand(line, extents), column));
   }
   columns.push_back(node.splat(type, 1, column));
+  if (llvm::is_contained(columns, Value()))
+    return node.result({});
   Count points = 1;
   for (int64_t extent : extents)
     points *= extent;
@@ -88,7 +104,10 @@ LogicalResult affineGrid(NodeContext &node) {
   Dims result{shapeOf(theta)[0]};
   result.append(extents);
   result.push_back(spatial);
-  return node.result(node.reshape(moved, result));
+  Value grid = node.reshape(moved, result);
+  for (int64_t i = 0; i < spatial; ++i)
+    grid = node.held(grid, 1 + i, (*size)[2 + i].count);
+  return node.result(grid);
 }
 
 LogicalResult roiAlign(NodeContext &node) {
@@ -113,10 +132,101 @@ LogicalResult roiAlign(NodeContext &node) {
   return node.result(node.create<RoiAlignOp>({node.input(0), node.input(1), node.input(2)}, attributes));
 }
 
+/// Each element of the columns is added where the extents of a step say that it came from.
+LogicalResult col2ImOfStep(NodeContext &node) {
+  Value x = node.whole(node.input(0));
+  const int64_t spatial = elementCount(node.input(1).getType());
+  if (rankOf(x) != 3 || spatial < 1 || elementCount(node.input(2).getType()) != spatial)
+    return node.invalid("its image_shape and block_shape differ in length, or its input has not three dimensions");
+  StepIntegers integer(node);
+  const int64_t images = shapeOf(x)[0], rows = shapeOf(x)[1], places = shapeOf(x)[2];
+  const Dims declared = integer.declaredAt(trailingAxes(1, spatial + 2), spatial + 2);
+  FailureOr<SmallVector<NodeContext::Size>> image =
+      node.sizesAt(1, "image_shape", Dims(ArrayRef(declared).drop_front()));
+  // A block has no more elements than there are rows.
+  FailureOr<SmallVector<NodeContext::Size>> block = node.sizesAt(2, "block_shape", Dims(spatial, rows));
+  FailureOr<Windows> windows = windowAttributes(node, Dims(spatial, 1));
+  if (failed(image) || failed(block) || failed(windows))
+    return failure();
+  if (node.extents->isBounded(x))
+    return node.unsupported("how much of its operand holds is known only when the model runs");
+  Count known = 1;
+  for (const NodeContext::Size &size : *block)
+    known *= size.count ? 1 : std::max<int64_t>(size.room, 1);
+  const bool isBlockKnown = llvm::none_of(*block, [](const NodeContext::Size &size) { return bool(size.count); });
+  const int64_t most = rows / known;
+  const int64_t channels = isBlockKnown || declared.front() < 0 ? most : std::min(declared.front(), most);
+  Dims dims{images, channels};
+  Count total = channels;
+  for (const NodeContext::Size &size : *image) {
+    dims.push_back(std::max<int64_t>(size.room, 0));
+    total *= dims.back();
+  }
+  if (total.isSaturated())
+    return node.invalid("its result is too large");
+  // Divided by these, from the last dimension on, the numbers of rows and columns say which tap and place they are.
+  Value one = integer.scalar(1), tap = node.reshape(integer.positions(rows), {rows, 1});
+  Value place = node.reshape(integer.positions(places), {1, places}), stride = one, target = integer.scalar(0);
+  Value isInside, taps = one, columns = one;
+  for (int64_t d = spatial; d-- > 0;) {
+    Value extent = node.binary(BinaryKind::max, integer.countOf((*block)[d]), one);
+    Value width = integer.countOf((*image)[d]), distance = integer.scalar(windows->dilations[d]);
+    Value padding = integer.scalar(windows->padsLow[d] + windows->padsHigh[d]),
+          step = integer.scalar(windows->strides[d]);
+    Value reach = node.mul(node.sub(extent, one), distance);
+    Value padded = node.add(width, padding), covered = node.add(reach, one);
+    Value slack = node.sub(padded, covered);
+    Value count = node.add(node.div(slack, step), one);
+    count = node.binary(BinaryKind::max, count, one);
+    taps = node.mul(taps, extent);
+    columns = node.mul(columns, count);
+    Value outer = node.div(tap, extent), further = node.div(place, count);
+    Value along = node.mul(node.sub(tap, node.mul(outer, extent)), distance);
+    Value start = node.mul(node.sub(place, node.mul(further, count)), step);
+    Value low = integer.scalar(windows->padsLow[d]), first = integer.scalar(0);
+    Value at = node.sub(node.add(start, along), low);
+    Value isAbove = node.compare(ComparePredicate::ge, at, first),
+          isBelow = node.compare(ComparePredicate::lt, at, width);
+    Value isHere = node.binary(BinaryKind::logical_and, isAbove, isBelow);
+    isInside = isInside ? node.binary(BinaryKind::logical_and, isInside, isHere) : isHere;
+    target = node.add(target, node.mul(at, stride));
+    stride = node.mul(stride, integer.scalar(dims[2 + d]));
+    tap = outer;
+    place = further;
+  }
+  target = node.add(target, node.mul(tap, stride));
+  // What lies in the padding goes to an element past the result.
+  Value past = integer.scalar(total);
+  target = node.expand(node.reshape(node.select(isInside, target, past), {1, rows * places}), {images, rows * places});
+  Type type = elementTypeOf(x);
+  Value sums = node.create<ScatterElementsOp>(
+      {node.splat(type, 0, {images, total + 1}), target, node.reshape(x, {images, rows * places})},
+      {node.attribute("kind", ScatterKindAttr::get(node.context(), ScatterKind::add)), node.integer("axis", 1)});
+  Value result = node.reshape(node.sliceAxis(sums, 1, 0, total), dims);
+  // Columns that do not fit the extents make a count that no bound allows.
+  Value depth = integer.scalar(rows), width = integer.scalar(places), many = node.div(depth, taps);
+  Value isWhole = node.compare(ComparePredicate::eq, node.mul(many, taps), depth);
+  Value fits = node.binary(BinaryKind::logical_and, isWhole, node.compare(ComparePredicate::eq, columns, width));
+  Value none = integer.scalar(int64_t(1) << 40);
+  SmallVector<Value> counts{{}, many && getIntegers(many) ? Value() : many};
+  for (const NodeContext::Size &size : *image)
+    counts.push_back(size.count);
+  for (Value &count : counts)
+    if (count) {
+      count = node.select(fits, count, none);
+      break;
+    }
+  for (auto [d, count] : llvm::enumerate(counts))
+    result = node.held(result, static_cast<int64_t>(d), count);
+  return node.result(result);
+}
+
 /// Adds columns up where they came from: a transposed convolution with one filter an element of the block.
 LogicalResult col2Im(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
+  if (!getIntegers(node.input(1)) || !getIntegers(node.input(2)))
+    return col2ImOfStep(node);
   Value x = node.input(0);
   FailureOr<Dims> image = node.constantIntegers(1, "image_shape"), block = node.constantIntegers(2, "block_shape");
   if (failed(image) || failed(block))
@@ -215,11 +325,18 @@ LogicalResult maxUnpool(NodeContext &node) {
                      windows->padsHigh[i]);
   // Indices count in the shape that was pooled, which the result may exceed.
   Dims result = pooled;
+  SmallVector<NodeContext::Size> sizes;
+  StepIntegers integer(node);
   if (node.has(2)) {
-    FailureOr<Dims> given = node.constantIntegers(2, "output_shape");
+    const auto rank = static_cast<int64_t>(pooled.size());
+    FailureOr<SmallVector<NodeContext::Size>> given =
+        node.sizesAt(2, "output_shape", integer.declaredAt(trailingAxes(0, rank), rank));
     if (failed(given))
       return failure();
-    result = *given;
+    sizes = *given;
+    result.clear();
+    for (const NodeContext::Size &size : sizes)
+      result.push_back(size.room);
   }
   if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }) ||
       llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
@@ -235,6 +352,14 @@ LogicalResult maxUnpool(NodeContext &node) {
       {node.splat(type, 0, {total}), node.reshape(node.input(1), {count}), node.reshape(x, {count})},
       {node.attribute("kind", ScatterKindAttr::get(node.context(), ScatterKind::none)), node.integer("axis", 0)});
   Value y = node.reshape(flat, pooled);
+  if (llvm::any_of(sizes, [](const NodeContext::Size &size) { return bool(size.count); })) {
+    Value first = integer.scalar(0);
+    for (auto [d, size] : llvm::enumerate(sizes))
+      y = integer.cut(y, static_cast<int64_t>(d), first, size);
+    for (auto [d, size] : llvm::enumerate(sizes))
+      y = node.held(y, static_cast<int64_t>(d), size.count);
+    return node.result(y);
+  }
   if (result == pooled)
     return node.result(y);
   return node.result(node.create<PadOp>({y, node.splat(type, 0)},

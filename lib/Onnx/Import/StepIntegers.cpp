@@ -243,4 +243,36 @@ Value AxesChoice::choose(llvm::function_ref<Value(ArrayRef<int64_t>)> alternativ
   return result;
 }
 
+Value StepIntegers::cut(Value x, int64_t axis, Value start, const NodeContext::Size &size) {
+  if (!x || !start)
+    return {};
+  const int64_t extent = shapeOf(x)[axis];
+  Value none = build.splat(elementTypeOf(x), 0);
+  if (extent == 0) {
+    Dims dims(shapeOf(x));
+    dims[axis] = size.room;
+    return build.expand(none, dims);
+  }
+  Value place = build.add(positions(size.room), start);
+  Value first = scalar(0), last = scalar(extent - 1);
+  Value within = clamp(place, first, last);
+  Value isInside = laid(build.compare(ComparePredicate::eq, place, within), axis, rankOf(x));
+  Value taken = build.create<GatherOp>({x, within}, build.integer("axis", axis));
+  return build.select(isInside, taken, none);
+}
+
+Dims StepIntegers::declaredAt(ArrayRef<int64_t> axes, int64_t rank) const {
+  const std::optional<Dims> declared = build.declaredShape(0);
+  Dims result;
+  for (int64_t axis : axes)
+    result.push_back(declared && static_cast<int64_t>(declared->size()) == rank ? (*declared)[axis] : -1);
+  return result;
+}
+
+Value StepIntegers::laid(Value vector, int64_t axis, int64_t rank) {
+  Dims dims(rank, 1);
+  dims[axis] = vector ? shapeOf(vector)[0] : 0;
+  return build.reshape(vector, dims);
+}
+
 } // namespace sluice::onnximport

@@ -66,6 +66,14 @@ public:
   mlir::Value padTo(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
   /// `x`, which has room for these sizes, of which only their counts hold.
   mlir::Value hold(mlir::Value x, llvm::ArrayRef<NodeContext::Size> sizes);
+  /// The elements of `x`, which holds whole, along one axis from position `start` on, zeros where `x` has none; as many
+  /// as `size` has room for.
+  mlir::Value cut(mlir::Value x, int64_t axis, mlir::Value start, const NodeContext::Size &size);
+  /// What the model declares of these extents of its first output, which has so many dimensions; -1 for those of which
+  /// it declares nothing.
+  Dims declaredAt(llvm::ArrayRef<int64_t> axes, int64_t rank) const;
+  /// A vector along one axis of a tensor of `rank` dimensions, the other extents 1.
+  mlir::Value laid(mlir::Value vector, int64_t axis, int64_t rank);
   /// How many a size says.
   mlir::Value countOf(const NodeContext::Size &size) { return size.count ? size.count : scalar(size.room); }
 

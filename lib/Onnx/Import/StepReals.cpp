@@ -9,6 +9,8 @@ using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
 
+static constexpr double kMostElements = 0x1p40;
+
 Value StepReals::plus(Value x, double addend) {
   Value other = number(addend);
   return build.add(x, other);
@@ -32,7 +34,6 @@ Value StepReals::indices(Value x, int64_t extent) {
 }
 
 Value StepReals::count(Value x, Value isValid) {
-  constexpr double kMostElements = 0x1p40;
   Value isSize = compare(ComparePredicate::ge, x, 0);
   if (isValid)
     isSize = build.binary(BinaryKind::logical_and, isSize, isValid);
@@ -49,6 +50,34 @@ RealInterval StepReals::intervalAt(size_t index) {
     return known;
   auto given = build.bounds->find(build.proto.input(position));
   return given == build.bounds->end() ? known : within(known, given->second);
+}
+
+FailureOr<NodeContext::Size> StepReals::sizeAt(size_t index, StringRef what, int64_t otherwise) {
+  if (!build.has(index))
+    return build.invalid("it has no " + what);
+  Value given = build.input(index);
+  if (elementCount(given.getType()) != 1)
+    return build.invalid("its " + what + " is not one number");
+  if (isa<IntegerType>(elementTypeOf(given))) {
+    FailureOr<SmallVector<NodeContext::Size>> sizes = build.sizesAt(index, what, Dims{otherwise});
+    if (failed(sizes))
+      return failure();
+    return sizes->front();
+  }
+  double most = intervalAt(index).high;
+  if (most >= kMostElements && otherwise >= 0)
+    most = static_cast<double>(otherwise);
+  if (most >= kMostElements)
+    return build.unsupported("its " + what +
+                             " is not known before the model runs, nor what it is at most, give that "
+                             "by --bound " +
+                             build.proto.input(static_cast<int>(index)) + "=N");
+  Value size = count(floor(of(build.reshape(given, {}))));
+  if (!size)
+    return failure();
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(size))
+    return NodeContext::Size{known->front(), {}};
+  return NodeContext::Size{build.roomOf(std::max<int64_t>(static_cast<int64_t>(most), 0), index), size};
 }
 
 } // namespace sluice::onnximport

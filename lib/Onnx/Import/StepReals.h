@@ -42,6 +42,10 @@ public:
   RealInterval intervalAt(size_t index);
   RealInterval intervalOf(mlir::Value value) { return realIntervalOf(value, build.bounds); }
 
+  /// An operand of one number as an extent, rounded down, of at most `otherwise` elements where nothing else bounds it
+  /// and that is not negative.
+  llvm::FailureOr<NodeContext::Size> sizeAt(size_t index, llvm::StringRef what, int64_t otherwise = -1);
+
 private:
   NodeContext &build;
 };

@@ -60,8 +60,6 @@ private:
   Value cubicWeight(Value distance);
   Value resample(Value value, const Along &along, Value at);
   Value antialiased(Value value, const Along &along, Value at);
-  /// A vector along an axis of the input's rank.
-  Value laid(Value vector, int64_t axis);
   Value isBelow(Value a, Value c) { return node.compare(ComparePredicate::lt, a, c); }
   /// `several` where the result has more than one element along the axis.
   Value ifSeveral(const Along &along, Value several, Value one) {
@@ -78,9 +76,8 @@ private:
 };
 
 int64_t StepResize::declaredMost(int64_t axis) const {
-  std::optional<Dims> declared = node.declaredShape(0);
-  const bool isDeclared = declared && static_cast<int64_t>(declared->size()) == rankOf(x) && (*declared)[axis] >= 0;
-  return isDeclared ? (*declared)[axis] : kMostExtent;
+  const int64_t declared = integer.declaredAt({axis}, rankOf(x)).front();
+  return declared < 0 ? kMostExtent : declared;
 }
 
 LogicalResult StepResize::readRegion() {
@@ -132,10 +129,8 @@ LogicalResult StepResize::readScales() {
 }
 
 LogicalResult StepResize::readSizes() {
-  Dims most;
-  for (const Along &along : all)
-    most.push_back(declaredMost(along.axis) == kMostExtent ? -1 : declaredMost(along.axis));
-  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(*form.sizes, "sizes", most);
+  FailureOr<SmallVector<NodeContext::Size>> sizes =
+      node.sizesAt(*form.sizes, "sizes", integer.declaredAt(form.axes, rankOf(x)));
   if (failed(sizes))
     return failure();
   if (sizes->size() != all.size())
@@ -293,12 +288,6 @@ SmallVector<StepResize::Tap> StepResize::taps(const Along &along, Value at) {
   return result;
 }
 
-Value StepResize::laid(Value vector, int64_t axis) {
-  Dims dims(rankOf(x), 1);
-  dims[axis] = vector ? shapeOf(vector)[0] : 0;
-  return node.reshape(vector, dims);
-}
-
 Value StepResize::resample(Value value, const Along &along, Value at) {
   Value result;
   for (const Tap &tap : taps(along, at)) {
@@ -306,7 +295,7 @@ Value StepResize::resample(Value value, const Along &along, Value at) {
       return {};
     Value taken = node.create<GatherOp>({value, tap.index}, node.integer("axis", along.axis));
     if (tap.weight) {
-      Value weight = laid(node.cast(tap.weight, elementTypeOf(value)), along.axis);
+      Value weight = integer.laid(node.cast(tap.weight, elementTypeOf(value)), along.axis, rankOf(x));
       taken = node.mul(taken, weight);
     }
     result = result ? node.add(result, taken) : taken;
@@ -393,7 +382,7 @@ LogicalResult StepResize::run() {
       continue;
     Value before = real.compare(ComparePredicate::lt, at, 0);
     Value after = real.compare(ComparePredicate::gt, at, static_cast<double>(along.in - 1));
-    Value either = laid(node.binary(BinaryKind::logical_or, before, after), along.axis);
+    Value either = integer.laid(node.binary(BinaryKind::logical_or, before, after), along.axis, rankOf(x));
     outside = outside ? node.binary(BinaryKind::logical_or, outside, either) : either;
   }
   if (outside && result) {
