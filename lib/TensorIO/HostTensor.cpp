@@ -7,6 +7,7 @@
 #include "sluice/Support/Rng.h"
 
 #include <cstring>
+#include <optional>
 #include <new>
 #include <stdexcept>
 
@@ -189,8 +190,46 @@ static void cut(HostTensor &tensor, size_t dimension, int64_t count) {
   tensor.shape[dimension] = count;
 }
 
+static Status notInRange(const std::string &name, int64_t count, int64_t most, const char *of) {
+  return makeError(ErrorCode::Internal, "output '", name, "' holds ", count, " of ", most, " ", of,
+                   ", report this as a bug of sluice");
+}
+
+/// The name without `suffix`, where it ends so.
+static std::optional<std::string> nameBefore(const std::string &name, std::string_view suffix) {
+  if (!name.ends_with(suffix))
+    return std::nullopt;
+  return name.substr(0, name.size() - suffix.size());
+}
+
+/// Marks what lengths of sequences and presences of optionals take away, themselves among it.
+static Status dropAbsent(const std::vector<HostTensor> &outputs, std::vector<bool> &isDropped) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const HostTensor &output = outputs[i];
+    const std::optional<std::string> sequence = nameBefore(output.name, kLengthSuffix),
+                                     optional = nameBefore(output.name, kPresenceSuffix);
+    const bool isLength = sequence && output.type == ElementType::Int64,
+               isPresence = optional && output.type == ElementType::Bool;
+    if ((!isLength && !isPresence) || output.numElements() != 1)
+      continue;
+    isDropped[i] = true;
+    const int64_t kept = isLength ? *output.data<int64_t>() : output.valueAt(0) != 0 ? INT64_MAX : 0;
+    const std::string &name = isLength ? *sequence : *optional;
+    int64_t elements = 0;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const bool isElement = outputs[k].name == name + "[" + std::to_string(elements) + "]";
+      if (isElement ? elements++ >= kept : outputs[k].name == name && kept == 0)
+        isDropped[k] = true;
+    }
+    if (isLength && (kept < 0 || kept > elements))
+      return notInRange(name, kept, elements, "elements");
+  }
+  return {};
+}
+
 Status cutToExtents(std::vector<HostTensor> &outputs) {
-  std::vector<bool> isExtent(outputs.size());
+  std::vector<bool> isDropped(outputs.size());
+  SLUICE_RETURN_IF_ERROR(dropAbsent(outputs, isDropped));
   for (HostTensor &output : outputs)
     for (size_t d = 0; d < output.shape.size(); ++d)
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -199,14 +238,13 @@ Status cutToExtents(std::vector<HostTensor> &outputs) {
           continue;
         const int64_t count = *extent.data<int64_t>();
         if (count < 0 || count > output.shape[d])
-          return makeError(ErrorCode::Internal, "output '", output.name, "' holds ", count, " of ", output.shape[d],
-                           " positions, report this as a bug of sluice");
+          return notInRange(output.name, count, output.shape[d], "positions");
         cut(output, d, count);
-        isExtent[i] = true;
+        isDropped[i] = true;
       }
   size_t kept = 0;
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (!isExtent[i])
+    if (!isDropped[i])
       std::swap(outputs[kept++], outputs[i]);
   outputs.resize(kept);
   return {};

@@ -66,14 +66,18 @@ def NonMaxSuppressionOp : Dataflow_InferredOp<"non_max_suppression", [Kernel<>, 
   let summary = "Boxes of highest score that overlap no better one of their class by more than a threshold";
   let description = [{
     boxes [N, B, 4] as two corners, or with `centered` as centre and size;
-    scores [N, C, B]. selected [N * C * most, 3] holds (image, class,
-    box), by image, class and falling score; the first `count` rows count, the
-    others repeat the last of them, or are 0.
+    scores [N, C, B]. Of each image and class at most `limit` boxes are
+    selected, whose score is above `least_score` (where that is given) and
+    whose intersection over union with a better one is at most `overlap`.
+    selected [N * C * most, 3] holds (image, class, box), by image, class and
+    falling score; the first `count` rows hold, the others are 0. A step in
+    which `limit` is above both `most` and the number of boxes fails.
   }];
-  let arguments = (ins Dataflow_FloatTensor:$boxes, Dataflow_FloatTensor:$scores, I64Attr:$most,
-                       F64Attr:$overlap, OptionalAttr<F64Attr>:$least_score, UnitAttr:$centered);
+  let arguments = (ins Dataflow_FloatTensor:$boxes, Dataflow_FloatTensor:$scores, 0DTensorOf<[I64]>:$limit,
+                       0DTensorOf<[F32]>:$overlap, Optional<0DTensorOf<[F32]>>:$least_score, I64Attr:$most,
+                       UnitAttr:$centered);
   let results = (outs Dataflow_IndexTensor:$selected, Dataflow_IndexTensor:$count);
-  let assemblyFormat = "$boxes `,` $scores attr-dict `:` type(operands) `->` type(results)";
+  let assemblyFormat = "operands attr-dict `:` type(operands) `->` type(results)";
   let hasVerifier = 1;
 }
 

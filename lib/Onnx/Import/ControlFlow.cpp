@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Alternatives.h"
 #include "GraphImporter.h"
 
 using namespace mlir;
@@ -67,11 +68,6 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
     Value one = ifTrue->results[i], other = ifFalse->results[i];
     if (!one || !other)
       return {}; // What it lacks is in the list.
-    if (one.getType() != other.getType()) {
-      reportUnsupported(node, "its condition is not known before the model runs, and its branches' results differ in "
-                              "type or shape");
-      return {};
-    }
   }
   onnximport::Builder build(builder, locationOf(node));
   Value condition = build.reshape(inputs[0], {});
@@ -81,23 +77,15 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   for (Program *program : {&*ifTrue, &*ifFalse})
     builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
                                                         program->region->front().getOperations());
+  Alternatives alternatives(build, extents);
   SmallVector<Value> results;
   for (int i = 0; i < node.output_size(); ++i) {
-    Value one = ifTrue->results[i], other = ifFalse->results[i];
-    auto chosen = [&](Value a, Value b) { return isTensor(a) ? build.select(condition, a, b) : Value(); };
-    Value result;
-    if (isList(one)) {
-      SmallVector<Value> elements;
-      for (auto [a, b] : llvm::zip(elementsOf(one), elementsOf(other)))
-        elements.push_back(chosen(a, b));
-      if (!llvm::is_contained(elements, Value()))
-        result = makeList(builder, locationOf(node), elements);
-    } else {
-      result = isAbsent(one) ? one : chosen(one, other);
-    }
-    if (!result)
-      return malformed(node, build.message());
-    results.push_back(result);
+    results.push_back(alternatives.choose(condition, ifTrue->results[i], ifFalse->results[i]));
+    if (results.back())
+      continue;
+    reportUnsupported(node, concat("its condition is not known before the model runs, and its branches' results ", i,
+                                   " are no alternatives: ", alternatives.problem()));
+    return {};
   }
   return bindOutputs(node, results);
 }
@@ -119,7 +107,7 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
   std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
   if (inputs[0] && trips && goesOn && !unrolls(*body, *trips) &&
-      succeeds([&] { return importLoopProgram(node, *body, inputs, trips, /*isChoice=*/true); }))
+      succeeds([&] { return importLoopProgram(node, *body, inputs, trips, mostTrips(node, inputs, trips), true); }))
     return {};
   onnximport::Builder build(builder, locationOf(node));
   SmallVector<Value> state(inputs.drop_front(2));
@@ -127,7 +115,7 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
   for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
     const bool isTried = inputs[0] || unrollsLoops || Count(trip) * body->node_size() <= kMostTriedNodes;
     if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !isTried)
-      return importLoopProgram(node, *body, inputs, inputs[0] ? trips : std::nullopt, /*isChoice=*/false);
+      return importOpenLoop(node, *body, inputs, inputs[0] ? trips : std::nullopt);
     if (!*goesOn)
       break;
     SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};

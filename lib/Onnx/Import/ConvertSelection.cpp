@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Extents.h"
-#include "NodeContext.h"
+#include "StepIntegers.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -150,40 +150,46 @@ LogicalResult unique(NodeContext &node) {
                        bounded(node, counts, 0, starts.count)});
 }
 
+/// A number of f32 that bounds a selection, as a scalar.
+FailureOr<Value> thresholdAt(NodeContext &node, size_t index, const char *name) {
+  Value given = node.input(index);
+  if (!elementTypeOf(given).isF32() || elementCount(given.getType()) != 1)
+    return node.invalid(Twine("its ") + name + " is not one number of f32");
+  return node.reshape(given, {});
+}
+
 LogicalResult nonMaxSuppression(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
-  int64_t most = 0;
+  Value boxes = node.input(0);
+  // The greatest number of boxes bounds what a class selects where nothing else does.
+  const int64_t available = rankOf(boxes) == 3 ? shapeOf(boxes)[1] : 0;
+  NodeContext::Size limit;
   if (node.has(2)) {
-    FailureOr<Dims> given = node.constantIntegers(2, "max_output_boxes_per_class");
+    auto given = node.sizesAt(2, "max_output_boxes_per_class", Dims{available});
     if (failed(given))
       return failure();
     if (given->size() != 1)
       return node.invalid("its max_output_boxes_per_class is not one number");
-    most = std::max<int64_t>(given->front(), 0);
+    limit = given->front();
   }
-  if (Value boxes = node.input(0); rankOf(boxes) == 3)
-    most = node.roomOf(std::min(most, shapeOf(boxes)[1]));
+  const int64_t most = node.roomOf(std::clamp<int64_t>(limit.room, 0, available));
+  SmallVector<Value> operands{boxes, node.input(1), StepIntegers(node).countOf(limit)};
+  Value none = node.splat(node.mlir().getF32Type(), 0);
+  FailureOr<Value> overlap = node.has(3) ? thresholdAt(node, 3, "iou_threshold") : none;
+  if (failed(overlap))
+    return failure();
+  operands.push_back(*overlap);
+  if (node.has(4)) {
+    FailureOr<Value> leastScore = thresholdAt(node, 4, "score_threshold");
+    if (failed(leastScore))
+      return failure();
+    operands.push_back(*leastScore);
+  }
   SmallVector<NamedAttribute> attributes{node.integer("most", most)};
-  static constexpr std::pair<const char *, const char *> kThresholds[] = {{"overlap", "iou_threshold"},
-                                                                          {"least_score", "score_threshold"}};
-  for (auto [i, names] : llvm::enumerate(kThresholds)) {
-    double value = 0;
-    if (node.has(3 + i)) {
-      FailureOr<SmallVector<double>> given = node.constantNumbers(3 + i, names.second);
-      if (failed(given))
-        return failure();
-      if (given->size() != 1)
-        return node.invalid(Twine("its ") + names.second + " is not one number");
-      value = given->front();
-    } else if (i == 1) {
-      continue;
-    }
-    attributes.push_back(node.number(names.first, value));
-  }
   if (node.integerOr("center_point_box", 0) != 0)
     attributes.push_back(node.attribute("centered", node.mlir().getUnitAttr()));
-  SmallVector<Value> results = node.createAll<NonMaxSuppressionOp>({node.input(0), node.input(1)}, attributes);
+  SmallVector<Value> results = node.createAll<NonMaxSuppressionOp>(operands, attributes);
   if (results.size() != 2)
     return node.result({});
   return node.result(bounded(node, results[0], 0, results[1]));

@@ -2,7 +2,9 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Alternatives.h"
 #include "Lists.h"
+#include "StepIntegers.h"
 #include "StepMovement.h"
 
 using namespace mlir;
@@ -10,45 +12,112 @@ using namespace sluice::dataflow;
 
 namespace sluice::onnximport {
 
-Value makeList(OpBuilder &builder, Location location, ValueRange elements) {
+/// The operands of a list are its elements and, where it has this attribute, its length.
+static constexpr llvm::StringLiteral kHasLength = "hasLength";
+
+static UnrealizedConversionCastOp castOf(Value value) { return value.getDefiningOp<UnrealizedConversionCastOp>(); }
+
+Value makeList(OpBuilder &builder, Location location, ValueRange elements, Value length) {
   auto type = TupleType::get(builder.getContext(), elements.getTypes());
-  return UnrealizedConversionCastOp::create(builder, location, type, elements).getResult(0);
+  SmallVector<Value> operands(elements);
+  if (length)
+    operands.push_back(length);
+  auto list = UnrealizedConversionCastOp::create(builder, location, type, operands);
+  if (length)
+    list->setAttr(kHasLength, builder.getUnitAttr());
+  return list.getResult(0);
 }
 Value makeAbsent(OpBuilder &builder, Location location) {
   return UnrealizedConversionCastOp::create(builder, location, NoneType::get(builder.getContext()), ValueRange())
       .getResult(0);
 }
-bool isList(Value value) { return isa<TupleType>(value.getType()); }
-bool isAbsent(Value value) { return isa<NoneType>(value.getType()); }
-SmallVector<Value> elementsOf(Value list) {
-  return SmallVector<Value>(list.getDefiningOp<UnrealizedConversionCastOp>().getInputs());
+Value makePossible(OpBuilder &builder, Location location, Value value, Value present) {
+  const Value operands[] = {value, present};
+  return UnrealizedConversionCastOp::create(builder, location, NoneType::get(builder.getContext()), operands)
+      .getResult(0);
 }
+bool isList(Value value) { return isa<TupleType>(value.getType()); }
+bool isAbsent(Value value) { return isa<NoneType>(value.getType()) && castOf(value).getInputs().empty(); }
+bool isPossible(Value value) { return isa<NoneType>(value.getType()) && !castOf(value).getInputs().empty(); }
+SmallVector<Value> elementsOf(Value list) {
+  UnrealizedConversionCastOp cast = castOf(list);
+  return SmallVector<Value>(cast.getInputs().drop_back(cast->hasAttr(kHasLength) ? 1 : 0));
+}
+Value lengthOf(Value list) {
+  UnrealizedConversionCastOp cast = castOf(list);
+  return cast->hasAttr(kHasLength) ? cast.getInputs().back() : Value();
+}
+Value heldBy(Value possible) { return castOf(possible).getInputs().front(); }
+Value presenceOf(Value possible) { return castOf(possible).getInputs().back(); }
 
 namespace {
 
-FailureOr<SmallVector<Value>> listAt(NodeContext &node, size_t index) {
+/// A sequence: all elements there may be, and how many are there.
+struct Sequence {
+  SmallVector<Value> elements;
+  Value length; ///< An i64 scalar; null: all.
+
+  int64_t most() const { return static_cast<int64_t>(elements.size()); }
+  Value lengthAs(NodeContext &node) const { return length ? length : StepIntegers(node).scalar(most()); }
+};
+
+FailureOr<Sequence> sequenceAt(NodeContext &node, size_t index) {
   if (failed(node.require(index + 1)))
     return failure();
   if (!isList(node.input(index)))
     return node.invalid("its input " + Twine(index) + " is no sequence");
-  return elementsOf(node.input(index));
+  return Sequence{elementsOf(node.input(index)), lengthOf(node.input(index))};
 }
 
-/// [-count, count) -> [0, count); for an insertion `count` is one more.
-FailureOr<int64_t> positionAt(NodeContext &node, size_t index, int64_t count, bool inserts) {
-  FailureOr<Dims> given = node.constantIntegers(index, "position");
-  if (failed(given))
-    return failure();
-  int64_t limit = inserts ? count + 1 : count;
-  if (given->size() != 1 || given->front() < -count || given->front() >= limit)
+/// A position in a sequence: a number, or an i64 scalar where only a step says it.
+struct Position {
+  int64_t number = 0;
+  Value value;
+};
+
+/// [-length, length) -> [0, length); for an insertion `length` is one more. Where there is no input, the last one.
+FailureOr<Position> positionAt(NodeContext &node, size_t index, const Sequence &in, bool inserts) {
+  const int64_t count = in.most(), limit = inserts ? count + 1 : count;
+  StepIntegers integers(node);
+  Value length = in.length, last = length;
+  if (length && !inserts)
+    last = node.sub(length, integers.scalar(1));
+  if (!node.has(index))
+    return Position{limit - 1, last};
+  Value given = node.input(index);
+  const std::optional<SmallVector<int64_t>> known = getIntegers(given);
+  if (!isa<IntegerType>(elementTypeOf(given)) || elementCount(given.getType()) != 1 ||
+      (known && (known->front() < -count || known->front() >= limit)))
     return node.invalid("its position is outside a sequence of " + Twine(count));
-  return given->front() < 0 ? given->front() + count : given->front();
+  if (known && !length)
+    return Position{known->front() < 0 ? known->front() + count : known->front(), {}};
+  if (failed(node.limit(given, AllowedIndices{-count, limit - 1, std::nullopt})))
+    return failure();
+  Value at = node.reshape(integers.vectorOf(given), {}), whole = in.lengthAs(node);
+  Value fromEnd = node.add(at, whole), zero = integers.scalar(0);
+  Value isNegative = node.compare(ComparePredicate::lt, at, zero);
+  at = node.select(isNegative, fromEnd, at);
+  // Positions that a step computes wrongly are those at the ends.
+  Value highest = last ? last : integers.scalar(limit - 1);
+  return Position{0, integers.clamp(at, zero, highest)};
 }
 
-LogicalResult listResult(NodeContext &node, ArrayRef<Value> elements) {
+/// The alternative that a position says.
+Value elementAt(NodeContext &node, const Position &at, ArrayRef<Value> elements) {
+  if (!at.value)
+    return elements[at.number];
+  Alternatives alternatives(node, *node.extents);
+  Value chosen = alternatives.choose(at.value, elements);
+  if (!chosen)
+    (void)node.unsupported("its position is known only when the model runs, and its tensors are no alternatives: " +
+                           alternatives.problem());
+  return chosen;
+}
+
+LogicalResult listResult(NodeContext &node, ArrayRef<Value> elements, Value length = {}) {
   if (llvm::is_contained(elements, Value()))
     return node.result({});
-  return node.result(makeList(node.mlir(), node.loc(), elements));
+  return node.result(makeList(node.mlir(), node.loc(), elements, length));
 }
 
 LogicalResult sequenceEmpty(NodeContext &node) { return listResult(node, {}); }
@@ -62,76 +131,125 @@ LogicalResult sequenceConstruct(NodeContext &node) {
   return listResult(node, elements);
 }
 
+/// Choosing elements takes time and code in proportion to the square of a sequence's length.
+constexpr int64_t kMostChosen = 128;
+
+LogicalResult checkChosen(NodeContext &node, const Position &at, const Sequence &in) {
+  if (!at.value || in.most() <= kMostChosen)
+    return success();
+  return node.unsupported("its position is known only when the model runs, in a sequence of " + Twine(in.most()) +
+                          " tensors, at most " + Twine(kMostChosen) + " are supported");
+}
+
 LogicalResult sequenceInsert(NodeContext &node) {
-  FailureOr<SmallVector<Value>> elements = listAt(node, 0);
-  if (failed(elements) || failed(node.require(2)))
+  FailureOr<Sequence> in = sequenceAt(node, 0);
+  if (failed(in) || failed(node.require(2)))
     return failure();
-  auto at = static_cast<int64_t>(elements->size());
-  if (node.has(2)) {
-    FailureOr<int64_t> given = positionAt(node, 2, at, /*inserts=*/true);
-    if (failed(given))
-      return failure();
-    at = *given;
+  FailureOr<Position> at = positionAt(node, 2, *in, /*inserts=*/true);
+  if (failed(at) || failed(checkChosen(node, *at, *in)))
+    return failure();
+  Value inserted = node.input(1), length;
+  if (in->length) {
+    StepIntegers integers(node);
+    length = node.add(in->length, integers.scalar(1));
   }
-  elements->insert(elements->begin() + at, node.input(1));
-  return listResult(node, *elements);
+  if (!at->value) {
+    in->elements.insert(in->elements.begin() + at->number, inserted);
+    return listResult(node, in->elements, length);
+  }
+  // Element k is that of before, the new one, or that before it.
+  SmallVector<Value> elements;
+  for (int64_t k = 0; k <= in->most(); ++k) {
+    SmallVector<Value> choices;
+    if (k > 0)
+      choices.push_back(in->elements[k - 1]);
+    choices.push_back(inserted);
+    if (k < in->most())
+      choices.push_back(in->elements[k]);
+    Value first = StepIntegers(node).scalar(k > 0 ? k - 1 : k);
+    elements.push_back(elementAt(node, {0, node.sub(at->value, first)}, choices));
+    if (!elements.back())
+      return failure();
+  }
+  return listResult(node, elements, length);
 }
 
 LogicalResult sequenceErase(NodeContext &node) {
-  FailureOr<SmallVector<Value>> elements = listAt(node, 0);
-  if (failed(elements))
+  FailureOr<Sequence> in = sequenceAt(node, 0);
+  if (failed(in))
     return failure();
-  auto count = static_cast<int64_t>(elements->size());
-  if (count == 0)
+  if (in->elements.empty())
     return node.invalid("its sequence is empty");
-  int64_t at = count - 1;
-  if (node.has(1)) {
-    FailureOr<int64_t> given = positionAt(node, 1, count, /*inserts=*/false);
-    if (failed(given))
-      return failure();
-    at = *given;
+  FailureOr<Position> at = positionAt(node, 1, *in, /*inserts=*/false);
+  if (failed(at) || failed(checkChosen(node, *at, *in)))
+    return failure();
+  Value length;
+  if (in->length) {
+    StepIntegers integers(node);
+    length = node.sub(in->length, integers.scalar(1));
   }
-  elements->erase(elements->begin() + at);
-  return listResult(node, *elements);
+  if (!at->value) {
+    in->elements.erase(in->elements.begin() + at->number);
+    return listResult(node, in->elements, length);
+  }
+  SmallVector<Value> elements;
+  for (int64_t k = 0; k + 1 < in->most(); ++k) {
+    Value first = StepIntegers(node).scalar(k);
+    Value behind = node.sub(at->value, first);
+    elements.push_back(elementAt(node, {0, behind}, {in->elements[k + 1], in->elements[k]}));
+    if (!elements.back())
+      return failure();
+  }
+  return listResult(node, elements, length);
 }
 
-LogicalResult sequenceAt(NodeContext &node) {
-  FailureOr<SmallVector<Value>> elements = listAt(node, 0);
-  if (failed(elements))
+LogicalResult sequenceElement(NodeContext &node) {
+  FailureOr<Sequence> in = sequenceAt(node, 0);
+  if (failed(in))
     return failure();
-  FailureOr<int64_t> at = positionAt(node, 1, static_cast<int64_t>(elements->size()), /*inserts=*/false);
-  if (failed(at))
+  if (in->elements.empty())
+    return node.invalid("its sequence is empty");
+  FailureOr<Position> at = positionAt(node, 1, *in, /*inserts=*/false);
+  if (failed(at) || failed(checkChosen(node, *at, *in)))
     return failure();
-  return node.result((*elements)[*at]);
+  Value element = elementAt(node, *at, in->elements);
+  return element ? node.result(element) : failure();
 }
 
 LogicalResult sequenceLength(NodeContext &node) {
-  FailureOr<SmallVector<Value>> elements = listAt(node, 0);
-  if (failed(elements))
+  FailureOr<Sequence> in = sequenceAt(node, 0);
+  if (failed(in))
     return failure();
-  return node.result(node.reshape(node.integers({static_cast<int64_t>(elements->size())}), {}));
+  return node.result(in->lengthAs(node));
 }
 
 LogicalResult concatFromSequence(NodeContext &node) {
-  FailureOr<SmallVector<Value>> elements = listAt(node, 0);
-  if (failed(elements))
+  FailureOr<Sequence> in = sequenceAt(node, 0);
+  if (failed(in))
     return failure();
-  if (elements->empty() || !llvm::all_of(*elements, isTensor))
+  if (in->elements.empty() || !llvm::all_of(in->elements, isTensor))
     return node.invalid("its sequence is empty, or not of tensors");
   bool adds = node.integerOr("new_axis", 0) != 0;
-  int64_t rank = rankOf(elements->front()) + adds;
+  int64_t rank = rankOf(in->elements.front()) + adds;
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rank);
   if (failed(axis))
     return failure();
-  for (Value &element : *elements) {
+  for (Value &element : in->elements) {
     if (rankOf(element) + adds != rank)
       return node.invalid("its tensors' ranks differ");
+    if (in->length && (element.getType() != in->elements.front().getType() || node.extents->isBounded(element)))
+      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs");
+    element = node.whole(element);
     Dims dims(shapeOf(element));
     if (adds)
       dims.insert(dims.begin() + *axis, 1);
     element = node.reshape(element, dims);
   }
-  return node.result(node.concat(*elements, *axis));
+  Value all = node.concat(in->elements, *axis);
+  if (!in->length || !all)
+    return node.result(all);
+  Value each = StepIntegers(node).scalar(shapeOf(all)[*axis] / in->most());
+  return node.result(node.held(all, *axis, node.mul(in->length, each)));
 }
 
 LogicalResult splitToSequence(NodeContext &node) {
@@ -195,18 +313,18 @@ LogicalResult splitToSequence(NodeContext &node) {
 
 /// A subgraph for each element of the first sequence; of other sequences it gets the element beside, of tensors all.
 LogicalResult sequenceMap(NodeContext &node) {
-  FailureOr<SmallVector<Value>> first = listAt(node, 0);
+  FailureOr<Sequence> first = sequenceAt(node, 0);
   const ::onnx::AttributeProto *body = node.find("body", ::onnx::AttributeProto::GRAPH);
   if (failed(first) || failed(node.require(node.inputCount())))
     return failure();
   if (!body)
     return node.invalid("it has no body");
   SmallVector<SmallVector<Value>> columns(body->g().output_size());
-  for (size_t i = 0; i < first->size(); ++i) {
+  for (size_t i = 0; i < first->elements.size(); ++i) {
     SmallVector<Value> arguments;
     for (size_t k = 0; k < node.inputCount(); ++k) {
       Value input = node.input(k);
-      if (isList(input) && elementsOf(input).size() != first->size())
+      if (isList(input) && elementsOf(input).size() != first->elements.size())
         return node.invalid("its sequences differ in length");
       arguments.push_back(isList(input) ? elementsOf(input)[i] : input);
     }
@@ -218,7 +336,7 @@ LogicalResult sequenceMap(NodeContext &node) {
   }
   SmallVector<Value> lists;
   for (ArrayRef<Value> column : columns)
-    lists.push_back(makeList(node.mlir(), node.loc(), column));
+    lists.push_back(makeList(node.mlir(), node.loc(), column, first->length));
   return node.results(lists);
 }
 
@@ -227,16 +345,23 @@ LogicalResult optional(NodeContext &node) {
 }
 
 LogicalResult optionalHasElement(NodeContext &node) {
-  bool has = node.has(0) && !isAbsent(node.input(0));
-  return node.result(node.splat(node.mlir().getI1Type(), has ? 1 : 0));
+  Value given = node.has(0) ? node.input(0) : Value();
+  if (given && isPossible(given))
+    return node.result(presenceOf(given));
+  return node.result(node.splat(node.mlir().getI1Type(), given && !isAbsent(given) ? 1 : 0));
 }
 
 LogicalResult optionalGetElement(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  if (isAbsent(node.input(0)))
+  Value given = node.input(0);
+  // Branches that may not be chosen may ask for a value that is not there.
+  if (isPossible(given) && !node.mayNotRun)
+    return node.unsupported("whether its optional has a value is known only when the model runs: ask for it in a branch "
+                            "of an If of OptionalHasElement");
+  if (isAbsent(given))
     return node.invalid("its optional has no value");
-  return node.result(node.input(0));
+  return node.result(isPossible(given) ? heldBy(given) : given);
 }
 
 LogicalResult identity(NodeContext &node) {
@@ -250,7 +375,7 @@ constexpr OperatorEntry kOperators[] = {
     {"", "SequenceConstruct", 11, sequenceConstruct, true},
     {"", "SequenceInsert", 11, sequenceInsert, true},
     {"", "SequenceErase", 11, sequenceErase, true},
-    {"", "SequenceAt", 11, sequenceAt, true},
+    {"", "SequenceAt", 11, sequenceElement, true},
     {"", "SequenceLength", 11, sequenceLength, true},
     {"", "ConcatFromSequence", 11, concatFromSequence, true},
     {"", "SplitToSequence", 11, splitToSequence, true},

@@ -27,6 +27,12 @@ void Extents::set(Value value, int64_t dimension, Value count) {
   all[dimension] = count;
 }
 
+void Extents::settle(Value value, ArrayRef<Value> own) {
+  settled.insert(value);
+  if (llvm::any_of(own, [](Value count) { return bool(count); }))
+    counts[value].assign(own.begin(), own.end());
+}
+
 /// Dimensions align from the last one; those that hold must agree in every operand that is not broadcast along them.
 LogicalResult Extents::elementwise(Operation *op, Counts &result) const {
   int64_t rank = rankOf(op->getResult(0));
@@ -169,6 +175,8 @@ LogicalResult Extents::follow(Operation *op, TensorBuilder &build) {
     return success();
   if (op->getNumResults() != 1)
     return failure();
+  if (settled.contains(op->getResult(0)))
+    return success();
   Counts result(rankOf(op->getResult(0)));
   LogicalResult followed = isa<ElementwiseOpInterface>(op) ? elementwise(op, result)
                            : isa<ReshapeOp>(op)            ? reshape(cast<ReshapeOp>(op), build, result)

@@ -17,6 +17,7 @@
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace sluice::onnximport {
 
@@ -26,6 +27,10 @@ public:
   mlir::Value of(mlir::Value value, int64_t dimension) const;
   bool isBounded(mlir::Value value) const { return counts.count(value); }
   void set(mlir::Value value, int64_t dimension, mlir::Value count);
+
+  /// The counts of a new operator's result, one a dimension (null: all of it holds; empty: of all dimensions), where they
+  /// do not follow from its operands.
+  void settle(mlir::Value value, llvm::ArrayRef<mlir::Value> own);
 
   /// What a new operator's results have by its operands. Fails where the operator mixes positions.
   llvm::LogicalResult follow(mlir::Operation *op, dataflow::TensorBuilder &build);
@@ -39,6 +44,7 @@ private:
   llvm::LogicalResult alongOthers(mlir::Operation *op, Counts &result) const;
 
   llvm::DenseMap<mlir::Value, Counts> counts;
+  llvm::DenseSet<mlir::Value> settled;
 };
 
 } // namespace sluice::onnximport

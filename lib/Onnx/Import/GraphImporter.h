@@ -9,6 +9,7 @@
 #include "Lists.h"
 #include "Loops.h"
 #include "NodeContext.h"
+#include "Origins.h"
 #include "TrainingStates.h"
 #include "lib/Onnx/ModelInternals.h"
 #include "sluice/Onnx/Import.h"
@@ -78,9 +79,30 @@ private:
   /// The results of a dataflow.if; nothing if running both branches costs less.
   std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
                                                        Program &ifTrue, Program &ifFalse);
-  /// `isChoice`: the loop could be unrolled instead, and its stacks would have known extents.
+  /// `most`: the most iterations; kEndless: no bound is known. `isChoice`: the loop could be unrolled instead, and its
+  /// stacks would have known extents.
   Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips, bool isChoice);
+                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips, int64_t most,
+                           bool isChoice);
+  /// The most iterations of a loop, as options, its trip count and the declared shapes of its results say; kEndless:
+  /// nothing does.
+  int64_t mostTrips(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+  std::string adviseBound(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs) const;
+  /// A loop whose number of iterations is not known, or large: a dataflow.loop if it can be, else unrolled to a small
+  /// bound.
+  Status importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                        llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+  /// A loop that is unrolled to the bound of its iterations.
+  struct GuardedLoop {
+    std::vector<llvm::SmallVector<mlir::Value>> states; ///< After 0, 1, ... iterations.
+    std::vector<llvm::SmallVector<mlir::Value>> slabs;  ///< What each iteration makes to be stacked.
+    llvm::SmallVector<mlir::Value> stacks;
+    mlir::Value ran; ///< How many iterations run, an i64 scalar; null: the body has unsupported nodes.
+  };
+  Expected<GuardedLoop> runGuarded(NodeContext &node, const ::onnx::GraphProto &body,
+                                   llvm::ArrayRef<mlir::Value> inputs, int64_t most);
+  Status importGuardedLoop(NodeContext &node, const ::onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> inputs,
+                           int64_t most);
   /// Whether an import succeeds. If it does not, its reports and its uses of values are taken back.
   bool succeeds(llvm::function_ref<Status()> import);
   /// The attributes of a Scan node, checked, with defaults filled in.
@@ -168,6 +190,9 @@ private:
   static constexpr int64_t kMostLoopNodes = 32;
   /// A loop without a number of iterations is unrolled while its condition is known, up to so many nodes.
   static constexpr int64_t kMostTriedNodes = 2048;
+  /// A loop that is unrolled to a bound, because it cannot be a dataflow.loop, has at most so many nodes.
+  static constexpr int64_t kMostGuardedNodes = 4096;
+  static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
   bool unrollsLoops = false;
@@ -186,6 +211,7 @@ private:
   llvm::DenseMap<mlir::Value, size_t> symbolOfCount;                  ///< Positions in `found`.
   llvm::DenseMap<mlir::Value, mlir::Value> taken;                     ///< What holds of a value.
   DequantizedValues dequantized;
+  Origins origins;
   GradientBuilder buildGradient;
 };
 

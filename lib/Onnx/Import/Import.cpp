@@ -283,6 +283,7 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
     reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
     return {};
   }
+  origins.note(nameOf(node), node.op_type());
   SmallVector<Value> inputs;
   for (const std::string &name : node.input()) {
     if (name.empty()) {
@@ -358,7 +359,9 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
   for (Operation *op = first; op; op = op->getNextNode()) {
     if (isa<UnrealizedConversionCastOp>(op) || succeeded(extents.follow(op, build)))
       continue;
-    reportUnsupported(node, "how much of its operand holds is known only when the model runs");
+    auto part = llvm::find_if(op->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
+    reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
+                                origins.describe(*part, extents, nameOf(node)));
     for (const std::string &output : node.output())
       if (!output.empty())
         scopes.back().values[output] = Value();
@@ -374,6 +377,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
   NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   converted.extents = &extents;
   converted.bounds = &bounds;
+  converted.origins = &origins;
   converted.sizes = &sizes;
   // Programs within operators find nothing.
   converted.found = builder.getInsertionBlock() == this->entry ? found : nullptr;
@@ -427,7 +431,13 @@ Status GraphImporter::finish(func::FuncOp function) {
       continue; // Its producer is in the list.
     if (isAbsent(value))
       continue; // Nothing to return.
+    if (isPossible(value)) {
+      counts.emplace_back(sluice::concat(output.name, kPresenceSuffix), presenceOf(value));
+      value = heldBy(value);
+    }
     SmallVector<Value> parts = isList(value) ? elementsOf(value) : SmallVector<Value>{value};
+    if (Value length = isList(value) ? lengthOf(value) : Value())
+      counts.emplace_back(sluice::concat(output.name, kLengthSuffix), length);
     for (auto [i, result] : llvm::enumerate(parts)) {
       if (!isTensor(result))
         return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
@@ -446,7 +456,7 @@ Status GraphImporter::finish(func::FuncOp function) {
     }
   }
   for (auto &[name, count] : counts) {
-    if (!returned.insert(count).second)
+    if (isa<BlockArgument>(count) || count.getDefiningOp<ConstantOp>() || !returned.insert(count).second)
       count = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(name)), count);
     results.push_back(count);
     names.push_back(name);

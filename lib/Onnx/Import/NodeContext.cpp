@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "NodeContext.h"
 #include "Extents.h"
+#include "Origins.h"
 
 #include "sluice/Onnx/TensorData.h"
 #include "sluice/Support/Units.h"
@@ -66,7 +67,7 @@ FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t inde
   Value given = inputs[index];
   const int64_t count = elementCount(given.getType());
   if (rankOf(given) > 1 || count > kMostSizes || !isa<IntegerType>(elementTypeOf(given)) || extents->isBounded(given))
-    return unsupported("its " + what + " is not known before the model runs");
+    return unsupported("its " + what + " is not known before the model runs" + originOf(given));
   std::optional<int64_t> said;
   if (bounds)
     if (auto found = bounds->find(inputName(index).str()); found != bounds->end())
@@ -145,6 +146,10 @@ Value NodeContext::held(Value value, int64_t dimension, Value count) {
   if (value)
     extents->set(value, dimension, count);
   return value;
+}
+
+std::string NodeContext::originOf(Value operand) const {
+  return origins ? origins->describe(operand, *extents, nodeName(loc())) : "";
 }
 
 LogicalResult NodeContext::require(size_t count) {
@@ -227,7 +232,7 @@ FailureOr<Dims> NodeContext::constantIntegers(size_t index, StringRef what) {
   if (isa<BlockArgument>(inputs[index]) && found)
     return unsupported("its " + what + " is not known before the model runs, give its value by --fix " +
                        inputName(index) + "=FILE");
-  return unsupported("its " + what + " is not known before the model runs");
+  return unsupported("its " + what + " is not known before the model runs" + originOf(inputs[index]));
 }
 
 FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, StringRef what) {
@@ -238,7 +243,7 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
   if (auto state = inputs[index].getDefiningOp<StateOp>(); state && state.getTrainable())
     constant = state.getValue();
   if (!constant || elementCount(constant.getType()) > kFoldElements)
-    return unsupported("its " + what + " is not known before the model runs");
+    return unsupported("its " + what + " is not known before the model runs" + originOf(inputs[index]));
   if (std::optional<SmallVector<double>> values = numbersOf(constant))
     return *values;
   return unsupported("the data of its " + what + " is not there");

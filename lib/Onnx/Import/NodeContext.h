@@ -48,6 +48,7 @@ mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorDat
 mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location location, const ::onnx::TensorProto &tensor);
 
 class Extents;
+class Origins;
 
 /// What importing one model makes of memory beyond the model's own.
 struct ImportBudget {
@@ -107,6 +108,8 @@ public:
   bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
+  /// The nodes that values follow from; null: messages do not name them.
+  const Origins *origins = nullptr;
   /// Null where the model is trained: integers have no gradients.
   DequantizedValues *dequantized = nullptr;
   /// Null where extents cannot be found in a step.
@@ -143,7 +146,7 @@ public:
   llvm::LogicalResult unbounded(size_t index, llvm::StringRef what) {
     return unsupported("its " + what +
                        " is not known before the model runs, nor what it is at most, give that by --bound " +
-                       inputName(index) + "=N");
+                       inputName(index) + "=N" + originOf(inputs[index]));
   }
   /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound: what follows
   /// from the operators that compute them, what the user says, or else the entry of `otherwise`, where that is not
@@ -234,6 +237,8 @@ public:
   mutable std::string mistyped;
 
 private:
+  /// In a message, the nodes that say an operand that is not known: " (input 'n' -> Mul 'm' -> Range 'r')".
+  std::string originOf(mlir::Value operand) const;
   bool isKnownToFit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed) const;
 
   const ModelFile &model;

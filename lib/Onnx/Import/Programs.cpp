@@ -83,7 +83,8 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
     return !walked.wasInterrupted() && llvm::all_of(program.results, isTensor) &&
            llvm::none_of(program.results, isBounded);
   };
-  if (unrollsLoops || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
+  auto isSame = [](auto pair) { return std::get<0>(pair).getType() == std::get<1>(pair).getType(); };
+  if (!llvm::all_of(llvm::zip(ifTrue.results, ifFalse.results), isSame) || unrollsLoops || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
       !fits(ifFalse))
     return std::nullopt;
   for (Program *program : {&ifTrue, &ifFalse}) {
@@ -102,14 +103,14 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
 std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,
                                                           Program &program) {
   onnximport::Builder build(builder, locationOf(node));
-  const size_t carried = parts.carried.size();
   if (!isTensors(node, program.results))
     return std::nullopt;
   for (auto [i, before] : llvm::enumerate(parts.carried))
     if (Value after = program.results[1 + i]; after.getType() != before.getType()) {
       reportUnsupported(node,
                         concat("how often it runs is not known before it does, or often, and its state ", i, " is ",
-                               describeType(before), " before an iteration and ", describeType(after), " behind it"));
+                               describeType(before), " before an iteration and ", describeType(after),
+                               " behind it: give the most iterations there may be, option '--max-iterations'"));
       return std::nullopt;
     }
   SmallVector<Value> results = createLoop(build, parts, *program.region, program.results);
@@ -121,19 +122,17 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
 }
 
 Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                        ArrayRef<Value> inputs, std::optional<int64_t> trips, bool isChoice) {
+                                        ArrayRef<Value> inputs, std::optional<int64_t> trips, int64_t most,
+                                        bool isChoice) {
   onnximport::Builder build(builder, locationOf(node));
   const size_t carried = inputs.size() - 2;
   const bool stacks = static_cast<size_t>(body.output_size()) > 1 + carried;
   LoopParts parts;
   parts.carried = ValueRange(inputs.drop_front(2));
-  constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
-  parts.most = trips.value_or(maxIterations > 0 ? maxIterations : kEndless);
-  if (maxIterations > 0)
-    parts.most = std::min(parts.most, maxIterations);
+  parts.most = most;
   if (stacks && parts.most == kEndless) {
-    reportUnsupported(node, "how often it runs is not known before it does, and it stacks what iterations make: give "
-                            "the most there may be, option '--max-iterations'");
+    reportUnsupported(node, "how often it runs is not known before it does, and it stacks what iterations make: " +
+                                adviseBound(node, inputs));
     return {};
   }
   auto single = [](Value value, Type type) {
@@ -142,7 +141,8 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()))
     return malformed(node, "its trip count is no i64, or its condition no bool");
   if (!llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); })) {
-    reportUnsupported(node, "how often it runs is not known before it does, or often, and its state is no tensors");
+    reportUnsupported(node, "how often it runs is not known before it does, or often, and its state is no tensors: " +
+                                adviseBound(node, inputs));
     return {};
   }
   parts.trips = inputs[0] ? inputs[0] : build.integers({trips.value_or(kEndless)});

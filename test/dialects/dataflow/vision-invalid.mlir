@@ -49,10 +49,18 @@ func.func @window(%x: tensor<2x3x8x9xf32>) {
 
 // -----
 
-func.func @boxes(%b: tensor<2x7x3xf32>, %s: tensor<2x3x7xf32>) {
+func.func @boxes(%b: tensor<2x7x3xf32>, %s: tensor<2x3x7xf32>, %n: tensor<i64>, %o: tensor<f32>) {
   // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{scores of 'tensor<2x3x7xf32>' do not suit boxes of 'tensor<2x7x3xf32>'}}
-  %1:2 = dataflow.non_max_suppression %b, %s {most = 4 : i64, overlap = 0.5 : f64} : tensor<2x7x3xf32>, tensor<2x3x7xf32> -> tensor<24x3xi64>, tensor<i64>
+  %1:2 = dataflow.non_max_suppression %b, %s, %n, %o {most = 4 : i64} : tensor<2x7x3xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
+  return
+}
+
+// -----
+
+func.func @limits(%b: tensor<2x7x4xf32>, %s: tensor<2x3x7xf32>, %n: tensor<1xi64>, %o: tensor<f32>) {
+  // expected-error @+1 {{operand #2 must be 0D tensor of 64-bit signless integer values, but got 'tensor<1xi64>'}}
+  %1:2 = dataflow.non_max_suppression %b, %s, %n, %o {most = 4 : i64} : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<1xi64>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
   return
 }
 

@@ -15,11 +15,13 @@ func.func @vision(%x: tensor<2x3x8x9xf32>, %p: tensor<2x4x5x2xf32>, %r: tensor<6
 }
 
 // CHECK-LABEL: func.func @selection
-func.func @selection(%x: tensor<2x3xi1>, %b: tensor<2x7x4xf32>, %s: tensor<2x3x7xf32>) {
+func.func @selection(%x: tensor<2x3xi1>, %b: tensor<2x7x4xf32>, %s: tensor<2x3x7xf32>, %n: tensor<i64>, %o: tensor<f32>) {
   // CHECK: dataflow.nonzero %{{.*}} : tensor<2x3xi1> -> tensor<2x6xi64>, tensor<i64>
   %0:2 = dataflow.nonzero %x : tensor<2x3xi1> -> tensor<2x6xi64>, tensor<i64>
-  // CHECK: dataflow.non_max_suppression %{{.*}}, %{{.*}} {centered, least_score = 1.000000e-01 : f64, most = 4 : i64, overlap = 5.000000e-01 : f64} : tensor<2x7x4xf32>, tensor<2x3x7xf32> -> tensor<24x3xi64>, tensor<i64>
-  %1:2 = dataflow.non_max_suppression %b, %s {most = 4 : i64, overlap = 0.5 : f64, least_score = 0.1 : f64, centered} : tensor<2x7x4xf32>, tensor<2x3x7xf32> -> tensor<24x3xi64>, tensor<i64>
+  // CHECK: dataflow.non_max_suppression %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {centered, most = 4 : i64} : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
+  %1:2 = dataflow.non_max_suppression %b, %s, %n, %o, %o {most = 4 : i64, centered} : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
+  // CHECK: dataflow.non_max_suppression %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {most = 4 : i64} : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
+  %2:2 = dataflow.non_max_suppression %b, %s, %n, %o {most = 4 : i64} : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
   return
 }
 

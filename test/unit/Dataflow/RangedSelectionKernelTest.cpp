@@ -17,18 +17,21 @@ TEST_CASE("selections of a step's extents", "[dataflow][ranged]") {
                      "dataflow.nonzero %x : " + type + " -> tensor<3x{4 * s0 * s1}xi64>, tensor<i64>",
                      {{0, 1}}});
   }
-  for (const char *options : {"overlap = 0.3 : f64", "overlap = 0.0 : f64, least_score = 0.2 : f64"})
+  for (const bool hasLeast : {false, true})
     cases.push_back({R"("b" = 0 to 3, "n" = 4 to 20)",
-                     "%b: tensor<{s0}x{s1}x4xf32>, %s: tensor<{s0}x3x{s1}xf32>",
-                     std::string("dataflow.non_max_suppression %b, %s {most = 4 : i64, ") + options +
-                         "} : tensor<{s0}x{s1}x4xf32>, tensor<{s0}x3x{s1}xf32> -> tensor<{12 * s0}x3xi64>, tensor<i64>",
-                     {{0, 1}}});
+                     "%b: tensor<{s0}x{s1}x4xf32>, %s: tensor<{s0}x3x{s1}xf32>, %n: tensor<i64>, %o: tensor<f32>, "
+                     "%l: tensor<f32>",
+                     "dataflow.non_max_suppression %b, %s, %n, %o" + std::string(hasLeast ? ", %l" : "") +
+                         " {most = 4 : i64} : tensor<{s0}x{s1}x4xf32>, tensor<{s0}x3x{s1}xf32>, tensor<i64>, "
+                         "tensor<f32>" +
+                         (hasLeast ? ", tensor<f32>" : "") + " -> tensor<{12 * s0}x3xi64>, tensor<i64>",
+                     {{0, 1}, {0, 1}, {0, 4}, {0, 0.6}, {0, 0.5}}});
   // More are asked for than there are.
   cases.push_back({R"("n" = 1 to 9)",
-                   "%b: tensor<2x{s0}x4xf32>, %s: tensor<2x3x{s0}xf32>",
-                   "dataflow.non_max_suppression %b, %s {most = 9 : i64, overlap = 0.5 : f64, centered} : "
-                   "tensor<2x{s0}x4xf32>, tensor<2x3x{s0}xf32> -> tensor<54x3xi64>, tensor<i64>",
-                   {{0, 1}}});
+                   "%b: tensor<2x{s0}x4xf32>, %s: tensor<2x3x{s0}xf32>, %n: tensor<i64>, %o: tensor<f32>",
+                   "dataflow.non_max_suppression %b, %s, %n, %o {most = 9 : i64, centered} : tensor<2x{s0}x4xf32>, "
+                   "tensor<2x3x{s0}xf32>, tensor<i64>, tensor<f32> -> tensor<54x3xi64>, tensor<i64>",
+                   {{0, 1}, {0, 1}, {9, 20}, {0.3, 0.6}}});
   checkRanged(cases);
 }
 

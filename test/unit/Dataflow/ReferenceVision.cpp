@@ -153,9 +153,16 @@ static Tensor poolIndex(PoolIndexOp op, const Tensor &input) {
 }
 
 /// Sorts, then takes one after the other: the kernel never sorts.
-static void suppress(NonMaxSuppressionOp op, const Tensor &boxes, const Tensor &scores, Tensor &selected,
-                     Tensor &count) {
-  int64_t found = 0, most = std::min<int64_t>(op.getMost(), boxes.shape()[1]);
+/// What bounds a selection: how many of a class, the most overlap and the least score.
+struct Limits {
+  int64_t most;
+  double overlap;
+  std::optional<double> score;
+};
+
+static void suppress(NonMaxSuppressionOp op, const Limits &limits, const Tensor &boxes, const Tensor &scores,
+                     Tensor &selected, Tensor &count) {
+  int64_t found = 0;
   auto overlap = [&](int64_t image, int64_t a, int64_t c) {
     double shared = 1, areas[2] = {1, 1};
     for (int64_t d = 0; d < 2; ++d) {
@@ -174,14 +181,14 @@ static void suppress(NonMaxSuppressionOp op, const Tensor &boxes, const Tensor &
     for (int64_t category = 0; category < scores.shape()[1]; ++category) {
       llvm::SmallVector<int64_t> order, kept;
       for (int64_t box = 0; box < scores.shape()[2]; ++box)
-        if (!op.getLeastScore() || scores.at({image, category, box}) > op.getLeastScore()->convertToDouble())
+        if (!limits.score || scores.at({image, category, box}) > *limits.score)
           order.push_back(box);
       llvm::stable_sort(order, [&](int64_t a, int64_t c) {
         return scores.at({image, category, a}) > scores.at({image, category, c});
       });
       for (int64_t box : order)
-        if (static_cast<int64_t>(kept.size()) < most && llvm::none_of(kept, [&](int64_t other) {
-              return overlap(image, other, box) > op.getOverlap().convertToDouble();
+        if (static_cast<int64_t>(kept.size()) < limits.most && llvm::none_of(kept, [&](int64_t other) {
+              return overlap(image, other, box) > limits.overlap;
             })) {
           kept.push_back(box);
           for (auto [k, value] : llvm::enumerate(Index{image, category, box}))
@@ -221,7 +228,10 @@ bool interpretVision(Operation *op, Environment &values) {
     yield(random(draw));
   } else if (auto nms = dyn_cast<NonMaxSuppressionOp>(op)) {
     Tensor selected(nms.getSelected().getType()), count(nms.getCount().getType());
-    suppress(nms, value(nms.getBoxes()), value(nms.getScores()), selected, count);
+    Limits limits{static_cast<int64_t>(value(nms.getLimit()).at({})), value(nms.getOverlap()).at({}), {}};
+    if (nms.getLeastScore())
+      limits.score = value(nms.getLeastScore()).at({});
+    suppress(nms, limits, value(nms.getBoxes()), value(nms.getScores()), selected, count);
     values.try_emplace(nms.getSelected(), std::move(selected));
     values.try_emplace(nms.getCount(), std::move(count));
   } else {

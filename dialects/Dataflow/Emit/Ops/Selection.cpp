@@ -129,7 +129,7 @@ static Box boxAt(NonMaxSuppressionOp op, const Coordinates &f, Value image, Valu
 }
 
 /// Intersection over union is above `threshold`; no division, so that empty boxes overlap nothing.
-static Value overlaps(const Coordinates &f, const Box &a, const Box &c, double threshold) {
+static Value overlaps(const Coordinates &f, const Box &a, const Box &c, Value threshold) {
   Value sides[2];
   for (int d = 0; d < 2; ++d) {
     Value low = f.select(f.lt(a.low[d], c.low[d]), c.low[d], a.low[d]);
@@ -139,23 +139,41 @@ static Value overlaps(const Coordinates &f, const Box &a, const Box &c, double t
   }
   Value shared = f.mul(sides[0], sides[1]);
   Value all = f.sub(f.add(a.area, c.area), shared);
-  return f.lt(f.mul(all, f.c(threshold)), shared);
+  return f.lt(f.mul(all, threshold), shared);
+}
+
+/// The kernel fails in a step that selects more boxes of a class than the result has room for.
+static void emitLimitCheck(NonMaxSuppressionOp op, const Extent &boxes, KernelEmitter &kernel) {
+  const auto most = static_cast<int64_t>(op.getMost());
+  if (boxes.most() <= most)
+    return;
+  OpBuilder &b = kernel.entry();
+  Location loc = kernel.loc();
+  constexpr unsigned kLimit = 2;
+  Value limit = LLVM::LoadOp::create(b, loc, b.getI64Type(), kernel.entryPointer(kLimit));
+  Value selects = arith::MinSIOp::create(b, loc, limit, kernel.entryExtent(boxes));
+  Value room = arith::ConstantIntOp::create(b, loc, most, 64);
+  Value isOutside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, selects, room);
+  Value fails = arith::ConstantIntOp::create(b, loc, SLUICE_KERNEL_UNBOUNDED, 32),
+        succeeds = arith::ConstantIntOp::create(b, loc, 0, 32);
+  kernel.returns(arith::SelectOp::create(b, loc, isOutside, fails, succeeds));
 }
 
 static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &kernel) {
   const Extents scores = extentsOf(op.getScores());
   const Extent &boxes = scores[2];
-  double threshold = op.getOverlap().convertToDouble();
+  emitLimitCheck(op, boxes, kernel);
   kernel.parallel(1, {}, [&](Value, Value) {
     Coordinates f{kernel};
     OpBuilder &b = f.b;
     Location loc = f.loc;
     Type byte = b.getI8Type(), i64 = b.getI64Type();
     emitZeros(kernel, 0, productOf(extentsOf(op.getResult(0))));
-    const auto limit = static_cast<int64_t>(op.getMost());
-    Value most = boxes.isConstant()
-                     ? kernel.index(std::min(limit, boxes.most()))
-                     : arith::MinSIOp::create(b, loc, kernel.index(boxes), kernel.index(limit)).getResult();
+    Value limit = arith::IndexCastOp::create(b, loc, b.getIndexType(), kernel.element(op.getLimit(), {}));
+    limit = arith::MinSIOp::create(b, loc, limit, kernel.index(static_cast<int64_t>(op.getMost())));
+    limit = arith::MinSIOp::create(b, loc, limit, kernel.index(boxes));
+    Value threshold = kernel.element(op.getOverlap(), {});
+    Value least = op.getLeastScore() ? kernel.element(op.getLeastScore(), {}) : Value();
     Value alive = kernel.workspace();
     auto isAlive = [&](Value box) -> Value {
       Value flag = kernel.load(alive, byte, box);
@@ -171,11 +189,11 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
           auto score = [&](Value box) { return kernel.element(op.getScores(), {image, category, box}); };
           kernel.loop(0, boxes, 1, [&](Value box) {
             Value enough = emitIntConstant(b, loc, b.getI1Type(), 1);
-            if (std::optional<APFloat> least = op.getLeastScore())
-              enough = f.lt(f.c(least->convertToDouble()), score(box));
+            if (least)
+              enough = f.lt(least, score(box));
             mark(box, enough);
           });
-          return kernel.reduce(kernel.index(0), most, 1, begun, [&](Value, ValueRange counted) {
+          return kernel.reduce(kernel.index(0), limit, 1, begun, [&](Value, ValueRange counted) {
             // The best that is left; -1 where none is.
             Value start = f.c(-std::numeric_limits<double>::infinity());
             Value best = kernel.reduce(

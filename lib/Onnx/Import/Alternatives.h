@@ -1,0 +1,50 @@
+//===- Alternatives.h - Values that a step chooses from ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The results of an If's branches, the states of a loop after 0, 1, ...
+// iterations, and the elements of a sequence are alternatives: the data decides
+// which of them a value is. All of them are computed, and selects choose.
+// Tensors of different extents are padded to the largest, and the value has the
+// extents of the one chosen (Extents.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_IMPORT_ALTERNATIVES_H
+#define SLUICE_LIB_ONNX_IMPORT_ALTERNATIVES_H
+
+#include "Extents.h"
+
+#include <string>
+
+namespace sluice::onnximport {
+
+class Alternatives {
+public:
+  Alternatives(dataflow::TensorBuilder &build, Extents &extents) : build(build), extents(extents) {}
+
+  /// `one` where the condition (an i1 scalar) is true, else `other`: tensors, sequences (Lists.h) or optionals. Null
+  /// where they differ in kind, rank or element type; problem() then says how.
+  mlir::Value choose(mlir::Value condition, mlir::Value one, mlir::Value other);
+  /// Value number `number` (an i64 scalar), the first for numbers below 0, the last for those above.
+  mlir::Value choose(mlir::Value number, llvm::ArrayRef<mlir::Value> values);
+
+  const std::string &problem() const { return message.empty() ? build.message() : message; }
+
+private:
+  mlir::Value chooseTensor(mlir::Value condition, mlir::Value one, mlir::Value other);
+  mlir::Value chooseList(mlir::Value condition, mlir::Value one, mlir::Value other);
+  mlir::Value chooseOptional(mlir::Value condition, mlir::Value one, mlir::Value other);
+  /// With zeros behind dimension `dimension`, whose extent becomes `room`.
+  mlir::Value padded(mlir::Value x, int64_t dimension, int64_t room);
+  mlir::Value scalar(int64_t value) { return build.reshape(build.integers({value}), {}); }
+  mlir::Value fail(const std::string &what);
+
+  dataflow::TensorBuilder &build;
+  Extents &extents;
+  std::string message;
+};
+
+} // namespace sluice::onnximport
+
+#endif // SLUICE_LIB_ONNX_IMPORT_ALTERNATIVES_H

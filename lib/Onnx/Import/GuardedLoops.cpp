@@ -1,0 +1,172 @@
+//===- GuardedLoops.cpp - Loops that run at most so often -----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A loop whose state is a sequence, or changes its shape, is no dataflow.loop.
+// Where its number of iterations has a small bound, it is unrolled to that
+// bound: every iteration is computed, each on what the one before it made, and
+// a step chooses the state after as many iterations as run in it. Iterations
+// that do not run compute on what nobody reads.
+//
+//===----------------------------------------------------------------------===//
+#include "Alternatives.h"
+#include "GraphImporter.h"
+#include "Intervals.h"
+#include "StepIntegers.h"
+
+using namespace mlir;
+using namespace sluice::dataflow;
+
+namespace sluice::onnximport {
+
+/// Whether a condition is known, and what it is.
+static std::optional<bool> knownCondition(Value condition) {
+  std::optional<SmallVector<int64_t>> values = condition ? getIntegers(condition) : std::nullopt;
+  return values && values->size() == 1 ? std::optional(values->front() != 0) : std::nullopt;
+}
+
+static Value bothTrue(onnximport::Builder &build, Value one, Value other) {
+  if (!one || !other || knownCondition(one) == true)
+    return one ? other : one;
+  if (knownCondition(other) == true)
+    return one;
+  Value no = build.splat(build.mlir().getI1Type(), 0);
+  return build.select(one, other, no);
+}
+
+int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> inputs,
+                                 std::optional<int64_t> trips) {
+  int64_t most = trips.value_or(kEndless);
+  if (maxIterations > 0)
+    most = std::min(most, maxIterations);
+  if (trips || !inputs[0])
+    return most;
+  most = std::min(most, std::max<int64_t>(intervalOf(inputs[0]).high, 0));
+  if (auto said = bounds.find(node.input(0)); said != bounds.end())
+    most = std::min(most, said->second.high);
+  // What it stacks has as many slabs as the model declares. Names within functions and bodies are others.
+  const NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
+  for (int i = static_cast<int>(inputs.size()) - 2; scopes.size() == 1 && i < node.output_size(); ++i)
+    if (std::optional<Dims> declared = context.declaredShape(i); declared && !declared->empty() && declared->front() >= 0)
+      most = std::min(most, declared->front());
+  return most;
+}
+
+std::string GraphImporter::adviseBound(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) const {
+  std::string advice = "give the most there may be, option '--max-iterations'";
+  if (inputs[0])
+    advice += concat(" or '--bound ", node.input(0), "=N'");
+  return advice;
+}
+
+Status GraphImporter::importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                     ArrayRef<Value> inputs, std::optional<int64_t> trips) {
+  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
+  context.found = found;
+  int64_t most = mostTrips(node, inputs, trips);
+  if (most != kEndless)
+    most = context.roomOf(most);
+  auto asProgram = [&] { return importLoopProgram(node, body, inputs, trips, most, /*isChoice=*/false); };
+  const bool canUnroll = Count(most) * std::max(body.node_size(), 1) <= kMostGuardedNodes;
+  if (!canUnroll || succeeds(asProgram))
+    return canUnroll ? Status() : asProgram();
+  return importGuardedLoop(context, body, inputs, most);
+}
+
+/// As many as `trips`, in a step that fails where these are more than `most`.
+static Value checkTrips(onnximport::Builder &build, Value trips, int64_t most) {
+  OpBuilder &builder = build.mlir();
+  Region region;
+  Block *block = new Block;
+  region.push_back(block);
+  block->addArgument(RankedTensorType::get({}, builder.getI64Type()), build.loc());
+  Value more;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(block);
+    more = build.splat(builder.getI1Type(), 1);
+  }
+  Value always = build.splat(builder.getI1Type(), 1);
+  const LoopParts parts{trips, always, {}, most};
+  SmallVector<Value> results = createLoop(build, parts, region, {more});
+  return results.empty() ? Value() : results.back();
+}
+
+Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &node, const ::onnx::GraphProto &body,
+                                                               ArrayRef<Value> inputs, int64_t most) {
+  const Type i64 = builder.getI64Type();
+  StepIntegers integers(node);
+  GuardedLoop loop;
+  const size_t carried = inputs.size() - 2;
+  loop.states.push_back(SmallVector<Value>(inputs.drop_front(2)));
+  loop.ran = integers.scalar(0);
+  Value runs = inputs[1] ? node.reshape(inputs[1], {}) : node.splat(builder.getI1Type(), 1);
+  for (int64_t trip = 0;; ++trip) {
+    if (inputs[0]) {
+      Value trips = node.reshape(inputs[0], {}), number = integers.scalar(trip);
+      runs = bothTrue(node, runs, node.compare(ComparePredicate::gt, trips, number));
+    }
+    if (trip == most || knownCondition(runs) == false)
+      break;
+    loop.ran = node.add(loop.ran, node.cast(runs, i64));
+    SmallVector<Value> arguments{integers.scalar(trip), node.splat(builder.getI1Type(), 1)};
+    arguments.append(loop.states.back());
+    ++conditions;
+    auto results = importBody(body, arguments);
+    --conditions;
+    if (!results)
+      return propagate(results);
+    if (llvm::is_contained(*results, Value()))
+      return GuardedLoop(); // What it lacks is in the list.
+    Value goesOn = results->front();
+    if (!isTensor(goesOn) || !elementTypeOf(goesOn).isInteger(1) || elementCount(goesOn.getType()) != 1) {
+      Status status = malformed(node.proto, "its body's condition is no bool");
+      return propagate(status);
+    }
+    runs = bothTrue(node, runs, node.reshape(goesOn, {}));
+    loop.states.emplace_back(results->begin() + 1, results->begin() + 1 + static_cast<ptrdiff_t>(carried));
+    loop.slabs.emplace_back(results->begin() + 1 + static_cast<ptrdiff_t>(carried), results->end());
+  }
+  // Where more iterations would run, as far as is known, the step fails.
+  const bool isBounded = inputs[0] && intervalOf(inputs[0]).high <= most;
+  if (!isBounded && knownCondition(runs) != false)
+    loop.ran = checkTrips(node, node.add(loop.ran, node.cast(runs, i64)), most);
+  return loop;
+}
+
+Status GraphImporter::importGuardedLoop(NodeContext &node, const ::onnx::GraphProto &body, ArrayRef<Value> inputs,
+                                        int64_t most) {
+  SLUICE_ASSIGN_OR_RETURN(GuardedLoop loop, runGuarded(node, body, inputs, most));
+  if (!loop.ran)
+    return {};
+  Alternatives alternatives(node, extents);
+  SmallVector<Value> results;
+  for (size_t i = 0; i + 2 < inputs.size(); ++i) {
+    SmallVector<Value> after;
+    for (ArrayRef<Value> state : loop.states)
+      after.push_back(state[i]);
+    results.push_back(alternatives.choose(loop.ran, after));
+    if (results.back())
+      continue;
+    reportUnsupported(node.proto, concat("how often it runs is not known before it does, and its states ", i,
+                                         " are no alternatives: ", alternatives.problem()));
+    return {};
+  }
+  for (int i = static_cast<int>(results.size()); i < body.output_size() - 1; ++i) {
+    SmallVector<Value> slabs;
+    for (ArrayRef<Value> made : loop.slabs)
+      slabs.push_back(made[i - static_cast<int>(results.size())]);
+    auto isLikeFirst = [&](Value slab) { return slab.getType() == slabs.front().getType(); };
+    if (slabs.empty() || !llvm::all_of(slabs, isLikeFirst)) {
+      reportUnsupported(node.proto, "the values it stacks differ in type or shape, or there are none");
+      return {};
+    }
+    SLUICE_ASSIGN_OR_RETURN(Value stack, stackValues(node, node.proto, slabs, 0));
+    loop.stacks.push_back(node.held(stack, 0, loop.ran));
+  }
+  results.append(loop.stacks);
+  return bindOutputs(node.proto, results);
+}
+
+} // namespace sluice::onnximport
