@@ -26,11 +26,11 @@ public:
     if (!DataflowDialect::OperatorAttrHelper(function.getContext()).getAttr(function))
       return bad("has no attribute '", DataflowDialect::OperatorAttrHelper::getNameStr().str(), "'");
     SLUICE_RETURN_IF_ERROR(checkSizes());
-    auto isPointer = [](Type type) { return isa<LLVM::LLVMPointerType>(type); };
+    auto isWord = [](Type type) { return isa<LLVM::LLVMPointerType>(type) || type.isInteger(64); };
     if (function.isExternal() || function.getNumResults() > 0 || !function.isKernel() ||
         function.getNumWorkgroupAttributions() + function.getNumPrivateAttributions() > 0 ||
-        !llvm::all_of(function.getArgumentTypes(), isPointer))
-      return bad("is not a kernel that takes pointers and returns nothing");
+        !llvm::all_of(function.getArgumentTypes(), isWord))
+      return bad("is not a kernel that takes pointers and extents of type i64 and returns nothing");
     if (!symbols.lookup<LLVM::GlobalOp>(function.getName()))
       return bad("has no llvm.mlir.global of its name for its descriptor");
     Operation *foreign = nullptr;
@@ -43,14 +43,16 @@ public:
   }
 
 private:
-  /// Both are known, and along x alone.
+  /// Both are along x alone, and known, but for the number of blocks where a launch says it.
   Status checkSizes() {
     constexpr int32_t kMostThreads = 1024;
     auto isLine = [](std::optional<ArrayRef<int32_t>> size) {
       return size && size->size() == 3 && size->front() > 0 && (*size)[1] == 1 && (*size)[2] == 1;
     };
-    if (!isLine(function.getKnownGridSize()) || !isLine(function.getKnownBlockSize()))
-      return bad("has no known_grid_size and known_block_size of one dimension");
+    if (function.getKnownGridSize() && !isLine(function.getKnownGridSize()))
+      return bad("has a known_grid_size that is not of one dimension");
+    if (!isLine(function.getKnownBlockSize()))
+      return bad("has no known_block_size of one dimension");
     if (const int32_t threads = function.getKnownBlockSize()->front();
         threads > kMostThreads || threads % kWarpThreads != 0)
       return bad("has ", threads, " threads, which are not a multiple of ", kWarpThreads, " up to ", kMostThreads);

@@ -165,7 +165,7 @@ void chooseArchitecture(func::FuncOp function, unsigned architecture) {
 }
 
 /// The same as reads and calls of a sluice_thread, the function's first
-/// argument; the second has the tensors' addresses.
+/// argument; the second has the tensors' addresses and the extents.
 void toHost(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   auto ptr = LLVM::LLVMPointerType::get(context);
@@ -176,7 +176,8 @@ void toHost(func::FuncOp function) {
   OpBuilder start = OpBuilder::atBlockBegin(&entry);
   for (unsigned i = 0; i < numTensors; ++i) {
     Value at = LLVM::GEPOp::create(start, loc, ptr, ptr, args, ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    entry.getArgument(i).replaceAllUsesWith(LLVM::LoadOp::create(start, loc, ptr, at));
+    Value given = LLVM::LoadOp::create(start, loc, entry.getArgument(i).getType(), at);
+    entry.getArgument(i).replaceAllUsesWith(given);
   }
   entry.eraseArguments(0, numTensors);
   function.setType(FunctionType::get(context, {ptr, ptr}, {}));
@@ -216,7 +217,11 @@ void toHost(func::FuncOp function) {
   forEach<LLVM::AddressOfOp>(function, [](OpBuilder &, Operation *) -> Value { return {}; });
 }
 
-int32_t blocksOf(gpu::GPUFuncOp function) { return function.getKnownGridSize()->front(); }
+/// 0 where a launch says how many there are.
+int32_t blocksOf(gpu::GPUFuncOp function) {
+  const std::optional<ArrayRef<int32_t>> size = function.getKnownGridSize();
+  return size ? size->front() : 0;
+}
 int32_t threadsOf(gpu::GPUFuncOp function) { return function.getKnownBlockSize()->front(); }
 
 /// Bytes that a block's threads share.

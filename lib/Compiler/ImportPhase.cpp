@@ -72,12 +72,14 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
 
 static ImportOptions importOptions(const CompilerOptions &options, const Origin &origin) {
   ImportOptions importing;
-  // Devices that run grids run no loops, and a loop is not cut among ranks.
+  const bool hasGrids = llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
+    return runsGrids(origin.described.device(id).kind, origin.target);
+  });
+  // Devices that run grids run no loops, and a loop is not cut among ranks. How often one runs may follow from a range:
+  // then the CPU of a machine that has one runs it.
   importing.unrollsLoops =
-      options.unrollsLoops || options.devices > 1 || llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
-        return runsGrids(origin.described.device(id).kind, origin.target);
-      });
-  importing.findsExtents = !importing.unrollsLoops && !options.training;
+      options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
+  importing.findsExtents = !importing.unrollsLoops && !hasGrids && !options.training;
   importing.bounds = options.bounds;
   importing.dims = options.dims;
   importing.fixedInputs = options.fixedInputs;
@@ -129,10 +131,6 @@ static Status checkRanges(const CompilerOptions &options, const Origin &origin) 
   if (options.splitOperators)
     return makeError(ErrorCode::Unsupported, "operators are split for one size of each dimension, ", advice,
                      ", or leave out option '--split-operators'");
-  for (DeviceId id : origin.described.computeDevices())
-    if (const Device &device = origin.described.device(id); runsGrids(device.kind, origin.target))
-      return makeError(ErrorCode::Unsupported, "device '", device.name, "' of machine '", origin.described.name,
-                       "' runs grids, which have one size for each dimension, ", advice, ", or another device");
   return {};
 }
 

@@ -47,6 +47,9 @@ public:
     env.launch_grid = [](void *pool, const sluice_grid *grid, void **args) {
       return runGrid(*static_cast<ThreadPool *>(pool), *grid, args);
     };
+    env.launch_blocks = [](void *pool, const sluice_grid *grid, int64_t blocks, void **args) {
+      return runGrid(*static_cast<ThreadPool *>(pool), withBlocks(*grid, blocks), args);
+    };
     env.library = [](void *, uint32_t, void *const *, const void *, int64_t) -> int32_t {
       return SLUICE_LIBRARY_ABSENT;
     };

@@ -79,6 +79,8 @@ Status Executor::use(const Program &program) {
   if (inUse == &program)
     return {};
   inUse = nullptr;
+  // What is recorded is in those arenas.
+  dropRecording();
   for (std::unique_ptr<Arena> &arena : arenas)
     arena.reset();
   for (size_t m = 0; m < arenas.size(); ++m) {
@@ -253,15 +255,20 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
     return status;
   if (Status status = use(programOfStep()); !status)
     return status;
-  // The first step loads code; a second one may be one of many.
-  if (numSteps == 1 && recordingError.empty() && !isRecorded && !stepState.trace)
+  // The first step loads code; a second one of the same extents may be one of many.
+  auto isOf = [&](const std::optional<std::vector<int64_t>> &values) {
+    return values && std::equal(values->begin(), values->end(), current.symbols());
+  };
+  if (isOf(lastSymbols) && !isOf(recordedSymbols) && recordingError.empty() && !stepState.trace)
     tryToRecord();
+  const bool replays = isOf(recordedSymbols);
   inputs = stepInputs, outputs = stepOutputs;
-  Status status = isRecorded ? replayStep(stepInputs, stepOutputs) : run(inUse->step, "step");
+  Status status = replays ? replayStep(stepInputs, stepOutputs) : run(inUse->step, "step");
   inputs = nullptr, outputs = nullptr;
   if (status)
     status = current.endStep();
-  numSteps += status ? 1 : 0;
+  if (status)
+    lastSymbols.emplace(current.symbols(), current.symbols() + tables.symbols.size());
   isApart = !status && tables.source->num_ranks > 1;
   return status;
 }
@@ -273,14 +280,19 @@ void Executor::tryToRecord() {
   } catch (const std::exception &error) {
     recorded = failure("the system gave no more memory: ", error.what());
   }
-  isRecorded = recorded.has_value();
-  if (!isRecorded)
+  if (recorded)
+    recordedSymbols.emplace(current.symbols(), current.symbols() + tables.symbols.size());
+  else
     giveUpRecording(recorded.error());
 }
 
-void Executor::giveUpRecording(std::string why) {
+void Executor::dropRecording() {
   recording.reset();
-  isRecorded = false;
+  recordedSymbols.reset();
+}
+
+void Executor::giveUpRecording(std::string why) {
+  dropRecording();
   recordingError = std::move(why);
 }
 
@@ -309,6 +321,7 @@ Status Executor::recordStep() {
   Result<Device *> gpu = findRecorder();
   if (!gpu)
     return tl::unexpected(gpu.error());
+  dropRecording();
   pinnedInputs.clear(), pinnedOutputs.clear(), pinnedSlots.clear();
   pinnedBytes = 0;
   Status fits = countPinned(arenas[0]->bytes());
@@ -362,12 +375,12 @@ Status Executor::recordStep() {
 Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutputs) {
   startNs = nowNs();
   for (size_t i = 0; i < pinnedInputs.size(); ++i)
-    if (tables.inputs[i].bytes > 0)
-      std::memcpy(pinnedInputs[i], stepInputs[i], static_cast<size_t>(tables.inputs[i].bytes));
+    if (const int64_t bytes = current.bytes(SLUICE_PORT_INPUT, i); bytes > 0)
+      std::memcpy(pinnedInputs[i], stepInputs[i], static_cast<size_t>(bytes));
   Status status = recording->run();
   for (size_t i = 0; i < pinnedOutputs.size() && status; ++i)
-    if (tables.outputs[i].bytes > 0)
-      std::memcpy(stepOutputs[i], pinnedOutputs[i], static_cast<size_t>(tables.outputs[i].bytes));
+    if (const int64_t bytes = current.bytes(SLUICE_PORT_OUTPUT, i); bytes > 0)
+      std::memcpy(stepOutputs[i], pinnedOutputs[i], static_cast<size_t>(bytes));
   stepNs = nowNs() - startNs;
   if (status)
     return status;

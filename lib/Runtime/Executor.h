@@ -22,6 +22,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,8 @@ private:
   void tryToRecord();
   Result<Device *> findRecorder() const;
   Status recordStep();
+  void dropRecording();
+  /// Steps run command by command from now on.
   void giveUpRecording(std::string why);
   Status replayStep(const void *const *stepInputs, void *const *stepOutputs);
   Status countPinned(int64_t bytes);
@@ -172,7 +175,8 @@ private:
 
   // Recorded steps. Declared after the devices, which the recording uses.
   std::unique_ptr<Recording> recording;
-  bool isRecorded = false;  ///< Whether the recording is complete.
+  std::optional<std::vector<int64_t>> recordedSymbols; ///< Their values in the recorded step; none: it is not complete.
+  std::optional<std::vector<int64_t>> lastSymbols;     ///< Their values in the last successful step.
   bool isRecording = false; ///< Whether commands are kept for the recording instead of run.
   struct KeptCommand {
     Command command;
@@ -183,7 +187,6 @@ private:
   std::vector<char *> pinnedInputs, pinnedOutputs;
   std::map<std::pair<int64_t, int64_t>, char *> pinnedSlots; ///< By offset and bytes of parameters.
   int64_t pinnedBytes = 0;                                   ///< All pinned host memory.
-  int64_t numSteps = 0;                                      ///< Successful steps.
   std::string recordingError;
 
   int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;

@@ -19,6 +19,12 @@ enum GridFailure : int32_t { kGridWithoutCode = 101, kGridStuck = 102 };
 /// A block's shared memory starts as NaN. Returns 0 or a GridFailure.
 int32_t runGrid(ThreadPool &pool, const sluice_grid &grid, void **args);
 
+/// A grid of so many blocks.
+inline sluice_grid withBlocks(sluice_grid grid, int64_t blocks) {
+  grid.blocks = static_cast<uint32_t>(blocks);
+  return grid;
+}
+
 } // namespace sluice::runtime
 
 #endif // SLUICE_RUNTIME_GRIDFIBERS_H

@@ -24,7 +24,8 @@ namespace {
 constexpr int64_t kBlockThreads = 256;
 /// Of sluice_kernel_env (abi.h).
 constexpr int64_t kEnvGrids = offsetof(sluice_kernel_env, grids),
-                  kEnvLaunchGrid = offsetof(sluice_kernel_env, launch_grid);
+                  kEnvLaunchGrid = offsetof(sluice_kernel_env, launch_grid),
+                  kEnvLaunchBlocks = offsetof(sluice_kernel_env, launch_blocks);
 
 gpu::GPUModuleOp deviceModule(ModuleOp module) {
   for (auto device : module.getOps<gpu::GPUModuleOp>())
@@ -46,14 +47,10 @@ int64_t chooseTeam(int64_t items, int64_t length) {
 } // namespace
 
 std::string gridProblem(Operation *op) {
-  // A grid's parameters take 4 KiB at most.
-  constexpr unsigned kMostTensors = 500;
   if (usesStrings(op))
     return "works on strings, which stay in the host's memory";
   if (op->hasTrait<HostFunction>())
     return "calls a function of the host";
-  if (op->getNumOperands() + op->getNumResults() > kMostTensors)
-    return "has more operands than a GPU's kernel takes";
   std::string problem;
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
   ScopedDiagnosticHandler capture(op->getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
@@ -70,7 +67,7 @@ std::string gridProblem(Operation *op) {
   return problem;
 }
 
-void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> body) {
+void KernelEmitter::grid(const Extent &blocks, int64_t threads, function_ref<void()> body) {
   assert(threads % kWarpThreads == 0 && threads <= 1024 && "blocks are whole warps");
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   std::string name = symbol + "_grid" + std::to_string(numChunks++);
@@ -81,10 +78,14 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
   auto device = gpu::GPUFuncOp::create(deviceBuilder, location, name,
                                        b.getFunctionType(SmallVector<Type>(numArguments, ptr), {}));
   device->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  mostBlocks = std::max(mostBlocks, blocks);
+  mostBlocks = std::max(mostBlocks, blocks.most());
   device.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
-  device.setKnownGridSize(
-      ArrayRef<int32_t>{static_cast<int32_t>(std::min<int64_t>(blocks, std::numeric_limits<int32_t>::max())), 1, 1});
+  mostOwnBlocks.reset();
+  if (blocks.isConstant())
+    device.setKnownGridSize(ArrayRef<int32_t>{
+        static_cast<int32_t>(std::min<int64_t>(blocks.most(), std::numeric_limits<int32_t>::max())), 1, 1});
+  else
+    mostOwnBlocks = blocks.most();
   std::string node = nodeName(location);
   DataflowDialect::OperatorAttrHelper(b.getContext())
       .setAttr(device, b.getStringAttr(node.empty() ? kernelOp->getName().getStringRef() : node));
@@ -109,31 +110,64 @@ void KernelEmitter::grid(int64_t blocks, int64_t threads, function_ref<void()> b
 
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
-  memo.clear();
-  bound.clear();
+  auto forget = [&] {
+    memo.clear();
+    bound.clear();
+    splits.clear();
+    bodyExtents = ExtentValues();
+    gridWords.clear();
+  };
+  forget();
   sharedBytes = 0;
   body();
   b.setInsertionPointToEnd(block);
   gpu::ReturnOp::create(b, location);
-  memo.clear();
-  bound.clear();
+  mostWords = std::max<int64_t>(mostWords, device.getNumArguments());
+  launchGrid(name, blocks);
+  forget();
+}
 
-  // The launch. Its descriptor is defined when the device's code is.
+Value KernelEmitter::gridArguments() {
+  OpBuilder &eb = entryBuilder;
+  Value own = kernel.getBody().front().getArgument(1);
+  if (gridWords.empty())
+    return own;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  const size_t total = chunkBody.getNumArguments(), numTensors = total - gridWords.size();
+  Value all = LLVM::AllocaOp::create(eb, location, ptr, ptr,
+                                     arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(total), 64));
+  auto at = [&](Value base, size_t i) -> Value {
+    return LLVM::GEPOp::create(eb, location, ptr, ptr, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+  };
+  for (size_t i = 0; i < total; ++i) {
+    Value word = i < numTensors ? LLVM::LoadOp::create(eb, location, ptr, at(own, i)).getResult()
+                                : entryExtent(Extent(gridWords[i - numTensors], symbols));
+    LLVM::StoreOp::create(eb, location, word, at(all, i));
+  }
+  return all;
+}
+
+/// The descriptor is defined when the device's code is.
+void KernelEmitter::launchGrid(StringRef name, const Extent &blocks) {
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
   LLVM::GlobalOp::create(moduleBuilder, location, b.getI8Type(), /*isConstant=*/true, LLVM::Linkage::External, name,
                          Attribute());
   OpBuilder &eb = entryBuilder;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Block &entry = kernel.getBody().front();
   auto field = [&](int64_t offset) -> Value {
     Value at = LLVM::GEPOp::create(eb, location, ptr, b.getI8Type(), entry.getArgument(0),
                                    ArrayRef<LLVM::GEPArg>{int32_t(offset)});
     return LLVM::LoadOp::create(eb, location, ptr, at);
   };
-  Value grids = field(kEnvGrids), launch = field(kEnvLaunchGrid);
-  Value descriptor = LLVM::AddressOfOp::create(eb, location, ptr, name);
-  auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {ptr, ptr, ptr});
-  Value result =
-      LLVM::CallOp::create(eb, location, type, ValueRange{launch, grids, descriptor, entry.getArgument(1)}).getResult();
+  Value launch = field(blocks.isConstant() ? kEnvLaunchGrid : kEnvLaunchBlocks);
+  SmallVector<Value> given{field(kEnvGrids), LLVM::AddressOfOp::create(eb, location, ptr, name)};
+  if (!blocks.isConstant())
+    given.push_back(entryExtent(blocks));
+  given.push_back(gridArguments());
+  auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), SmallVector<Type>(ValueRange(given).getTypes()));
+  given.insert(given.begin(), launch);
+  Value result = LLVM::CallOp::create(eb, location, type, given).getResult();
   if (status) {
     Value isOk = arith::CmpIOp::create(eb, location, arith::CmpIPredicate::eq, status,
                                        arith::ConstantIntOp::create(eb, location, 0, 32));
@@ -149,13 +183,14 @@ void KernelEmitter::parallelRows(const Extent &items, const Extent &length, cons
   const int64_t extent = items.most();
   if (extent == 0)
     return;
+  // The same team at all points of symbols, so that a row's sum has one order.
   team = chooseTeam(extent, length.most());
   // A block no larger than the work, but whole warps.
   int64_t threads = std::max(team, kBlockThreads), total = extent * team;
   if (total < threads)
     threads = (total + kWarpThreads - 1) / kWarpThreads * kWarpThreads;
   int64_t perBlock = threads / team;
-  grid((extent + perBlock - 1) / perBlock, threads, [&] {
+  grid(items.ceilDiv(perBlock), threads, [&] {
     Value thread = threadIndex(), item = blockIndex();
     if (perBlock > 1) {
       Value member = team == 1 ? thread : Value(arith::DivUIOp::create(b, location, thread, index(team)));
@@ -164,9 +199,9 @@ void KernelEmitter::parallelRows(const Extent &items, const Extent &length, cons
     if (team > 1)
       position = perBlock == 1 ? thread : Value(arith::RemUIOp::create(b, location, thread, index(team)));
     auto run = [&] { body(item, add(item, index(1))); };
-    if (extent % perBlock == 0)
+    if (isMultipleOf(items, perBlock))
       return run();
-    ifThen(arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, item, index(extent)), run);
+    ifThen(arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, item, index(items)), run);
   });
   team = 1;
   position = Value();
@@ -177,7 +212,10 @@ void KernelEmitter::parallelRows(const Extent &items, const Extent &length, cons
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::threadIndex() { return gpu::ThreadIdOp::create(b, location, gpu::Dimension::x); }
-Value KernelEmitter::blockIndex() { return gpu::BlockIdOp::create(b, location, gpu::Dimension::x); }
+Value KernelEmitter::blockIndex() {
+  return gpu::BlockIdOp::create(b, location, gpu::Dimension::x,
+                                mostOwnBlocks ? b.getIndexAttr(*mostOwnBlocks) : IntegerAttr());
+}
 
 void KernelEmitter::barrier() {
   gpu::BarrierOp::create(b, location);
@@ -281,6 +319,8 @@ void KernelEmitter::once(function_ref<void()> body) {
 
 /// A thread has a run of elements, 16 bytes of the widest operand, where those
 /// lie together for every operand, else one: neighbours' accesses are neighbours.
+/// Where a step gives the number of all elements, which all lie together, its last
+/// run may be shorter.
 void KernelEmitter::emitGridLoops(unsigned result, Value value) {
   constexpr int64_t kRunBytes = 16, kMostRun = 8;
   collapsed.clear();
@@ -290,30 +330,35 @@ void KernelEmitter::emitGridLoops(unsigned result, Value value) {
   SmallVector<SmallVector<size_t>> members;
   if (vectorize)
     collapse(value, {}, members);
-  SmallVector<int64_t> shape;
-  int64_t total = 1;
-  for (const Extent &extent : extents(value)) {
-    shape.push_back(extent.most());
-    total *= extent.most();
-  }
+  const Extents shape = extents(value);
   Type elementType = argumentElement[numOperands + result];
   int64_t widest = 1;
   for (Type type : argumentElement)
     widest = std::max<int64_t>(widest, elementBytes(type));
   int64_t run = vectorize && !shape.empty() ? std::min(kMostRun, std::max<int64_t>(1, kRunBytes / widest)) : 1;
-  while (run > 1 && shape.back() % run != 0)
+  const bool isLine = shape.size() == 1 && !shape.back().isConstant();
+  while (run > 1 && !isLine && !isMultipleOf(shape.back(), run))
     run /= 2;
-  SmallVector<int64_t> runs(shape);
+  const bool hasTail = run > 1 && isLine && !isMultipleOf(shape.back(), run);
+  Extents runs(shape);
   if (run > 1)
-    runs.back() /= run;
-  parallel(total / run, {}, [&](Value item, Value) {
+    runs.back() = runs.back().ceilDiv(run);
+  auto put = [&](ArrayRef<Value> at, int64_t lanes) {
+    accessLanes = lanes;
+    Value out = elements(value, at, lanes);
+    store(pointers[numOperands + result], elementType, linearize(at, shape), out);
+    accessLanes = 1;
+  };
+  parallel(productOf(runs), {}, [&](Value item, Value) {
     SmallVector<Value> at = delinearize(item, runs);
     if (run > 1)
       at.back() = mul(at.back(), run);
-    accessLanes = run;
-    Value out = elements(value, at, run);
-    store(pointers[numOperands + result], elementType, linearize(at, shape), out);
-    accessLanes = 1;
+    if (!hasTail)
+      return put(at, run);
+    Value end = index(shape.back()), after = add(at.back(), index(run));
+    Value isWhole = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ule, after, end);
+    ifThen(isWhole, [&] { put(at, run); });
+    loop(at.back(), arith::SelectOp::create(b, location, isWhole, at.back(), end), 1, [&](Value i) { put({i}, 1); });
   });
 }
 

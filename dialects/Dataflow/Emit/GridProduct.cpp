@@ -37,14 +37,13 @@ Tile chooseTile(const GridProduct &product, bool byTensorCores) {
       tile *= 2;
     return tile;
   };
-  Tile tile{fit(product.m), fit(product.n)};
+  Tile tile{fit(product.m.most()), fit(product.n.most())};
   // Sums of 64 bits take two registers each.
   int64_t most = product.type.getIntOrFloatBitWidth() > 32 ? kLargest / 2 : kLargest;
   tile.rows = std::min(tile.rows, most);
   tile.columns = std::min(tile.columns, most);
   auto blocks = [&] {
-    return product.batches * ((product.m + tile.rows - 1) / tile.rows) *
-           ((product.n + tile.columns - 1) / tile.columns);
+    return product.batches.most() * product.m.ceilDiv(tile.rows).most() * product.n.ceilDiv(tile.columns).most();
   };
   while (blocks() < kEnoughBlocks && std::max(tile.rows, tile.columns) > kSmallest)
     (tile.rows > tile.columns ? tile.rows : tile.columns) /= 2;
@@ -251,8 +250,8 @@ void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, Val
   auto put = [&](Value i, Value sum) {
     auto [row, column] = division->positionOf(i);
     Value m = kernel.add(first.row, row), n = kernel.add(first.column, column), inside;
-    auto check = [&](Value x, int64_t bound, int64_t extent) {
-      if (bound % extent == 0)
+    auto check = [&](Value x, const Extent &bound, int64_t extent) {
+      if (isMultipleOf(bound, extent))
         return;
       Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, kernel.index(bound));
       inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
@@ -278,10 +277,10 @@ void emitBlock(KernelEmitter &kernel, const GridProduct &product, Tile tile, Val
 
 } // namespace
 
-int64_t longestRun(Type elementType, int64_t extent) {
+int64_t longestRun(Type elementType, const Extent &extent) {
   constexpr int64_t kRunBytes = 16;
   int64_t run = kRunBytes / elementBytes(elementType);
-  while (run > 1 && extent % run != 0)
+  while (run > 1 && !isMultipleOf(extent, run))
     run /= 2;
   return std::max<int64_t>(1, run);
 }
@@ -290,7 +289,7 @@ int64_t longestRun(Type elementType, int64_t extent) {
 static MatmulPrecision precisionOf(KernelEmitter &kernel, const GridProduct &product) {
   constexpr int64_t kLeast = kFragmentRows;
   MatmulPrecision wanted = kernel.matmulPrecision();
-  if (wanted == MatmulPrecision::F32 || product.lhs.read || std::min({product.m, product.n, product.k}) < kLeast)
+  if (wanted == MatmulPrecision::F32 || product.lhs.read || std::min({product.m.most(), product.n.most(), product.k.most()}) < kLeast)
     return MatmulPrecision::F32;
   Type element = cast<RankedTensorType>(product.lhs.tensor.getType()).getElementType();
   return element.isF16()    ? MatmulPrecision::F16
@@ -302,8 +301,7 @@ static MatmulPrecision precisionOf(KernelEmitter &kernel, const GridProduct &pro
 void emitGridProduct(KernelEmitter &kernel, const GridProduct &product) {
   const TileForm older, newer{true, precisionOf(kernel, product)};
   const Tile tile = chooseTile(product, newer.precision != MatmulPrecision::F32);
-  const int64_t rowTiles = (product.m + tile.rows - 1) / tile.rows;
-  const int64_t columnTiles = (product.n + tile.columns - 1) / tile.columns;
+  const Extent rowTiles = product.m.ceilDiv(tile.rows), columnTiles = product.n.ceilDiv(tile.columns);
   kernel.grid(product.batches * rowTiles * columnTiles, kTileThreads, [&] {
     SmallVector<Value> at = kernel.delinearize(kernel.blockIndex(), {product.batches, rowTiles, columnTiles});
     const TilePosition first{at[0], kernel.mul(at[1], tile.rows), kernel.mul(at[2], tile.columns)};

@@ -30,7 +30,7 @@ struct ProductOperand {
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for each batch.
 struct GridProduct {
-  int64_t batches = 1, m = 1, n = 1, k = 1;
+  Extent batches = 1, m = 1, n = 1, k = 1;
   mlir::Type type; ///< Of elements and sums: a compute type.
   ProductOperand lhs, rhs;
   /// Takes element (m, n) of a batch: applies the epilogue and stores.
@@ -39,7 +39,7 @@ struct GridProduct {
 
 /// The longest run of an operand in memory whose rows of `extent` elements lie
 /// one behind the other: 16 bytes at most.
-int64_t longestRun(mlir::Type elementType, int64_t extent);
+int64_t longestRun(mlir::Type elementType, const Extent &extent);
 
 /// One grid: a block computes a tile of C from tiles of A and B in shared memory,
 /// two of each: the next are read while these are multiplied. From sm_80 on,
@@ -50,7 +50,8 @@ int64_t longestRun(mlir::Type elementType, int64_t extent);
 /// sums over k are in order, a tile's terms first, in the type. Below it, from
 /// sm_80 on, tensor cores multiply f32 operands rounded to nearest, and those of
 /// 16 bits as they are, into f32 sums, a warp 16 x 8 elements at a time; products
-/// smaller than a fragment stay as they are.
+/// smaller than a fragment stay as they are. Tiles have the size that is best at the
+/// upper bounds of symbols.
 void emitGridProduct(KernelEmitter &kernel, const GridProduct &product);
 
 } // namespace sluice::dataflow

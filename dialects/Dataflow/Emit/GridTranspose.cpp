@@ -29,7 +29,8 @@ struct TileSides {
 };
 } // namespace
 
-/// None where elements lie together along the same dimension in both, or along few.
+/// None where elements lie together along the same dimension in both, or along few; sides are as long as at the upper
+/// bounds of symbols.
 static std::optional<TileSides> tileSides(TransposeOp op) {
   ArrayRef<int64_t> permutation = op.getPermutation(), shape = op.getType().getShape();
   const size_t rank = shape.size();
@@ -59,7 +60,7 @@ TransposeOp KernelEmitter::tiledTranspose(Value root) {
     if (!op || isa<ConstantOp>(op) || op == found)
       continue;
     if (auto transpose = dyn_cast<TransposeOp>(op);
-        transpose && !found && shapeOf(value) == shapeOf(root) && tileSides(transpose)) {
+        transpose && !found && extentsOf(value) == extentsOf(root) && tileSides(transpose)) {
       found = transpose;
       continue;
     }
@@ -72,26 +73,28 @@ TransposeOp KernelEmitter::tiledTranspose(Value root) {
 }
 
 void KernelEmitter::emitGridTranspose(unsigned result, Value value, TransposeOp transpose) {
-  ArrayRef<int64_t> shape = shapeOf(value), permutation = transpose.getPermutation();
+  const Extents extents = extentsOf(value);
+  ArrayRef<Extent> shape = extents;
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
   const TileSides sides = *tileSides(transpose);
-  ArrayRef<int64_t> read = shape.slice(sides.readFrom, sides.readTo - sides.readFrom),
-                    written = shape.slice(sides.writtenFrom, sides.writtenTo - sides.writtenFrom);
-  const int64_t readExtent = product(read), writtenExtent = product(written);
+  const ExtentList read = shape.slice(sides.readFrom, sides.readTo - sides.readFrom),
+                   written = shape.slice(sides.writtenFrom, sides.writtenTo - sides.writtenFrom);
+  const Extent readExtent = productOf(read), writtenExtent = productOf(written);
   // What is left, and then which tile.
-  SmallVector<int64_t> blocks(shape.take_front(sides.readFrom));
+  Extents blocks(shape.take_front(sides.readFrom));
   llvm::append_range(blocks, shape.slice(sides.readTo, sides.writtenFrom - sides.readTo));
   const size_t numOuter = blocks.size();
-  for (int64_t extent : {readExtent, writtenExtent})
-    blocks.push_back((extent + kTile - 1) / kTile);
+  for (const Extent &extent : {readExtent, writtenExtent})
+    blocks.push_back(extent.ceilDiv(kTile));
   Type stored = cast<RankedTensorType>(transpose.getType()).getElementType(), type = computeType(stored);
 
-  grid(product(blocks), kTile * kRowsAtOnce, [&] {
+  grid(productOf(blocks), kTile * kRowsAtOnce, [&] {
     SmallVector<Value> block = delinearize(blockIndex(), blocks);
     SmallVector<Value> thread = delinearize(threadIndex(), {kRowsAtOnce, kTile});
     Value firstRead = mul(block[numOuter], kTile), firstWritten = mul(block[numOuter + 1], kTile);
     Value buffer = sharedBuffer(type, kTile * kPitch);
-    auto isWithin = [&](Value i, int64_t extent) -> Value {
-      return extent % kTile == 0
+    auto isWithin = [&](Value i, const Extent &extent) -> Value {
+      return isMultipleOf(extent, kTile)
                  ? Value()
                  : Value(arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, i, index(extent)));
     };
@@ -107,7 +110,7 @@ void KernelEmitter::emitGridTranspose(unsigned result, Value value, TransposeOp 
     for (int64_t row = 0; row < kTile; row += kRowsAtOnce) {
       Value readAt = add(firstRead, thread[1]), writtenAt = add(firstWritten, add(thread[0], index(row)));
       for (auto [at, extent] : {std::pair(&readAt, readExtent), {&writtenAt, writtenExtent}})
-        if (extent % kTile != 0)
+        if (!isMultipleOf(extent, kTile))
           *at = arith::MinUIOp::create(b, location, *at, index(extent - 1));
       SmallVector<Value> place = placeOf(readAt, writtenAt), from(place.size());
       for (auto [d, source] : llvm::enumerate(permutation))

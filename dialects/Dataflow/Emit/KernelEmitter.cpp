@@ -87,13 +87,11 @@ static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const
 }
 
 /// Fails if types have symbols and the kernel of the operator, or of a member, has only the extents of the types.
-static LogicalResult checkExtents(Operation *op, const KernelStyle &style) {
+static LogicalResult checkExtents(Operation *op) {
   SymbolsAttr symbols = symbolsOfKernel(op);
   if (!symbols)
     return success();
   auto takes = [&](Operation *member) {
-    if (style.form == KernelForm::Grids)
-      return false;
     if (!symbolsOfKernel(member) || isa<ElementwiseOpInterface, ConstantOp, YieldOp>(member))
       return true;
     if (isa<KernelOpInterface>(member))
@@ -121,7 +119,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("kernel of dynamic shape, bind every dimension first");
-  if (failed(checkAddressable(op)) || failed(checkExtents(op, style)) || failed(checkLoops(op, target, style)))
+  if (failed(checkAddressable(op)) || failed(checkExtents(op)) || failed(checkLoops(op, target, style)))
     return failure();
   KernelEmitter emitter(op, target, style, module, symbol);
   emitter.symbols = symbolsOfKernel(op);
@@ -142,6 +140,11 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   if (emitter.mostBlocks > std::numeric_limits<int32_t>::max())
     return op->emitError("needs ") << emitter.mostBlocks << " blocks of threads, and a GPU launches at most "
                                    << std::numeric_limits<int32_t>::max() << ", run it on a CPU";
+  // 4 KiB, a tensor's address or an extent in 8 bytes.
+  constexpr int64_t kMostWords = 512;
+  if (emitter.mostWords > kMostWords)
+    return op->emitError("has ") << emitter.mostWords << " operands and extents, and a GPU's kernel takes at most "
+                                 << kMostWords << ", run it on a CPU";
   return success();
 }
 
@@ -530,7 +533,8 @@ std::string KernelEmitter::emitMember(Operation *member, ArrayRef<unsigned> slot
 
 void KernelEmitter::callRuntime(Service service, uint32_t function, ArrayRef<char> settings) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(argumentElement.size()) + 1));
-  status = requestService(service, arith::ConstantIntOp::create(entryBuilder, location, function, 32), settings, all);
+  Value number = arith::ConstantIntOp::create(entryBuilder, location, function, 32);
+  status = requestService(service, number, constantSettings(settings), all);
 }
 
 bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
@@ -577,8 +581,7 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
     emitGridLoops(0, root);
     argumentIndex.erase(product);
   };
-  const auto settings = std::visit([](const auto &what) { return bytesOf(what); }, call.settings);
-  Value done = requestService(Service::Libraries, function, settings, arguments);
+  Value done = requestService(Service::Libraries, function, callSettings(call.settings), arguments);
   auto emitOwn = [&] { modelOf<EmitKernelOpInterface>(anchor).emitKernel(*this); };
   auto emitRest = [&] {
     status = done;
@@ -596,17 +599,42 @@ bool KernelEmitter::emitLibraryCall(const LibraryCall &call) {
   return true;
 }
 
-Value KernelEmitter::requestService(Service service, Value function, ArrayRef<char> settings,
+KernelEmitter::Settings KernelEmitter::constantSettings(ArrayRef<char> bytes) {
+  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
+  std::string name = symbol + "_settings";
+  LLVM::GlobalOp::create(moduleBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size()),
+                         /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                         b.getStringAttr(StringRef(bytes.data(), bytes.size())),
+                         /*alignment=*/8);
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  return {LLVM::AddressOfOp::create(entryBuilder, location, ptr, name), static_cast<int64_t>(bytes.size())};
+}
+
+KernelEmitter::Settings KernelEmitter::callSettings(ArrayRef<Extent> numbers) {
+  if (llvm::all_of(numbers, [](const Extent &number) { return number.isConstant(); })) {
+    SmallVector<char> bytes;
+    for (const Extent &number : numbers)
+      llvm::append_range(bytes, bytesOf(number.most()));
+    return constantSettings(bytes);
+  }
+  OpBuilder &eb = entryBuilder;
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  const auto count = static_cast<int64_t>(numbers.size());
+  Value address = LLVM::AllocaOp::create(eb, location, ptr, b.getI64Type(),
+                                         arith::ConstantIntOp::create(eb, location, count, 64));
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    Value at = LLVM::GEPOp::create(eb, location, ptr, b.getI64Type(), address,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(eb, location, entryExtent(number), at);
+  }
+  return {address, count * static_cast<int64_t>(sizeof(int64_t))};
+}
+
+Value KernelEmitter::requestService(Service service, Value function, const Settings &settings,
                                     ArrayRef<int64_t> arguments) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
-  std::string name = symbol + "_settings";
-  LLVM::GlobalOp::create(moduleBuilder, location, LLVM::LLVMArrayType::get(b.getI8Type(), settings.size()),
-                         /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                         b.getStringAttr(StringRef(settings.data(), settings.size())),
-                         /*alignment=*/8);
   // Operands that share memory share a slot; the runtime gets one address each.
   Value env = kernel.getBody().front().getArgument(0), args = kernel.getBody().front().getArgument(1);
   const auto tensors = static_cast<int64_t>(argumentElement.size()), count = static_cast<int64_t>(arguments.size());
@@ -629,8 +657,8 @@ Value KernelEmitter::requestService(Service service, Value function, ArrayRef<ch
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
   return LLVM::CallOp::create(
              eb, location, type,
-             ValueRange{callee, self, function, addresses, LLVM::AddressOfOp::create(eb, location, ptr, name),
-                        arith::ConstantIntOp::create(eb, location, static_cast<int64_t>(settings.size()), 64)})
+             ValueRange{callee, self, function, addresses, settings.address,
+                        arith::ConstantIntOp::create(eb, location, settings.bytes, 64)})
       .getResult();
 }
 

@@ -19,7 +19,8 @@
 //
 // Where types have symbols (Extents.h), kernels compute with the extents of the
 // step: an Extent is a constant, or a value that the function's entry computes
-// from the environment's symbols. Grids have no such form.
+// from the environment's symbols. A grid gets the values that its threads need
+// as arguments behind the tensors', and its number of blocks when it is launched.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_EMIT_KERNELEMITTER_H
@@ -28,7 +29,7 @@
 #include "dialects/Dataflow/Emit/ContractionSpec.h"
 #include "dialects/Dataflow/Emit/Work.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
-#include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/ExtentBounds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -77,10 +78,6 @@ struct ExtentList : Extents {
   ExtentList(std::initializer_list<Extent> extents) : Extents(extents) {}
 };
 
-/// Whether two extents have the same value at all sample points.
-bool isSameExtent(const Extent &a, const Extent &c);
-/// Whether an extent is 0 at some point, as far as the bounds of its symbols show.
-bool mayBeZero(const Extent &extent);
 /// The symbols that the kernel of an operator or group depends on; null where there are none.
 SymbolsAttr symbolsOfKernel(mlir::Operation *op);
 
@@ -207,7 +204,8 @@ public:
 
   /// A grid of `blocks` blocks of `threads` threads (a multiple of a warp, 1024
   /// at most); `body` emits one thread's code and may use nothing emitted outside.
-  void grid(int64_t blocks, int64_t threads, llvm::function_ref<void()> body);
+  /// Nothing runs where a step has 0 blocks.
+  void grid(const Extent &blocks, int64_t threads, llvm::function_ref<void()> body);
   mlir::Value threadIndex(); ///< Within the block, of index type.
   mlir::Value blockIndex();
   /// Memory of the block: `count` elements of a compute type, aligned to 32 bytes.
@@ -311,15 +309,18 @@ private:
     mlir::Value value;
   };
 
-  /// Where the values of extents are in a function: its entry computes each of them once.
+  /// Where the values of extents are in a function: its entry computes each of them once, or, of a grid, has them as
+  /// arguments.
   struct ExtentValues {
     mlir::Operation *last = nullptr;        ///< What they follow.
-    llvm::SmallVector<mlir::Value> symbols; ///< Their values.
+    llvm::SmallVector<mlir::Value> symbols; ///< Their values; of a grid, none.
     llvm::DenseMap<mlir::AffineExpr, mlir::Value> values, divisors;
   };
   /// Loads the symbols' values, where `builder` stands.
   ExtentValues loadSymbols(mlir::OpBuilder &builder, mlir::Value address);
   mlir::Value valueOf(mlir::AffineExpr expression, ExtentValues &in);
+  /// The argument of the grid being emitted that has the value of an expression.
+  mlir::Value gridArgument(mlir::AffineExpr expression);
   /// A number and the digits it was split into, without dimensions of 1 at both ends.
   struct Split {
     mlir::Value linear;
@@ -343,9 +344,22 @@ private:
   /// nothing, where an operand is an expression, or the result has no room for what
   /// the epilogue reads.
   bool emitLibraryCall(const LibraryCall &call);
+  /// Emits the call of a descriptor's grid.
+  void launchGrid(llvm::StringRef descriptor, const Extent &blocks);
+  /// What a grid gets: the kernel's arguments; behind those, where there are any, values of extents.
+  mlir::Value gridArguments();
+  /// What a service is told.
+  struct Settings {
+    mlir::Value address;
+    int64_t bytes;
+  };
+  /// In a constant of the module.
+  Settings constantSettings(llvm::ArrayRef<char> bytes);
+  /// Of a library's call: each an int64_t.
+  Settings callSettings(llvm::ArrayRef<Extent> numbers);
   /// Calls a service with the addresses of those arguments (operands, results,
   /// workspace, by number); returns what it returns.
-  mlir::Value requestService(Service service, mlir::Value function, llvm::ArrayRef<char> settings,
+  mlir::Value requestService(Service service, mlir::Value function, const Settings &settings,
                              llvm::ArrayRef<int64_t> arguments);
   void callParallelFor(mlir::func::FuncOp chunk, const Extent &extent, int64_t grain, mlir::Value args);
   /// The work of the loops over so many elements of a result.
@@ -380,7 +394,9 @@ private:
   int64_t team = 1;                    ///< Of the grid being emitted.
   mlir::Value position;                ///< In the team.
   int64_t sharedBytes = 0;             ///< Of the grid being emitted.
-  int64_t mostBlocks = 0;              ///< Of all grids.
+  llvm::SmallVector<mlir::AffineExpr> gridWords; ///< Extents whose values that grid gets.
+  std::optional<int64_t> mostOwnBlocks;          ///< Of that grid, where a step says how many it has.
+  int64_t mostBlocks = 0, mostWords = 0;         ///< Of all grids: blocks, and arguments.
   mlir::Operation *absorbed = nullptr; ///< An addition that the library has made,
   mlir::Value absorbedSum;             ///< and what it has added to.
   int64_t accessLanes = 1;             ///< Vectors of so many elements lie at multiples of their size.

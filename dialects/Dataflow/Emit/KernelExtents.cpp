@@ -4,12 +4,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A function's entry computes each expression of symbols once, so that loops have
-// values where kernels of constant extents have constants.
+// values where kernels of constant extents have constants. For a grid, the entry of
+// the kernel computes them, which runs on the host: threads have them as arguments.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
-#include "sluice/Support/Count.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,49 +20,6 @@
 using namespace mlir;
 
 namespace sluice::dataflow {
-
-bool isSameExtent(const Extent &a, const Extent &c) {
-  if (a == c)
-    return true;
-  const SymbolsAttr symbols = a.symbols() ? a.symbols() : c.symbols();
-  return symbols && llvm::all_of(samplePoints(symbols), [&](const Point &point) { return a.at(point) == c.at(point); });
-}
-
-namespace {
-/// Bounds of an expression; those of its operands are taken as independent of each other.
-struct Range {
-  Count least, most;
-
-  static Range of(AffineExpr expression, SymbolsAttr symbols) {
-    if (auto number = dyn_cast<AffineConstantExpr>(expression))
-      return {number.getValue(), number.getValue()};
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
-      return {symbols.getLeast()[symbol.getPosition()], symbols.getMost()[symbol.getPosition()]};
-    auto both = cast<AffineBinaryOpExpr>(expression);
-    const Range x = of(both.getLHS(), symbols), y = of(both.getRHS(), symbols);
-    switch (expression.getKind()) {
-    case AffineExprKind::Add:
-      return {x.least + y.least, x.most + y.most};
-    case AffineExprKind::Mul: {
-      const auto [least, most] = std::minmax({(x.least * y.least).value(), (x.least * y.most).value(),
-                                              (x.most * y.least).value(), (x.most * y.most).value()});
-      return {least, most};
-    }
-    case AffineExprKind::Mod:
-      return {0, y.most};
-    default: {
-      // A quotient by a number above 0. Rounding up gives no less than rounding down.
-      const int64_t by = std::max<int64_t>(y.least, 1);
-      return {llvm::divideFloorSigned(x.least.value(), by), x.most};
-    }
-    }
-  }
-};
-} // namespace
-
-bool mayBeZero(const Extent &extent) {
-  return extent.isConstant() ? extent.is(0) : Range::of(extent.expr(), extent.symbols()).least <= Count(0);
-}
 
 SymbolsAttr symbolsOfKernel(Operation *op) {
   if (SymbolsAttr symbols = symbolsOf(op))
@@ -161,8 +118,21 @@ Value KernelEmitter::valueOf(AffineExpr expression, ExtentValues &in) {
   return in.values[expression] = value;
 }
 
+Value KernelEmitter::gridArgument(AffineExpr expression) {
+  Value &known = bodyExtents.values[expression];
+  if (known)
+    return known;
+  const unsigned number = chunkBody.getNumArguments();
+  (void)chunkBody.insertArgument(number, b.getI64Type(), {}, location);
+  gridWords.push_back(expression);
+  OpBuilder start = OpBuilder::atBlockBegin(&chunkBody.getFunctionBody().front());
+  return known = arith::IndexCastOp::create(start, location, b.getIndexType(), chunkBody.getArgument(number));
+}
+
 Value KernelEmitter::index(const Extent &extent) {
-  return extent.isConstant() ? index(extent.most()) : valueOf(extent.expr(), bodyExtents);
+  if (extent.isConstant())
+    return index(extent.most());
+  return inGrids() ? gridArgument(extent.expr()) : valueOf(extent.expr(), bodyExtents);
 }
 
 Value KernelEmitter::divisor(const Extent &extent) {
@@ -173,10 +143,11 @@ Value KernelEmitter::divisor(const Extent &extent) {
   if (known)
     return known;
   OpBuilder builder(b.getContext());
-  builder.setInsertionPointAfter(bodyExtents.last);
+  builder.setInsertionPointAfter(inGrids() ? value.getDefiningOp() : bodyExtents.last);
   Value one = arith::ConstantIndexOp::create(builder, location, 1);
   auto least = arith::MaxSIOp::create(builder, location, value, one);
-  bodyExtents.last = least;
+  if (!inGrids())
+    bodyExtents.last = least;
   return known = least;
 }
 

@@ -90,14 +90,14 @@ OperandTiles::Read OperandTiles::locate(Value along, Value k, int64_t count) con
     read.inside = read.inside ? arith::AndIOp::create(b, loc, read.inside, condition).getResult() : condition;
   };
   // Outside of the matrix, its last elements are read, and not used.
-  auto clamp = [&](Value x, int64_t limit, bool isRun) -> Value {
-    int64_t last = isRun ? (limit - 1) / count * count : limit - 1;
+  auto clamp = [&](Value x, const Extent &limit, bool isRun) -> Value {
+    const Extent last = isRun ? (limit - 1) / count * count : limit - 1;
     Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, kernel.index(limit));
     join(in);
     return arith::SelectOp::create(b, loc, in, x, kernel.index(last));
   };
   along = kernel.add(first, along);
-  if (bound % extent != 0)
+  if (!isMultipleOf(bound, extent))
     along = clamp(along, bound, !operand.alongK);
   k = clamp(k, product.k, operand.alongK);
   read.along = along;
@@ -114,17 +114,22 @@ Value OperandTiles::read(Value along, Value k, int64_t count) const {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Read where = locate(along, k, count);
-  Value value;
-  if (operand.read) {
-    value = operand.read(batch, where.along, where.k);
-  } else if (count == 1) {
-    value = kernel.element(operand.tensor, where.place.at);
-  } else {
+  auto readThere = [&]() -> Value {
+    if (operand.read)
+      return operand.read(batch, where.along, where.k);
+    if (count == 1)
+      return kernel.element(operand.tensor, where.place.at);
     Type element = elementTypeOf(operand);
     Value linear = kernel.linearize(where.place.at, kernel.extents(operand.tensor));
-    value = emitLoad(b, loc, kernel.address(kernel.pointer(operand.tensor), element, linear), element, count,
-                     /*whole=*/true);
+    return emitLoad(b, loc, kernel.address(kernel.pointer(operand.tensor), element, linear), element, count,
+                    /*whole=*/true);
+  };
+  // A matrix without columns has no element that could be read in vain.
+  if (!product.k.isConstant() && mayBeZero(product.k)) {
+    Type type = count == 1 ? product.type : Type(VectorType::get({count}, product.type));
+    return kernel.choose(where.inside, readThere, [&] { return emitConstant(b, loc, type, 0); });
   }
+  Value value = readThere();
   return arith::SelectOp::create(b, loc, where.inside, value, emitConstant(b, loc, value.getType(), 0));
 }
 

@@ -18,7 +18,8 @@ inline constexpr int64_t kChunk = 4;
 
 /// The part of an operand's own direction that a block computes: `extent` of `bound`, from `first` on.
 struct TileSpan {
-  int64_t bound, extent;
+  Extent bound;
+  int64_t extent;
   mlir::Value first;
 };
 
@@ -90,7 +91,8 @@ private:
   KernelEmitter &kernel;
   const GridProduct &product;
   const ProductOperand &operand;
-  int64_t bound, extent;
+  Extent bound;
+  int64_t extent;
   MatmulPrecision precision;
   bool isCopied;
   mlir::Value shared, batch, first;

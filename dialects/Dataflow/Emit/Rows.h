@@ -82,7 +82,7 @@ struct RowReducer {
   void forEach(llvm::function_ref<void(mlir::Value, int64_t)> fn) const {
     if (kernel.teamThreads() > 1) {
       kernel.loop(0, rounds(), 1, [&](mlir::Value round) { fn(inRound(round), 1); });
-      if (left())
+      if (!left().is(0))
         kernel.ifThen(hasMore(), [&] { fn(inRound(kernel.index(rounds())), 1); });
       return;
     }
@@ -124,22 +124,23 @@ private:
   }
 
   // A team's threads each take one element a round; in the last, some of them.
-  int64_t rounds() const { return length.most() / kernel.teamThreads(); }
-  int64_t left() const { return length.most() % kernel.teamThreads(); }
+  Extent rounds() const { return length / kernel.teamThreads(); }
+  Extent left() const { return length % kernel.teamThreads(); }
   mlir::Value inRound(mlir::Value round) const {
     return kernel.add(kernel.mul(round, kernel.teamThreads()), kernel.teamPosition());
   }
-  mlir::Value hasMore() const {
-    return mlir::arith::CmpIOp::create(kernel.builder(), kernel.loc(), mlir::arith::CmpIPredicate::ult,
-                                       kernel.teamPosition(), kernel.index(left()));
+  mlir::Value isBelow(mlir::Value x, const Extent &bound) const {
+    return mlir::arith::CmpIOp::create(kernel.builder(), kernel.loc(), mlir::arith::CmpIPredicate::ult, x,
+                                       kernel.index(bound));
   }
+  mlir::Value hasMore() const { return isBelow(kernel.teamPosition(), left()); }
   mlir::Value runTeam(mlir::Value initial, llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
     mlir::Value acc = kernel.reduce(kernel.index(0), kernel.index(rounds()), 1, initial,
                                     [&](mlir::Value round, mlir::ValueRange sums) {
                                       return llvm::SmallVector<mlir::Value>{join(sums[0], element(inRound(round), 1))};
                                     })[0];
-    if (left())
+    if (!left().is(0))
       acc = kernel.choose(
           hasMore(), [&] { return join(acc, element(inRound(kernel.index(rounds())), 1)); }, [&] { return acc; });
     return kernel.joinTeam(acc, join);
@@ -154,20 +155,22 @@ private:
     using Values = llvm::SmallVector<mlir::Value>;
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
-    const int64_t known = length.most();
-    int64_t tile = kernel.teamThreads() * kEach, tiles = known / tile, rest = known % tile;
+    const int64_t tile = kernel.teamThreads() * kEach;
+    const Extent whole = length / tile * tile, rest = length % tile, folded = rest / lanes * lanes;
     mlir::Value shared = kernel.sharedBuffer(scalar, tile), partial = kernel.sharedBuffer(scalar, lanes);
     mlir::Value lane = kernel.teamPosition();
-    auto isBelow = [&](mlir::Value x, int64_t bound) -> mlir::Value {
-      return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ult, x, kernel.index(bound));
-    };
     auto inTile = [&](int64_t i) { return kernel.add(lane, kernel.index(i * kernel.teamThreads())); };
     // Behind the row's end its last element, which nobody folds.
     auto bring = [&](mlir::Value first) {
       Values values;
       for (int64_t i = 0; i < kEach; ++i) {
-        mlir::Value at = kernel.add(first, inTile(i));
-        at = mlir::arith::SelectOp::create(b, loc, isBelow(at, known), at, kernel.index(known - 1));
+        mlir::Value at = kernel.add(first, inTile(i)), isThere = isBelow(at, length);
+        if (!length.isConstant() && mayBeZero(length)) {
+          values.push_back(kernel.choose(
+              isThere, [&] { return element(at, 1); }, [&] { return initial; }));
+          continue;
+        }
+        at = mlir::arith::SelectOp::create(b, loc, isThere, at, kernel.index(length - 1));
         values.push_back(element(at, 1));
       }
       return values;
@@ -177,9 +180,9 @@ private:
         kernel.store(shared, scalar, inTile(i), values[i]);
       kernel.barrier();
     };
-    auto fold = [&](mlir::Value acc, int64_t count) {
-      int64_t unrolled = count / (lanes * kUnroll) * (lanes * kUnroll);
-      auto part = [&](mlir::Value from, int64_t begin, int64_t end, int64_t unroll) {
+    auto fold = [&](mlir::Value acc, const Extent &count) {
+      const Extent unrolled = count / (lanes * kUnroll) * (lanes * kUnroll);
+      auto part = [&](mlir::Value from, const Extent &begin, const Extent &end, int64_t unroll) {
         return kernel.reduce(kernel.index(begin), kernel.index(end), lanes * unroll, from,
                              [&](mlir::Value i, mlir::ValueRange sums) {
                                mlir::Value sum = sums[0], at = kernel.add(i, lane);
@@ -192,13 +195,13 @@ private:
           isBelow(lane, lanes),
           [&] {
             mlir::Value sum = part(acc, 0, unrolled, kUnroll);
-            return unrolled < count ? part(sum, unrolled, count, 1) : sum;
+            return unrolled == count ? sum : part(sum, unrolled, count, 1);
           },
           [&] { return acc; });
     };
     Values carried{initial};
     carried.append(bring(kernel.index(0)));
-    carried = kernel.reduce(kernel.index(0), kernel.index(tiles * tile), tile, carried,
+    carried = kernel.reduce(kernel.index(0), kernel.index(whole), tile, carried,
                             [&](mlir::Value first, mlir::ValueRange values) {
                               share(values.drop_front());
                               Values next = bring(kernel.add(first, kernel.index(tile)));
@@ -207,9 +210,9 @@ private:
                               return next;
                             });
     mlir::Value acc = carried[0];
-    if (rest > 0) {
+    if (!rest.is(0)) {
       share(mlir::ValueRange(carried).drop_front());
-      acc = fold(acc, rest / lanes * lanes);
+      acc = fold(acc, folded);
     }
     kernel.ifThen(isBelow(lane, lanes), [&] { kernel.store(partial, scalar, lane, acc); });
     kernel.barrier();
@@ -219,7 +222,12 @@ private:
     for (int64_t width = lanes / 2; width > 0; width /= 2)
       for (int64_t i = 0; i < width; ++i)
         sums[i] = join(sums[i], sums[i + width]);
-    for (int64_t i = rest / lanes * lanes; i < rest; ++i)
+    if (!rest.isConstant())
+      sums[0] = kernel.reduce(kernel.index(folded), kernel.index(rest), 1, sums[0],
+                              [&](mlir::Value i, mlir::ValueRange before) {
+                                return Values{join(before[0], kernel.load(shared, scalar, i))};
+                              })[0];
+    for (int64_t i = folded.most(); rest.isConstant() && i < rest.most(); ++i)
       sums[0] = join(sums[0], kernel.load(shared, scalar, kernel.index(i)));
     // Nobody writes the buffers again before all have read them.
     kernel.barrier();

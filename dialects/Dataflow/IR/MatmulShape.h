@@ -5,7 +5,7 @@
 #ifndef SLUICE_DATAFLOW_IR_MATMULSHAPE_H
 #define SLUICE_DATAFLOW_IR_MATMULSHAPE_H
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 
 namespace sluice::dataflow {
 
@@ -18,6 +18,19 @@ MatmulShape shapeOfMatmul(MatmulOp op);
 
 /// Whether the whole batch is one taller product, because all of it shares one right-hand side.
 bool isFlatMatmul(MatmulOp op);
+
+/// MatmulShape with the extents of a step.
+struct MatmulSizes {
+  explicit MatmulSizes(MatmulOp op);
+
+  Extents batch;
+  Extent m = 1, n = 1, k = 1; ///< All rows of the batch where it is flat.
+  Extent lda = 1, ldb = 1;
+  Extents lhsBatch, rhsBatch;
+  Extent lhsMatrix = 1, rhsMatrix = 1; ///< Elements.
+  bool isFlat = false;                 ///< isFlatMatmul at all points.
+  Extents rows;                        ///< Batch, then a matrix's rows.
+};
 
 } // namespace sluice::dataflow
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/ExtentBounds.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 #include "dialects/Dataflow/IR/Models.h"
 #include "dialects/Dataflow/IR/Shapes.h"
@@ -31,36 +32,37 @@ struct LibraryModel<describe> : LibraryCallOpInterface::ExternalModel<LibraryMod
 /// ONNX's number of a type that libraries compute; 0: of another.
 static int64_t libraryElement(Type type) { return type.isF32() ? 1 : type.isF16() ? 10 : type.isBF16() ? 16 : 0; }
 
-/// Libraries count in 32 bits.
-static bool areCountable(ArrayRef<int64_t> counts) {
-  return llvm::all_of(counts, [](int64_t count) { return count > 0 && count <= INT32_MAX; });
+/// Libraries count in 32 bits, and take no empty tensor.
+static bool areCountable(ArrayRef<Extent> counts) {
+  return llvm::all_of(counts, [](const Extent &count) { return count.most() <= INT32_MAX && !mayBeZero(count); });
 }
 
 static std::optional<LibraryCall> describeMatmul(MatmulOp op, MatmulPrecision precision) {
-  sluice_product what{};
-  what.element_type = libraryElement(op.getType().getElementType());
-  what.precision = static_cast<int64_t>(precision);
-  if (what.element_type == 0 || op.getPackedN())
+  using Product = sluice_product;
+  LibrarySettings<Product> what;
+  what[&Product::element_type] = libraryElement(op.getType().getElementType());
+  what[&Product::precision] = static_cast<int64_t>(precision);
+  if (what[&Product::element_type].is(0) || op.getPackedN())
     return std::nullopt;
-  const bool isFlat = isFlatMatmul(op);
-  const int64_t batches = product(op.getType().getShape().drop_back(2));
-  const MatmulShape shape = shapeOfMatmul(op);
-  what.batches = isFlat ? 1 : batches;
-  what.m = isFlat ? (shape.m * product(shape.batch)).value() : shape.m, what.n = shape.n, what.k = shape.k;
-  what.transpose_lhs = op.getTransposeLhs(), what.transpose_rhs = op.getTransposeRhs();
+  const MatmulSizes sizes(op);
+  const Extent batches = productOf(sizes.batch);
+  what[&Product::batches] = sizes.isFlat ? Extent(1) : batches;
+  what[&Product::m] = sizes.m, what[&Product::n] = sizes.n, what[&Product::k] = sizes.k;
+  what[&Product::transpose_lhs] = op.getTransposeLhs(), what[&Product::transpose_rhs] = op.getTransposeRhs();
   // All batches' matrices one behind the other, or one for all of them.
-  auto strideOf = [&](Value operand, int64_t matrix, int64_t &stride) {
-    const int64_t own = product(shapeOf(operand).drop_back(2));
-    stride = own == 1 ? 0 : matrix;
-    return own == 1 || own == batches;
+  auto strideOf = [&](ArrayRef<Extent> batch, const Extent &matrix, Extent &stride) {
+    const Extent own = productOf(batch);
+    stride = own.is(1) ? Extent(0) : matrix;
+    return own.is(1) || isSameExtent(own, batches);
   };
-  if (!strideOf(op.getLhs(), what.m * what.k, what.lhs_stride) ||
-      !strideOf(op.getRhs(), what.k * what.n, what.rhs_stride) || !areCountable({what.batches, what.m, what.n, what.k}))
+  if (!strideOf(sizes.lhsBatch, sizes.lhsMatrix, what[&Product::lhs_stride]) ||
+      !strideOf(sizes.rhsBatch, sizes.rhsMatrix, what[&Product::rhs_stride]) ||
+      !areCountable({what[&Product::batches], sizes.m, sizes.n, sizes.k}))
     return std::nullopt;
-  if (isFlat)
-    what.lhs_stride = 0;
-  what.workspace_bytes = op.getWorkspaceBytes();
-  return LibraryCall{SLUICE_LIBRARY_MATMUL, what};
+  if (sizes.isFlat)
+    what[&Product::lhs_stride] = 0;
+  what[&Product::workspace_bytes] = op.getWorkspaceBytes();
+  return LibraryCall{SLUICE_LIBRARY_MATMUL, what.all()};
 }
 
 namespace {
@@ -73,42 +75,52 @@ struct Convolution {
 };
 } // namespace
 
+/// Whether `windows` are all that fit into an image with `pad` before and behind it.
+static bool padsAlike(const Extent &image, const Extent &windows, int64_t pad, int64_t reach, int64_t stride) {
+  const Extent steps = image + 2 * pad - reach;
+  if (pad < 0 || (steps + reach).most() > INT32_MAX)
+    return false;
+  const bool isInside = steps.isConstant() ? steps.most() >= 0 : !mayBeZero(steps + 1);
+  return isInside && isSameExtent(steps / stride + 1, windows);
+}
+
 /// For a gradient the same as for the convolution that it is of.
 static std::optional<LibraryCall> convolutionForm(sluice_library_function function, const Convolution &conv,
                                                   MatmulPrecision precision, int64_t workspaceBytes) {
-  ArrayRef<int64_t> in = conv.image.getShape(), out = conv.windows.getShape();
+  const Extents in = extentsOf(conv.image), out = extentsOf(conv.windows);
   const size_t spatial = in.size() - 2, first = conv.channelsLast ? 1 : 2,
                channel = conv.channelsLast ? spatial + 1 : 1;
-  sluice_convolution what{};
-  what.element_type = libraryElement(conv.image.getElementType());
-  what.precision = static_cast<int64_t>(precision);
-  what.channels_last = conv.channelsLast;
-  what.batch = in[0], what.channels = in[channel], what.filters = out[channel];
-  what.groups = conv.groups;
+  using Shape = sluice_convolution;
+  LibrarySettings<Shape> what;
+  what[&Shape::element_type] = libraryElement(conv.image.getElementType());
+  what[&Shape::precision] = static_cast<int64_t>(precision);
+  what[&Shape::channels_last] = conv.channelsLast;
+  what[&Shape::batch] = in[0], what[&Shape::channels] = in[channel], what[&Shape::filters] = out[channel];
+  what[&Shape::groups] = conv.groups;
   // A weight's gradient is a grid of a thread a few weights: the fewer, the worse.
-  const bool isThin = function != SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT && hasFewFilters(what.groups, what.filters);
-  if (what.element_type == 0 || spatial > 2 || isThin ||
-      !areCountable({elementCount(conv.image), elementCount(conv.windows), elementCount(conv.weight)}))
+  const bool isThin =
+      function != SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT && hasFewFilters(conv.groups, out[channel].most());
+  if (what[&Shape::element_type].is(0) || spatial > 2 || isThin ||
+      !areCountable({productOf(in), productOf(out), productOf(extentsOf(conv.weight))}))
     return std::nullopt;
-  for (size_t d = 0; d < spatial; ++d) {
-    // Libraries pad both ends alike; what only the far end lacks no window sees.
-    const int64_t reach = (conv.taps[d] - 1) * conv.dilations[d] + 1, padded = in[first + d] + 2 * conv.padsLow[d];
-    if (conv.padsLow[d] < 0 || padded > INT32_MAX || padded < reach ||
-        (padded - reach) / conv.strides[d] + 1 != out[first + d])
+  // Libraries pad both ends alike; what only the far end lacks no window sees.
+  for (size_t d = 0; d < spatial; ++d)
+    if (!padsAlike(in[first + d], out[first + d], conv.padsLow[d], (conv.taps[d] - 1) * conv.dilations[d] + 1,
+                   conv.strides[d]))
       return std::nullopt;
-  }
   // A signal is an image of height 1.
-  auto of = [&](ArrayRef<int64_t> list, size_t from, size_t d, int64_t none) {
-    return d + spatial < 2 ? none : list[from + d + spatial - 2];
+  auto of = [&](auto list, size_t from, size_t d, int64_t none) -> Extent {
+    return d + spatial < 2 ? Extent(none) : Extent(list[from + d + spatial - 2]);
   };
-  what.in_height = of(in, first, 0, 1), what.in_width = of(in, first, 1, 1);
-  what.out_height = of(out, first, 0, 1), what.out_width = of(out, first, 1, 1);
-  what.kernel_height = of(conv.taps, 0, 0, 1), what.kernel_width = of(conv.taps, 0, 1, 1);
-  what.pad_height = of(conv.padsLow, 0, 0, 0), what.pad_width = of(conv.padsLow, 0, 1, 0);
-  what.stride_height = of(conv.strides, 0, 0, 1), what.stride_width = of(conv.strides, 0, 1, 1);
-  what.dilation_height = of(conv.dilations, 0, 0, 1), what.dilation_width = of(conv.dilations, 0, 1, 1);
-  what.workspace_bytes = workspaceBytes;
-  return LibraryCall{function, what};
+  what[&Shape::in_height] = of(ArrayRef(in), first, 0, 1), what[&Shape::in_width] = of(ArrayRef(in), first, 1, 1);
+  what[&Shape::out_height] = of(ArrayRef(out), first, 0, 1), what[&Shape::out_width] = of(ArrayRef(out), first, 1, 1);
+  what[&Shape::kernel_height] = of(conv.taps, 0, 0, 1), what[&Shape::kernel_width] = of(conv.taps, 0, 1, 1);
+  what[&Shape::pad_height] = of(conv.padsLow, 0, 0, 0), what[&Shape::pad_width] = of(conv.padsLow, 0, 1, 0);
+  what[&Shape::stride_height] = of(conv.strides, 0, 0, 1), what[&Shape::stride_width] = of(conv.strides, 0, 1, 1);
+  what[&Shape::dilation_height] = of(conv.dilations, 0, 0, 1);
+  what[&Shape::dilation_width] = of(conv.dilations, 0, 1, 1);
+  what[&Shape::workspace_bytes] = workspaceBytes;
+  return LibraryCall{function, what.all()};
 }
 
 static std::optional<LibraryCall> describeConv(ConvOp op, MatmulPrecision precision) {

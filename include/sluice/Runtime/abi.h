@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 12
+#define SLUICE_ABI_MINOR 13
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -99,7 +99,9 @@ enum sluice_multiply_type { SLUICE_MULTIPLY_TF32 = 0, SLUICE_MULTIPLY_BF16 = 1, 
 typedef void (*sluice_thread_fn)(const sluice_thread *self, void **args);
 
 /* A part of a kernel that runs as `blocks` blocks of `threads` threads, a
- * multiple of 32. `args` are the kernel's own first `num_args`. */
+ * multiple of 32. `args` has `num_args` words: the addresses of the kernel's own
+ * first tensors, then, since minor version 13, extents of the step. `blocks` is 0
+ * where the launch says how many there are. */
 typedef struct sluice_grid {
   size_t size;
   const char *name; /* its function's in device code */
@@ -152,6 +154,9 @@ typedef struct sluice_kernel_env {
    * row-major, at the extents that follow from them, at the start of its slot. Since minor version 11. A kernel that
    * finds a symbol's value in its data stores it, since minor version 12. */
   const int64_t *symbols;
+  /* As launch_grid, for a grid whose number of blocks depends on symbols: `blocks`, none where it is 0. Since minor
+   * version 13. */
+  int32_t (*launch_blocks)(void *grids, const sluice_grid *grid, int64_t blocks, void **args);
 } sluice_kernel_env;
 
 /* A host kernel: args are pointers to its inputs, its outputs, and its

@@ -71,7 +71,10 @@ public:
     env.size = sizeof env;
     env.grids = this;
     env.launch_grid = [](void *self, const sluice_grid *grid, void **args) {
-      return static_cast<CudaDevice *>(self)->launchGrid(*grid, args);
+      return static_cast<CudaDevice *>(self)->launchGrid(*grid, grid->blocks, args);
+    };
+    env.launch_blocks = [](void *self, const sluice_grid *grid, int64_t blocks, void **args) {
+      return static_cast<CudaDevice *>(self)->launchGrid(*grid, static_cast<uint32_t>(blocks), args);
     };
     env.libraries = this;
     env.library = [](void *self, uint32_t function, void *const *args, const void *settings, int64_t bytes) {
@@ -178,6 +181,8 @@ public:
   }
 
   Status endStep() override { return collectives->endStep(); }
+
+  void useSymbols(const int64_t *symbols) override { env.symbols = symbols; }
 
   std::optional<Span> lastSpan() override {
     Queue *queue = existingQueue();
@@ -415,7 +420,10 @@ private:
     return status ? 0 : kFailed;
   }
 
-  int32_t launchGrid(const sluice_grid &grid, void **args) {
+  int32_t launchGrid(const sluice_grid &grid, uint32_t blocks, void **args) {
+    // The driver refuses a launch without blocks.
+    if (blocks == 0)
+      return 0;
     CuFunction function = functionOf(grid);
     if (!function)
       return kFailed;
@@ -427,7 +435,7 @@ private:
       return kFailed;
     // Shared memory is in the function itself.
     return check(
-        cu.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),
+        cu.launch(function, blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),
         "launching");
   }
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compiles every model of a directory for GPUs and checks the code without one.
 
-  gpu_code.py SLUICE DIRECTORY [--machine NAME] [--architectures N ...] [--only NAME ...] [--matmul-precision P] [--gpu-libraries on]
-              [--timeout S] [--assemble]
+  gpu_code.py SLUICE DIRECTORY [--ranges FILE] [--machine NAME] [--architectures N ...] [--only NAME ...] [--matmul-precision P]
+              [--gpu-libraries on] [--timeout S] [--assemble]
 
 A model is a folder with model.onnx and test_data_set_0. It is run, which fails after it is compiled where there is no
-GPU's driver. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
+GPU's driver. With --ranges, models are those of a manifest such as scripts/gpu_ranges.json, compiled for their ranges,
+and some functions must take extents. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
 launches. With --assemble, ptxas assembles the PTX of each architecture that it knows, of which there must be one. One
 line a model; exits 1 if any failed.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -54,16 +56,23 @@ def assemble(ptxas, path, architecture):
     return None, len(re.findall(r"Used \d+ registers", done.stderr)), sum(bytes != "0" for bytes in spills)
 
 
-def check(arguments, name, ptxas, assembled):
+def check(arguments, name, ranged, ptxas, assembled):
+    """What is wrong, and figures; `ranged` is the model's entry in a manifest, or None."""
     with tempfile.TemporaryDirectory() as out:
         targets = ",".join(f"cuda:sm_{number}" for number in arguments.architectures)
         folder = os.path.join(arguments.directory, name)
 
         begin = time.monotonic()
         # Running gives sizes and values that a model leaves open, and stops where the GPU is wanted.
+        command = ["run", "--expect", os.path.join(folder, "test_data_set_0")]
+        if ranged:
+            command = ["compile", "-o", os.path.join(out, "model")]
+            for dimension, text in ranged["ranges"].items():
+                command += ["--dim", f"{dimension}={text}"]
+            for tensor, file in ranged.get("fix", {}).items():
+                command += ["--fix", f"{tensor}={os.path.join(folder, 'test_data_set_0', file)}"]
         done = subprocess.run(
-            [arguments.sluice, "run", os.path.join(folder, "model.onnx"), "--expect",
-             os.path.join(folder, "test_data_set_0"), "--machine", arguments.machine, "--target",
+            [arguments.sluice, *command, os.path.join(folder, "model.onnx"), "--machine", arguments.machine, "--target",
              "cpu:x86-64-v3," + targets, "--matmul-precision", arguments.matmul_precision, "--gpu-libraries",
              arguments.gpu_libraries, "--search-evals", "1", "--dump-phases", os.path.join(out, "phases")],
             capture_output=True, text=True, timeout=arguments.timeout, check=False)
@@ -74,6 +83,11 @@ def check(arguments, name, ptxas, assembled):
             device = file.read().partition("gpu.module")[2]
         launched = set(re.findall(r"gpu\.func @(\w+_grid\d+)\(", device))
         figures = [f"{len(launched)} functions", f"{took:.1f} s"]
+        if ranged:
+            taking = sum("i64" in arguments_of for arguments_of in re.findall(r"gpu\.func @\w+\(([^)]*)\)", device))
+            if taking == 0:
+                return "no function takes extents", ""
+            figures.append(f"{taking} take extents")
         for number in arguments.architectures:
             path = os.path.join(out, "phases", f"8-codegen.sm_{number}.ptx")
             with open(path, encoding="utf-8") as file:
@@ -93,6 +107,7 @@ def main():
     parser.add_argument("sluice")
     parser.add_argument("directory")
     parser.add_argument("--machine", default="v100-16gb")
+    parser.add_argument("--ranges")
     parser.add_argument("--architectures", type=int, nargs="*", default=[70, 80, 90])
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--matmul-precision", default="f32")
@@ -110,10 +125,15 @@ def main():
         print(f"assembled with ptxas: {sorted(assembled)}")
     names = sorted(name for name in os.listdir(arguments.directory)
                    if os.path.exists(os.path.join(arguments.directory, name, "model.onnx")))
+    ranged = {}
+    if arguments.ranges:
+        with open(arguments.ranges, encoding="utf-8") as file:
+            ranged = {entry["model"]: entry for entry in json.load(file)["models"]}
+        names = sorted(ranged)
     names = [name for name in names if not arguments.only or name in arguments.only]
     failed = 0
     for name in names:
-        wrong, figures = check(arguments, name, ptxas, assembled)
+        wrong, figures = check(arguments, name, ranged.get(name), ptxas, assembled)
         failed += wrong is not None
         print(f"{'FAIL' if wrong else 'pass'} {name}: {wrong or figures}", flush=True)
     print(f"{len(names)} models, {failed} failed")

@@ -8,7 +8,7 @@
 
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/Models.h"
-#include "lib/Runtime/ThreadPool.h"
+#include "lib/Runtime/GridFibers.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Support/Rng.h"
 
@@ -164,6 +164,13 @@ std::vector<Tensor> runAt(sluice_kernel_fn kernel, Operation *op, const Environm
   env.symbols = point.data();
   int chunks = 0;
   runtime::ThreadPool pool(order == Order::Threads ? 2 : 1);
+  env.grids = &pool;
+  env.launch_grid = [](void *self, const sluice_grid *grid, void **args) {
+    return runtime::runGrid(*static_cast<runtime::ThreadPool *>(self), *grid, args);
+  };
+  env.launch_blocks = [](void *self, const sluice_grid *grid, int64_t blocks, void **args) {
+    return runtime::runGrid(*static_cast<runtime::ThreadPool *>(self), runtime::withBlocks(*grid, blocks), args);
+  };
   if (order == Order::Threads) {
     env.pool = &pool;
     env.parallel_for = [](void *self, int64_t extent, int64_t grain, sluice_chunk_fn fn, void **args) {
@@ -202,7 +209,13 @@ void interpretAll(Operation *op, Environment &values, bool withOp) {
       interpret(&each, values);
 }
 
-void checkAt(const RangedCase &made, const Writer &writer, const Point &point, sluice_kernel_fn kernel,
+/// The kernel of a case; those of grids run their own way in every order.
+struct Ready {
+  KernelForm form;
+  sluice_kernel_fn kernel;
+};
+
+void checkAt(const RangedCase &made, const Writer &writer, const Point &point, ArrayRef<Ready> forms,
              Operation *ranged) {
   const std::string text = writer.program(&point);
   INFO(text);
@@ -218,17 +231,61 @@ void checkAt(const RangedCase &made, const Writer &writer, const Point &point, s
   interpretAll(still.op, values, /*withOp=*/true);
   interpretAll(ranged, given, /*withOp=*/false);
   const SmallVector<Type> types(still.op->getResultTypes());
-  std::vector<Tensor> forward = runAt(kernel, ranged, given, types, point, Order::Forward);
-  for (Order order : {Order::Backward, Order::Threads}) {
-    std::vector<Tensor> other = runAt(kernel, ranged, given, types, point, order);
-    for (size_t n = 0; n < other.size(); ++n)
-      CHECK(other[n].bytes == forward[n].bytes);
-  }
-  for (auto [n, result] : llvm::enumerate(still.op->getResults())) {
-    const double tolerance = made.tolerance ? made.tolerance : defaultTolerance(forward[n].element());
-    CHECK(difference(forward[n], values.at(result), tolerance) == "");
+  for (const auto &[form, kernel] : forms) {
+    INFO(stringifyKernelForm(form).str());
+    std::vector<Tensor> forward = runAt(kernel, ranged, given, types, point, Order::Forward);
+    for (Order order : {Order::Backward, Order::Threads}) {
+      if (form == KernelForm::Grids && order == Order::Threads)
+        continue;
+      std::vector<Tensor> other = runAt(kernel, ranged, given, types, point, order);
+      for (size_t n = 0; n < other.size(); ++n)
+        CHECK(other[n].bytes == forward[n].bytes);
+    }
+    for (auto [n, result] : llvm::enumerate(still.op->getResults())) {
+      const double tolerance = made.tolerance ? made.tolerance : defaultTolerance(forward[n].element());
+      CHECK(difference(forward[n], values.at(result), tolerance) == "");
+    }
   }
 }
+
+/// All cases' kernels of one form, as machine code.
+class Forms {
+public:
+  Forms(MLIRContext *context, KernelForm form, const VectorTarget &target, ArrayRef<Operation *> operators)
+      : form(form) {
+    OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(context)),
+                          again = ModuleOp::create(UnknownLoc::get(context));
+    int32_t count = 0;
+    for (Operation *op : operators) {
+      if (!op)
+        continue;
+      const std::string symbol = "kernel" + std::to_string(count);
+      numbers[op] = count++;
+      for (ModuleOp module : {*kernels, *again})
+        REQUIRE(succeeded(KernelEmitter::emit(op, symbol, module, target, {}, {form})));
+    }
+    CHECK(textOf(*kernels) == textOf(*again));
+    if (count > 0)
+      library.emplace(*kernels, static_cast<size_t>(count), /*architecture=*/90);
+  }
+
+  void addTo(SmallVectorImpl<Ready> &ready, Operation *op) const {
+    if (auto found = numbers.find(op); found != numbers.end())
+      ready.push_back({form, library->kernel(found->second)});
+  }
+
+private:
+  static std::string textOf(ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream);
+    return text;
+  }
+
+  KernelForm form;
+  llvm::DenseMap<Operation *, int32_t> numbers;
+  std::optional<Library> library;
+};
 
 DialectRegistry registered() {
   DialectRegistry registry;
@@ -243,33 +300,28 @@ void checkRanged(const std::vector<RangedCase> &cases, int64_t lanes) {
   MLIRContext context(registered(), MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   const VectorTarget target = hostTarget(lanes);
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context)),
-                        again = ModuleOp::create(UnknownLoc::get(&context));
   std::vector<Program> programs;
+  SmallVector<Operation *> operators, grids;
   for (const RangedCase &made : cases) {
     const std::string text = Writer(made, &context).program(nullptr);
     INFO(text);
     Program &program = programs.emplace_back(text, &context);
     if (made.isPacked)
       program.op = packWeights(program.op, target, made.algorithm);
-    const std::string symbol = "kernel" + std::to_string(programs.size() - 1);
-    for (ModuleOp module : {*kernels, *again})
-      REQUIRE(succeeded(KernelEmitter::emit(program.op, symbol, module, target)));
+    operators.push_back(program.op);
+    const bool hasGrids = lanes == 0 && made.algorithm.empty();
+    grids.push_back(hasGrids ? program.op : nullptr);
   }
-  auto textOf = [](ModuleOp module) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module->print(stream);
-    return text;
-  };
-  CHECK(textOf(*kernels) == textOf(*again));
-  Library library(*kernels, cases.size(), /*architecture=*/90);
+  const Forms chunks(&context, KernelForm::Chunks, target, operators), threads(&context, KernelForm::Grids, target, grids);
   for (auto [i, made] : llvm::enumerate(cases)) {
     const Writer writer(made, &context);
     INFO(writer.program(nullptr));
     Rng rng(i + 1);
+    SmallVector<Ready> ready;
+    chunks.addTo(ready, operators[i]);
+    threads.addTo(ready, operators[i]);
     for (const Point &point : pointsOf(writer.getSymbols(), rng))
-      checkAt(made, writer, point, library.kernel(static_cast<int32_t>(i)), programs[i].op);
+      checkAt(made, writer, point, ready, operators[i]);
   }
 }
 

@@ -148,11 +148,22 @@ namespace {
 struct ConvElements {
   ConvOp op;
   KernelEmitter &kernel;
-  ArrayRef<int64_t> in = shapeOf(op.getInput());
+  Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   bool last = op.getLayout() == Layout::channels_last;
   size_t spatial = in.size() - 2, spatialAt = last ? 1 : 2;
   int64_t groups = op.getGroups();
-  int64_t inputs = in[last ? spatial + 1 : 1] / groups, outputs = op.getOutputChannels() / groups;
+  int64_t inputs = in[last ? spatial + 1 : 1].most() / groups, outputs = op.getOutputChannels() / groups;
+
+  /// Whether some window reaches over the image's edge along spatial dimension `d`, as far as extents show.
+  bool isPadded(size_t d) {
+    if (op.getPads()[d] != 0 || op.getPads()[spatial + d] != 0)
+      return true;
+    const Extent &image = in[spatialAt + d], &windows = out[spatialAt + d];
+    const int64_t reach = (op.getKernelShape()[d] - 1) * op.getDilations()[d], stride = op.getStrides()[d];
+    if (image.isConstant() && windows.isConstant())
+      return (windows.most() - 1) * stride + reach >= image.most();
+    return reach != 0 || stride != 1 || !isSameExtent(image, windows);
+  }
 
   SmallVector<Value> at(Value image, Value channel, ValueRange position) {
     SmallVector<Value> at{image};
@@ -171,18 +182,14 @@ struct ConvElements {
     SmallVector<Value> position;
     Value inside;
     for (size_t d = 0; d < spatial; ++d) {
-      int64_t extent = in[spatialAt + d], tapped = op.getKernelShape()[d];
       Value i = kernel.add(kernel.mul(window[d], op.getStrides()[d]),
                            kernel.add(kernel.mul(tap[d], op.getDilations()[d]), kernel.index(-op.getPads()[d])));
-      bool isPadded =
-          op.getPads()[d] != 0 || op.getPads()[spatial + d] != 0 ||
-          (shapeOf(op.getResult())[spatialAt + d] - 1) * op.getStrides()[d] + (tapped - 1) * op.getDilations()[d] >=
-              extent;
-      if (isPadded) {
+      if (isPadded(d)) {
         // Unsigned: below zero is far above.
-        Value in = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(extent));
-        i = arith::SelectOp::create(b, loc, in, i, kernel.index(0));
-        inside = inside ? arith::AndIOp::create(b, loc, inside, in).getResult() : in;
+        Value isThere =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
+        i = arith::SelectOp::create(b, loc, isThere, i, kernel.index(0));
+        inside = inside ? arith::AndIOp::create(b, loc, inside, isThere).getResult() : isThere;
       }
       position.push_back(i);
     }
@@ -221,19 +228,18 @@ struct ConvElements {
 /// A product of all pixels' windows and the filters, for each group.
 static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
   ConvElements elements{op, kernel};
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
   SmallVector<int64_t> taps = op.getKernelShape();
-  SmallVector<int64_t> pixels{out[0]};
-  llvm::append_range(pixels, out.drop_front(elements.spatialAt).take_front(elements.spatial));
+  Extents pixels{elements.out[0]};
+  llvm::append_range(pixels, ArrayRef(elements.out).slice(elements.spatialAt, elements.spatial));
   // In the weights' order, so that their elements lie together: (taps, channel) where packed, or as they are.
   bool isPacked = op.getPackedChannels().has_value(), endsInChannels = isPacked || op.getWeightChannelDim() != 1;
   SmallVector<int64_t> sum(taps);
   sum.insert(endsInChannels ? sum.end() : sum.begin(), elements.inputs);
   GridProduct tiles;
   tiles.batches = elements.groups;
-  tiles.m = product(pixels);
+  tiles.m = productOf(pixels);
   tiles.n = elements.outputs;
-  tiles.k = product(sum);
+  tiles.k = product(sum).value();
   tiles.type = computeType(op.getType().getElementType());
   Type element = op.getType().getElementType();
   tiles.lhs.tensor = op.getInput();
@@ -280,13 +286,12 @@ static void emitGridConv(ConvOp op, KernelEmitter &kernel) {
 /// A thread an element.
 static void emitGridDepthwise(ConvOp op, KernelEmitter &kernel) {
   ConvElements elements{op, kernel};
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
   SmallVector<int64_t> sum = op.getKernelShape();
   sum.push_back(elements.inputs);
-  kernel.parallel(product(out), {}, [&](Value item, Value) {
+  kernel.parallel(productOf(elements.out), {}, [&](Value item, Value) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
-    SmallVector<Value> at = kernel.delinearize(item, out);
+    SmallVector<Value> at = kernel.delinearize(item, elements.out);
     SmallVector<Value> channel =
         kernel.delinearize(at[elements.last ? elements.spatial + 1 : 1], {elements.groups, elements.outputs});
     Value zero = emitConstant(b, loc, computeType(op.getType().getElementType()), 0);
@@ -385,9 +390,8 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
 }
 
 static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target, const KernelStyle &style) {
-  if (style.form == KernelForm::Grids)
-    return op.getAlgorithm() ? op.emitError("convolves by an algorithm for CPUs, for which there are no grids")
-                             : success();
+  if (style.form == KernelForm::Grids && op.getAlgorithm())
+    return op.emitError("convolves by an algorithm for CPUs, for which there are no grids");
   if (symbolsOf(op)) {
     // Blocks of weights are packed, and loops over taps are emitted, for sizes that are numbers.
     const Extents in = extentsOf(op.getInput());
@@ -395,7 +399,7 @@ static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target
     if (symbolsOf(op.getWeight().getType()) || !channels.isConstant())
       return op->emitOpError("its kernel needs weights and channels whose sizes are known when compiling");
   }
-  if (!op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
+  if (style.form == KernelForm::Grids || !op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
     return success();
   emit::ConvSpec spec = describeConv(op);
   if (op.getAlgorithm())

@@ -271,15 +271,16 @@ static void emitPlain(IntegerConvOp op, KernelEmitter &kernel) {
 /// A product of all pixels' windows and the filters, for each group.
 static void emitGrid(IntegerConvOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
-  ArrayRef<int64_t> out = shapeOf(op.getResult());
-  SmallVector<int64_t> pixels{out[0]}, sum(elements.window);
-  llvm::append_range(pixels, out.drop_front(elements.spatialAt).take_front(elements.spatial));
+  const Extents out = extentsOf(op.getResult());
+  Extents pixels{out[0]};
+  llvm::append_range(pixels, ArrayRef(out).slice(elements.spatialAt, elements.spatial));
+  SmallVector<int64_t> sum(elements.window);
   sum.push_back(elements.inputs);
   GridProduct tiles;
   tiles.batches = elements.groups;
-  tiles.m = product(pixels);
+  tiles.m = productOf(pixels);
   tiles.n = elements.outputs;
-  tiles.k = product(sum);
+  tiles.k = product(sum).value();
   tiles.type = kernel.builder().getI32Type();
   tiles.lhs.alongK = elements.last;
   auto readInput = [&](Value group, Value m, Value k) {

@@ -19,8 +19,8 @@ using namespace sluice::dataflow;
 
 namespace {
 /// MatmulShape with the extents of a step.
-struct MatmulSizes {
-  explicit MatmulSizes(IntegerMatmulOp op) : batch(extentsOf(op.getResult())), k(extentsOf(op.getLhs()).back()) {
+struct ProductSizes {
+  explicit ProductSizes(IntegerMatmulOp op) : batch(extentsOf(op.getResult())), k(extentsOf(op.getLhs()).back()) {
     n = batch.pop_back_val();
     m = batch.pop_back_val();
   }
@@ -31,7 +31,7 @@ struct MatmulSizes {
 /// The product that a CPU's kernel computes, and where its operands lie.
 struct Plan {
   explicit Plan(IntegerMatmulOp op) : shape(op), buffers(buffersOf(op)) {}
-  MatmulSizes shape;
+  ProductSizes shape;
   IntegerMatmulBuffers buffers;
   emit::IntegerSpec spec;
   IntegerSizes sizes;
@@ -48,7 +48,7 @@ static Extents batchOf(Value operand) {
 
 static Plan planOf(IntegerMatmulOp op) {
   Plan plan(op);
-  const MatmulSizes &shape = plan.shape;
+  const ProductSizes &shape = plan.shape;
   plan.spec.panels = describePanels(op);
   plan.batches = productOf(shape.batch);
   plan.sizes.rows = shape.m;
@@ -125,7 +125,7 @@ struct Elements {
 static void emitPlain(IntegerMatmulOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
   const Extents out = extentsOf(op.getResult());
-  const Extent depth = MatmulSizes(op).k;
+  const Extent depth = ProductSizes(op).k;
   kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
@@ -287,7 +287,7 @@ static void emitPackRhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &p
 
 static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
   Elements elements{op, kernel};
-  const MatmulSizes &shape = plan.shape;
+  const ProductSizes &shape = plan.shape;
   plan.spec.sinkStyle = kernel.sinkStyle();
   const bool isFlat = plan.isFlat;
   const Extent perBatch = plan.sizes.items(plan.spec, kernel.target());
@@ -358,9 +358,9 @@ static void emitProduct(IntegerMatmulOp op, KernelEmitter &kernel, Plan &plan) {
 /// As tiles of a grid, whose elements are less their zero points already.
 static void emitGrid(IntegerMatmulOp op, KernelEmitter &kernel) {
   Elements elements{op, kernel};
-  const MatmulShape shape = shapeOfMatmul(op);
+  const ProductSizes shape(op);
   GridProduct tiles;
-  tiles.batches = product(shape.batch);
+  tiles.batches = productOf(shape.batch);
   tiles.m = shape.m;
   tiles.n = shape.n;
   tiles.k = shape.k;

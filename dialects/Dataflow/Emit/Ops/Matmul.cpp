@@ -31,41 +31,6 @@ static Value batchOffset(KernelEmitter &kernel, ValueRange batchIndices, ArrayRe
   return offset;
 }
 
-namespace {
-/// MatmulShape with the extents of a step.
-struct MatmulSizes {
-  explicit MatmulSizes(MatmulOp op) {
-    batch = extentsOf(op.getResult());
-    n = batch.pop_back_val();
-    m = batch.pop_back_val();
-    const Extents lhs = extentsOf(op.getLhs()), rhs = extentsOf(op.getRhs());
-    const size_t matrix = op.getPackedN() ? 3 : 2;
-    k = lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
-    lda = lhs.back();
-    ldb = rhs.back();
-    lhsBatch.append(lhs.begin(), lhs.end() - 2);
-    rhsBatch.append(rhs.begin(), rhs.end() - static_cast<ptrdiff_t>(matrix));
-    lhsMatrix = productOf(ArrayRef(lhs).take_back(2));
-    rhsMatrix = productOf(ArrayRef(rhs).take_back(matrix));
-    isFlat = symbolsOf(op) ? !op.getTransposeLhs() && !productOf(batch).is(1) && productOf(rhsBatch).is(1) &&
-                                 isSameExtent(productOf(lhsBatch), productOf(batch))
-                           : isFlatMatmul(op);
-    rows = batch;
-    rows.push_back(m);
-    if (isFlat)
-      m = productOf(rows);
-  }
-
-  Extents batch;
-  Extent m = 1, n = 1, k = 1; ///< All rows of the batch where it is flat.
-  Extent lda = 1, ldb = 1;
-  Extents lhsBatch, rhsBatch;
-  Extent lhsMatrix = 1, rhsMatrix = 1; ///< Elements.
-  bool isFlat = false;                 ///< isFlatMatmul at all points.
-  Extents rows;                        ///< Batch, then a matrix's rows.
-};
-} // namespace
-
 /// One sum a result element: integers, which the register-tiled emitter has no
 /// form for.
 static void emitPlainMatmul(MatmulOp op, KernelEmitter &kernel) {
@@ -114,46 +79,44 @@ emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
 }
 
 /// As tiles of a grid, any type and layout.
-static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape &shape) {
-  bool isFlat = isFlatMatmul(op), isPacked = op.getPackedN().has_value();
-  SmallVector<int64_t> rows(shape.batch);
-  rows.push_back(shape.m);
+static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel) {
+  const MatmulSizes sizes(op);
+  const bool isFlat = sizes.isFlat, isPacked = op.getPackedN().has_value();
   GridProduct tiles;
-  tiles.batches = isFlat ? int64_t(1) : product(shape.batch).value();
-  tiles.m = isFlat ? product(rows).value() : shape.m;
-  tiles.n = shape.n;
-  tiles.k = shape.k;
+  tiles.batches = isFlat ? Extent(1) : productOf(sizes.batch);
+  tiles.m = sizes.m;
+  tiles.n = sizes.n;
+  tiles.k = sizes.k;
   tiles.type = computeType(op.getType().getElementType());
   Type element = op.getType().getElementType();
   tiles.lhs.tensor = op.getLhs();
   tiles.rhs.tensor = op.getRhs();
   tiles.lhs.alongK = !op.getTransposeLhs();
   tiles.rhs.alongK = op.getTransposeRhs();
-  tiles.lhs.run = longestRun(element, shapeOf(op.getLhs()).back());
-  tiles.rhs.run = longestRun(element, shapeOf(op.getRhs()).back());
+  tiles.lhs.run = longestRun(element, sizes.lda);
+  tiles.rhs.run = longestRun(element, sizes.ldb);
   // Indices of a matrix of an operand, whose batch dimensions broadcast.
-  auto indices = [&](Value operand, Value batch, int64_t matrixRank) {
-    ArrayRef<int64_t> own = shapeOf(operand).drop_back(matrixRank);
-    SmallVector<Value> all = kernel.delinearize(batch, shape.batch), at;
+  auto indices = [&](ArrayRef<Extent> own, Value batch) {
+    SmallVector<Value> all = kernel.delinearize(batch, sizes.batch), at;
     for (size_t i = 0; i < own.size(); ++i)
-      at.push_back(own[i] == 1 ? kernel.index(0) : all[all.size() - own.size() + i]);
+      at.push_back(own[i].is(1) ? kernel.index(0) : all[all.size() - own.size() + i]);
     return at;
   };
   auto locateLhs = [&](Value batch, Value m, Value k) {
     SmallVector<Value> at;
     if (isFlat) {
-      at = kernel.delinearize(m, rows);
+      at = kernel.delinearize(m, sizes.rows);
       at.push_back(k);
     } else {
-      at = indices(op.getLhs(), batch, 2);
+      at = indices(sizes.lhsBatch, batch);
       at.append(op.getTransposeLhs() ? std::initializer_list<Value>{k, m} : std::initializer_list<Value>{m, k});
     }
     return ProductOperand::Place{at, Value()};
   };
   auto locateRhs = [&](Value batch, Value n, Value k) {
-    SmallVector<Value> at = indices(op.getRhs(), isFlat ? kernel.index(0) : batch, isPacked ? 3 : 2);
+    SmallVector<Value> at = indices(sizes.rhsBatch, isFlat ? kernel.index(0) : batch);
     if (isPacked) {
-      SmallVector<Value> panel = kernel.delinearize(n, {tiles.n, shapeOf(op.getRhs()).back()});
+      SmallVector<Value> panel = kernel.delinearize(n, {tiles.n, sizes.ldb});
       at.append({panel[0], k, panel[1]});
     } else {
       at.append(op.getTransposeRhs() ? std::initializer_list<Value>{n, k} : std::initializer_list<Value>{k, n});
@@ -163,9 +126,9 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
   auto sink = [&](Value batch, Value m, Value n, Value sum) {
     SmallVector<Value> at;
     if (isFlat) {
-      at = kernel.delinearize(m, rows);
+      at = kernel.delinearize(m, sizes.rows);
     } else {
-      at = kernel.delinearize(batch, shape.batch);
+      at = kernel.delinearize(batch, sizes.batch);
       at.push_back(m);
     }
     at.push_back(n);
@@ -178,15 +141,15 @@ static void emitGridMatmul(MatmulOp op, KernelEmitter &kernel, const MatmulShape
 }
 
 static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
-  MatmulShape shape = shapeOfMatmul(op);
+  const int64_t depth = shapeOfMatmul(op).k;
   Type element = op.getType().getElementType();
   if (elementCount(op.getType()) == 0)
     return;
-  if (kernel.inGrids() && shape.k > 0) {
-    emitGridMatmul(op, kernel, shape);
+  if (kernel.inGrids() && depth > 0) {
+    emitGridMatmul(op, kernel);
     return;
   }
-  if (!isa<FloatType>(element) || shape.k == 0) {
+  if (!isa<FloatType>(element) || depth == 0) {
     emitPlainMatmul(op, kernel);
     return;
   }

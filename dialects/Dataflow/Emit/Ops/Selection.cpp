@@ -228,8 +228,15 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
   });
 }
 
+static LogicalResult checkTakeFirstKernel(TakeFirstOp op, const sluice::emit::VectorTarget &,
+                                          const KernelStyle &style) {
+  if (style.form == KernelForm::Grids && symbolsOf(op))
+    return op.emitError("finds an extent in the data, which a kernel on the host has to store");
+  return success();
+}
+
 void sluice::dataflow::attachSelectionKernels(MLIRContext *context) {
   constexpr auto kOfStep = KernelExtents::OfStep;
-  attach<KernelModel<emitNonzeroKernel, kOfStep>, KernelModel<emitTakeFirstKernel, kOfStep>,
+  attach<KernelModel<emitNonzeroKernel, kOfStep>, CheckedKernelModel<emitTakeFirstKernel, checkTakeFirstKernel, kOfStep>,
          KernelModel<emitNonMaxSuppressionKernel, kOfStep>>(context);
 }

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/ConvShape.h"
+#include "dialects/Dataflow/IR/ExtentBounds.h"
 #include "dialects/Dataflow/IR/MatmulShape.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/IR/WinogradLimits.h"
@@ -79,6 +80,27 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
   int64_t batches = product(shape.batch);
   return batches > 1 && !op.getTransposeLhs() && product(shapeOf(op.getLhs()).drop_back(2)) == batches &&
          product(shapeOf(op.getRhs()).drop_back(op.getPackedN() ? 3 : 2)) == 1;
+}
+
+sluice::dataflow::MatmulSizes::MatmulSizes(MatmulOp op) : batch(extentsOf(op.getResult())) {
+  n = batch.pop_back_val();
+  m = batch.pop_back_val();
+  const Extents lhs = extentsOf(op.getLhs()), rhs = extentsOf(op.getRhs());
+  const size_t matrix = op.getPackedN() ? 3 : 2;
+  k = lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
+  lda = lhs.back();
+  ldb = rhs.back();
+  lhsBatch.append(lhs.begin(), lhs.end() - 2);
+  rhsBatch.append(rhs.begin(), rhs.end() - static_cast<ptrdiff_t>(matrix));
+  lhsMatrix = productOf(ArrayRef(lhs).take_back(2));
+  rhsMatrix = productOf(ArrayRef(rhs).take_back(matrix));
+  isFlat = symbolsOf(op) ? !op.getTransposeLhs() && !productOf(batch).is(1) && productOf(rhsBatch).is(1) &&
+                               isSameExtent(productOf(lhsBatch), productOf(batch))
+                         : isFlatMatmul(op);
+  rows = batch;
+  rows.push_back(m);
+  if (isFlat)
+    m = productOf(rows);
 }
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
