@@ -26,6 +26,7 @@ static void addApplyPlan(Pipeline &passes, const std::shared_ptr<const Decisions
 
 Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOptions &options) {
   const Fused &fused = *planned->fused;
+  SLUICE_RETURN_IF_ERROR(fused.ofRank.checkCompilable());
   auto decisions = std::make_shared<Decisions>();
   decisions->plan = planned->result.plan;
   Program program{fused.clone(), planned, decisions, {}};

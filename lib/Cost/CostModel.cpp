@@ -20,8 +20,12 @@ int64_t movingTimeNs(double bytes, double bytesPerSec) {
   return ns >= kLongest ? static_cast<int64_t>(kLongest) : static_cast<int64_t>(std::ceil(ns));
 }
 
+int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes) {
+  return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), link.rateFrom(from)));
+}
+
 int64_t transferTimeNs(const Link &link, int64_t bytes) {
-  return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), link.bytesPerSec));
+  return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), std::max(link.bytesPerSec, link.rateFrom(link.b))));
 }
 
 OperatorShape shapeOf(const Graph &graph, OperatorId id) {

@@ -7,6 +7,7 @@
 
 #include "sluice/Support/Rates.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,8 @@ static Status checkDevice(const Machine &machine, const Device &device) {
   };
   if (device.memory.index() >= machine.memories.size())
     return bad("its memory does not exist");
+  if (machine.isFile(device.memory))
+    return bad("memory '", machine.memory(device.memory).name, "' is a file, in which nothing computes");
   if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
     return bad("memory '", machine.memory(device.memory).name, "' has no link to the host's");
   if (!isRate(device.flopsPerSec) || !isRate(device.memoryBytesPerSec))
@@ -49,11 +52,18 @@ static Status checkLink(const Machine &machine, const Link &link) {
   };
   if (link.a == link.b)
     return bad("joins a memory to itself");
-  if (!isRate(link.bytesPerSec))
+  if (machine.isFile(link.a) && machine.isFile(link.b))
+    return bad("joins two files");
+  const double back = link.rateFrom(link.b);
+  if (!isRate(link.bytesPerSec) || !isRate(back))
     return bad("its rate ", kRateRange);
-  if (!isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
+  if (back == link.bytesPerSec && !isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
     return bad("duplex rate must be from one to two times the rate of one direction, which is from ", link.bytesPerSec,
                " to ", 2 * link.bytesPerSec);
+  if (!(link.duplexBytesPerSec >= std::max(link.bytesPerSec, back) &&
+        link.duplexBytesPerSec <= link.bytesPerSec + back))
+    return bad("duplex rate must be from the greater of both directions' rates to their sum, which is from ",
+               std::max(link.bytesPerSec, back), " to ", link.bytesPerSec + back);
   if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
     return bad("latency must be from 0 to 1h");
   if (link.eventLatencyNs < 0 || link.eventLatencyNs > kMaxOverheadNs)
@@ -61,6 +71,50 @@ static Status checkLink(const Machine &machine, const Link &link) {
   // Some solvers charge a copy for the events before and after it.
   if (link.latencyNs + 2 * link.eventLatencyNs > kMaxOverheadNs)
     return bad("latency and twice the event latency must together be at most 1h");
+  return {};
+}
+
+static Status checkTrunk(const Machine &machine, const Link &link) {
+  if (!link.trunk.valid())
+    return {};
+  auto bad = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", link '", machine.memory(link.a).name, "' - '",
+                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
+  };
+  if (link.trunk.index() >= machine.links.size())
+    return bad("its trunk does not exist");
+  const Link &trunk = machine.link(link.trunk);
+  if (&trunk == &link)
+    return bad("it is its own trunk");
+  if (trunk.trunk.valid())
+    return bad("its trunk '", machine.memory(trunk.a).name, "' - '", machine.memory(trunk.b).name,
+               "' has a trunk itself");
+  if (link.a != trunk.a && link.a != trunk.b && link.b != trunk.a && link.b != trunk.b)
+    return bad("it has no memory in common with its trunk");
+  return {};
+}
+
+/// Tensors get from a file to every device's memory, over one link or by way of the host's memory.
+static Status checkFiles(const Machine &machine) {
+  auto bad = [&](const Memory &memory, const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", memory '", memory.name, "' of machine '", machine.name,
+                     "', correct it");
+  };
+  for (size_t i = 0; i < machine.memories.size(); ++i) {
+    const Memory &memory = machine.memories[i];
+    if (i > 0 && memory.kind != MemoryKind::File && machine.memories[i - 1].kind == MemoryKind::File)
+      return bad(memory, "it comes after a file, and files come last");
+    if (memory.kind != MemoryKind::File)
+      continue;
+    if (i == 0)
+      return bad(memory, "the first memory is the host's and no file");
+    if (machine.findLink(Machine::hostMemory(), MemoryId(i)).valid())
+      continue;
+    for (DeviceId device : machine.computeDevices())
+      if (!machine.findLink(machine.device(device).memory, MemoryId(i)).valid())
+        return bad(memory, "the file has a link neither to the host's memory nor to that of device '",
+                   machine.device(device).name, "'");
+  }
   return {};
 }
 
@@ -88,10 +142,11 @@ Status Machine::check() const {
     SLUICE_RETURN_IF_ERROR(checkLink(*this, link));
     if (!joined.insert(std::minmax(link.a, link.b)).second)
       return bad("two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
+    SLUICE_RETURN_IF_ERROR(checkTrunk(*this, link));
   }
   if (computeDevices().empty())
     return bad("no device computes");
-  return {};
+  return checkFiles(*this);
 }
 
 Status Machine::checkRunnable() const {
@@ -106,9 +161,16 @@ Status Machine::checkRunnable() const {
                        isHost ? "a memory of its own" : "the kind emulated or cuda");
   }
   for (size_t i = 1; i < memories.size(); ++i)
-    if (!hasDevice[i])
+    if (!hasDevice[i] && memories[i].kind != MemoryKind::File)
       return makeError(ErrorCode::InvalidInput, "it belongs to no device, memory '", memories[i].name, "' of machine '",
                        name, "', remove it or add its device");
+  return {};
+}
+
+Status Machine::checkCompilable() const {
+  if (hasFiles())
+    return makeError(ErrorCode::Unsupported, "programs cannot swap to a file yet, memory '", memories.back().name,
+                     "' of machine '", name, "', remove it to compile, or use 'sluice plan'");
   return {};
 }
 

@@ -7,12 +7,14 @@
 
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
 
 static constexpr std::array<std::string_view, 3> kKindNames = {"cpu", "emulated", "cuda"};
+static constexpr std::array<std::string_view, 2> kMemoryKindNames = {"ram", "file"};
 
 Json machineToJson(const Machine &machine) {
   Json json;
@@ -24,6 +26,8 @@ Json machineToJson(const Machine &machine) {
     entry["name"] = memory.name;
     if (memory.capacityBytes != Memory().capacityBytes)
       entry["capacity"] = memory.capacityBytes;
+    if (memory.kind != MemoryKind::Ram)
+      entry["kind"] = kMemoryKindNames[static_cast<size_t>(memory.kind)];
     json["memories"].push_back(std::move(entry));
   }
   json["devices"] = Json::array();
@@ -55,6 +59,12 @@ Json machineToJson(const Machine &machine) {
       entry["eventLatency"] = concat(link.eventLatencyNs, "ns");
     if (link.throttle)
       entry["throttle"] = true;
+    if (link.reverseBytesPerSec != 0)
+      entry["reverseBytesPerSec"] = link.reverseBytesPerSec;
+    if (link.trunk.valid()) {
+      const Link &trunk = machine.link(link.trunk);
+      entry["trunk"] = Json::array({machine.memory(trunk.a).name, machine.memory(trunk.b).name});
+    }
     json["links"].push_back(std::move(entry));
   }
   return json;
@@ -113,12 +123,18 @@ static Expected<MemoryId> memoryNamed(const Machine &machine, const JsonReader &
 
 static Expected<Memory> readMemory(const JsonReader &reader) {
   Memory memory;
-  Status status = reader.onlyKeys({"name", "capacity"});
+  std::string kind;
+  Status status = reader.onlyKeys({"name", "capacity", "kind"});
   status = status.and_then([&] { return readInto(memory.name, reader.string("name")); }).and_then([&] {
     return readInto(memory.capacityBytes, quantity(reader, "capacity", memory.capacityBytes, parseBytes));
-  });
+  }).and_then([&] { return readInto(kind, reader.string("kind", "ram")); });
   if (!status)
     return propagate(status);
+  const auto *const known = std::find(kMemoryKindNames.begin(), kMemoryKindNames.end(), kind);
+  if (known == kMemoryKindNames.end())
+    return makeError(ErrorCode::InvalidInput, "memory kind '", kind.substr(0, 80), "' is unknown, at '", reader.where(),
+                     ".kind', write ram or file");
+  memory.kind = static_cast<MemoryKind>(known - kMemoryKindNames.begin());
   return memory;
 }
 
@@ -178,7 +194,8 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
 static Expected<Link> readLink(const Machine &machine, const JsonReader &reader) {
   Link link;
   Status status =
-      reader.onlyKeys({"between", "bytesPerSec", "duplexBytesPerSec", "latency", "eventLatency", "throttle"});
+      reader.onlyKeys({"between", "bytesPerSec", "reverseBytesPerSec", "duplexBytesPerSec", "latency", "eventLatency",
+                       "throttle", "trunk"});
   if (!status)
     return propagate(status);
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
@@ -189,9 +206,11 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
   status = readInto(link.a, memoryNamed(machine, ends[0]))
                .and_then([&] { return readInto(link.b, memoryNamed(machine, ends[1])); })
                .and_then([&] { return readInto(link.bytesPerSec, byteRate(reader, "bytesPerSec", link.bytesPerSec)); })
+               .and_then([&] { return readInto(link.reverseBytesPerSec, byteRate(reader, "reverseBytesPerSec", 0)); })
                .and_then([&] {
-                 // Said by no one: both directions run freely.
-                 return readInto(link.duplexBytesPerSec, byteRate(reader, "duplexBytesPerSec", 2 * link.bytesPerSec));
+                 // By default, both directions run freely.
+                 const double free = link.bytesPerSec + link.rateFrom(link.b);
+                 return readInto(link.duplexBytesPerSec, byteRate(reader, "duplexBytesPerSec", free));
                })
                .and_then(
                    [&] { return readInto(link.latencyNs, quantity(reader, "latency", link.latencyNs, parseDuration)); })
@@ -201,7 +220,31 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
                .and_then([&] { return readInto(link.throttle, reader.boolean("throttle", false)); });
   if (!status)
     return propagate(status);
+  if (reader.has("reverseBytesPerSec") && link.reverseBytesPerSec == 0)
+    return makeError(ErrorCode::InvalidInput, "a rate of 0, at '", reader.where(),
+                     ".reverseBytesPerSec', write a rate of at least 1 per second");
   return link;
+}
+
+/// Links may name links that come after them as their trunks.
+static Status readTrunks(Machine &machine, const JsonReader &reader) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                          reader.member("links").and_then([](const JsonReader &list) { return list.elements(); }));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].has("trunk"))
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends, entries[i].member("trunk")->elements());
+    if (ends.size() != 2)
+      return makeError(ErrorCode::InvalidInput, "a trunk is a link of two memories, at '", entries[i].where(),
+                       ".trunk', write their two names");
+    SLUICE_ASSIGN_OR_RETURN(MemoryId a, memoryNamed(machine, ends[0]));
+    SLUICE_ASSIGN_OR_RETURN(MemoryId b, memoryNamed(machine, ends[1]));
+    machine.links[i].trunk = machine.findLink(a, b);
+    if (!machine.links[i].trunk.valid())
+      return makeError(ErrorCode::InvalidInput, "no link joins '", machine.memory(a).name, "' and '",
+                       machine.memory(b).name, "', at '", entries[i].where(), ".trunk', name a link of the machine");
+  }
+  return {};
 }
 
 /// Reads the array at `key` with `read`, appending to `target`.
@@ -241,8 +284,9 @@ Expected<Machine> machineFromJson(const JsonReader &reader) {
                .and_then([&]() -> Status {
                  if (!reader.has("links"))
                    return {};
-                 return readList(machine.links, reader, "links",
-                                 [&](const JsonReader &entry) { return readLink(machine, entry); });
+                 return readList(machine.links, reader, "links", [&](const JsonReader &entry) {
+                          return readLink(machine, entry);
+                        }).and_then([&] { return readTrunks(machine, reader); });
                });
   if (!status)
     return propagate(status);

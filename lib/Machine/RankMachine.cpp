@@ -17,7 +17,8 @@ Machine machineOfRank(const Machine &machine, int64_t ranks) {
   result.memories.clear(), result.devices.clear(), result.links.clear();
   std::vector<MemoryId> kept(machine.memories.size());
   for (size_t i = 0; i < machine.memories.size(); ++i)
-    if (MemoryId(i) == Machine::hostMemory() || MemoryId(i) == machine.device(own).memory) {
+    if (MemoryId(i) == Machine::hostMemory() || MemoryId(i) == machine.device(own).memory ||
+        machine.isFile(MemoryId(i))) {
       kept[i] = MemoryId(result.memories.size());
       result.memories.push_back(machine.memories[i]);
       if (int64_t &bytes = result.memories.back().capacityBytes; bytes != std::numeric_limits<int64_t>::max())
@@ -32,12 +33,19 @@ Machine machineOfRank(const Machine &machine, int64_t ranks) {
         }
         result.devices.push_back(std::move(device));
       }
-  for (Link link : machine.links) {
+  std::vector<LinkId> keptLinks(machine.links.size());
+  for (size_t i = 0; i < machine.links.size(); ++i) {
+    Link link = machine.links[i];
     link.a = kept[link.a.index()], link.b = kept[link.b.index()];
-    link.bytesPerSec /= shares, link.duplexBytesPerSec /= shares;
-    if (link.a.valid() && link.b.valid())
-      result.links.push_back(link);
+    link.bytesPerSec /= shares, link.duplexBytesPerSec /= shares, link.reverseBytesPerSec /= shares;
+    if (!link.a.valid() || !link.b.valid())
+      continue;
+    keptLinks[i] = LinkId(result.links.size());
+    result.links.push_back(link);
   }
+  for (Link &link : result.links)
+    if (link.trunk.valid())
+      link.trunk = keptLinks[link.trunk.index()];
   return result;
 }
 

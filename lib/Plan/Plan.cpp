@@ -38,6 +38,30 @@ int64_t Plan::bytesSwappedOut(const Graph &graph) const {
   return sumCopies(graph, *this, [](MemoryId, MemoryId to) { return to == Machine::hostMemory(); });
 }
 
+int64_t Plan::bytesRead(const Graph &graph, const Machine &machine) const {
+  return sumCopies(graph, *this, [&](MemoryId from, MemoryId) { return machine.isFile(from); });
+}
+
+int64_t Plan::bytesWritten(const Graph &graph, const Machine &machine) const {
+  return sumCopies(graph, *this, [&](MemoryId, MemoryId to) { return machine.isFile(to); });
+}
+
+std::vector<int64_t> Plan::bytesUsed(const Graph &graph, const Machine &machine) const {
+  std::vector<int64_t> used = arenaBytes;
+  if (!machine.hasFiles())
+    return used;
+  std::vector<char> isCounted(graph.numTensors(), 0);
+  for (const Residency &r : residencies) {
+    if (r.segment != Segment::Home || r.memory != Machine::hostMemory())
+      continue;
+    // A state and its new value have one place.
+    const TensorId old = graph.tensor(r.tensor).updates;
+    if (!std::exchange(isCounted[(old.valid() ? old : r.tensor).index()], 1))
+      used[0] = saturatingAdd(used[0], r.bytes);
+  }
+  return used;
+}
+
 std::vector<OperatorId> Plan::computedAgain() const {
   std::vector<char> launched(placement.size(), 0);
   std::vector<OperatorId> again;

@@ -14,7 +14,7 @@
 namespace sluice {
 
 static constexpr std::array<std::string_view, kNumStreamKinds> kStreamNames = {"compute", "swap-in", "swap-out",
-                                                                               "communicate"};
+                                                                               "communicate", "file-in", "file-out"};
 
 //===----------------------------------------------------------------------===//
 // Names

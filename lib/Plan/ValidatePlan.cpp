@@ -110,6 +110,8 @@ private:
         return bad("a stream's device does not exist");
       if (!seen.insert({stream.device, stream.kind}).second)
         return bad("device '", machine.device(stream.device).name, "' has two streams of one kind");
+      if ((stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut) && !machine.hasFiles())
+        return bad("device '", machine.device(stream.device).name, "' has a stream for files, and the machine has none");
     }
     return {};
   }
@@ -128,6 +130,27 @@ private:
     return {};
   }
 
+  /// Beside files, homes in the host's memory count: what they hold could lie in a file.
+  Status checkHostHomes() {
+    if (!machine.hasFiles())
+      return {};
+    int64_t bytes = plan.arenaBytes[0];
+    for (size_t i = 0; i < graph.numTensors(); ++i) {
+      const TensorId old = graph.tensor(TensorId(i)).updates;
+      // A state's new value takes the state's place.
+      if (!home[i].valid() || (old.valid() && home[old.index()].valid()))
+        continue;
+      const Residency &r = plan.residencies[home[i].index()];
+      if (r.memory == Machine::hostMemory())
+        bytes = saturatingAdd(bytes, r.bytes);
+    }
+    const Memory &host = machine.memory(Machine::hostMemory());
+    if (bytes > host.capacityBytes)
+      return bad("arena and homes in memory '", host.name, "' take ", bytes, " bytes of a capacity of ",
+                 host.capacityBytes);
+    return {};
+  }
+
   Status checkResidencies() {
     home.assign(graph.numTensors(), ResidencyId());
     newValue.assign(graph.numTensors(), TensorId());
@@ -136,7 +159,11 @@ private:
         newValue[old.index()] = TensorId(i);
     for (size_t i = 0; i < plan.residencies.size(); ++i)
       SLUICE_RETURN_IF_ERROR(checkResidency(ResidencyId(i)));
-    return {};
+    for (size_t i = 0; i < graph.numTensors(); ++i)
+      if (TensorId next = newValue[i]; next.valid() && home[i].valid() && home[next.index()].valid())
+        if (plan.residencies[home[i].index()].memory != plan.residencies[home[next.index()].index()].memory)
+          return bad(describe(home[next.index()]), " has its home in another memory than its state");
+    return checkHostHomes();
   }
 
   Status checkResidency(ResidencyId id) {
@@ -154,7 +181,9 @@ private:
       const Tensor &tensor = graph.tensor(r.tensor);
       if (tensor.kind == TensorKind::Activation && !tensor.isOutput && !tensor.updates.valid())
         return bad(describe(id), " is an activation and has no home");
-      if (r.memory != Machine::hostMemory())
+      const bool isKept = tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State || tensor.updates.valid();
+      const bool mayBeInFile = isKept && !tensor.isOutput;
+      if (r.memory != Machine::hostMemory() && !(machine.isFile(r.memory) && mayBeInFile))
         return bad(describe(id), " has its home outside host memory");
       if (r.offset != 0)
         return bad(describe(id), " has an offset in its home");
@@ -291,6 +320,12 @@ private:
     const Stream &stream = plan.streams[command.stream.index()];
     if (stream.kind == StreamKind::Communicate)
       return bad(describe(id), " is on a stream for what communicates");
+    const bool isFileStream = stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut;
+    if (isFileStream != (machine.isFile(link.a) || machine.isFile(link.b)))
+      return bad(describe(id), isFileStream ? " is on a stream for files, and neither of its memories is one"
+                                            : " is of a file's, on a stream that is not for files");
+    if (isFileStream)
+      return {};
     MemoryId memory = machine.device(stream.device).memory;
     bool atEnd = memory == link.a || memory == link.b;
     if (!atEnd || memory == Machine::hostMemory())

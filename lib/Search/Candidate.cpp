@@ -70,7 +70,25 @@ std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
       candidate.offsets.inPlace = true;
       seeds.push_back({concat("offsets/in-place/", starts[i].first), std::move(candidate)});
     }
+  if (machine.hasFiles())
+    return withKeptStates(seeds);
   return seeds;
+}
+
+std::vector<NamedCandidate> CandidateSpace::withKeptStates(const std::vector<NamedCandidate> &seeds) const {
+  static constexpr double kShares[] = {0.25, 0, 1, 0.5, 0.1};
+  std::vector<NamedCandidate> all;
+  for (const NamedCandidate &seed : seeds)
+    for (double share : kShares) {
+      // Other policies than the likely one see few variants.
+      if (seed.genes.offsets.eviction != EvictionPolicy::CostAware && share != kShares[0])
+        continue;
+      all.push_back(seed);
+      all.back().genes.offsets.keptStates = share;
+      if (share > 0)
+        all.back().name += concat("/keep-", share);
+    }
+  return all;
 }
 
 std::vector<NamedCandidate> CandidateSpace::poolSeeds(EvictionPolicy policy) const {
@@ -134,6 +152,7 @@ std::vector<NamedCandidate> CandidateSpace::recomputingSeeds(const Budget &budge
         Candidate candidate;
         candidate.order = starts.front().second;
         candidate.recomputed = recompute(std::move(choice));
+        candidate.offsets.keptStates = machine.hasFiles() ? 0.25 : 0;
         seeds.push_back({concat("recompute/", machine.memories[m].name, "/", worth, "/", stretch), candidate});
       }
   }
@@ -281,6 +300,8 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
     maybeSwap(a.offsets.passes, b.offsets.passes);
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
+    if (machine.hasFiles())
+      maybeSwap(a.offsets.keptStates, b.offsets.keptStates);
   }
   if (vary.allocation && rng.chance(0.5))
     std::swap(a.recomputed, b.recomputed);
@@ -315,6 +336,10 @@ void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &
 
 void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
+  if (machine.hasFiles() && rng.chance(0.2)) {
+    params.keptStates = std::clamp(params.keptStates + 0.2 * rng.normal(), 0.0, 1.0);
+    return;
+  }
   const bool weighs = params.eviction == EvictionPolicy::CostAware;
   switch (weighs ? rng.below(7) : rng.below(3)) {
   case 0:

@@ -29,8 +29,9 @@ static std::vector<size_t> ordersToPlan(const SearchState &state, bool isOneDevi
 
 /// Solver 'ideal' has no plan: its arenas exceed a capacity.
 static void refuseIdeal(SearchState &state, const Plan &plan) {
+  const std::vector<int64_t> used = plan.bytesUsed(state.graph, state.machine);
   for (size_t m = 0; m < state.capacities.size(); ++m)
-    if (int64_t needed = plan.arenaBytes[m]; needed > state.capacities[m])
+    if (int64_t needed = used[m]; needed > state.capacities[m])
       state.firstError =
           Error{ErrorCode::Infeasible,
                 concat("solver 'ideal' needs ", formatBytes(needed), " (", needed, " bytes) of memory '",
@@ -48,7 +49,7 @@ bool planWithUnlimitedMemory(SearchState &state) {
   state.result.idealNs = wave.bestNs;
   state.addBaseline("ideal", wave.evaluations[wave.best]);
   state.report(state.bestNs);
-  if (wave.plan && state.fits(wave.plan->arenaBytes)) {
+  if (wave.plan && state.fits(wave.plan->bytesUsed(state.graph, state.machine))) {
     // As fast as the placement's plan on one device: the ideal plan is taken.
     if (isOneDevice && wave.bestNs == state.bestNs)
       state.bestNs = kInfeasibleObjective;

@@ -9,6 +9,7 @@
 // one direction move at one rate, so a direction keeps a single count of bytes
 // served to each; a copy is complete when that count reaches its own target,
 // and only the earliest target of a direction needs an event.
+// Links with one trunk are a group: what is active on one changes the rates of all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sluice {
 
@@ -76,6 +78,7 @@ public:
       : graph(graph), machine(machine), costs(costs), plan(plan), directions(2 * machine.links.size()) {
     timeline.commands.resize(plan.commands.size());
     buildDependencies();
+    buildGroups();
   }
 
   Timeline run() {
@@ -108,6 +111,23 @@ private:
   std::vector<uint32_t> firstWaiter, waiters;
   std::vector<Event> events;
   std::vector<Direction> directions;
+  /// Per link: the links of its group, ascending; empty for a link that has no trunk and is none.
+  std::vector<std::vector<uint32_t>> groups;
+
+  void buildGroups() {
+    groups.resize(machine.links.size());
+    for (uint32_t i = 0; i < machine.links.size(); ++i)
+      if (machine.links[i].trunk.valid())
+        groups[machine.links[i].trunk.index()].push_back(i);
+    for (uint32_t i = 0; i < machine.links.size(); ++i) {
+      if (groups[i].empty() || machine.links[i].trunk.valid())
+        continue;
+      std::vector<uint32_t> members = groups[i];
+      members.insert(std::lower_bound(members.begin(), members.end(), i), i);
+      for (uint32_t member : members)
+        groups[member] = members;
+    }
+  }
 
   void buildDependencies() {
     size_t count = plan.commands.size();
@@ -178,21 +198,95 @@ private:
         start(waiters[i], saturatingAdd(nowNs, eventLatencyNs(index, waiters[i])));
   }
 
+  /// The rate of one direction of a link alone. `both`: the other direction is busy too.
+  static double rateOf(const Link &spec, size_t direction, bool both) {
+    const double rate = direction == 0 ? spec.bytesPerSec : spec.rateFrom(spec.b);
+    if (!both)
+      return rate;
+    if (spec.reverseBytesPerSec == 0)
+      return std::min(rate, spec.duplexBytesPerSec / 2);
+    return std::min(rate, spec.duplexBytesPerSec * (rate / (spec.bytesPerSec + spec.reverseBytesPerSec)));
+  }
+
+  void pushDrained(size_t index, int64_t nowNs) {
+    Direction &direction = directions[index];
+    double left = direction.active.front().target - direction.served;
+    push({saturatingAdd(nowNs, movingTimeNs(left, direction.bytesPerSec)), EventKind::Drained,
+          static_cast<uint32_t>(index), ++direction.version});
+  }
+
+  void advance(size_t link, int64_t nowNs) {
+    auto advanceBoth = [&](size_t member) {
+      directions[2 * member].advance(nowNs);
+      directions[2 * member + 1].advance(nowNs);
+    };
+    if (groups[link].empty())
+      return advanceBoth(link);
+    for (uint32_t member : groups[link])
+      advanceBoth(member);
+  }
+
   /// After a change of who is active on a link: new rates, new events.
   void share(size_t link, int64_t nowNs) {
+    if (!groups[link].empty())
+      return shareGroup(groups[link], nowNs);
     const Link &spec = machine.links[link];
     Direction *pair = &directions[2 * link];
     bool both = !pair[0].active.empty() && !pair[1].active.empty();
-    double each = both ? std::min(spec.bytesPerSec, spec.duplexBytesPerSec / 2) : spec.bytesPerSec;
     for (size_t d = 0; d < 2; ++d) {
-      Direction &direction = pair[d];
-      if (direction.active.empty())
+      if (pair[d].active.empty())
         continue;
-      direction.bytesPerSec = each / static_cast<double>(direction.active.size());
-      double left = direction.active.front().target - direction.served;
-      push({saturatingAdd(nowNs, movingTimeNs(left, direction.bytesPerSec)), EventKind::Drained,
-            static_cast<uint32_t>(2 * link + d), ++direction.version});
+      pair[d].bytesPerSec = rateOf(spec, d, both) / static_cast<double>(pair[d].active.size());
+      pushDrained(2 * link + d, nowNs);
     }
+  }
+
+  /// The direction of its trunk whose rate a direction of a link uses.
+  size_t trunkDirection(const Link &spec, size_t direction) const {
+    const Link &trunk = machine.link(spec.trunk);
+    const MemoryId common = spec.a == trunk.a || spec.a == trunk.b ? spec.a : spec.b;
+    const bool leavesCommon = (direction == 0 ? spec.a : spec.b) == common;
+    return leavesCommon == (trunk.a == common) ? 0 : 1;
+  }
+
+  /// Max-min fairness: the copies of a trunk's direction share its rate equally, but none gets more than its own link
+  /// gives it, and the others share what it leaves.
+  void shareGroup(const std::vector<uint32_t> &members, int64_t nowNs) {
+    struct Share {
+      double most; ///< What the link gives each copy.
+      uint32_t index;
+    };
+    std::array<std::vector<Share>, 2> shares; // Per direction of the trunk.
+    size_t trunk = members.front();
+    for (uint32_t member : members) {
+      const Link &spec = machine.links[member];
+      const Direction *pair = &directions[size_t(2) * member];
+      const bool both = !pair[0].active.empty() && !pair[1].active.empty();
+      if (spec.trunk.valid())
+        trunk = spec.trunk.index();
+      for (size_t d = 0; d < 2; ++d)
+        if (!pair[d].active.empty())
+          shares[spec.trunk.valid() ? trunkDirection(spec, d) : d].push_back(
+              {rateOf(spec, d, both) / static_cast<double>(pair[d].active.size()), static_cast<uint32_t>(2 * member + d)});
+    }
+    const bool both = !shares[0].empty() && !shares[1].empty();
+    for (size_t d = 0; d < 2; ++d) {
+      double left = rateOf(machine.links[trunk], d, both), copies = 0;
+      for (const Share &share : shares[d])
+        copies += static_cast<double>(directions[share.index].active.size());
+      std::stable_sort(shares[d].begin(), shares[d].end(),
+                       [](const Share &x, const Share &y) { return x.most < y.most; });
+      for (const Share &share : shares[d]) {
+        Direction &direction = directions[share.index];
+        direction.bytesPerSec = std::min(share.most, left / copies);
+        left -= direction.bytesPerSec * static_cast<double>(direction.active.size());
+        copies -= static_cast<double>(direction.active.size());
+      }
+    }
+    for (uint32_t member : members)
+      for (size_t index : {size_t(2) * member, size_t(2) * member + 1})
+        if (!directions[index].active.empty())
+          pushDrained(index, nowNs);
   }
 
   void join(uint32_t index, int64_t nowNs) {
@@ -201,8 +295,7 @@ private:
     const Link &spec = machine.link(command.link);
     size_t link = command.link.index();
     double bytes = static_cast<double>(graph.tensor(source.tensor).bytes);
-    directions[2 * link].advance(nowNs);
-    directions[2 * link + 1].advance(nowNs);
+    advance(link, nowNs);
     Direction &direction = directions[2 * link + (source.memory == spec.a ? 0 : 1)];
     direction.active.push_back({direction.served + bytes, index});
     std::push_heap(direction.active.begin(), direction.active.end());
@@ -211,8 +304,7 @@ private:
 
   void drain(uint32_t index, int64_t nowNs) {
     size_t link = index / 2;
-    directions[2 * link].advance(nowNs);
-    directions[2 * link + 1].advance(nowNs);
+    advance(link, nowNs);
     Direction &direction = directions[index];
     uint32_t done = direction.active.front().command;
     std::pop_heap(direction.active.begin(), direction.active.end());

@@ -26,6 +26,10 @@ static std::string_view streamName(StreamKind kind) {
     return "swap out";
   case StreamKind::Communicate:
     return "communicate";
+  case StreamKind::FileIn:
+    return "file in";
+  case StreamKind::FileOut:
+    return "file out";
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include "sluice/Swap/SwapPlanner.h"
 
 #include "Placers.h"
+#include "Tiers.h"
 #include "sluice/Support/Units.h"
 
 #include <optional>
@@ -111,13 +112,14 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
   params.eviction = EvictionPolicy::Belady;
   const WindowCosts windowCosts(index, params);
   StepOptions options;
+  setDefaultTiers(index, options);
   std::optional<Plan> best;
   int64_t bestNs = 0;
   // The second walk copies out, when it is written, each tensor that the first walk had to evict.
   for (int walk = 0; walk < 2; ++walk) {
     std::vector<std::unique_ptr<Placer>> owned(index.numMemories);
     std::vector<Placer *> placers(index.numMemories, nullptr);
-    for (size_t m = 1; m < index.numMemories; ++m) {
+    for (size_t m = 1; m < index.numRam; ++m) {
       owned[m] = std::make_unique<ActivationPlacer>(residents[m], params, windowCosts);
       placers[m] = owned[m].get();
     }

@@ -22,10 +22,12 @@ using SpotId = Id<struct SpotTag>;
 
 /// What planners look up about a problem, computed once.
 struct ProblemIndex {
-  explicit ProblemIndex(const SwapProblem &problem);
+  /// `kept`: per tensor, a state stays in its accelerator's memory from step to step; empty: none does.
+  explicit ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept = {});
 
   const SwapProblem &problem;
   size_t numMemories, numPositions;
+  size_t numRam; ///< Memories that are no files; these come first.
 
   std::vector<Position> positionOf; ///< Per operator.
   std::vector<MemoryId> memoryAt;   ///< Per position: the memory of the operator's device.
@@ -42,8 +44,13 @@ struct ProblemIndex {
   IdRange<Position> positions() const { return idsBelow<Position>(numPositions); }
   IdRange<TensorId> tensors() const { return idsBelow<TensorId>(bytes.size()); }
   IdRange<MemoryId> memories() const { return idsBelow<MemoryId>(numMemories); }
-  /// All memories but the host's.
-  IdRange<MemoryId> acceleratorMemories() const { return idsBelow<MemoryId>(numMemories, 1); }
+  /// All memories but the host's and files.
+  IdRange<MemoryId> acceleratorMemories() const { return idsBelow<MemoryId>(numRam, 1); }
+  IdRange<MemoryId> files() const { return idsBelow<MemoryId>(numMemories, numRam); }
+  bool hasFiles() const { return numRam < numMemories; }
+  bool isAccelerator(MemoryId memory) const { return memory != Machine::hostMemory() && memory.index() < numRam; }
+  /// False for what the host reads or writes, and for what the caller gives or gets.
+  bool mayBeInFile(TensorId t) const;
 
   SpotId spot(TensorId t, MemoryId memory) const { return SpotId(t.index() * numMemories + memory.index()); }
   size_t numSpots() const { return bytes.size() * numMemories; }
@@ -61,6 +68,15 @@ struct ProblemIndex {
     return producer.valid() ? positionOf[producer.index()] : Position();
   }
   Position lastPosition() const { return Position(numPositions == 0 ? 0 : numPositions - 1); }
+  /// A state that is in an accelerator's memory all the time, and is updated in place.
+  bool isKept(TensorId t) const { return !kept.empty() && kept[t.index()]; }
+  /// The new value of such a state.
+  bool isNewOfKept(TensorId t) const {
+    const TensorId old = problem.graph.tensor(t).updates;
+    return old.valid() && isKept(old);
+  }
+  /// A step begins with it at an address and ends with it, or with its new value, there.
+  bool staysResident(TensorId t) const { return isParameter(t) || isKept(t); }
   bool isParameter(TensorId t) const { return problem.graph.tensor(t).kind == TensorKind::Parameter; }
   bool allOnHost() const;
   /// True where an output of the operator at a position may take the operand's
@@ -84,9 +100,15 @@ struct ProblemIndex {
   int64_t leastBytes(Position position) const;
 
 private:
+  std::vector<uint8_t> kept;
   std::vector<uint32_t> useStart; ///< Per spot, and the end: an index into useList.
   std::vector<Position> useList;
 };
+
+/// Per tensor: a state that stays in the memory of the operator that updates it in place. `share` of the bytes of all
+/// such states, those first that are read soonest or updated last, or fewer where operators would not fit beside them.
+/// Empty: none. (KeptStates.cpp)
+std::vector<uint8_t> statesToKeep(const SwapProblem &problem, double share);
 
 /// A stay of a tensor (or, with an invalid tensor, of a workspace) in one
 /// memory's arena: positions [first, last].

@@ -61,7 +61,7 @@ std::vector<Stay> swap::timedStays(const ProblemIndex &index, MemoryId memory, s
   std::vector<uint32_t> out, in;
   for (uint32_t i = 0; i < stays.size(); ++i) {
     TensorId t = stays[i].tensor;
-    if (!t.valid() || index.isParameter(t))
+    if (!t.valid() || index.staysResident(t))
       continue;
     const Position produced = index.producedAt(t);
     if (!produced.valid() || index.memoryOf(produced) != memory)

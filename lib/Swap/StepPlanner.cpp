@@ -17,7 +17,8 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   const SwapProblem &problem = index.problem;
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)
-    arenas.emplace_back(capacity / kArenaAlignment * kArenaAlignment);
+    arenas.emplace_back(std::max<int64_t>(capacity - (arenas.empty() ? options.hostHomeBytes : 0), 0) /
+                        kArenaAlignment * kArenaAlignment);
   liveCopies.assign(index.numMemories, 0);
   streamIds.assign(problem.machine.devices.size() * kNumStreamKinds, StreamId());
   auto addStream = [&](DeviceId device, StreamKind kind) {
@@ -36,6 +37,10 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
       if (problem.machine.device(device).memory != Machine::hostMemory()) {
         addStream(device, StreamKind::SwapIn);
         addStream(device, StreamKind::SwapOut);
+        if (index.hasFiles()) {
+          addStream(device, StreamKind::FileIn);
+          addStream(device, StreamKind::FileOut);
+        }
       }
     }
   for (OperatorId op : idsBelow<OperatorId>(problem.placement.size()))
@@ -48,6 +53,7 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   waited.assign(plan.streams.size() * plan.streams.size(), CommandId());
   waitFor.assign(plan.streams.size(), CommandId());
   wasEvicted.assign(index.bytes.size(), 0);
+  fetchesLeft = options.fetches;
   std::span<const Tensor> tensors = problem.graph.tensors();
   if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor &tensor) { return tensor.updates.valid(); }))
     order.emplace(plan.streams.size());
@@ -76,18 +82,16 @@ bool StepPlanner::residesElsewhere(TensorId t, MemoryId memory) const {
 
 bool StepPlanner::isLastCopy(const Residency &r) const {
   bool needed = remaining[r.tensor.index()] > 0 || (options.lazyOutputs && index.hasHome[r.tensor.index()]);
-  return needed && !residentIn(r.tensor, Machine::hostMemory()).valid() && !residesElsewhere(r.tensor, r.memory);
-}
-
-int64_t StepPlanner::copyNs(LinkId link, int64_t bytes) const {
-  return transferTimeNs(index.problem.machine.link(link), bytes);
+  return needed && !isBacked(r.tensor) && !residesElsewhere(r.tensor, r.memory);
 }
 
 int64_t StepPlanner::availableNs(ResidencyId id) const {
   const Info &i = info[id.index()];
   if (!i.live || !mustSave(id))
     return i.lastTouchNs;
-  const StreamId out = streamOf(index.swapDevice[residency(id).memory.index()], StreamKind::SwapOut);
+  const StreamKind kind =
+      tierOf(residency(id).tensor) == Machine::hostMemory() ? StreamKind::SwapOut : StreamKind::FileOut;
+  const StreamId out = streamOf(index.swapDevice[residency(id).memory.index()], kind);
   return std::max(i.lastTouchNs, clockNs[out.index()]) + i.copyNs;
 }
 
@@ -108,7 +112,7 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
   plan.residencies.push_back(residency);
   Info &i = info.emplace_back();
   i.live = true;
-  if (residency.tensor.valid() && residency.memory != Machine::hostMemory()) {
+  if (residency.tensor.valid() && index.isAccelerator(residency.memory)) {
     i.written = index.problem.graph.tensor(residency.tensor).producer.valid();
     i.nextUse = nextUse(residency.tensor, residency.memory);
     i.copyNs = copyInNs(residency.tensor, residency.memory);
@@ -157,7 +161,7 @@ void StepPlanner::occupy(ResidencyId id) {
 
 bool StepPlanner::isInCalendar(ResidencyId id) const {
   const Residency &r = residency(id);
-  return r.tensor.valid() && r.memory != Machine::hostMemory() && info[id.index()].extent.valid() &&
+  return r.tensor.valid() && index.isAccelerator(r.memory) && info[id.index()].extent.valid() &&
          r.offset >= calendarBases[r.memory.index()];
 }
 
@@ -188,7 +192,7 @@ void StepPlanner::waitForFormerReaders(const Command &command) {
     const Residency &written = residency(id);
     const TensorId old =
         written.segment == Segment::Home ? index.problem.graph.tensor(written.tensor).updates : TensorId();
-    const ResidencyId home = old.valid() ? residentIn(old, Machine::hostMemory()) : ResidencyId();
+    const ResidencyId home = old.valid() ? residentIn(old, written.memory) : ResidencyId();
     if (!home.valid())
       continue;
     for (TouchId at = info[home.index()].touches; at.valid(); at = touchPool[at.index()].next) {
@@ -237,97 +241,8 @@ CommandId StepPlanner::emit(Command command, int64_t durationNs) {
 void StepPlanner::emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream) {
   int64_t bytes = index.problem.graph.tensor(residency(from).tensor).bytes;
   copiedBytes += bytes;
-  emit({CommandKind::Copy, stream, OperatorId(), link, {from}, {to}, {}}, copyNs(link, bytes));
-}
-
-//===----------------------------------------------------------------------===//
-// The host's memory
-//===----------------------------------------------------------------------===//
-
-std::optional<int64_t> StepPlanner::hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const {
-  if (bytes == 0)
-    return 0;
-  if (!options.hostOffsets.empty())
-    return t.valid() ? options.hostOffsets[t.index()] : options.hostWorkspaceOffsets[position.index()];
-  return findHostRange(bytes, readyNs);
-}
-
-std::optional<int64_t> StepPlanner::findHostRange(int64_t bytes, int64_t readyNs) const {
-  // The smallest run of free extents that are free in time; else fresh memory; else the run that is free soonest.
-  const AddressMap &host = arenas[0];
-  const OffsetIndex &vacant = host.vacant();
-  std::optional<int64_t> best, soonest;
-  int64_t bestRun = 0, soonestNs = 0;
-  auto untilNs = [&](const Extent &extent) { return extent.occupant.valid() ? lastTouchNs(extent.occupant) : 0; };
-  for (OffsetIndex::Cursor at = vacant.floor(0); vacant.valid(at) && vacant[at].offset < host.peakBytes();) {
-    const ExtentId first = vacant[at].extent;
-    const int64_t start = host[first].offset;
-    int64_t timelyStart = start, end = start;
-    for (; vacant.valid(at) && vacant[at].offset == end; at = vacant.next(at)) {
-      const Extent &extent = host[vacant[at].extent];
-      end = extent.end;
-      const bool isTimely = !extent.occupant.valid() || lastTouchNs(extent.occupant) <= readyNs;
-      if (!isTimely || extent.offset >= host.peakBytes()) {
-        timelyStart = end;
-        continue;
-      }
-      const int64_t run = end - timelyStart;
-      if (run >= bytes && (!best || run < bestRun)) {
-        bestRun = run;
-        best = timelyStart;
-      }
-    }
-    if (end - start >= bytes) {
-      int64_t latestNs = 0;
-      for (ExtentId id = first; id.valid() && host[id].offset < start + bytes; id = host.next(id))
-        latestNs = std::max(latestNs, untilNs(host[id]));
-      if (!soonest || latestNs < soonestNs) {
-        soonestNs = latestNs;
-        soonest = start;
-      }
-    }
-  }
-  if (best)
-    return best;
-  if (host.capacityBytes() - host.peakBytes() >= bytes)
-    return host.peakBytes();
-  return soonest;
-}
-
-ResidencyId StepPlanner::makeHome(TensorId t) {
-  const Tensor &tensor = index.problem.graph.tensor(t);
-  return addResidency({t, Machine::hostMemory(), Segment::Home, 0, tensor.bytes, !tensor.producer.valid()});
-}
-
-Expected<ResidencyId> StepPlanner::makeHostResidency(TensorId t, Position position, int64_t readyNs) {
-  if (t.valid() && index.hasHome[t.index()])
-    return makeHome(t);
-  const int64_t bytes = t.valid() ? index.bytes[t.index()] : alignUp(index.operatorAt(position).workspaceBytes);
-  const int64_t capacity = arenas[0].capacityBytes();
-  const std::optional<int64_t> offset = hostOffset(t, position, bytes, readyNs);
-  if (!offset || *offset + bytes > capacity) {
-    int64_t liveBytes = 0;
-    for (ExtentId id = arenas[0].front(); id.valid(); id = arenas[0].next(id))
-      if (live(arenas[0][id].occupant))
-        liveBytes += arenas[0][id].end - arenas[0][id].offset;
-    const std::string &memory = index.problem.machine.memory(Machine::hostMemory()).name;
-    tl::unexpected<Error> error =
-        makeError(ErrorCode::Infeasible, "operator '", index.operatorAt(position).name, "' needs ", formatBytes(bytes),
-                  " more in memory '", memory, "' beside ", formatBytes(liveBytes), " in use, the memory allows ",
-                  formatBytes(capacity), ", raise --memory ", memory, " by at least ",
-                  std::max<int64_t>(liveBytes + bytes - capacity, 1), " bytes");
-    error.value().operators = {index.opAt(position).value};
-    return error;
-  }
-  const ResidencyId id = addResidency({t, Machine::hostMemory(), Segment::Arena, *offset, bytes, false});
-  occupy(id);
-  return id;
-}
-
-ResidencyId StepPlanner::hostCopy(TensorId t) {
-  const ResidencyId id = residentIn(t, Machine::hostMemory());
-  // A tensor that no operator makes has a home.
-  return id.valid() || index.problem.graph.tensor(t).producer.valid() ? id : makeHome(t);
+  const int64_t ns = transferTimeNs(index.problem.machine.link(link), residency(from).memory, bytes);
+  emit({CommandKind::Copy, stream, OperatorId(), link, {from}, {to}, {}}, ns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,7 +267,7 @@ void StepPlanner::releaseIfDone(TensorId t, MemoryId memory) {
   if (!id.valid() || index.isParameter(t) || residency(id).segment == Segment::Home)
     return;
   const bool isReadHere = cursor[spot.index()] < index.uses(spot).size();
-  const bool isDone = memory == Machine::hostMemory() ? remaining[t.index()] == 0 : !isReadHere && !mustSave(id);
+  const bool isDone = !index.isAccelerator(memory) ? remaining[t.index()] == 0 : !isReadHere && !mustSave(id);
   if (isDone)
     release(id);
 }
@@ -366,8 +281,14 @@ Status StepPlanner::copyOut(ResidencyId from, Position position) {
   int64_t readyNs = clockNs[out.index()];
   if (const CommandId writer = info[from.index()].writer; writer.valid())
     readyNs = std::max(readyNs, endNs[writer.index()]);
-  SLUICE_ASSIGN_OR_RETURN(ResidencyId to, makeHostResidency(source.tensor, position, readyNs));
-  emitCopy(from, to, index.link(source.memory, Machine::hostMemory()), out);
+  if (const MemoryId tier = tierOf(source.tensor); tier != Machine::hostMemory())
+    return copyToFile(from, tier, position);
+  Expected<ResidencyId> to = makeHostResidency(source.tensor, position, readyNs);
+  if (!to && index.mayBeInFile(source.tensor) && !index.hasHome[source.tensor.index()])
+    return copyToFile(from, *index.files().begin(), position);
+  if (!to)
+    return propagate(to);
+  emitCopy(from, *to, index.link(source.memory, Machine::hostMemory()), out);
   return {};
 }
 
@@ -398,7 +319,7 @@ Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Positio
     if (!source.valid() && other != memory && index.link(other, memory).valid())
       source = residentIn(t, other);
   if (!source.valid())
-    source = hostCopy(t);
+    source = backingCopy(t);
   if (!source.valid()) {
     // Only a memory without a link to this one has the tensor: it goes by way of the host.
     for (MemoryId other : index.acceleratorMemories())
@@ -407,14 +328,24 @@ Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Positio
     if (!source.valid())
       return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is lost");
     SLUICE_RETURN_IF_ERROR(copyOut(source, position));
-    source = residentIn(t, Machine::hostMemory());
+    source = backingCopy(t);
+  }
+  const bool isInFile = index.problem.machine.isFile(residency(source).memory);
+  if (isInFile) {
+    SLUICE_ASSIGN_OR_RETURN(source, stageFromFile(source, memory, position, device));
   }
   const MemoryId from = residency(source).memory;
   waitForWriter(source);
   const ResidencyId to = addResidency({t, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
   occupy(to);
-  emitCopy(source, to, index.link(from, memory), streamOf(device, StreamKind::SwapIn));
-  if (from != Machine::hostMemory())
+  const bool isDirect = index.problem.machine.isFile(from);
+  emitCopy(source, to, index.link(from, memory), streamOf(device, isDirect ? StreamKind::FileIn : StreamKind::SwapIn));
+  const bool isLastFetch = !fetchesLeft.empty() && fetchesLeft[t.index()] > 0 && --fetchesLeft[t.index()] == 0;
+  // What passed through the host's arena leaves it, and so does what is not evicted again.
+  if ((isInFile && !isDirect) ||
+      (isLastFetch && from == Machine::hostMemory() && residency(source).segment == Segment::Arena && live(source)))
+    release(source);
+  if (index.isAccelerator(from))
     releaseIfDone(t, from);
   return {};
 }
@@ -502,6 +433,9 @@ void StepPlanner::makeRequest(Position position, bool worksInPlace) {
   if (worksInPlace ||
       index.problem.graph.workingSetBytes(index.opAt(position)) > arenas[memory.index()].capacityBytes())
     chooseInPlace(position);
+  for (size_t i = 0; i < op.outputs.size(); ++i)
+    if (index.isNewOfKept(op.outputs[i]))
+      inPlaceOf[i] = index.problem.graph.tensor(op.outputs[i]).updates;
   for (size_t i = 0; i < op.outputs.size(); ++i)
     if (!inPlaceOf[i].valid())
       request.allocations.push_back({op.outputs[i], index.bytes[op.outputs[i].index()], false, 0, 0});
@@ -598,7 +532,7 @@ Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
 
 Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers) {
   for (MemoryId memory : index.memories()) {
-    const Placer *placer = memory == Machine::hostMemory() ? nullptr : placers[memory.index()];
+    const Placer *placer = index.isAccelerator(memory) ? placers[memory.index()] : nullptr;
     calendarBases.push_back(placer ? placer->calendarBase() : std::numeric_limits<int64_t>::max());
     const bool isRead = calendarBases.back() <= arenas[memory.index()].capacityBytes();
     calendars.emplace_back(isRead ? 2 * index.numPositions + 1 : 0);
@@ -642,6 +576,8 @@ Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
   const Position end = index.lastPosition();
   for (const ResidentParameter &parameter : initial) {
     const MemoryId memory = parameter.memory;
+    if (index.isKept(parameter.tensor))
+      continue;
     if (const ResidencyId at = residentIn(parameter.tensor, memory); at.valid()) {
       if (residency(at).offset == parameter.offset)
         continue;
@@ -660,6 +596,9 @@ Plan StepPlanner::takePlan() { return std::move(plan); }
 
 std::vector<ResidentParameter> StepPlanner::residentAtEnd() const {
   std::vector<ResidentParameter> parameters;
+  for (const ResidentParameter &initial : initialParameters)
+    if (index.isKept(initial.tensor))
+      parameters.push_back(initial);
   for (ResidencyId id : idsBelow<ResidencyId>(plan.residencies.size())) {
     const Residency &r = residency(id);
     if (live(id) && r.segment == Segment::Arena && r.tensor.valid() && index.isParameter(r.tensor))
@@ -671,7 +610,7 @@ std::vector<ResidentParameter> StepPlanner::residentAtEnd() const {
 std::vector<ResidentParameter> StepPlanner::survivors() const {
   std::vector<ResidentParameter> parameters;
   for (size_t i = 0; i < initialParameters.size(); ++i)
-    if (live(initialResidencies[i]))
+    if (live(initialResidencies[i]) || index.isKept(initialParameters[i].tensor))
       parameters.push_back(initialParameters[i]);
   return parameters;
 }

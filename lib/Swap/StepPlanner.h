@@ -81,6 +81,14 @@ struct StepOptions {
   /// Host arena addresses, per tensor and per position (workspaces); empty:
   /// chosen on the way.
   std::vector<int64_t> hostOffsets, hostWorkspaceOffsets;
+  /// Per tensor: the host's memory or the file that holds its home and what is evicted of it. A tensor of the host's
+  /// that finds no room there goes to a file. Empty: the host's.
+  std::vector<MemoryId> tier;
+  /// Of the host's memory, by homes there.
+  int64_t hostHomeBytes = 0;
+  /// Per tensor: how often it comes back to a device; the copy in the host's memory is given up at the last time.
+  /// Empty: it stays for as long as the tensor is read.
+  std::vector<uint32_t> fetches;
 };
 
 class StepPlanner {
@@ -115,10 +123,8 @@ public:
   int64_t lastTouchNs(ResidencyId id) const { return info[id.index()].lastTouchNs; }
   /// When its range could be free.
   int64_t availableNs(ResidencyId id) const;
-  int64_t copyNs(LinkId link, int64_t bytes) const;
-  int64_t copyInNs(TensorId t, MemoryId memory) const {
-    return copyNs(index.link(Machine::hostMemory(), memory), index.problem.graph.tensor(t).bytes);
-  }
+  /// From where its evicted copies and its home are, over one link or two.
+  int64_t copyInNs(TensorId t, MemoryId memory) const;
   /// nextUse and copyInNs of a residency's tensor, cached.
   Position nextUse(ResidencyId id) const { return info[id.index()].nextUse; }
   int64_t copyInNs(ResidencyId id) const { return info[id.index()].copyNs; }
@@ -176,16 +182,30 @@ private:
                     index.problem.graph.op(op).communicates ? StreamKind::Communicate : StreamKind::Compute);
   }
 
+  // The host's memory and files (BackingMemory.cpp).
+  MemoryId tierOf(TensorId t) const {
+    return options.tier.empty() || !t.valid() ? Machine::hostMemory() : options.tier[t.index()];
+  }
   /// Where the tensor's residency goes in the host's arena; nothing where no free range holds it.
   std::optional<int64_t> hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const;
-  /// An address range in the host's arena, chosen without a layout.
-  std::optional<int64_t> findHostRange(int64_t bytes, int64_t readyNs) const;
+  /// An address range in the arena of the host or a file, chosen without a layout.
+  std::optional<int64_t> findRange(MemoryId memory, int64_t bytes, int64_t readyNs) const;
   Expected<ResidencyId> makeHostResidency(TensorId t, Position position, int64_t readyNs);
+  /// In the arena of the host or a file.
+  Expected<ResidencyId> makeArenaResidency(TensorId t, MemoryId memory, Position position, int64_t readyNs);
   ResidencyId makeHome(TensorId t);
   /// The host's copy of a tensor, its home included; invalid where there is none.
   ResidencyId hostCopy(TensorId t);
+  /// The host's copy or a file's, likewise.
+  ResidencyId backingCopy(TensorId t);
+  /// Copies to a file, by way of the host's arena where no link leads there.
+  Status copyToFile(ResidencyId from, MemoryId file, Position position);
+  /// Where a copy of a file's tensor to an accelerator starts: in the file, or after a first copy in the host's arena.
+  Expected<ResidencyId> stageFromFile(ResidencyId source, MemoryId memory, Position position, DeviceId device);
   ResidencyId residentIn(TensorId t, MemoryId memory) const { return resident[index.spot(t, memory).index()]; }
   bool residesElsewhere(TensorId t, MemoryId memory) const;
+  /// The host's memory or a file has it.
+  bool isBacked(TensorId t) const;
   bool isLastCopy(const Residency &r) const;
   Status copyOut(ResidencyId id, Position position);
   Status evict(ResidencyId id, Position position);
@@ -227,6 +247,7 @@ private:
   std::optional<CommandOrder> order; ///< Of graphs that update states.
   std::vector<ResidencyId> displaced;
   std::vector<uint8_t> wasEvicted; ///< Per tensor.
+  std::vector<uint32_t> fetchesLeft; ///< Per tensor, as StepOptions::fetches.
   std::vector<ResidencyId> initialResidencies;
   std::vector<ResidentParameter> initialParameters;
   PlaceRequest request;

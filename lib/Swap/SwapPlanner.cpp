@@ -7,6 +7,7 @@
 
 #include "Placers.h"
 #include "StaticLayout.h"
+#include "Tiers.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ static std::unique_ptr<FixedPlacer> placeStays(const ProblemIndex &index, Memory
       continue;
     }
     offsets[stay.tensor.index()] = layout.offsets[i];
-    if (index.isParameter(stay.tensor))
+    if (index.staysResident(stay.tensor))
       parameters.push_back({stay.tensor, memory, layout.offsets[i], stay.bytes});
   }
   return std::make_unique<FixedPlacer>(std::move(offsets), std::move(workspaceOffsets));
@@ -73,8 +74,9 @@ static void packHost(const ProblemIndex &index, StepOptions &options) {
   if (!index.allOnHost())
     return;
   std::vector<Stay> stays = unlimitedStays(index, Machine::hostMemory());
-  StaticLayout layout = packTimed(index, Machine::hostMemory(), stays, index.problem.capacityBytes[0]);
-  if (layout.peakBytes > index.problem.capacityBytes[0])
+  const int64_t capacity = index.problem.capacityBytes[0] - options.hostHomeBytes;
+  StaticLayout layout = packTimed(index, Machine::hostMemory(), stays, capacity);
+  if (layout.peakBytes > capacity)
     return;
   options.hostOffsets.assign(index.bytes.size(), 0);
   options.hostWorkspaceOffsets.assign(index.numPositions, 0);
@@ -193,11 +195,10 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryI
   return pinned;
 }
 
-Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
-  SLUICE_RETURN_IF_ERROR(check(problem));
-  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
-  ProblemIndex index(problem);
-  StepOptions options;
+/// Plans with the tiers that the options have.
+static Expected<Plan> planOffsets(const SwapProblem &problem, const SwapParams &params,
+                                  const std::vector<uint8_t> &kept, StepOptions options) {
+  ProblemIndex index(problem, kept);
   packHost(index, options);
 
   // A memory that holds all stays is packed. If the liveness peak fits and the packing
@@ -217,6 +218,12 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
     int64_t capacity = problem.capacityBytes[m.index()] / kArenaAlignment * kArenaAlignment;
     std::vector<Stay> stays = unlimitedStays(index, m);
     if (peakOfStays(index, stays).first > capacity) {
+      for (const Stay &stay : stays)
+        if (stay.tensor.valid() && index.isKept(stay.tensor))
+          stack(always, base, stay.tensor, m);
+      std::erase_if(stays, [&](const Stay &stay) { return stay.tensor.valid() && index.isKept(stay.tensor); });
+      capacity -= base[m.index()];
+      streamingBase[m.index()] = base[m.index()];
       for (TensorId t : pinnedParameters(index, m, stays, capacity, params.streamDepth)) {
         stack(streaming, streamingBase, t, m);
         streams = true;
@@ -227,14 +234,14 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
     if (packed[m.index()])
       continue;
     for (const Stay &stay : stays)
-      if (stay.tensor.valid() && index.isParameter(stay.tensor))
+      if (stay.tensor.valid() && index.staysResident(stay.tensor))
         stack(always, base, stay.tensor, m);
     streamingBase[m.index()] = base[m.index()];
   }
   const WindowCosts windowCosts(index, params);
   auto placersAbove = [&](const std::vector<int64_t> &bases) {
     Placers placers(index.numMemories);
-    for (size_t m = 1; m < index.numMemories; ++m)
+    for (size_t m = 1; m < index.numRam; ++m)
       if (packed[m])
         placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
       else
@@ -252,7 +259,21 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
     if (other && other->cost < best->cost)
       best = std::move(other);
   }
-  return validated(problem, std::move(best->plan), "swap=offsets");
+  return std::move(best->plan);
+}
+
+Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
+  const std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates);
+  auto withTiers = [&](const SwapProblem &own, const StepOptions &options) {
+    return planOffsets(own, params, kept, options);
+  };
+  Expected<Plan> plan = problem.machine.hasFiles() ? planInTiers(problem, kept, withTiers)
+                                                   : planOffsets(problem, params, kept, StepOptions());
+  if (!plan)
+    return plan;
+  return validated(problem, std::move(*plan), "swap=offsets");
 }
 
 Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params) {
@@ -292,10 +313,11 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   options.copyOutAfterLastUse = true;
   options.cyclicNextUse = params.cyclicNextUse;
   options.lazyOutputs = params.lazyOutputs;
+  setDefaultTiers(index, options);
   packHost(index, options);
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
-    for (size_t m = 1; m < index.numMemories; ++m)
+    for (size_t m = 1; m < index.numRam; ++m)
       placers[m] = std::make_unique<PoolPlacer>(pool[m], params, MemoryId(m));
     return placers;
   };
@@ -355,10 +377,11 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
   ProblemIndex index(problem);
   StepOptions options;
   options.copyOutAfterLastUse = true;
+  setDefaultTiers(index, options);
   packHost(index, options);
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
-    for (size_t m = 1; m < index.numMemories; ++m)
+    for (size_t m = 1; m < index.numRam; ++m)
       placers[m] = std::make_unique<LruPlacer>();
     return placers;
   };
@@ -370,7 +393,7 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
   SwapProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine.memories.size(), int64_t(1) << 62);
   SLUICE_RETURN_IF_ERROR(check(unlimited));
-  ProblemIndex index(unlimited);
+  ProblemIndex index(unlimited, statesToKeep(unlimited, problem.machine.hasFiles() ? 1.0 : 0.0));
   StepOptions options;
   packHost(index, options);
   // The packed plan is taken unless the plan that uses no address twice is faster.
@@ -391,7 +414,7 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
     }
     SLUICE_ASSIGN_OR_RETURN(Candidate candidate, steadyState(index, options, always, 1, false, [&] {
                               Placers placers(index.numMemories);
-                              for (size_t m = 1; m < index.numMemories; ++m)
+                              for (size_t m = 1; m < index.numRam; ++m)
                                 placers[m] = std::make_unique<FixedPlacer>(*packed[m]);
                               return placers;
                             }));

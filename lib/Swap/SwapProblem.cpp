@@ -72,8 +72,11 @@ Status sluice::check(const SwapProblem &problem) {
   return {};
 }
 
-ProblemIndex::ProblemIndex(const SwapProblem &problem)
-    : problem(problem), numMemories(problem.machine.memories.size()), numPositions(problem.order.size()) {
+ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> keptStates)
+    : problem(problem), numMemories(problem.machine.memories.size()), numPositions(problem.order.size()),
+      numRam(static_cast<size_t>(std::count_if(problem.machine.memories.begin(), problem.machine.memories.end(),
+                                               [](const Memory &m) { return m.kind != MemoryKind::File; }))),
+      kept(std::move(keptStates)) {
   const Graph &graph = problem.graph;
   const Machine &machine = problem.machine;
   size_t numTensors = graph.numTensors();
@@ -108,7 +111,8 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
   for (uint32_t i = 0; i < numTensors; ++i) {
     const Tensor &tensor = graph.tensors()[i];
     bytes[i] = alignUp(tensor.bytes);
-    hasHome[i] = tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid();
+    hasHome[i] = (tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid()) &&
+                 !isKept(TensorId(i)) && !isNewOfKept(TensorId(i));
     if (tensor.producer.valid())
       lastUse[i] = positionOf[tensor.producer.index()];
   }
@@ -135,6 +139,14 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem)
       if (to != from && !uses(spot(t, to)).empty() && (to == Machine::hostMemory() || !link(from, to).valid()))
         pushToHost[t.index()] = 1;
   }
+}
+
+bool ProblemIndex::mayBeInFile(TensorId t) const {
+  const Tensor &tensor = problem.graph.tensor(t);
+  const Position produced = producedAt(t);
+  const bool isMadeOnHost = produced.valid() && memoryOf(produced) == Machine::hostMemory();
+  return hasFiles() && tensor.kind != TensorKind::Input && !tensor.isOutput && !isMadeOnHost && !pushToHost[t.index()] &&
+         uses(spot(t, Machine::hostMemory())).empty();
 }
 
 bool ProblemIndex::diesFor(Position position, TensorId operand, TensorId output) const {
@@ -178,9 +190,9 @@ std::vector<Stay> swap::unlimitedStays(const ProblemIndex &index, MemoryId memor
       continue;
     }
     std::span<const Position> uses = index.uses(index.spot(t, memory));
-    if (uses.empty() && !isProducedHere)
+    if ((uses.empty() && !isProducedHere) || index.isNewOfKept(t))
       continue;
-    if (index.isParameter(t)) {
+    if (index.staysResident(t)) {
       stays.push_back({t, Position(0u), index.lastPosition(), bytes});
       continue;
     }

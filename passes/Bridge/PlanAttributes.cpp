@@ -34,6 +34,9 @@ exec::StreamKind toExec(StreamKind kind) {
     return exec::StreamKind::Out;
   case StreamKind::Communicate:
     return exec::StreamKind::Communicate;
+  case StreamKind::FileIn:
+  case StreamKind::FileOut:
+    break; // Machine::checkCompilable refuses machines with files.
   }
   llvm_unreachable("unknown stream kind");
 }

@@ -26,6 +26,9 @@ struct AttachMachine : sluice::impl::AttachMachinePassBase<AttachMachine> {
 
   void runOnOperation() override {
     Expected<Machine> described = loaded ? Expected<Machine>(*loaded) : load();
+    if (described)
+      if (Status status = described->checkCompilable(); !status)
+        described = propagate(status);
     if (!described) {
       emitError(getOperation(), described.error());
       return signalPassFailure();

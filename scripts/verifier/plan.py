@@ -3,7 +3,7 @@
 from verifier.reading import (Broken, Names, Record, amount, array, boolean, integer, integers, members, pair, quote, record,
                               schema, text)
 
-STREAM_KINDS = ("compute", "swap-in", "swap-out", "communicate")
+STREAM_KINDS = ("compute", "swap-in", "swap-out", "communicate", "file-in", "file-out")
 
 
 def read_plan(problem, value, where):

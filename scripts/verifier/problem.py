@@ -98,12 +98,17 @@ def read_machine(value, where):
     _, name, memories, devices, links = members(value, where, schema=schema(1), name=(text, ""), memories=array,
                                                 devices=array, links=(array, []))
     need(max(len(memories), len(devices), len(links)) <= 4096, "more than 4096 entries")
-    machine = Record(name=name, memories=[], capacities=[], devices=[], links=[], link_of={})
+    machine = Record(name=name, memories=[], capacities=[], files=[], devices=[], links=[], link_of={}, group_of={})
     for i, entry in enumerate(memories):
-        memory, capacity = members(entry, f"{where}.memories[{i}]", name=text, capacity=(quantity(SIZES), INT_MAX))
-        need(capacity >= 0, "a capacity is negative", f"{where}.memories[{i}]")
+        at = f"{where}.memories[{i}]"
+        memory, capacity, kind = members(entry, at, name=text, capacity=(quantity(SIZES), INT_MAX), kind=(text, "ram"))
+        need(capacity >= 0, "a capacity is negative", at)
+        if kind not in ("ram", "file"):
+            raise Broken("format", f"memory kind {quote(kind)} is unknown", at)
+        need(kind == "file" if any(machine.files) else i > 0 or kind == "ram", "files are not last, after the host's", at)
         machine.memories.append(memory)
         machine.capacities.append(capacity)
+        machine.files.append(kind == "file")
     need(memories and all(machine.memories) and len(set(machine.memories)) == len(memories),
          "there is no memory, or a memory's name is empty or used twice")
 
@@ -116,16 +121,22 @@ def read_machine(value, where):
 
     for i, entry in enumerate(links):
         at = f"{where}.links[{i}]"
-        ends, rate, duplex, wait, event, _ = members(
-            entry, at, between=pair, bytesPerSec=(byte_rate, 1.2e10), duplexBytesPerSec=(byte_rate, None),
-            latency=(latency, 10000), eventLatency=(latency, 0), throttle=(boolean, False))
+        ends, rate, reverse, duplex, wait, event, _, trunk = members(
+            entry, at, between=pair, bytesPerSec=(byte_rate, 1.2e10), reverseBytesPerSec=(byte_rate, None),
+            duplexBytesPerSec=(byte_rate, None), latency=(latency, 10000), eventLatency=(latency, 0),
+            throttle=(boolean, False), trunk=(pair, None))
         a, b = (memory_named(end, at) for end in ends)
-        duplex = 2 * rate if duplex is None else duplex
+        back = rate if reverse is None else reverse
+        duplex = rate + back if duplex is None else duplex
         need(a != b and (a, b) not in machine.link_of, "a link joins a memory to itself, or two the same memories", at)
-        need(1 <= rate <= 1e21 and rate <= duplex <= 2 * rate, "a rate is out of range", at)
+        need(not (machine.files[a] and machine.files[b]), "a link joins two files", at)
+        need(1 <= rate <= 1e21 and 1 <= back <= 1e21 and max(rate, back) <= duplex <= rate + back,
+             "a rate is out of range", at)
         need(wait + 2 * event <= HOUR_NS, "latency and twice the event latency are above one hour", at)
         machine.link_of[a, b] = machine.link_of[b, a] = i
-        machine.links.append(Record(a=a, b=b, rate=rate, duplex=duplex, latency=wait, event=event))
+        machine.links.append(Record(a=a, b=b, rate=rate, reverse=reverse, duplex=duplex, latency=wait, event=event,
+                                    trunk=trunk and tuple(memory_named(end, at) for end in trunk), where=at))
+    check_trunks(machine, need)
     fraction = {}
     for i, entry in enumerate(devices):
         at = f"{where}.devices[{i}]"
@@ -138,13 +149,35 @@ def read_machine(value, where):
         if kind not in ("cpu", "emulated", "cuda"):
             raise Broken("format", f"device kind {quote(kind)} is unknown", at)
         need(1 <= flops <= 1e21 and 1 <= rate <= 1e21, "a rate is not from 1 to 1e21", at)
+        need(not machine.files[memory], "the device's memory is a file", at)
         need(memory == 0 or (0, memory) in machine.link_of, "the device's memory has no link to the host's", at)
         machine.devices.append(Record(name=device, memory=memory, computes=computes, flops=flops, rate=rate,
                                       overhead=overhead, efficiency=fraction, speed=speed if kind == "emulated" else 1.0))
     names = [device.name for device in machine.devices]
     need(all(names) and len(set(names)) == len(names), "a device's name is empty or used twice")
     need(any(device.computes for device in machine.devices), "no device computes")
+    for m, is_file in enumerate(machine.files):
+        need(not is_file or (0, m) in machine.link_of or
+             all((d.memory, m) in machine.link_of for d in machine.devices if d.computes),
+             "a file has a link neither to the host's memory nor to those of all devices that compute")
     return machine
+
+
+def check_trunks(machine, need):
+    """Resolves trunks to links, and fills group_of: per link, the links whose rates depend on one another."""
+    for i, link in enumerate(machine.links):
+        if link.trunk is None:
+            continue
+        need(link.trunk in machine.link_of, "no link joins the memories of a trunk", link.where)
+        link.trunk = machine.link_of[link.trunk]
+        trunk = machine.links[link.trunk]
+        need(link.trunk != i and {link.a, link.b} & {trunk.a, trunk.b}, "a link has no memory in common with its trunk, "
+             "or is its own", link.where)
+        machine.group_of.setdefault(link.trunk, {link.trunk}).add(i)
+    for trunk, group in list(machine.group_of.items()):
+        need(machine.links[trunk].trunk is None, "a trunk has a trunk itself", machine.links[trunk].where)
+        for i in group:
+            machine.group_of[i] = sorted(group)
 
 
 def moving_ns(size, rate):

@@ -6,6 +6,7 @@ from verifier.reading import quote
 from verifier.times import simulate
 
 ALIGNMENT, MOST_CLOCKS = 64, 1 << 25
+FILE_STREAMS = ("file-in", "file-out")
 
 
 class Checker:
@@ -46,6 +47,8 @@ class Checker:
                 self.report("placement", f"{name} is apart from others of its colocation {operator.colour}", "placement")
         if len(set(plan.streams)) != len(plan.streams):
             self.report("streams", "a device has two streams of one kind", "streams")
+        if any(kind in FILE_STREAMS for _, kind in plan.streams) and not any(machine.files):
+            self.report("streams", "a stream is for files, and the machine has none", "streams")
         for m, size in enumerate(plan.arenas):
             if not 0 <= size <= min(self.problem.capacities[m], machine.capacities[m]):
                 self.report("capacity", f"the arena of memory {quote(machine.memories[m])} has {size} bytes and may "
@@ -58,8 +61,9 @@ class Checker:
             if r.home:
                 if not data or data.kind == "activation" and not data.output and data.updates is None:
                     self.report("home", f"{self.name(i)} has no home", at)
-                elif r.memory != 0 or r.offset != 0 or homes.setdefault(r.tensor, i) != i:
-                    self.report("home", f"{self.name(i)} has a home besides its one at 0 in the host's memory", at)
+                elif r.offset != 0 or homes.setdefault(r.tensor, i) != i or r.memory != 0 and not (
+                        machine.files[r.memory] and data.kind != "input" and not data.output):
+                    self.report("home", f"{self.name(i)} has a home besides its one at 0 in the host's memory or a file", at)
             elif r.offset < 0 or r.offset % ALIGNMENT:
                 self.report("alignment", f"{self.name(i)} is at {r.offset}, no multiple of {ALIGNMENT}", at)
             elif r.end > plan.arenas[r.memory]:
@@ -68,6 +72,21 @@ class Checker:
             if r.initial if not r.home else data and r.initial != given:
                 if r.home or not given or data.kind not in ("parameter", "state"):
                     self.report("initial", f"{self.name(i)} is{'' if r.initial else ' not'} initial", at)
+
+        self.check_homes()
+
+    def check_homes(self):
+        """A state and its new value have one home; where there are files, homes take the host's memory too."""
+        plan, used = self.plan, self.plan.arenas[0]
+        for tensor, home in self.homes.items():
+            old = self.homes.get(self.graph.tensors[tensor].updates)
+            if old is not None and plan.residencies[old].memory != plan.residencies[home].memory:
+                self.report("home", f"{self.name(home)} is in another memory than its state's home", f"residencies[{home}]")
+            used += plan.residencies[home].bytes * (plan.residencies[home].memory == 0 and old is None)
+        most = min(self.problem.capacities[0], self.machine.capacities[0])
+        if any(self.machine.files) and used > most:
+            self.report("capacity", f"arena and homes of memory {quote(self.machine.memories[0])} have {used} bytes and "
+                        f"may have {most}", "arenas")
 
     # Stage 2: what each command may do.
 
@@ -128,7 +147,10 @@ class Checker:
             self.report("link", "the copy's link does not join the memories of its residencies", at)
         device, kind = self.plan.streams[c.stream]
         memory = self.machine.devices[device].memory
-        if kind == "communicate" or memory == 0 or memory not in (link.a, link.b):
+        of_file = self.machine.files[link.a] or self.machine.files[link.b]
+        if of_file != (kind in FILE_STREAMS):
+            self.report("copy-stream", "the copy is of a file's and its stream is not for files, or the reverse", at)
+        elif not of_file and (kind == "communicate" or memory == 0 or memory not in (link.a, link.b)):
             self.report("copy-stream", "the copy is not on a stream of the device at its accelerator's end", at)
 
     # Stage 3: what happens before what, by vector clocks: of each stream, how many commands are complete.

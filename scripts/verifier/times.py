@@ -29,19 +29,44 @@ def simulate(problem, plan):
         heapq.heappush(events, (min(now + ns, INT_MAX), done if c.link is None else join, i, 0))
 
     def advance(link, now):
-        for lane in lanes[2 * link:2 * link + 2]:
-            lane.served += lane.rate * 1e-9 * float(now - lane.updated)
-            lane.updated = now
+        for member in problem.machine.group_of.get(link, [link]):
+            for lane in lanes[2 * member:2 * member + 2]:
+                lane.served += lane.rate * 1e-9 * float(now - lane.updated)
+                lane.updated = now
+
+    def both_of(link):
+        return all(lane.active for lane in lanes[2 * link:2 * link + 2])
 
     def share(link, now):
-        both = lanes[2 * link:2 * link + 2]
-        each = min(links[link].rate, links[link].duplex / 2) if both[0].active and both[1].active else links[link].rate
-        for k, lane in enumerate(both):
+        group = problem.machine.group_of.get(link, [link])
+        if len(group) == 1:
+            for k, lane in enumerate(lanes[2 * link:2 * link + 2]):
+                if lane.active:
+                    lane.rate = rate_of(links[link], k, both_of(link)) / float(len(lane.active))
+        else:
+            share_trunk(group)
+        for index in (2 * member + k for member in group for k in range(2)):
+            lane = lanes[index]
             if lane.active:
-                lane.rate = each / float(len(lane.active))
                 lane.version += 1
                 ns = moving_ns(lane.active[0][0] - lane.served, lane.rate)
-                heapq.heappush(events, (min(now + ns, INT_MAX), drained, 2 * link + k, lane.version))
+                heapq.heappush(events, (min(now + ns, INT_MAX), drained, index, lane.version))
+
+    def share_trunk(group):
+        trunk, shares = next(m for m in group if links[m].trunk is None), ([], [])
+        for member in group:
+            for k, lane in enumerate(lanes[2 * member:2 * member + 2]):
+                if lane.active:
+                    most = rate_of(links[member], k, both_of(member)) / float(len(lane.active))
+                    way = k if member == trunk else way_of(links[member], links[trunk], k)
+                    shares[way].append((most, 2 * member + k, lane))
+        for k, sharing in enumerate(shares):
+            left = rate_of(links[trunk], k, all(shares))
+            copies = float(sum(len(lane.active) for _, _, lane in sharing))
+            for most, _, lane in sorted(sharing, key=lambda share: share[:2]):
+                lane.rate = min(most, left / copies)
+                left -= lane.rate * float(len(lane.active))
+                copies -= float(len(lane.active))
 
     def finish(i, now):
         ends[i] = now
@@ -77,6 +102,23 @@ def simulate(problem, plan):
             share(i // 2, now)
             finish(copy, now)
     return starts, ends
+
+
+def rate_of(link, way, both):
+    """Of one direction of a link alone, 0 from a to b; `both`: the other one is busy too."""
+    rate = link.rate if way == 0 or link.reverse is None else link.reverse
+    if not both:
+        return rate
+    if link.reverse is None:
+        return min(rate, link.duplex / 2)
+    return min(rate, link.duplex * (rate / (link.rate + link.reverse)))
+
+
+def way_of(link, trunk, way):
+    """The direction of its trunk that a direction of a link uses."""
+    common = link.a if link.a in (trunk.a, trunk.b) else link.b
+    leaves = (link.a if way == 0 else link.b) == common
+    return 0 if leaves == (trunk.a == common) else 1
 
 
 def proven_ns(problem, plan):

@@ -60,6 +60,8 @@ CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostMo
 int64_t movingTimeNs(double bytes, double bytesPerSec);
 
 /// Latency + bytes / bytesPerSec, rounded up; one direction busy alone.
+int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes);
+/// Of the faster direction.
 int64_t transferTimeNs(const Link &link, int64_t bytes);
 
 } // namespace sluice

@@ -19,11 +19,17 @@ namespace sluice {
 
 enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
-/// Memory 0 is always the host's: parameters, inputs and outputs live there.
+enum class MemoryKind : uint8_t {
+  Ram,  ///< Of the host or a device.
+  File, ///< Storage: holds parameters, states and evicted tensors; no operator reads or writes it.
+};
+
+/// Memory 0 is always the host's: inputs and outputs live there, and parameters and states unless they live in a file.
 struct Memory {
   std::string name; ///< "host", "accel0", "gpu0"
   /// Bytes an arena may take; max() where no limit is known.
   int64_t capacityBytes = std::numeric_limits<int64_t>::max();
+  MemoryKind kind = MemoryKind::Ram; ///< Files come after all other memories.
 };
 
 struct Device {
@@ -43,17 +49,24 @@ struct Device {
 };
 
 /// A link between two memories. Both directions may move data at once, each at
-/// most at bytesPerSec, together at most at duplexBytesPerSec.
+/// most at its rate, together at most at duplexBytesPerSec.
 struct Link {
   MemoryId a, b;
-  double bytesPerSec = 1.2e10;
-  double duplexBytesPerSec = 2.0e10; ///< In [bytesPerSec, 2 x bytesPerSec].
+  double bytesPerSec = 1.2e10; ///< From a to b, and back unless reverseBytesPerSec is set.
+  /// From the greater of the two directions' rates to their sum.
+  double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
   /// What another stream that had to wait for a copy, or that a copy had to wait for, costs
   /// beside: from the one's end to the other's start.
   int64_t eventLatencyNs = 0;
   /// Emulated links: really slow copies down to bytesPerSec.
   bool throttle = false;
+  double reverseBytesPerSec = 0; ///< From b to a; 0: as from a to b.
+  /// A link with one memory in common whose rates this link's copies use too, as those of an SSD
+  /// behind the bus to which the host's memory is connected. Invalid: none.
+  LinkId trunk;
+
+  double rateFrom(MemoryId from) const { return from == a || reverseBytesPerSec == 0 ? bytesPerSec : reverseBytesPerSec; }
 };
 
 /// An hour: beyond any overhead or latency, and far from overflowing sums.
@@ -68,14 +81,20 @@ struct Machine {
   const Memory &memory(MemoryId id) const { return memories[id.index()]; }
   const Device &device(DeviceId id) const { return devices[id.index()]; }
   const Link &link(LinkId id) const { return links[id.index()]; }
+  bool isFile(MemoryId id) const { return memory(id).kind == MemoryKind::File; }
+  /// Files come last, so one memory tells.
+  bool hasFiles() const { return !memories.empty() && memories.back().kind == MemoryKind::File; }
   static constexpr MemoryId hostMemory() { return MemoryId(0u); }
 
   /// Names unique, ids in range, rates, fractions and latencies within the limits that planning,
-  /// compiling and running have, every device's memory linked to the host (or the host's own).
+  /// compiling and running have, every device's memory linked to the host (or the host's own), files
+  /// last and linked to the host's memory or to those of all devices that compute.
   Status check() const;
   /// What running needs beyond planning: CPUs and nothing else compute in the host's memory, and
-  /// every other memory is a device's. The machine is a checked one.
+  /// every other memory but files is a device's. The machine is a checked one.
   Status checkRunnable() const;
+  /// What compiling needs beyond that: no files, which are planned and simulated alone.
+  Status checkCompilable() const;
   /// Devices that compute, ascending. Never empty in a checked machine.
   std::vector<DeviceId> computeDevices() const;
   Expected<MemoryId> findMemory(std::string_view name) const;

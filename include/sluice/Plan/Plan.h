@@ -25,8 +25,9 @@ namespace sluice {
 /// What part of a memory a residency is in.
 enum class Segment : uint8_t {
   Arena, ///< Planned: [offset, offset + bytes) of the memory's arena.
-  Home,  ///< Host only, unplanned: the parameter file's mapping, a caller's
-         ///< input or output buffer, or the state store. Offset is 0.
+  Home,  ///< Unplanned: the parameter file's mapping, a caller's input or output
+         ///< buffer, or the state store. In the host's memory; those of parameters
+         ///< and states may be in a file. Offset is 0.
 };
 
 /// One stay of one tensor's data in one memory. Addresses are half-open.
@@ -47,9 +48,10 @@ enum class CommandKind : uint8_t {
 };
 
 /// Each device owns a stream of each kind; a copy runs on a stream of the device at
-/// its accelerator end, an operator that communicates beside those that compute.
-enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate };
-constexpr size_t kNumStreamKinds = 4;
+/// its accelerator end, an operator that communicates beside those that compute. Copies
+/// from and to files are on the file streams of any device.
+enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate, FileIn, FileOut };
+constexpr size_t kNumStreamKinds = 6;
 
 struct Stream {
   DeviceId device;
@@ -89,8 +91,14 @@ struct Plan {
   bool stoppedByClock = false;
 
   int64_t bytesCopied(const Graph &graph) const;
+  /// Copied from the host's memory, and to it.
   int64_t bytesSwappedIn(const Graph &graph) const;
   int64_t bytesSwappedOut(const Graph &graph) const;
+  /// Copied from files, and to files.
+  int64_t bytesRead(const Graph &graph, const Machine &machine) const;
+  int64_t bytesWritten(const Graph &graph, const Machine &machine) const;
+  /// Per memory: its arena, and where the machine has files, for the host's memory the homes there too.
+  std::vector<int64_t> bytesUsed(const Graph &graph, const Machine &machine) const;
   /// The operator of every launch but the first of each, as issued.
   std::vector<OperatorId> computedAgain() const;
 };
@@ -106,13 +114,15 @@ struct Plan {
 /// - all that communicates is on one stream, so that ranks that run one plan come to
 ///   it in one order;
 /// - a copy joins its link's two memories and moves one tensor, on a stream of a
-///   device at one of its ends (not the host's, where the other end is another);
+///   device at one of its ends (not the host's, where the other end is another), or
+///   where one end is a file, on a file stream;
 /// - every residency is written at most once, an initial one never, and every
 ///   read happens after that write;
 /// - initial residencies are homes of tensors no operator writes, or parameters
 ///   and states kept in an arena; only tensors that have a home (parameters,
 ///   inputs, states, outputs, new values of states) have a Home residency, one;
-/// - every arena range is within its arena, and arenas within capacity;
+/// - every arena range is within its arena, and arenas within capacity; where the
+///   machine has files, the host's arena together with the homes in its memory;
 /// - overlapping ranges are ordered: all that touches one happens before the
 ///   command that creates the other. That command itself may read the earlier
 ///   one only by an `inPlace` pair of its operator, at the same offset;

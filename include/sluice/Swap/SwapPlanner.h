@@ -55,6 +55,9 @@ struct SwapParams {
   /// plan that keeps these parameters resident and streams the others through a buffer
   /// for this many of the largest; the better plan wins. Zero disables the attempt.
   int streamDepth = 4;
+  /// Of the bytes of states that operators update in place: the part that stays in an accelerator's memory from step to
+  /// step and needs no home, in [0, 1]. The states come first that are read soonest or updated last.
+  double keptStates = 0;
   /// CostAware: looks at every window of addresses, instead of those that bounds leave.
   /// The plan is the same, and takes longer to make.
   bool searchAllWindows = false;

@@ -1,0 +1,107 @@
+//===- KeptStates.cpp - States that stay on a device between steps --------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ProblemIndex.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::swap;
+
+namespace {
+
+class StateKeeper {
+public:
+  StateKeeper(const ProblemIndex &index, MemoryId memory) : index(index), memory(memory) {
+    for (TensorId t : index.tensors())
+      if (mayStay(t)) {
+        states.push_back(t);
+        total = saturatingAdd(total, index.bytes[t.index()]);
+      }
+    // What is read early cannot come in before, and what is updated late cannot leave before the step ends.
+    auto slack = [&](TensorId t) {
+      const Position first = index.uses(index.spot(t, memory)).front();
+      return first.index() + index.numPositions - updatedAt(t).index();
+    };
+    std::stable_sort(states.begin(), states.end(), [&](TensorId a, TensorId b) { return slack(a) < slack(b); });
+  }
+
+  void keep(double share, std::vector<uint8_t> &kept) const {
+    for (; share > kLeastShare; share /= 2) {
+      const auto budget = static_cast<int64_t>(share * static_cast<double>(total));
+      std::vector<uint8_t> own(index.bytes.size(), 0);
+      int64_t taken = 0;
+      for (TensorId t : states)
+        if (taken + index.bytes[t.index()] <= budget) {
+          taken += index.bytes[t.index()];
+          own[t.index()] = 1;
+        }
+      if (taken == 0 || !fits(own, taken))
+        continue;
+      for (size_t i = 0; i < own.size(); ++i)
+        kept[i] |= own[i];
+      return;
+    }
+  }
+
+private:
+  static constexpr double kLeastShare = 1e-3;
+
+  TensorId newValue(TensorId t) const { return index.problem.graph.tensor(t).updatedBy; }
+  Position updatedAt(TensorId t) const { return index.producedAt(newValue(t)); }
+  bool isReadHereAlone(TensorId t) const {
+    return index.uses(index.spot(t, memory)).size() == index.totalUses[t.index()];
+  }
+
+  bool mayStay(TensorId t) const {
+    const Tensor &tensor = index.problem.graph.tensor(t);
+    if (tensor.kind != TensorKind::State || !tensor.updatedBy.valid() || tensor.bytes == 0)
+      return false;
+    const Position updated = updatedAt(t);
+    if (!updated.valid() || index.memoryOf(updated) != memory || !isReadHereAlone(t) || !isReadHereAlone(newValue(t)) ||
+        index.problem.graph.tensor(newValue(t)).isOutput || !index.diesFor(updated, t, newValue(t)))
+      return false;
+    const Operator &op = index.operatorAt(updated);
+    return std::any_of(op.inPlace.begin(), op.inPlace.end(), [&](auto pair) {
+      return op.inputs[pair.first] == t && op.outputs[pair.second] == newValue(t);
+    });
+  }
+
+  /// Every operator fits beside the states with its other tensors.
+  bool fits(const std::vector<uint8_t> &kept, int64_t taken) const {
+    const int64_t capacity = index.problem.capacityBytes[memory.index()] / kArenaAlignment * kArenaAlignment;
+    for (Position p : index.positions()) {
+      if (index.memoryOf(p) != memory)
+        continue;
+      int64_t needed = index.problem.graph.workingSetBytes(index.opAt(p));
+      for (TensorId t : index.operatorAt(p).inputs)
+        needed -= kept[t.index()] ? index.bytes[t.index()] : 0;
+      for (TensorId t : index.operatorAt(p).outputs)
+        if (const TensorId old = index.problem.graph.tensor(t).updates; old.valid() && kept[old.index()])
+          needed -= index.bytes[t.index()];
+      if (needed > capacity - taken)
+        return false;
+    }
+    return true;
+  }
+
+  const ProblemIndex &index;
+  MemoryId memory;
+  std::vector<TensorId> states; ///< Those to keep first come first.
+  int64_t total = 0;
+};
+
+} // namespace
+
+std::vector<uint8_t> swap::statesToKeep(const SwapProblem &problem, double share) {
+  if (!(share > 0))
+    return {};
+  const ProblemIndex index(problem);
+  std::vector<uint8_t> kept(index.bytes.size(), 0);
+  for (MemoryId memory : index.acceleratorMemories())
+    StateKeeper(index, memory).keep(std::min(share, 1.0), kept);
+  return kept;
+}
