@@ -130,9 +130,9 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
       break;
     }
     options.saveEarly = planner.evicted();
-    if (best && planner.makespanNs() >= bestNs)
+    if (best && planner.cost().first >= bestNs)
       break;
-    bestNs = planner.makespanNs();
+    bestNs = planner.cost().first;
     best = planner.takePlan();
   }
   best->solver = "swap=activations-only";

@@ -13,7 +13,8 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) : index(index), options(options) {
+StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options)
+    : index(index), options(options) {
   const SwapProblem &problem = index.problem;
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)
@@ -116,6 +117,7 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
     i.written = index.problem.graph.tensor(residency.tensor).producer.valid();
     i.nextUse = nextUse(residency.tensor, residency.memory);
     i.copyNs = copyInNs(residency.tensor, residency.memory);
+    bound.arrives(index.spot(residency.tensor, residency.memory), residency.memory, i.copyNs);
   }
   return id;
 }
@@ -226,6 +228,8 @@ CommandId StepPlanner::emit(Command command, int64_t durationNs) {
     command.waits.push_back(earlier);
   }
   clockNs[own.index()] = startNs + durationNs;
+  if (command.kind == CommandKind::Launch)
+    bound.meet(own, durationNs);
   endNs.push_back(clockNs[own.index()]);
   makespan = std::max(makespan, clockNs[own.index()]);
   plan.commands.push_back(std::move(command));
@@ -257,8 +261,11 @@ void StepPlanner::release(ResidencyId id) {
     arenas[r.memory.index()].vacate(i.extent);
   i.extent = ExtentId();
   i.live = false;
-  if (r.tensor.valid())
-    resident[index.spot(r.tensor, r.memory).index()] = ResidencyId();
+  if (!r.tensor.valid())
+    return;
+  const SpotId spot = index.spot(r.tensor, r.memory);
+  resident[spot.index()] = ResidencyId();
+  bound.leaves(spot, r.memory, i.copyNs, cursor[spot.index()] < index.uses(spot).size(), r.initial);
 }
 
 void StepPlanner::releaseIfDone(TensorId t, MemoryId memory) {
@@ -494,6 +501,8 @@ Status StepPlanner::launchOnAccelerator() {
     const ResidencyId operand = residentIn(inPlaceOf[i], memory);
     const int64_t offset = residency(operand).offset;
     release(operand);
+    // The bound takes the operator at hand for a later reader of the operand.
+    bound.arrives(index.spot(inPlaceOf[i], memory), memory, info[operand.index()].copyNs);
     const TensorId made = op.outputs[i];
     const ResidencyId output = addResidency({made, memory, Segment::Arena, offset, index.bytes[made.index()], false});
     occupy(output);
@@ -506,16 +515,20 @@ Status StepPlanner::launchOnAccelerator() {
     launch.writes.back() = workspace;
   emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
 
-  auto leavesAtOnce = [&](TensorId t) {
-    if (index.pushToHost[t.index()] || (index.hasHome[t.index()] && !options.lazyOutputs))
-      return true;
-    return !options.saveEarly.empty() && options.saveEarly[t.index()] && remaining[t.index()] > 0;
-  };
   for (TensorId t : op.outputs)
-    if (leavesAtOnce(t))
+    if (leavesAtOnce(t)) {
       SLUICE_RETURN_IF_ERROR(copyOut(residentIn(t, memory), request.position));
+      bound.meet(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut),
+                 copyNs(index.link(memory, Machine::hostMemory()), index.problem.graph.tensor(t).bytes));
+    }
   finish(request.position, workspace);
   return {};
+}
+
+bool StepPlanner::leavesAtOnce(TensorId t) const {
+  if (index.pushToHost[t.index()] || (index.hasHome[t.index()] && !options.lazyOutputs))
+    return true;
+  return !options.saveEarly.empty() && options.saveEarly[t.index()] && index.totalUses[t.index()] > 0;
 }
 
 Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
@@ -530,7 +543,42 @@ Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
 // The step
 //===----------------------------------------------------------------------===//
 
-Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers) {
+void StepPlanner::expectCommands(const std::vector<ResidentParameter> &initial) {
+  const Graph &graph = index.problem.graph;
+  bound = WalkBound(plan.streams.size(), index.numSpots(), index.numMemories);
+  for (OperatorId op : idsBelow<OperatorId>(graph.numOperators()))
+    bound.expect(streamOf(op), index.problem.costs.timeNs(op, index.problem.placement[op.index()]));
+  for (TensorId t : index.tensors()) {
+    const Position produced = index.producedAt(t);
+    const MemoryId memory = produced.valid() ? index.memoryOf(produced) : Machine::hostMemory();
+    if (memory == Machine::hostMemory() || !leavesAtOnce(t))
+      continue;
+    const bool isForeseen = !index.pushToHost[t.index()] && !index.hasHome[t.index()];
+    bound.expect(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut),
+                 copyNs(index.link(memory, Machine::hostMemory()), graph.tensor(t).bytes), isForeseen);
+  }
+  for (const ResidentParameter &parameter : initial)
+    bound.startsWith(index.spot(parameter.tensor, parameter.memory));
+  for (MemoryId memory : index.acceleratorMemories()) {
+    size_t devices = 0;
+    for (const Stream &stream : plan.streams)
+      devices += stream.kind == StreamKind::SwapIn && index.problem.machine.device(stream.device).memory == memory;
+    bool isLinked = false;
+    for (MemoryId other : index.acceleratorMemories())
+      isLinked |= index.link(other, memory).valid();
+    if (devices != 1 || isLinked)
+      continue;
+    bound.fillBy(memory, streamOf(index.swapDevice[memory.index()], StreamKind::SwapIn));
+    for (TensorId t : index.tensors())
+      if (const SpotId spot = index.spot(t, memory);
+          !graph.tensor(t).producer.valid() && !bound.startedWith(spot) && !index.uses(spot).empty())
+        bound.startsWithout(spot, memory, copyInNs(t, memory));
+  }
+}
+
+Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers,
+                        const WalkLimits &limits) {
+  expectCommands(initial);
   for (MemoryId memory : index.memories()) {
     const Placer *placer = index.isAccelerator(memory) ? placers[memory.index()] : nullptr;
     calendarBases.push_back(placer ? placer->calendarBase() : std::numeric_limits<int64_t>::max());
@@ -549,6 +597,10 @@ Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span
     Status status = memory == Machine::hostMemory() ? runOnHost(p) : runOnAccelerator(p, *placers[memory.index()]);
     if (!status)
       return status;
+    if (bound.exceeds(limits, clockNs, copiedBytes)) {
+      isStopped = true;
+      return {};
+    }
   }
   SLUICE_RETURN_IF_ERROR(saveOutputs());
   SLUICE_RETURN_IF_ERROR(restore(initial));

@@ -16,6 +16,7 @@
 #include "CommandOrder.h"
 #include "ProblemIndex.h"
 #include "UseCalendar.h"
+#include "WalkBound.h"
 #include "sluice/Plan/Plan.h"
 
 #include <limits>
@@ -95,13 +96,15 @@ class StepPlanner {
 public:
   StepPlanner(const ProblemIndex &index, const StepOptions &options);
 
-  /// Plans the step. `placers` per memory; the host's is not used.
-  Status run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers);
+  /// Plans the step. `placers` per memory; the host's is not used. Stops where the limits make the plan useless.
+  Status run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers,
+             const WalkLimits &limits = {});
+  /// The plan is not whole; nothing below is valid.
+  bool stoppedEarly() const { return isStopped; }
 
   // Valid after run():
   Plan takePlan();
-  int64_t makespanNs() const { return makespan; }
-  int64_t bytesCopied() const { return copiedBytes; }
+  WalkCost cost() const { return {makespan, copiedBytes}; }
   std::vector<ResidentParameter> residentAtEnd() const;
   /// The initial parameters that were never evicted.
   std::vector<ResidentParameter> survivors() const;
@@ -224,6 +227,10 @@ private:
   Status launchOnAccelerator();
   Status evictRange(MemoryId memory, int64_t offset, int64_t end, Position position);
   void finish(Position position, ResidencyId workspace);
+  /// Fills the bound with what every walk must run.
+  void expectCommands(const std::vector<ResidentParameter> &initial);
+  /// The tensor is copied out as soon as it is written.
+  bool leavesAtOnce(TensorId t) const;
   Status saveOutputs();
   Status restore(const std::vector<ResidentParameter> &initial);
 
@@ -253,6 +260,8 @@ private:
   PlaceRequest request;
   std::vector<TensorId> inPlaceOf; ///< Per output at hand: the operand whose place it takes.
   int64_t makespan = 0, copiedBytes = 0;
+  WalkBound bound;
+  bool isStopped = false;
 };
 
 } // namespace sluice::swap

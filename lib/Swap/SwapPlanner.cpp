@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 using namespace sluice;
 using namespace sluice::swap;
@@ -106,41 +107,49 @@ static Status checkWorkingSets(const SwapProblem &problem) {
 }
 
 namespace {
-/// A plan and its cost: estimated nanoseconds, then bytes copied.
 struct Candidate {
   Plan plan;
-  std::pair<int64_t, int64_t> cost;
+  WalkCost cost; ///< Estimated.
 };
 } // namespace
 
 /// Walks the order again and again, and returns the best walk by its estimated makespan.
 /// Stops once a walk ends with the parameters in place that it started with, once it
 /// is no better than those before, or after `passes` walks. The parameters `always` are
-/// in place in every walk. With `foresee`, a walk saves early what the one before had to evict.
+/// in place in every walk. With `foresee`, a walk saves early what the one before had to evict. Where every walk but
+/// the first must cost more than `rival`, some or all of them are left out.
 static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions options,
                                        const std::vector<ResidentParameter> &always, int passes, bool foresee,
-                                       const std::function<Placers()> &makePlacers) {
+                                       const std::function<Placers()> &makePlacers,
+                                       const WalkCost &rival = kUnlimitedCost) {
   std::vector<ResidentParameter> initial = always;
   Candidate best;
+  WalkLimits limits;
+  limits.rival = rival;
   for (int pass = 0; pass < std::max(passes, 1); ++pass) {
     Placers owned = makePlacers();
     std::vector<Placer *> placers;
     for (const std::unique_ptr<Placer> &placer : owned)
       placers.push_back(placer.get());
     StepPlanner planner(index, options);
-    if (Status status = planner.run(initial, placers); !status) {
+    // The first pass is a plan in any case.
+    limits.isLast = pass + 1 == passes;
+    if (Status status = planner.run(initial, placers, pass == 0 ? WalkLimits() : limits); !status) {
       if (pass == 0)
         return propagate(status);
       break; // An earlier pass has a plan.
     }
+    if (planner.stoppedEarly())
+      break;
     std::vector<ResidentParameter> next = pass == 0 ? planner.residentAtEnd() : planner.survivors();
-    std::pair cost(planner.makespanNs(), planner.bytesCopied());
+    const WalkCost cost = planner.cost();
     if (pass > 0 && cost >= best.cost)
       break;
     bool settled = next == initial && (!foresee || planner.evicted() == options.saveEarly);
     if (foresee)
       options.saveEarly = planner.evicted();
     best = {planner.takePlan(), cost};
+    limits.best = cost;
     if (settled)
       break;
     initial = std::move(next);
@@ -248,17 +257,21 @@ static Expected<Plan> planOffsets(const SwapProblem &problem, const SwapParams &
         placers[m] = std::make_unique<WindowPlacer>(params, windowCosts, bases[m]);
     return placers;
   };
-  Expected<Candidate> best =
-      steadyState(index, options, always, params.passes, params.saveEarly, [&] { return placersAbove(base); });
-  if (!best)
-    return propagate(best);
+  // The streaming plan comes first: it is the faster one more often, and then cuts the others short.
+  std::optional<Candidate> streamed;
   if (streams && params.passes > 1) {
     streaming.insert(streaming.end(), always.begin(), always.end());
-    Expected<Candidate> other = steadyState(index, options, streaming, params.saveEarly ? 2 : 1, params.saveEarly,
-                                            [&] { return placersAbove(streamingBase); });
-    if (other && other->cost < best->cost)
-      best = std::move(other);
+    if (Expected<Candidate> made = steadyState(index, options, streaming, params.saveEarly ? 2 : 1, params.saveEarly,
+                                               [&] { return placersAbove(streamingBase); }))
+      streamed = std::move(*made);
   }
+  Expected<Candidate> best =
+      steadyState(index, options, always, params.passes, params.saveEarly, [&] { return placersAbove(base); },
+                  streamed ? streamed->cost : kUnlimitedCost);
+  if (!best)
+    return propagate(best);
+  if (streamed && streamed->cost < best->cost)
+    best = std::move(*streamed);
   return std::move(best->plan);
 }
 
