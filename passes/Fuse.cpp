@@ -4,10 +4,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -103,8 +105,16 @@ private:
       return true;
     }
     if (auto kernel = dyn_cast<KernelOpInterface>(consumer))
-      return !from.anchor && from.isElementwise && kernel.allowsPrologue(index);
+      return !from.anchor && ((from.isElementwise && kernel.allowsPrologue(index)) ||
+                              (from.members.size() == 1 && readsCache(kernel, index, value)));
     return false;
+  }
+
+  /// Whether an operand is the leading part of a state that grows, which the kernel reads where it lies.
+  static bool readsCache(KernelOpInterface kernel, unsigned index, Value value) {
+    auto slice = value.getDefiningOp<SliceOp>();
+    return slice && isLeadingSlice(slice) && isa_and_present<StateOp, InsertOp>(slice.getInput().getDefiningOp()) &&
+           kernel.readsSlice(index);
   }
 
   void join(Group *from, Group *to) {
@@ -112,7 +122,9 @@ private:
     std::merge(from->members.begin(), from->members.end(), to->members.begin(), to->members.end(),
                std::back_inserter(merged), [](Operation *a, Operation *c) { return a->isBeforeInBlock(c); });
     to->members = std::move(merged);
-    to->isElementwise &= from->isElementwise;
+    // A slice that the kernel reads where it lies is no part of its loops.
+    const bool isRead = from->members.size() == 1 && isa<SliceOp>(from->members.front()) && to->anchor;
+    to->isElementwise &= from->isElementwise || isRead;
     if (from->anchor)
       to->anchor = from->anchor;
     for (Operation *op : from->members)
@@ -219,6 +231,71 @@ private:
   IRMapping copies;
 };
 
+/// Gives the next values of states operators of their own where these would overwrite a state too early. One place
+/// holds both values, so all other readers of a state come before the operator that writes its next value.
+class StateWrites {
+public:
+  explicit StateWrites(func::FuncOp function) : function(function), block(function.getBody().front()) {}
+
+  void run() {
+    llvm::StringMap<StateOp> states;
+    for (StateOp state : block.getOps<StateOp>())
+      states[state.getName()] = state;
+    Operation *terminator = block.getTerminator();
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      const StringAttr name = updatedState(function, operand.getOperandNumber());
+      StateOp state = name ? states.lookup(name.getValue()) : StateOp();
+      Operation *writer = viewedValue(operand.get()).getDefiningOp();
+      if (!state || !writer)
+        continue;
+      SmallVector<Operation *> readers = readersOf(state);
+      if (!isTooEarly(state, writer, readers)) {
+        for (Operation *reader : readers)
+          if (reader != writer)
+            behind[reader].push_back(writer);
+        continue;
+      }
+      OpBuilder b(terminator);
+      operand.set(CopyOp::create(b, operand.get().getLoc(), operand.get()));
+    }
+  }
+
+private:
+  /// Operators that read a value's memory.
+  static SmallVector<Operation *> readersOf(Value value) {
+    SmallVector<Operation *> readers;
+    for (Operation *user : value.getUsers()) {
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        llvm::append_range(readers, readersOf(reshape.getResult()));
+      else if (!user->hasTrait<OpTrait::IsTerminator>() && !llvm::is_contained(readers, user))
+        readers.push_back(user);
+    }
+    return readers;
+  }
+
+  bool isTooEarly(StateOp state, Operation *writer, ArrayRef<Operation *> readers) {
+    const SmallVector<unsigned> overwritable = overwritableOperands(writer);
+    for (OpOperand &operand : writer->getOpOperands())
+      if (viewedValue(operand.get()) == state.getResult() &&
+          !llvm::is_contained(overwritable, operand.getOperandNumber()))
+        return true;
+    // Another reader that runs behind the writer would read the next value.
+    llvm::SetVector<Operation *> later;
+    later.insert(writer);
+    for (size_t i = 0; i < later.size(); ++i) {
+      for (Value result : later[i]->getResults())
+        later.insert_range(readersOf(result));
+      if (auto found = behind.find(later[i]); found != behind.end())
+        later.insert_range(found->second);
+    }
+    return llvm::any_of(readers, [&](Operation *reader) { return reader != writer && later.contains(reader); });
+  }
+
+  func::FuncOp function;
+  Block &block;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> behind; ///< Writers that come after a reader of their state.
+};
+
 struct Fuse : sluice::impl::FusePassBase<Fuse> {
   void runOnOperation() override {
     if (getOperation().isExternal())
@@ -226,6 +303,7 @@ struct Fuse : sluice::impl::FusePassBase<Fuse> {
     Block &block = getOperation().getBody().front();
     copyResults(block);
     fuse(block);
+    StateWrites(getOperation()).run();
   }
 
   static void fuse(Block &block) {

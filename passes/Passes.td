@@ -7,6 +7,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CarryStatesPass : Pass<"dataflow-carry-states", "::mlir::func::FuncOp"> {
+  let summary = "Make inputs states that hold what an output was in the step before";
+  let description = [{
+    Each line of `states` is `PAST=PRESENT`: the input PAST becomes a `state` of zeros, and
+    the output PRESENT its next value. Stars in PAST stand for any text, and those in
+    PRESENT for the same. Where the types are equal that is all. Where PRESENT has more
+    positions along one dimension, the state has room for as many as there can be, a
+    `length`, and an `insert` stores what a step adds; of a `concat` of PAST and more it
+    stores only what is new. The dimension of PAST needs a range from 0 on.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"states", "states", "::sluice::OptionText", "\"\"", "pairs of names, a line each">,
+  ];
+}
+
 def SimplifyPass : Pass<"dataflow-simplify", "::mlir::func::FuncOp"> {
   let summary = "Inference-time simplification: batch norms and scales fold into convolutions, identities go";
   let description = [{
@@ -165,7 +181,9 @@ def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
     or reduction become its epilogue, element-wise producers of a reduction its
     prologue. A value is fused only where its one consumer is in the group, so
     nothing is computed twice. Results that are inputs, constants or one value
-    twice get a copy, so that every output has an operator that writes it.
+    twice get a copy, so that every output has an operator that writes it. A next value
+    of a state gets one where its operator would overwrite the state before all have read it.
+    Products and attention read the leading part of a state that grows where it lies.
 
     The programs of `dataflow.if` and `dataflow.loop` are fused by themselves. Their
     constants, and what follows from constants alone, move outside and are captured.

@@ -7,6 +7,7 @@ names. Substitutions:
   %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
   %tinybert, %jumperhard: a carried model with its dimensions
+  %generate_example: the application of test/unit/Runtime/GenerateExample.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
 Features: shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
@@ -47,6 +48,7 @@ config.substitutions += [
     ("%shared", shared),
     ("%fake_cuda", fake_cuda),
     ("%fake_libraries", os.path.join(fake_cuda, "libraries")),
+    ("%generate_example", os.path.join(config.tools_dir, "GenerateExample")),
     ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),

@@ -270,11 +270,12 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
   let description = [{
     Numbered in the order declared; the caller may read and write it between steps.
     `cuts`, of a state that each rank has a part of: dimension, count and stride of
-    each cut of the whole, one after the other.
+    each cut of the whole, one after the other. `length`, of a state that grows: the
+    `#dataflow.extents` of a `dataflow.state`.
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type,
-                       OptionalAttr<DenseI64ArrayAttr>:$cuts);
-  let assemblyFormat = "$tensor `at` $position `:` $type (`cuts` $cuts^)? attr-dict";
+                       OptionalAttr<DenseI64ArrayAttr>:$cuts, OptionalAttr<AnyAttr>:$length);
+  let assemblyFormat = "$tensor `at` $position `:` $type (`cuts` $cuts^)? (`length` $length^)? attr-dict";
 }
 
 class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {

@@ -21,6 +21,34 @@ SmallVector<AffineExpr> rangeOf(InputOp input) {
   return numbers;
 }
 
+static dataflow::ExtentsAttr lengthOf(StateOp state) {
+  return dyn_cast_or_null<dataflow::ExtentsAttr>(state.getLengthAttr());
+}
+
+static LogicalResult checkLength(StateOp state, dataflow::SymbolsAttr symbols) {
+  const dataflow::ExtentsAttr length = lengthOf(state);
+  if (!length || length.getSymbols() != symbols || length.getMap().getNumResults() != 2 ||
+      !isa<AffineSymbolExpr>(length.getMap().getResult(0)))
+    return state.emitOpError() << "C16: state '" << state.getTensor() << "' has the length " << state.getLengthAttr()
+                               << ", write #dataflow.extents of a symbol of the program and of its next value";
+  return success();
+}
+
+/// The symbol that is the length of a state.
+static std::optional<ProgramSymbol> findKept(ProgramOp program, dataflow::SymbolsAttr symbols, size_t number) {
+  const AffineExpr alone = getAffineSymbolExpr(static_cast<unsigned>(number), program.getContext());
+  for (auto [i, state] : llvm::enumerate(program.getBody().getOps<StateOp>()))
+    if (const dataflow::ExtentsAttr length = lengthOf(state); length && length.getMap().getResult(0) == alone)
+      return ProgramSymbol{symbols.getNames()[number].getValue(),
+                           symbols.getLeast()[number],
+                           symbols.getMost()[number],
+                           symbols.getSteps()[number],
+                           ProgramSymbol::kKept,
+                           static_cast<uint32_t>(i),
+                           length.getMap().getResult(1)};
+  return std::nullopt;
+}
+
 FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   auto symbols = dyn_cast_or_null<dataflow::SymbolsAttr>(program.getSymbolsAttr());
   if (program.getSymbolsAttr() && !symbols)
@@ -39,14 +67,17 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   for (OutputOp output : program.getBody().getOps<OutputOp>())
     if (failed(check(output)))
       return failure();
-  for (StateOp state : program.getBody().getOps<StateOp>())
+  for (StateOp state : program.getBody().getOps<StateOp>()) {
     if (dataflow::symbolsOf(state.getType()))
       return state.emitOpError() << "C16: state '" << state.getTensor()
                                  << "' has extents that change between steps, give it fixed ones";
+    if (state.getLengthAttr() && failed(checkLength(state, symbols)))
+      return failure();
+  }
   SmallVector<ProgramSymbol> found;
   for (size_t s = 0; symbols && s < symbols.size(); ++s) {
     const AffineExpr alone = getAffineSymbolExpr(static_cast<unsigned>(s), program.getContext());
-    std::optional<ProgramSymbol> symbol;
+    std::optional<ProgramSymbol> symbol = findKept(program, symbols, s);
     if (symbols.isFound(s))
       symbol = {symbols.getNames()[s].getValue(),
                 symbols.getLeast()[s],
@@ -62,7 +93,8 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
               static_cast<uint32_t>(i),         static_cast<uint32_t>(d)};
     if (!symbol)
       return program.emitOpError() << "C16: symbol " << symbols.getNames()[s]
-                                   << " is not the extent of a dimension of an input, from which a step would take it";
+                                   << " is neither the extent of a dimension of an input nor the length of a state, "
+                                   << "from which a step would take it";
     found.push_back(*symbol);
   }
   return found;

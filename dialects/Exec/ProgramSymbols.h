@@ -11,12 +11,13 @@ namespace sluice::exec {
 
 /// An integer that a step has another value of than the next, `least`, `least` + `step` and so on to `most`: the extent
 /// of dimension `dimension` of input number `input`, the first that it is; or found by a kernel, where `input` is
-/// kFound.
+/// kFound; or the length of state number `dimension`, where `input` is kKept: `next` is its value in the step after.
 struct ProgramSymbol {
-  static constexpr uint32_t kFound = UINT32_MAX;
+  static constexpr uint32_t kFound = UINT32_MAX, kKept = UINT32_MAX - 1;
   llvm::StringRef name;
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
+  mlir::AffineExpr next = {};
 };
 
 /// What the indices of an input may be, as expressions of the program's symbols: the least, the greatest, and one more

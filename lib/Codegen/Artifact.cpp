@@ -161,6 +161,8 @@ Json symbolsToJson(std::span<const SymbolInfo> symbols) {
         Json{{"name", symbol.name}, {"least", symbol.least}, {"most", symbol.most}, {"step", symbol.step}});
     if (symbol.isFound) {
       entry["found"] = true;
+    } else if (!symbol.state.empty()) {
+      entry["state"] = symbol.state;
     } else {
       entry["input"] = symbol.input;
       entry["dimension"] = symbol.dimension;
@@ -263,6 +265,8 @@ void describeSymbols(std::ostringstream &out, MacroNames &names, const std::stri
     out << "\n/* \"" << inComment(symbol.name) << "\": ";
     if (symbol.isFound)
       out << "found in each step";
+    else if (!symbol.state.empty())
+      out << "the length of state \"" << inComment(symbol.state) << "\", kept from step to step";
     else
       out << "dimension " << symbol.dimension << " of input \"" << inComment(info.inputs[symbol.input].name) << "\"";
     out << " */\n#define " << macro << " " << i << "\n#define " << macro << "_LEAST " << symbol.least << "\n#define "

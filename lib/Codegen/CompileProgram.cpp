@@ -76,9 +76,13 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   info.inputs = describePorts<exec::InputOp>(program);
   info.outputs = describePorts<exec::OutputOp>(program);
   const SmallVector<exec::ProgramSymbol> symbols = *exec::findSymbols(program); // The program is verified.
-  for (const exec::ProgramSymbol &symbol : symbols)
+  const auto states = llvm::to_vector(program.getBody().getOps<exec::StateOp>());
+  for (const exec::ProgramSymbol &symbol : symbols) {
+    const bool isKept = symbol.input == exec::ProgramSymbol::kKept;
     info.symbols.push_back({symbol.name.str(), symbol.least, symbol.most, symbol.step, symbol.input, symbol.dimension,
-                            symbol.input == exec::ProgramSymbol::kFound});
+                            symbol.input == exec::ProgramSymbol::kFound,
+                            isKept ? exec::StateOp(states[symbol.dimension]).getTensor().str() : std::string()});
+  }
   for (exec::StepOp step : program.getBody().getOps<exec::StepOp>())
     if (step.getBounds())
       info.buckets.emplace_back(step.getBounds()->begin(), step.getBounds()->end());

@@ -120,6 +120,19 @@ static Status checkExpressions(ModuleOp module) {
   return wrong.empty() ? Status() : makeError(ErrorCode::InvalidInput, wrong);
 }
 
+/// Refuses states where steps have others.
+static Status checkStates(const CompilerOptions &options) {
+  if (options.states.empty())
+    return {};
+  if (options.training)
+    return makeError(ErrorCode::Unsupported, "a training step has no caches, option '--state', leave out this option or ",
+                     "'--train'");
+  if (options.devices > 1)
+    return makeError(ErrorCode::Unsupported, "a model split over ", options.devices,
+                     " devices has no states of its inputs, option '--state', leave out this option or '--devices'");
+  return {};
+}
+
 /// Refuses ranges of dimensions where something needs one size.
 static Status checkRanges(const CompilerOptions &options, const Origin &origin) {
   if (options.dims.ranges.empty())
@@ -142,6 +155,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   origin->target = std::move(target);
   SLUICE_RETURN_IF_ERROR(checkTarget(origin->target, origin->described, options));
   SLUICE_RETURN_IF_ERROR(checkRanges(options, *origin));
+  SLUICE_RETURN_IF_ERROR(checkStates(options));
   if (!isModuleFile(modelPath)) {
     SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(modelPath));
     origin->model = std::move(model);

@@ -23,6 +23,12 @@ Status Stage::run(const Pipeline &pipeline) {
 
 Expected<Simplified> simplify(Imported imported, const CompilerOptions &options) {
   Pipeline passes;
+  if (!options.states.empty()) {
+    std::string lines;
+    for (const std::string &state : options.states)
+      lines += state + "\n";
+    passes.onFunctions("dataflow-carry-states", {{"states", lines}});
+  }
   if (options.prune.parts > 0)
     passes.onFunctions("dataflow-prune", {{"parts", optionText(options.prune.parts)},
                                           {"layers", options.prune.layers},

@@ -83,6 +83,26 @@ std::string DimBindings::tiedTo(const std::string &name) const {
   return at;
 }
 
+/// "past + 1" as its terms, none empty; nothing where there is no sum.
+static std::vector<std::string> termsOf(std::string_view text) {
+  std::vector<std::string> terms;
+  while (true) {
+    const size_t plus = text.find('+');
+    std::string_view term = text.substr(0, plus);
+    while (!term.empty() && term.front() == ' ')
+      term.remove_prefix(1);
+    while (!term.empty() && term.back() == ' ')
+      term.remove_suffix(1);
+    if (term.empty())
+      return {};
+    terms.emplace_back(term);
+    if (plus == std::string_view::npos)
+      break;
+    text.remove_prefix(plus + 1);
+  }
+  return terms.size() > 1 ? terms : std::vector<std::string>();
+}
+
 Status addDimBinding(std::string_view text, DimBindings &bindings) {
   if (const size_t equals = text.rfind('='); equals != std::string_view::npos && equals > 0 &&
                                              equals + 1 < text.size() &&
@@ -90,6 +110,15 @@ Status addDimBinding(std::string_view text, DimBindings &bindings) {
     const std::string name(text.substr(0, equals));
     bindings.values.erase(name);
     bindings.ranges.erase(name);
+    bindings.ties.erase(name);
+    bindings.sums.erase(name);
+    if (std::vector<std::string> terms = termsOf(text.substr(equals + 1)); !terms.empty()) {
+      if (std::find(terms.begin(), terms.end(), name) != terms.end())
+        return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is a term of its own sum, in '", text,
+                         "', write a sum of others");
+      bindings.sums[name] = std::move(terms);
+      return {};
+    }
     bindings.ties[name] = text.substr(equals + 1);
     if (bindings.ties.contains(bindings.tiedTo(name)))
       return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is tied to itself, in '", text,
@@ -101,6 +130,7 @@ Status addDimBinding(std::string_view text, DimBindings &bindings) {
   bindings.values.erase(name);
   bindings.ranges.erase(name);
   bindings.ties.erase(name);
+  bindings.sums.erase(name);
   if (range.least == range.most)
     bindings.values[name] = range.least;
   else
@@ -123,6 +153,8 @@ public:
 private:
   Status bindFromOptions();
   Status bindTies();
+  Status bindSums();
+  std::optional<int64_t> sumOf(const std::vector<std::string> &terms) const;
   Status bindFromShape(const DeclaredTensor &input, const std::vector<int64_t> &shape);
   Expected<std::vector<int64_t>> shapeOf(const DeclaredTensor &input) const;
 
@@ -148,12 +180,50 @@ Status Binder::bindTies() {
   return {};
 }
 
+/// Nullopt where a term has no size.
+std::optional<int64_t> Binder::sumOf(const std::vector<std::string> &terms) const {
+  int64_t sum = 0;
+  for (const std::string &term : terms) {
+    auto known = bound.find(term);
+    const Expected<int64_t> number = parseInteger(term);
+    if (known == bound.end() && !number)
+      return std::nullopt;
+    sum = saturatingAdd(sum, known == bound.end() ? *number : known->second.value);
+  }
+  return sum;
+}
+
+Status Binder::bindSums() {
+  std::map<std::string, std::vector<std::string>> sums = given.sums;
+  for (const SymbolUse &use : symbolicDims(model))
+    if (std::vector<std::string> terms = termsOf(use.symbol); !terms.empty() && !bound.contains(use.symbol))
+      sums.emplace(use.symbol, std::move(terms));
+  // A term may be a sum itself.
+  for (size_t round = 0; round < sums.size(); ++round)
+    for (const auto &[name, terms] : sums) {
+      const std::optional<int64_t> sum = sumOf(terms);
+      if (!sum)
+        continue;
+      auto [own, isNew] = bound.emplace(name, Binding{*sum, "the sum of others"});
+      if (own->second.value != *sum)
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' is ", own->second.value, " by ",
+                         own->second.from, ", and the sum that option '--dim' gives it is ", *sum);
+    }
+  return {};
+}
+
 Status Binder::bindFromOptions() {
   std::vector<SymbolUse> uses = symbolicDims(model);
   std::map<std::string, int64_t> named = given.values;
   for (const auto &[name, other] : given.ties)
     for (const std::string &each : {name, other})
       named.emplace(each, -1);
+  for (const auto &[name, terms] : given.sums) {
+    named.emplace(name, -1);
+    for (const std::string &term : terms)
+      if (!parseInteger(term))
+        named.emplace(term, -1);
+  }
   for (const auto &[name, value] : named) {
     if (std::none_of(uses.begin(), uses.end(), [&name = name](const SymbolUse &use) { return use.symbol == name; })) {
       std::string known;
@@ -221,6 +291,7 @@ Expected<BoundInputs> Binder::run() {
     SLUICE_RETURN_IF_ERROR(bindFromShape(*input, shape));
   }
   SLUICE_RETURN_IF_ERROR(bindTies());
+  SLUICE_RETURN_IF_ERROR(bindSums());
   std::string missing;
   for (const SymbolUse &use : symbolicDims(model))
     if (!bound.count(use.symbol))

@@ -161,9 +161,7 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   arenas.resize(tables.memories.size());
   if (Status status = keep(state, allocateHome(model.state_bytes, "state store")); !status)
     return status;
-  if (model.state_initial >= 0)
-    std::memcpy(state->base(), parameters + model.state_initial,
-                static_cast<size_t>(model.parameter_bytes - model.state_initial));
+  copyInitialStates();
   for (const sluice_link_desc &desc : tables.links)
     links.push_back(std::make_unique<Link>(desc));
   streams.resize(tables.streams.size());
@@ -174,6 +172,22 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
     return failure("model '", model.name, "' exchanges data on a thread of its own and the communicator serves one ",
                    "thread only, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
   runsInline = isHostAlone && (!exchanges || ranks.needsCallingThread());
+  return {};
+}
+
+void Executor::copyInitialStates() {
+  if (const sluice_model &model = *tables.source; model.state_initial >= 0)
+    std::memcpy(state->base(), parameters + model.state_initial,
+                static_cast<size_t>(model.parameter_bytes - model.state_initial));
+}
+
+Status Executor::reset() {
+  if (Status status = current.reset(); !status)
+    return status;
+  const sluice_model &model = *tables.source;
+  const int64_t initial = model.state_initial >= 0 ? model.parameter_bytes - model.state_initial : 0;
+  copyInitialStates();
+  std::memset(state->base() + initial, 0, static_cast<size_t>(model.state_bytes - initial));
   return {};
 }
 

@@ -76,9 +76,15 @@ public:
   char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   Status slowDevice(uint32_t index, double factor);
+  /// As sluice_reset, between steps.
+  Status reset();
   /// As sluice_set_shapes, between steps.
   Status setShapes(const int64_t *const *given) { return current.set(given); }
   const Shapes &shapes() const { return current; }
+  /// The extent of an input that is a symbol, from the next step on. Fails where it is out of its range, and where a
+  /// state is full.
+  Status setSymbol(size_t symbol, int64_t value) { return current.setSymbol(symbol, value); }
+  const Model &described() const { return tables; }
   void stats(sluice_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const std::vector<sluice_device_time> &deviceTrace() const { return deviceTimes; }
@@ -89,6 +95,7 @@ public:
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
+  void copyInitialStates();
   /// A step as it is planned for all values of the symbols up to some bounds.
   struct Program {
     int32_t (*init)(const sluice_api *, sluice_context *);

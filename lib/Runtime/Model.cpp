@@ -65,6 +65,11 @@ Status checkSymbols(const Model &model) {
       return failure("model's symbol ", i, " has no name or no range, compile it again");
     if (symbol.input == kFound)
       continue;
+    if (symbol.input == kKept) {
+      if (symbol.dimension >= model.states.size() || !source.advance)
+        return failure("model's symbol '", symbol.name, "' is the length of no state, compile it again");
+      continue;
+    }
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
       return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");
   }

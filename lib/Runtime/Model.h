@@ -15,7 +15,9 @@
 namespace sluice::runtime {
 
 /// sluice_symbol_desc.input of a symbol that a step finds.
-constexpr uint32_t kFound = UINT32_MAX;
+constexpr uint32_t kFound = SLUICE_SYMBOL_FOUND;
+/// That of a symbol that is the length of a state.
+constexpr uint32_t kKept = SLUICE_SYMBOL_STATE;
 /// Of TensorProto's numbers of element types.
 constexpr int32_t kInt32Type = 6, kInt64Type = 7, kStringType = 8;
 

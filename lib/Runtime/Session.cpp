@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
+#include "Generator.h"
 #include "LoadedArtifact.h"
 #include "sluice/Runtime/sluice.h"
 
@@ -19,6 +20,10 @@ static_assert(sizeof(sluice_command_time) == 32 && sizeof(sluice_device_time) ==
 struct sluice_session {
   std::optional<LoadedArtifact> artifact; ///< Outlives the executor, which calls into it.
   std::unique_ptr<Executor> executor;
+};
+
+struct sluice_generator {
+  Generator generator;
 };
 
 namespace {
@@ -147,6 +152,54 @@ int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *
   std::memcpy(state, data, static_cast<size_t>(bytes));
   return 0;
 }
+
+int32_t sluice_reset(sluice_session *session) {
+  Status status = caught([&] { return session->executor->reset(); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
+                                        const sluice_sampling *sampling) {
+  std::unique_ptr<sluice_generator> opened;
+  Status status = caught([&]() -> Status {
+    Result<Generator> made = Generator::create(*session->executor, inputs, sampling);
+    if (!made)
+      return tl::unexpected(made.error());
+    opened.reset(new sluice_generator{std::move(*made)});
+    return {};
+  });
+  if (status)
+    return opened.release();
+  lastError = status.error();
+  return nullptr;
+}
+
+int32_t sluice_generator_feed(sluice_generator *generator, const int64_t *tokens, size_t count) {
+  Status status = caught([&] { return generator->generator.feed(tokens, count); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+int32_t sluice_generator_next(sluice_generator *generator, int64_t *token) {
+  Status status = caught([&]() -> Status {
+    Result<int64_t> next = generator->generator.next();
+    if (!next)
+      return tl::unexpected(next.error());
+    *token = *next;
+    return {};
+  });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
+void sluice_generator_close(sluice_generator *generator) { delete generator; }
 
 int32_t sluice_slow_device(sluice_session *session, uint32_t index, double factor) {
   Status status = caught([&] { return session->executor->slowDevice(index, factor); });

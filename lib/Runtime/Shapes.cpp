@@ -38,13 +38,48 @@ Status Shapes::begin() {
   values = upper;
   finds = std::any_of(model.symbols.begin(), model.symbols.end(),
                       [](const sluice_symbol_desc &symbol) { return symbol.input == kFound; });
+  for (size_t s = 0; s < model.symbols.size(); ++s)
+    if (model.symbols[s].input == kKept) {
+      lengths.resize(model.symbols.size());
+      lengths[s] = model.symbols[s].least;
+    }
   if (!model.symbols.empty() && model.source->ranges)
     for (const sluice_tensor_desc &input : model.inputs) {
       rangeStarts.push_back(ranges.size());
       if (input.range)
         ranges.insert(ranges.end(), input.range, input.range + 3);
     }
-  return model.symbols.empty() ? Status() : use(upper, evaluate(upper));
+  if (model.symbols.empty())
+    return {};
+  if (Status status = use(upper, evaluate(upper)); !status || lengths.empty())
+    return status;
+  return reset();
+}
+
+std::vector<int64_t> Shapes::withLengths() const {
+  std::vector<int64_t> symbols = values;
+  for (size_t s = 0; s < lengths.size(); ++s)
+    if (model.symbols[s].input == kKept)
+      symbols[s] = lengths[s];
+  return symbols;
+}
+
+Status Shapes::reset() {
+  if (lengths.empty())
+    return {};
+  for (size_t s = 0; s < lengths.size(); ++s)
+    lengths[s] = model.symbols[s].least;
+  const std::vector<int64_t> symbols = withLengths();
+  return use(symbols, evaluate(symbols));
+}
+
+Status Shapes::checkLengths() const {
+  for (size_t s = 0; s < lengths.size(); ++s)
+    if (const sluice_symbol_desc &symbol = model.symbols[s]; symbol.input == kKept && lengths[s] > symbol.most)
+      return failure("state '", model.states[symbol.dimension].name, "' is full, it holds ", lengths[s],
+                     " positions and a step may begin with ", symbol.most, " (", describe(symbol),
+                     "), reset the session or compile the model with a larger range");
+  return {};
 }
 
 std::vector<int64_t> Shapes::evaluate(const std::vector<int64_t> &symbols) const {
@@ -74,8 +109,7 @@ Status Shapes::use(const std::vector<int64_t> &symbols, const std::vector<int64_
   std::copy(found.begin(), found.end(), extents.begin());
   if (!ranges.empty())
     model.source->ranges(values.data(), ranges.data());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    inputs[i].bytes = bytesOf(model.inputs[i], extents.data() + inputs[i].first);
+  useInputs(found);
   for (size_t i = 0; i < outputs.size(); ++i)
     outputs[i].bytes = bytesOf(model.outputs[i], extents.data() + outputs[i].first);
   return {};
@@ -84,8 +118,8 @@ Status Shapes::use(const std::vector<int64_t> &symbols, const std::vector<int64_
 Result<std::vector<int64_t>> Shapes::takeSymbols(const int64_t *const *given) const {
   std::vector<int64_t> symbols;
   for (const sluice_symbol_desc &symbol : model.symbols) {
-    if (symbol.input == kFound) {
-      symbols.push_back(symbol.most);
+    if (symbol.input == kFound || symbol.input == kKept) {
+      symbols.push_back(symbol.input == kFound ? symbol.most : lengths[symbols.size()]);
       continue;
     }
     const int64_t value = given[symbol.input][symbol.dimension];
@@ -104,7 +138,7 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
   std::string origins;
   for (size_t s = 0; s < symbols.size(); ++s) {
     const sluice_symbol_desc &symbol = model.symbols[s];
-    if (symbol.input == kFound)
+    if (symbol.input == kFound || symbol.input == kKept)
       continue;
     std::vector<int64_t> other = symbols;
     other[s] = symbols[s] == symbol.least ? symbol.most : symbol.least;
@@ -120,6 +154,8 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
 }
 
 Status Shapes::set(const int64_t *const *given) {
+  if (Status status = checkLengths(); !status)
+    return status;
   for (size_t i = 0; i < model.inputs.size(); ++i)
     if (model.inputs[i].rank > 0 && (!given || !given[i]))
       return failure("input '", model.inputs[i].name, "' has no shape, give the address of its ", model.inputs[i].rank,
@@ -135,10 +171,24 @@ Status Shapes::set(const int64_t *const *given) {
   return model.symbols.empty() ? Status() : use(*symbols, found);
 }
 
+Status Shapes::setSymbol(size_t number, int64_t value) {
+  const sluice_symbol_desc &symbol = model.symbols[number];
+  if (value < symbol.least || value > symbol.most || (value - symbol.least) % symbol.step != 0)
+    return failure(describe(symbol), " cannot be ", value, ", give ", symbol.least, " to ", symbol.most,
+                   symbol.step == 1 ? "" : " in steps of " + std::to_string(symbol.step));
+  if (Status status = checkLengths(); !status)
+    return status;
+  std::vector<int64_t> symbols = withLengths();
+  symbols[number] = value;
+  return use(symbols, evaluate(symbols));
+}
+
 Status Shapes::beginStep() {
-  if (!finds)
+  if (Status status = checkLengths(); !status)
+    return status;
+  std::vector<int64_t> symbols = withLengths();
+  if (!finds && symbols == values)
     return {};
-  std::vector<int64_t> symbols = values;
   for (size_t s = 0; s < values.size(); ++s)
     if (model.symbols[s].input == kFound)
       symbols[s] = model.symbols[s].most;
@@ -146,10 +196,25 @@ Status Shapes::beginStep() {
 }
 
 Status Shapes::endStep() {
-  if (!finds)
-    return {};
-  const std::vector<int64_t> symbols = values;
-  return use(symbols, evaluate(symbols));
+  if (!lengths.empty())
+    model.source->advance(values.data(), lengths.data());
+  if (finds) {
+    const std::vector<int64_t> symbols = values;
+    if (Status status = use(symbols, evaluate(symbols)); !status)
+      return status;
+  }
+  // Inputs have the shapes of the next step, outputs those of this one.
+  if (!lengths.empty() && checkLengths())
+    useInputs(evaluate(withLengths()));
+  return {};
+}
+
+void Shapes::useInputs(const std::vector<int64_t> &found) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Place &place = inputs[i];
+    std::copy_n(found.data() + place.first, model.inputs[i].rank, extents.data() + place.first);
+    inputs[i].bytes = bytesOf(model.inputs[i], extents.data() + place.first);
+  }
 }
 
 Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const {

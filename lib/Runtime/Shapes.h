@@ -19,15 +19,21 @@ public:
   /// `model` outlives this object.
   explicit Shapes(const Model &model) : model(model) {}
 
-  /// Gives the symbols their upper bounds. Fails where the model's function computes extents above a tensor's bounds.
+  /// Gives the symbols their upper bounds, and lengths of states the least they have. Fails where the model's function computes extents above a tensor's bounds.
   /// Call once, first.
   Status begin();
   /// As sluice_set_shapes.
   Status set(const int64_t *const *given);
-  /// Gives the symbols that a step finds their upper bounds. Fails as begin() does.
+  /// Gives a symbol that is an input's extent another value; others keep theirs. Fails where it is out of range.
+  Status setSymbol(size_t symbol, int64_t value);
+  /// Gives the symbols that a step finds their upper bounds. Fails as begin() does, and where a state has no room for
+  /// what the step adds.
   Status beginStep();
-  /// Takes what the step has found: shapes of outputs follow from it. Fails as begin() does.
+  /// Takes what the step has found: shapes of outputs follow from it. States are as long as the step has made them,
+  /// from the next step on. Fails as begin() does.
   Status endStep();
+  /// States are as they were at first.
+  Status reset();
   /// As sluice_get_shape.
   Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
   /// The bytes of an input or output, which exists.
@@ -47,6 +53,10 @@ private:
   Result<std::vector<int64_t>> takeSymbols(const int64_t *const *given) const;
   std::vector<int64_t> evaluate(const std::vector<int64_t> &symbols) const;
   Status checkBounds(const std::vector<int64_t> &found) const;
+  Status checkLengths() const;
+  void useInputs(const std::vector<int64_t> &found);
+  /// The symbols' values, with the lengths that states have in the next step.
+  std::vector<int64_t> withLengths() const;
   Status use(const std::vector<int64_t> &symbols, const std::vector<int64_t> &found);
   std::string describeMismatch(size_t input, uint32_t dimension, int64_t given, const std::vector<int64_t> &symbols,
                                int64_t wanted) const;
@@ -58,6 +68,7 @@ private:
   const Model &model;
   std::vector<int64_t> values;  ///< Per symbol. Kernels store those that they find.
   bool finds = false;           ///< Whether there are such.
+  std::vector<int64_t> lengths; ///< Per symbol: of a state in the next step; empty where no symbol is one.
   std::vector<int64_t> extents; ///< Of all inputs, then of all outputs.
   std::vector<Place> inputs, outputs;
   std::vector<int64_t> ranges;     ///< Of the inputs that have one; empty where they are constant.

@@ -206,7 +206,8 @@ void Builder::declareMachine() {
     exec::OutputOp::create(builder, loc, port.name, port.type);
   for (const ExecBinding::Port &port : binding.states)
     exec::StateOp::create(builder, loc, port.name, binding.homeOffsets[port.tensor.index()], port.type,
-                          port.cuts.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cuts));
+                          port.cuts.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cuts),
+                          port.length);
 }
 
 Value Builder::addHome(TensorId tensor) {

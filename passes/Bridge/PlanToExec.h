@@ -35,13 +35,15 @@ struct ExecBinding {
     mlir::Attribute range = {};
     /// Of a state that each rank has a part of: dimension, count and stride of each cut. Else empty.
     std::vector<int64_t> cuts = {};
+    /// Of a state that grows: the #dataflow.extents of its length. Else null.
+    mlir::Attribute length = {};
   };
   /// In the model's order. An output is a tensor that an operator writes, and
   /// no other output is the same one.
   std::vector<Port> inputs, outputs;
   /// States that callers may read and write between steps.
   std::vector<Port> states;
-  /// The #dataflow.symbols of kernels, where a step finds some of them; else null.
+  /// The #dataflow.symbols of kernels, where the types of inputs and outputs need not have them; else null.
   mlir::Attribute symbols = {};
   /// Per rank: bytes a step sends to others. Empty: the program runs alone.
   std::vector<int64_t> bytesSent;

@@ -193,6 +193,10 @@ void Converter::bindStates() {
     if (!held)
       continue;
     binding.states.push_back(describe(TensorId(i), held.getName(), held.getType()));
+    if (ExtentsAttr length = held.getLengthAttr()) {
+      binding.states.back().length = length;
+      binding.symbols = length.getSymbols();
+    }
     if (std::optional<ArrayAttr> cuts = held.getCuts())
       for (auto cut : cuts->getAsRange<CutAttr>())
         for (auto [count, stride] : llvm::zip(cut.getGroup().getCounts(), cut.getGroup().getStrides()))

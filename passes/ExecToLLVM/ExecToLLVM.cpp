@@ -411,6 +411,7 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   LLVM::GlobalOp symbolTable = symbols.empty() ? nullptr : addSymbols(symbols);
   LLVM::LLVMFuncOp extents = symbols.empty() ? nullptr : addExtentFunction(builder, program);
   LLVM::LLVMFuncOp ranges = symbols.empty() ? nullptr : addRangeFunction(builder, program);
+  LLVM::LLVMFuncOp advance = symbols.empty() ? nullptr : addAdvanceFunction(builder, program);
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
@@ -461,6 +462,7 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   function(ranges);
   number(i32, numBuckets);
   optional(buckets);
+  function(advance);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

@@ -113,6 +113,16 @@ LLVM::LLVMFuncOp addExtentFunction(OpBuilder &builder, exec::ProgramOp program) 
   return addFunction(builder, program, "sluice.extents", expressions);
 }
 
+LLVM::LLVMFuncOp addAdvanceFunction(OpBuilder &builder, exec::ProgramOp program) {
+  SmallVector<AffineExpr> expressions;
+  const SmallVector<exec::ProgramSymbol> symbols = *exec::findSymbols(program); // The program is verified.
+  for (auto [s, symbol] : llvm::enumerate(symbols))
+    expressions.push_back(symbol.next ? symbol.next : builder.getAffineSymbolExpr(static_cast<unsigned>(s)));
+  if (llvm::none_of(symbols, [](const exec::ProgramSymbol &symbol) { return symbol.next; }))
+    return {};
+  return addFunction(builder, program, "sluice.advance", expressions);
+}
+
 LLVM::LLVMFuncOp addRangeFunction(OpBuilder &builder, exec::ProgramOp program) {
   SmallVector<AffineExpr> expressions;
   for (exec::InputOp input : program.getBody().getOps<exec::InputOp>())

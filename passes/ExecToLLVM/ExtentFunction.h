@@ -19,6 +19,10 @@ mlir::LLVM::LLVMFuncOp addExtentFunction(mlir::OpBuilder &builder, exec::Program
 /// As that, the function `ranges`: of each input that has a range, its three numbers. Null where these are constants.
 mlir::LLVM::LLVMFuncOp addRangeFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
 
+/// As that, the function `advance`: of each symbol, its value in the step after where a state's length keeps it, else
+/// its own. Null where none is kept.
+mlir::LLVM::LLVMFuncOp addAdvanceFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
+
 } // namespace sluice
 
 #endif // SLUICE_PASSES_EXECTOLLVM_EXTENTFUNCTION_H

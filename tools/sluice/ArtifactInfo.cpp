@@ -62,7 +62,8 @@ Expected<std::vector<SymbolInfo>> readSymbols(const JsonReader &json, size_t num
     SLUICE_ASSIGN_OR_RETURN(symbol.most, entry.integer("most"));
     SLUICE_ASSIGN_OR_RETURN(symbol.step, entry.integer("step"));
     SLUICE_ASSIGN_OR_RETURN(symbol.isFound, entry.boolean("found", false));
-    if (symbol.isFound) {
+    SLUICE_ASSIGN_OR_RETURN(symbol.state, entry.string("state", ""));
+    if (symbol.isFound || !symbol.state.empty()) {
       symbols.push_back(std::move(symbol));
       continue;
     }
@@ -160,8 +161,9 @@ Status printArtifact(const std::string &directory, bool asJson) {
   for (const SymbolInfo &symbol : info.symbols)
     printLine("symbolic", concat(symbol.name, ": ", symbol.least, " to ", symbol.most,
                                  symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", ",
-                                 symbol.isFound ? std::string("found in each step")
-                                                : concat("dimension ", symbol.dimension, " of input '",
+                                 symbol.isFound          ? std::string("found in each step")
+                                 : !symbol.state.empty() ? concat("length of state '", symbol.state, "'")
+                                                         : concat("dimension ", symbol.dimension, " of input '",
                                                          info.inputs[symbol.input].name, "'")));
   for (const std::vector<int64_t> &bounds : info.buckets) {
     std::vector<std::pair<std::string, int64_t>> named;

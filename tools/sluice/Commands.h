@@ -11,6 +11,7 @@ namespace sluice::driver {
 
 void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);
+void addGenerateCommand(CLI::App &app, Action &action);
 void addPlanCommand(CLI::App &app, Action &action);
 void addProfileCommand(CLI::App &app, Action &action);
 void addTuneCommand(CLI::App &app, Action &action);

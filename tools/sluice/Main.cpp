@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
   Action action;
   addCompileCommand(app, action);
   addRunCommand(app, action);
+  addGenerateCommand(app, action);
   addPlanCommand(app, action);
   addProfileCommand(app, action);
   addTuneCommand(app, action);

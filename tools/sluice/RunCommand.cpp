@@ -129,7 +129,8 @@ void bindBesideRanges(const ModelFile &file, const std::vector<GivenInput> &give
     if (!given[i].tensor || !declared || declared->size() != given[i].tensor->shape.size())
       continue;
     for (size_t d = 0; d < declared->size(); ++d)
-      if (const DeclaredDim &dim = (*declared)[d]; dim.value < 0 && !dims.ranges.contains(dims.tiedTo(dim.symbol)))
+      if (const DeclaredDim &dim = (*declared)[d];
+          dim.value < 0 && !dims.ranges.contains(dims.tiedTo(dim.symbol)) && !dims.sums.contains(dim.symbol))
         dims.values.emplace(dim.symbol, given[i].tensor->shape[d]);
   }
 }

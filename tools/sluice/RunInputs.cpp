@@ -162,8 +162,13 @@ std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &in
   return values;
 }
 
-/// Whether a step finds the symbol in its data; others are extents of inputs.
-static bool isFound(const sluice_symbol_desc &symbol) { return symbol.input == UINT32_MAX; }
+/// The value of a symbol of no input in the first step: at most that where the step finds it in its data, and that
+/// where it is the length of a state.
+static std::optional<int64_t> valueOfNoInput(const sluice_symbol_desc &symbol) {
+  if (symbol.input == SLUICE_SYMBOL_FOUND)
+    return symbol.most;
+  return symbol.input == SLUICE_SYMBOL_STATE ? std::optional(symbol.least) : std::nullopt;
+}
 
 /// What the indices of an input may be, at the shapes of the inputs; nothing of one that holds none.
 static std::optional<std::array<int64_t, 3>> rangeOf(const sluice_model &model, uint32_t input,
@@ -176,7 +181,8 @@ static std::optional<std::array<int64_t, 3>> rangeOf(const sluice_model &model, 
     std::vector<int64_t> symbols, all;
     for (uint32_t s = 0; s < model.num_symbols; ++s) {
       const sluice_symbol_desc symbol = tableEntry(model.symbols, s);
-      symbols.push_back(isFound(symbol) ? symbol.most : shapes[symbol.input][symbol.dimension]);
+      const std::optional<int64_t> value = valueOfNoInput(symbol);
+      symbols.push_back(value ? *value : shapes[symbol.input][symbol.dimension]);
     }
     size_t before = 0;
     for (uint32_t i = 0; i < model.num_inputs; ++i)
@@ -257,8 +263,8 @@ Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<
   std::vector<int64_t> values;
   for (uint32_t i = 0; i < model.num_symbols; ++i) {
     const sluice_symbol_desc symbol = tableEntry(model.symbols, i);
-    if (isFound(symbol)) {
-      values.push_back(symbol.most);
+    if (const std::optional<int64_t> value = valueOfNoInput(symbol)) {
+      values.push_back(*value);
       continue;
     }
     SLUICE_ASSIGN_OR_RETURN(

@@ -166,10 +166,11 @@ InputShapes RunSession::inputShapes() const {
   return shapes;
 }
 
-/// Whether shapes of outputs may follow from a step's data.
+/// Whether shapes of outputs may follow from a step's data, or from how long states are.
 static bool findsExtents(const sluice_model &model) {
   for (uint32_t s = 0; s < model.num_symbols; ++s)
-    if (tableEntry(model.symbols, s).input == UINT32_MAX)
+    if (const uint32_t input = tableEntry(model.symbols, s).input;
+        input == SLUICE_SYMBOL_FOUND || input == SLUICE_SYMBOL_STATE)
       return true;
   return false;
 }
@@ -229,8 +230,14 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
   if (interrupted)
     return makeError(ErrorCode::Interrupted, "stopped before the step was over");
   std::vector<const void *> from;
-  for (const HostTensor &input : inputs)
-    from.push_back(input.bytes.data());
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const std::vector<int64_t> shape = currentShape(sessions.front().get(), SLUICE_PORT_INPUT, i, inputs[i].shape.size());
+    if (shape != inputs[i].shape)
+      return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(shape),
+                       " in this step, since the model's states have grown, and its data has ",
+                       formatShape(inputs[i].shape), ", run one step, or use 'sluice generate'");
+    from.push_back(inputs[i].bytes.data());
+  }
   // All ranks give the same outputs: the first's are taken.
   return asRanks(ranks, [&](size_t rank) {
     if (rank == 0)

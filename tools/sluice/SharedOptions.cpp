@@ -33,8 +33,8 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
       .add_option_function<std::vector<std::string>>(
           "--dim", take,
           "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32; with "
-          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512; that of another dimension: "
-          "state.1=input.0")
+          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512; that of another dimension, or a sum: "
+          "state.1=input.0, total=past+sequence")
       ->type_name("NAME=N[..M][,M][:STEP]")
       ->allow_extra_args(false);
 }
@@ -160,6 +160,12 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
   app.add_option_function<std::vector<std::string>>(
          "--bound", takeBounds, "what a tensor that says an extent is at most, where the model does not show it")
       ->type_name("NAME=[LOW..]N")
+      ->allow_extra_args(false)
+      ->group(kGeneration);
+  addOption(app, "--state", options.states,
+            "make an input a state that holds what an output was in the step before, such as a cache: "
+            "past_key_values.*=present.*")
+      ->type_name("PAST=PRESENT")
       ->allow_extra_args(false)
       ->group(kGeneration);
   auto takeBuckets = [this](const std::string &text) {

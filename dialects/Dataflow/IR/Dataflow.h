@@ -157,6 +157,11 @@ KernelTuning tuningOf(mlir::Operation *op);
 
 /// What a value is a view of: a reshape's operand has the same memory.
 mlir::Value viewedValue(mlir::Value value);
+/// The tensor in whose memory a member of a group finds an operand: what a slice of the same group from the first
+/// element on, by steps of 1, is taken of; else the operand itself.
+mlir::Value slicedTensor(mlir::Value operand);
+/// Whether a slice begins at the first element and leaves none out between.
+bool isLeadingSlice(SliceOp slice);
 
 /// Operands of an operator or group whose memory its result may take: each of
 /// their elements is read just before the result's at the same place is written, and

@@ -112,6 +112,14 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
     InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
       "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Operand `index` may be a slice from the first element on, taken in the same kernel: it is read where it lies,
+        by slicedTensor (Dataflow.h).}],
+      "bool", "readsSlice", (ins "unsigned":$index), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Operand `index` and result 0 may share their memory: the kernel reads no element of the operand that it has
+        stored another value to.}],
+      "bool", "updatesOperand", (ins "unsigned":$index), "", [{ return false; }]>,
   ];
 }
 

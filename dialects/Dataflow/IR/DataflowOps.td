@@ -101,12 +101,18 @@ def StateOp : Dataflow_InferredOp<"state"> {
     `value` is its content before the first step. The function's result that
     carries `dataflow.updates = "name"` is its content in the next; without one
     it never changes. `trainable`: an optimizer may update it. Of a state that is
-    cut, a rank has its part, and `value` is the whole.
+    cut, a rank has its part, and `value` is the whole. A state that grows has a
+    `length`: how many of its positions hold when a step begins, which is a symbol that
+    the runtime keeps, and how many when the step ends.
+
+    ```mlir
+    %past = dataflow.state "past" length #dataflow.extents<()[s0] -> (s0, s0 + 1), <"past" = 0 to 15>> dense<0.0> : tensor<2x16x4xf32>
+    ```
   }];
   let arguments = (ins StrAttr:$name, ElementsAttr:$value, UnitAttr:$trainable,
-                       OptionalAttr<Dataflow_CutArrayAttr>:$cuts);
+                       OptionalAttr<Dataflow_CutArrayAttr>:$cuts, OptionalAttr<Dataflow_ExtentsAttr>:$length);
   let results = (outs Dataflow_Tensor:$result);
-  let assemblyFormat = "$name (`trainable` $trainable^)? (`cut` $cuts^)? attr-dict $value";
+  let assemblyFormat = "$name (`trainable` $trainable^)? (`cut` $cuts^)? (`length` $length^)? attr-dict $value";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::StringAttr":$name,
                                  "::mlir::ElementsAttr":$value, "::mlir::UnitAttr":$trainable)>];
@@ -225,7 +231,7 @@ def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
 //===----------------------------------------------------------------------===//
 
 def MatmulOp : Dataflow_InferredOp<"matmul", [
-    Tiling, GradientMethods, Kernel<>, Library, Tunable<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<["readsSlice"]>, Library, Tunable<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
     [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
@@ -487,7 +493,7 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
   let hasVerifier = 1;
 }
 
-def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
+def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<["readsSlice"]>, CostOf<["getFlops", "getCostClass"]>]> {
   let summary = "softmax(query * key^T * scale + mask) * value, whose scores stay in a core's cache";
   let description = [{
     query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]), value
@@ -716,6 +722,25 @@ def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>
   let arguments = (ins Dataflow_AnyTensor:$input, Dataflow_IndexTensor:$count, I64Attr:$dim, I64Attr:$symbol);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input `,` $count attr-dict `:` type($input) `,` type($count) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def InsertOp : Dataflow_Op<"insert", [
+    Kernel<["allowsEpilogue", "updatesOperand"]>, CostOf<["getFlops", "getBytesMoved"]>]> {
+  let summary = "A tensor with some positions along a dimension replaced";
+  let description = [{
+    Positions `start`, `start` + 1 and so on of dimension `dim`, as many as `part` has,
+    are those of `part`; the others are those of `into`. A `start` that leaves no room for
+    the part is the nearest one that does. In the memory of `into` it stores `part` alone.
+
+    ```mlir
+    %next = dataflow.insert %cache, %rows at %start {dim = 1 : i64}
+        : tensor<2x16x4xf32>, tensor<2x1x4xf32>, tensor<i64> -> tensor<2x16x4xf32>
+    ```
+  }];
+  let arguments = (ins Dataflow_Tensor:$into, Dataflow_Tensor:$part, Dataflow_IndexTensor:$start, I64Attr:$dim);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "$into `,` $part `at` $start attr-dict `:` type($into) `,` type($part) `,` type($start) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -93,6 +93,7 @@ struct SymbolInfo {
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
   bool isFound = false; ///< A step finds it in its data; it is of no input.
+  std::string state;    ///< Whose length it is; empty: it is an input's extent, or found.
 };
 
 /// Both as the manifest has them.

@@ -118,6 +118,8 @@ struct CompilerOptions {
   /// How CPUs compute convolutions of inference; other programs' convolutions are direct.
   ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
+  /// Pairs of an input and an output, "PAST=PRESENT", that become states: see --dataflow-carry-states.
+  std::vector<std::string> states;
   BucketOptions buckets;
   /// What extents that the data says are at most: see ImportOptions.
   std::map<std::string, ValueBounds> bounds;

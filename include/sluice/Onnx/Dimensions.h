@@ -37,6 +37,8 @@ struct DimBindings {
   std::map<std::string, DimRange> ranges;
   /// `--dim name=other`: the size is that of another dimension.
   std::map<std::string, std::string> ties;
+  /// `--dim name=other+another+1`: the size is the sum of other dimensions' sizes and of numbers.
+  std::map<std::string, std::vector<std::string>> sums;
   /// Shapes of inputs given as data, by input name; the input itself may not declare any.
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// Shapes of the elements of inputs that are sequences, by input name; none for an optional without a value.
@@ -60,7 +62,7 @@ std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 /// buckets that do not ascend, and on a size that is at no step.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
 /// Adds what the text of an option `--dim` says: what parseDimBinding does, or "state.1=input.0", the name of another
-/// dimension.
+/// dimension, or "total=past+sequence", a sum of others and of numbers.
 Status addDimBinding(std::string_view text, DimBindings &bindings);
 
 struct BoundInputs {
@@ -71,7 +73,8 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Ranges bind nothing. Fails naming the dimension where one is unbound, bound to two values, or bound without being in
+/// Ranges bind nothing. A dimension that is bound by nothing and whose name is a sum of others' names and of numbers, such
+/// as "past + 1", has the sum of their sizes. Fails naming the dimension where one is unbound, bound to two values, or bound without being in
 /// the model; and naming the input where a given shape differs in rank or in a declared size.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 

@@ -214,8 +214,11 @@ typedef struct sluice_tensor_desc {
   const int64_t *range;
 } sluice_tensor_desc;
 
+#define SLUICE_SYMBOL_FOUND UINT32_MAX
+#define SLUICE_SYMBOL_STATE (UINT32_MAX - 1)
 /* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
- * `input`, or, where `input` is UINT32_MAX, what a kernel finds in a step's data. The values are `least`, `least` +
+ * `input`, or, where `input` is SLUICE_SYMBOL_FOUND, what a kernel finds in a step's data, or, where it is
+ * SLUICE_SYMBOL_STATE, the length of state number `dimension`, `least` at first (since minor version 13). The values are `least`, `least` +
  * `step` and so on to `most`. Since minor version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
@@ -325,6 +328,10 @@ typedef struct sluice_model {
    * none, `step` does. What an init has loaded stays until the init of another step runs. Since minor version 12. */
   uint32_t num_buckets;
   const sluice_bucket_desc *buckets;
+  /* Computes the values that the symbols have in the step after one with these: those of lengths of states; others stay
+   * as they are. A next length above its symbol's `most` leaves no room for another step. Null where no symbol is a
+   * length. Since minor version 13. */
+  void (*advance)(const int64_t *symbols, int64_t *next);
 } sluice_model;
 
 /* The one exported symbol; but models for GPUs also export, by this name, addresses

@@ -105,7 +105,8 @@ int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes)
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* The shape of input or output (`port`) number `index` in the next step: its extents, as many as its description's
- * rank says, to `shape`, and its bytes to *bytes. Each may be NULL. Fails where there is none of that number. Since
+ * rank says, to `shape`, and its bytes to *bytes. After a step, that of an output is the step's; that of an input may
+ * have changed where a state has grown. Each may be NULL. Fails where there is none of that number. Since
  * minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
@@ -114,6 +115,43 @@ int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t 
  * caches. `bytes` must be the state's size. Between steps only. */
 int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes);
 int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes);
+
+/* Gives all states their first contents, and those that grow no positions. A state that grows has room for the most
+ * positions that it may have; a step that has no more room fails. Between steps only. Since minor version 13. */
+int32_t sluice_reset(sluice_session *session);
+
+/* How the next token is chosen by the logits. Since minor version 13. */
+typedef struct sluice_sampling {
+  size_t size;
+  uint32_t top_k;     /* of so many of the greatest; 0: of all; 1: the greatest */
+  double top_p;       /* of the fewest that have so much of the probability together; 1: of all */
+  double temperature; /* logits are divided by it; 0: the greatest is chosen */
+  uint64_t seed;
+} sluice_sampling;
+
+/* Text from a model that gives the logits of the next token, and holds what came before in its states (sluice compile
+ * --state). Three calls make the loop:
+ *
+ *   sluice_generator *text = sluice_generator_open(session, NULL, NULL);
+ *   sluice_generator_feed(text, prompt, count);
+ *   while (n < most && sluice_generator_next(text, &tokens[n]) == 0 && tokens[n] != end) ++n;
+ */
+typedef struct sluice_generator sluice_generator;
+
+/* Resets the session. Tokens go to the input 'input_ids' or 'tokens', ones to 'attention_mask', and the numbers of the
+ * tokens, from 0, to 'position_ids', each int32 or int64; inputs[i] are the bytes of any other input number i, of its
+ * current shape, until the generator closes. `inputs` may be NULL, and so may entries of those inputs and of inputs
+ * that the model was compiled for. The output 'logits', or the only one, has the logits in its last dimension, float32,
+ * and the last row is the next token's. `sampling` may be NULL: the greatest logit is chosen. NULL: see
+ * sluice_last_error. The session outlives the generator, and is not used for anything else meanwhile. Since minor
+ * version 13. */
+sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
+                                        const sluice_sampling *sampling);
+/* Puts tokens behind those before, in steps of as many as the model takes. */
+int32_t sluice_generator_feed(sluice_generator *generator, const int64_t *tokens, size_t count);
+/* The next token. It counts as fed. */
+int32_t sluice_generator_next(sluice_generator *generator, int64_t *token);
+void sluice_generator_close(sluice_generator *generator);
 
 /* From the next command on, device number `index` of the model, which must be an
  * emulated one, takes `factor` (1 or more) times as long as it would; 1 is its

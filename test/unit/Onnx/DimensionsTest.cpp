@@ -87,6 +87,42 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("more elements than 64 bits"));
 }
 
+TEST_CASE("A dimension may be a sum of others", "[onnx]") {
+  ModelFile model = fourInputs();
+  DimBindings bindings;
+  bindings.values = {{"batch", 8}, {"c.0", 5}};
+  bindings.inputShapes = {{"d", {1}}};
+  bindings.sums = {{"length", {"batch", "c.0", "2"}}};
+  REQUIRE(bindDims(model, bindings));
+  CHECK(bindDims(model, bindings)->symbols.at("length") == 15);
+  bindings.values["length"] = 14;
+  CHECK_THAT(messageOf(bindDims(model, bindings)),
+             Contains("dimension 'length' is 14 by the option, and the sum that option '--dim' gives it is 15"));
+  bindings.values.erase("length");
+  bindings.sums = {{"length", {"batch", "depth"}}};
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'depth'"));
+  // A sum of what has no size has none.
+  bindings.sums = {{"length", {"batch", "c.0"}}};
+  bindings.values.erase("c.0");
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("'length' (dimension 1 of input 'b'), 'c.0'"));
+}
+
+TEST_CASE("A dimension that is named as a sum is one", "[onnx]") {
+  ::onnx::ModelProto proto = reluModel();
+  auto *input = proto.mutable_graph()->add_input();
+  input->set_name("mask");
+  auto *type = input->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnxtype::Float);
+  type->mutable_shape()->add_dim()->set_dim_param("N + 1");
+  DimBindings bindings;
+  bindings.values = {{"N", 4}};
+  Expected<BoundInputs> bound = bindDims(*openProto(proto), bindings);
+  REQUIRE(bound);
+  CHECK(bound->symbols.at("N + 1") == 5);
+  bindings.values["N + 1"] = 7;
+  CHECK(bindDims(*openProto(proto), bindings)->symbols.at("N + 1") == 7);
+}
+
 TEST_CASE("Inputs that are no tensors are refused", "[onnx]") {
   ::onnx::ModelProto proto = reluModel();
   auto *input = proto.mutable_graph()->add_input();
@@ -125,6 +161,11 @@ TEST_CASE("Bindings on the command line parse", "[onnx]") {
   CHECK_THAT(addDimBinding("batch=columns", bindings).error().message, Contains("'batch' is tied to itself"));
   bindings.ties.clear();
   bindings.ranges["batch"] = {1, 8};
+  REQUIRE(addDimBinding("total=batch+sequence + 1", bindings));
+  CHECK(bindings.sums == std::map<std::string, std::vector<std::string>>{{"total", {"batch", "sequence", "1"}}});
+  CHECK_THAT(addDimBinding("total=total+1", bindings).error().message, Contains("is a term of its own sum"));
+  REQUIRE(addDimBinding("total=5", bindings));
+  CHECK(bindings.sums.empty());
   // The last one holds.
   REQUIRE(addDimBinding("batch=2", bindings));
   CHECK(bindings.ranges.empty());

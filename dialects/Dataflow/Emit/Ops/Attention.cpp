@@ -76,7 +76,9 @@ private:
 };
 
 Value AttentionEmitter::matrix(Value operand, ValueRange at) {
-  const Extents shape = extentsOf(operand);
+  // A slice keeps the strides of what it is taken of.
+  const Value stored = slicedTensor(operand);
+  const Extents shape = extentsOf(stored);
   Value offset = kernel.index(0);
   Extent stride = productOf(ArrayRef(shape).take_back(2));
   for (size_t d = batch.size(); d-- > 0;) {
@@ -84,7 +86,7 @@ Value AttentionEmitter::matrix(Value operand, ValueRange at) {
       offset = kernel.add(offset, kernel.mul(at[d], stride));
     stride = stride * shape[d];
   }
-  return kernel.address(kernel.pointer(operand), typeOf(operand).getElementType(), offset);
+  return kernel.address(kernel.pointer(stored), typeOf(operand).getElementType(), offset);
 }
 
 /// Scaled and masked; `at` are the indices of the first lane, batch dimensions first.
@@ -161,10 +163,11 @@ void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, V
   product.n = keys.most();
   product.k = product.lda = depth.most();
   product.transposeB = !op.getTransposed();
-  product.ldb = (op.getTransposed() ? keys : depth).most();
+  const Extent keyPitch = extentsOf(slicedTensor(op.getKey())).back();
+  product.ldb = keyPitch.most();
   emit::MatmulExtents extents{ofStep(value), ofStep(keys), ofStep(depth)};
   extents.lda = extents.k;
-  extents.ldb = op.getTransposed() ? extents.n : extents.k;
+  extents.ldb = ofStep(keyPitch);
   Value query = kernel.address(matrix(op.getQuery(), at), f32, kernel.mul(firstRow, depth));
   multiply(at, firstRow, product, extents, query, matrix(op.getKey(), at),
            [&](Value value, ValueRange position, ValueRange indices, int64_t lanes) {
@@ -181,11 +184,13 @@ void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, V
   });
   emit::MatmulSpec sum;
   sum.m = count;
-  sum.n = sum.ldb = columns.most();
+  const Extent valuePitch = extentsOf(slicedTensor(op.getValue())).back();
+  sum.n = columns.most();
+  sum.ldb = valuePitch.most();
   sum.k = sum.lda = pitch;
   sum.sinkStyle = kernel.sinkStyle();
   emit::MatmulExtents sumExtents{ofStep(value), ofStep(columns), ofStep(keys)};
-  sumExtents.ldb = sumExtents.n;
+  sumExtents.ldb = ofStep(valuePitch);
   multiply(at, firstRow, sum, sumExtents, scores, matrix(op.getValue(), at),
            [&](Value value, ValueRange, ValueRange indices, int64_t n) { kernel.storeLanes(value, indices, n); });
 }

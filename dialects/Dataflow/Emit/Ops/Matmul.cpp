@@ -69,7 +69,7 @@ emit::MatmulSpec sluice::dataflow::describeMatmul(MatmulOp op) {
   spec.n = shape.n;
   spec.k = shape.k;
   spec.lda = shapeOf(op.getLhs()).back();
-  spec.ldb = shapeOf(op.getRhs()).back();
+  spec.ldb = shapeOf(slicedTensor(op.getRhs())).back();
   spec.transposeA = op.getTransposeLhs();
   spec.transposeB = op.getTransposeRhs();
   spec.packedB = op.getPackedN().has_value();
@@ -176,7 +176,7 @@ static void emitMatmulKernel(MatmulOp op, KernelEmitter &kernel) {
           kernel.pointer(op.getLhs()), element,
           batchOffset(kernel, batchIndices, isFlat ? ArrayRef<Extent>() : sizes.lhsBatch, sizes.lhsMatrix));
       Value c = kernel.address(
-          kernel.pointer(op.getRhs()), element,
+          kernel.pointer(slicedTensor(op.getRhs())), element,
           batchOffset(kernel, batchIndices, isFlat ? ArrayRef<Extent>() : sizes.rhsBatch, sizes.rhsMatrix));
       emit::emitMatmul(b, loc, spec, kernel.target(), {{a, element}, {c, element}, extents}, {lo, hi},
                        [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {

@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include <algorithm>
 
@@ -118,6 +119,51 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
 }
 
 //===----------------------------------------------------------------------===//
+// insert
+//===----------------------------------------------------------------------===//
+
+/// An item is a row of everything before the dimension. What is not replaced is copied where the result has memory of
+/// its own, which only the step knows.
+static void emitInsertKernel(InsertOp op, KernelEmitter &kernel) {
+  const Extents shape = extentsOf(op.getResult()), part = extentsOf(op.getPart());
+  const auto dim = static_cast<size_t>(op.getDim());
+  const Extent outer = productOf(ArrayRef(shape).take_front(dim)), inner = productOf(ArrayRef(shape).drop_front(dim + 1));
+  const Extent row = shape[dim] * inner, run = part[dim] * inner;
+  if (outer.is(0) || row.is(0))
+    return;
+  const Type element = elementOf(op.getInto());
+  kernel.parallel(outer, kernel.work(Rate::Vectors), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    const Location loc = kernel.loc();
+    const Value into = kernel.pointer(op.getInto()), source = kernel.pointer(op.getPart()),
+                target = kernel.resultPointer(0);
+    auto copy = [&](Value from, Value fromOffset, Value toOffset, Value count) {
+      const int64_t lanes = kernel.target().lanesF32;
+      auto move = [&](Value i, int64_t width) {
+        Value value = kernel.load(from, element, kernel.add(fromOffset, i), width);
+        kernel.store(target, element, kernel.add(toOffset, i), value);
+      };
+      Value rest = kernel.index(0);
+      if (lanes > 1) {
+        rest = kernel.mul(arith::DivUIOp::create(b, loc, count, kernel.index(lanes)), lanes);
+        kernel.loop(kernel.index(0), rest, lanes, [&](Value i) { move(i, lanes); });
+      }
+      kernel.loop(rest, count, 1, [&](Value i) { move(i, 1); });
+    };
+    Value start = kernel.load(kernel.pointer(op.getStart()), elementOf(op.getStart()), kernel.index(0), 1);
+    start = arith::IndexCastOp::create(b, loc, b.getIndexType(), start);
+    start = arith::MinSIOp::create(b, loc, start, kernel.index(shape[dim] - part[dim]));
+    start = kernel.mul(arith::MaxSIOp::create(b, loc, start, kernel.index(0)), inner);
+    const Value isApart = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, into, target);
+    kernel.loop(begin, end, 1, [&](Value item) {
+      const Value first = kernel.mul(item, row);
+      kernel.ifThen(isApart, [&] { copy(into, first, first, kernel.index(row)); });
+      copy(source, kernel.mul(item, run), kernel.add(first, start), kernel.index(run));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // pad
 //===----------------------------------------------------------------------===//
 
@@ -190,6 +236,6 @@ void sluice::dataflow::attachMovementKernels(MLIRContext *context) {
   constexpr auto kOfStep = KernelExtents::OfStep;
   attach<ElementModel<emitTransposeElement, kOfStep>, ElementModel<emitReshapeElement, kOfStep>,
          ElementModel<emitExpandElement, kOfStep>, ElementModel<emitTileElement, kOfStep>,
-         ElementModel<emitSliceElement, kOfStep>, KernelModel<emitConcatKernel, kOfStep>,
+         ElementModel<emitSliceElement, kOfStep>, KernelModel<emitConcatKernel, kOfStep>, KernelModel<emitInsertKernel, kOfStep>,
          ElementModel<emitPadElement, kOfStep>>(context);
 }

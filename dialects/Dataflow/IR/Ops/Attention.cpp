@@ -13,6 +13,8 @@ int64_t AttentionOp::getKeys() { return shapeOf(getValue()).drop_back().back(); 
 int64_t AttentionOp::getDepth() { return shapeOf(getQuery()).back(); }
 int64_t AttentionOp::getColumns() { return shapeOf(getValue()).back(); }
 
+bool AttentionOp::readsSlice(unsigned index) { return index == 1 || index == 2; }
+
 static LogicalResult checkRanks(std::optional<Location> loc, Value query, Value key, Value value) {
   const size_t rank = shapeOf(query).size(), keys = shapeOf(key).size(), values = shapeOf(value).size();
   if (rank < 2 || keys != rank || values != rank)

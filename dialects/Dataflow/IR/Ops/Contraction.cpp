@@ -85,7 +85,8 @@ bool sluice::dataflow::isFlatMatmul(MatmulOp op) {
 sluice::dataflow::MatmulSizes::MatmulSizes(MatmulOp op) : batch(extentsOf(op.getResult())) {
   n = batch.pop_back_val();
   m = batch.pop_back_val();
-  const Extents lhs = extentsOf(op.getLhs()), rhs = extentsOf(op.getRhs());
+  // A slice keeps the strides of what it is taken of.
+  const Extents lhs = extentsOf(op.getLhs()), rhs = extentsOf(slicedTensor(op.getRhs()));
   const size_t matrix = op.getPackedN() ? 3 : 2;
   k = lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
   lda = lhs.back();
@@ -113,6 +114,11 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   extents.append({shape->m, shape->n});
   results.push_back(RankedTensorType::get(extents, lhs.getElementType()));
   return success();
+}
+
+/// Products of integers and those by libraries take no strides.
+bool MatmulOp::readsSlice(unsigned index) {
+  return index == 1 && !getPackedN() && !getLibrary() && isa<FloatType>(getType().getElementType());
 }
 
 LogicalResult MatmulOp::verify() {

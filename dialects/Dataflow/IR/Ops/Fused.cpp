@@ -151,6 +151,16 @@ Value sluice::dataflow::viewedValue(Value value) {
   return value;
 }
 
+bool sluice::dataflow::isLeadingSlice(SliceOp slice) {
+  return llvm::all_of(slice.getStarts(), [](int64_t start) { return start == 0; }) &&
+         llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
+}
+
+Value sluice::dataflow::slicedTensor(Value operand) {
+  auto slice = operand.getDefiningOp<SliceOp>();
+  return slice && isa<FusedOp>(slice->getParentOp()) && isLeadingSlice(slice) ? slice.getInput() : operand;
+}
+
 SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
   SmallVector<unsigned> operands;
   if (op->getNumResults() != 1)
@@ -169,7 +179,10 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
     };
     if (llvm::any_of(op->getOperands(), isOtherView))
       continue;
-    if (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op))
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    const bool isUpdated = kernel && kernel.updatesOperand(i);
+    if (isUpdated ||
+        (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op)))
       operands.push_back(i);
   }
   // Elemental members ask for elements in an order of their own.

@@ -221,6 +221,33 @@ FailureOr<Operation *> ConcatOp::permute(OpBuilder &builder, ArrayRef<int64_t> p
 }
 
 //===----------------------------------------------------------------------===//
+// insert
+//===----------------------------------------------------------------------===//
+
+bool InsertOp::allowsEpilogue() { return false; }
+bool InsertOp::updatesOperand(unsigned index) { return index == 0; }
+int64_t InsertOp::getFlops() { return 0; }
+/// In the memory of `into`, where the planner puts it wherever it can.
+int64_t InsertOp::getBytesMoved() { return 2 * tensorBytes(getPart().getType()); }
+
+LogicalResult InsertOp::verify() {
+  const RankedTensorType into = typeOf(getInto()), part = typeOf(getPart());
+  const auto dim = static_cast<int64_t>(getDim());
+  if (getResult().getType() != into)
+    return emitOpError() << "makes " << getResult().getType() << " of " << into;
+  if (typeOf(getStart()).getRank() != 0)
+    return emitOpError() << "has a start of " << getStart().getType() << ", give one integer";
+  if (part.getRank() != into.getRank() || part.getElementType() != into.getElementType() || dim < 0 ||
+      dim >= into.getRank())
+    return emitOpError() << "inserts " << part << " into " << into << " along dimension " << dim;
+  const Extents whole = extentsOf(into), own = extentsOf(part);
+  for (int64_t d = 0; d < into.getRank(); ++d)
+    if (d == dim ? own[d].most() > whole[d].most() : own[d] != whole[d])
+      return emitOpError() << "inserts " << part << " into " << into << ", which differ in dimension " << d;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // pad
 //===----------------------------------------------------------------------===//
 

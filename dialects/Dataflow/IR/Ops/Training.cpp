@@ -72,6 +72,9 @@ LogicalResult StateOp::verify() {
     return emitOpError("has no name");
   if (getTrainable() && !isa<FloatType>(getType().getElementType()))
     return emitOpError("is trainable and holds ") << getType().getElementType() << " elements, not floats";
+  if (ExtentsAttr length = getLengthAttr())
+    if (length.getMap().getNumResults() != 2 || !isa<AffineSymbolExpr>(length.getMap().getResult(0)))
+      return emitOpError("has the length ") << length << ", give a symbol, and its value in the next step";
   return success();
 }
 

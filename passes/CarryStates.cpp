@@ -1,0 +1,296 @@
+//===- CarryStates.cpp - Inputs and outputs that steps carry on -----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "passes/Passes.h"
+
+#include "sluice/Support/Error.h"
+#include "sluice/Support/Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace sluice {
+#define GEN_PASS_DEF_CARRYSTATESPASS
+#include "passes/Passes.h.inc"
+} // namespace sluice
+
+namespace {
+
+/// An input and the output that is its value in the next step.
+struct Pair {
+  unsigned input = 0, output = 0;
+};
+
+/// What the stars of a pattern stand for in a name; nullopt where the name does not match. Each star but the last takes
+/// as little as it can.
+std::optional<SmallVector<StringRef>> matchStars(StringRef pattern, StringRef name) {
+  SmallVector<StringRef> parts, taken;
+  pattern.split(parts, '*');
+  if (!name.consume_front(parts.front()))
+    return std::nullopt;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const size_t at = i + 1 < parts.size()                         ? name.find(parts[i])
+                      : name.size() >= parts[i].size()
+                          && name.ends_with(parts[i])              ? name.size() - parts[i].size()
+                                                                   : StringRef::npos;
+    if (at == StringRef::npos)
+      return std::nullopt;
+    taken.push_back(name.take_front(at));
+    name = name.drop_front(at + parts[i].size());
+  }
+  return name.empty() ? std::optional(taken) : std::nullopt;
+}
+
+std::string fillStars(StringRef pattern, ArrayRef<StringRef> stars) {
+  SmallVector<StringRef> parts;
+  pattern.split(parts, '*');
+  std::string name = parts.front().str();
+  for (size_t i = 1; i < parts.size(); ++i)
+    name += (stars[i - 1] + parts[i]).str();
+  return name;
+}
+
+class Carrier {
+public:
+  explicit Carrier(func::FuncOp function) : function(function), body(function.getBody().front()), builder(function) {}
+
+  Status run(ArrayRef<StringRef> texts);
+
+private:
+  template <typename... Ts>
+  Status bad(StringRef text, const Ts &...what) const {
+    return makeError(ErrorCode::InvalidInput, what..., ", option '--state ", excerpt(text.str()), "'");
+  }
+  Status addPairs(StringRef text);
+  Status addPair(StringRef text, unsigned input, StringRef output);
+  Status carry(const Pair &pair);
+  Status checkTypes(const Pair &pair, std::optional<int64_t> &dim) const;
+  Status grow(const Pair &pair, int64_t dim);
+  Status noteLength(const Pair &pair, const Extent &now, const Extent &next);
+  StateOp makeState(const Pair &pair, RankedTensorType type);
+  Value slice(Location loc, Value of, RankedTensorType type);
+
+  StringRef nameOf(const Pair &pair) const { return inputName(function, pair.input).getValue(); }
+  std::string namesOf(const Pair &pair) const {
+    return concat("input '", excerpt(nameOf(pair).str()), "' and output '",
+                  excerpt(outputName(function, pair.output).str()), "'");
+  }
+
+  func::FuncOp function;
+  Block &body;
+  OpBuilder builder;
+  SmallVector<Pair> pairs;
+  /// Of each symbol that is a length: its next value, and whose it is.
+  llvm::MapVector<AffineExpr, std::pair<Extent, std::string>> lengths;
+};
+
+Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
+  std::string known;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    const StringAttr name = outputName(function, i);
+    if (!name || updatedState(function, i))
+      continue;
+    if (name.getValue() != output) {
+      known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
+      continue;
+    }
+    for (const Pair &pair : pairs)
+      if (pair.input == input || pair.output == i)
+        return bad(text, namesOf({input, i}), " are paired twice, name each in one pair");
+    pairs.push_back({input, i});
+    return {};
+  }
+  return bad(text, "the model has no output '", excerpt(output.str()), "', it has ", excerpt(known));
+}
+
+/// A name may hold an equals sign: the first one counts whose left side is an input.
+Status Carrier::addPairs(StringRef text) {
+  bool hasEquals = false;
+  for (size_t equals = text.find('='); equals != StringRef::npos; equals = text.find('=', equals + 1)) {
+    const StringRef past = text.take_front(equals), present = text.drop_front(equals + 1);
+    hasEquals |= !past.empty() && !present.empty();
+    if (past.count('*') != present.count('*'))
+      continue;
+    bool isFound = false;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (const StringAttr name = inputName(function, i))
+        if (const auto stars = matchStars(past, name.getValue())) {
+          SLUICE_RETURN_IF_ERROR(addPair(text, i, fillStars(present, *stars)));
+          isFound = true;
+        }
+    if (isFound)
+      return {};
+  }
+  if (!hasEquals)
+    return bad(text, "it names no input and output, write PAST=PRESENT");
+  std::string known;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (const StringAttr name = inputName(function, i))
+      known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
+  return bad(text, "no input of the model has this name, or matches this pattern with as many stars on both sides, the ",
+             "inputs are ", excerpt(known));
+}
+
+/// Sets the dimension along which a state grows; none of a state that does not.
+Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const {
+  const Value past = body.getArgument(pair.input), present = body.getTerminator()->getOperand(pair.output);
+  const Extents now = extentsOf(past), next = extentsOf(present);
+  auto fail = [&](const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, namesOf(pair), " ", what..., ", option '--state'");
+  };
+  if (elementOf(past) != elementOf(present) || now.size() != next.size()) {
+    std::string types;
+    llvm::raw_string_ostream(types) << elementOf(past) << " in " << now.size() << " dimensions and "
+                                    << elementOf(present) << " in " << next.size();
+    return fail("hold ", types, ", pair tensors of one type");
+  }
+  if (isString(elementOf(past)))
+    return fail("hold text, which a state cannot, pair tensors of numbers");
+  for (size_t d = 0; d < now.size(); ++d) {
+    if (now[d] == next[d] && now[d].isConstant())
+      continue;
+    if (now[d] == next[d])
+      return fail("have an extent with a range in dimension ", d, ", which is the same before and after a step, give it ",
+                  "one size by --dim");
+    if (dim)
+      return fail("differ in dimensions ", *dim, " and ", d, ", a state grows along one");
+    dim = static_cast<int64_t>(d);
+  }
+  if (!dim)
+    return {};
+  const Extent &length = now[*dim];
+  if (length.isConstant() || !isa<AffineSymbolExpr>(length.expr()))
+    return fail("have ", length.most(), " and ", next[*dim].most(), " positions in dimension ", *dim,
+                ", a state that grows needs a range there, give it by --dim NAME=0..MOST");
+  const auto symbol = cast<AffineSymbolExpr>(length.expr()).getPosition();
+  if (length.symbols().isFound(symbol) || length.symbols().getLeast()[symbol] != 0 ||
+      length.symbols().getSteps()[symbol] != 1)
+    return fail("begin with ", length.symbols().getLeast()[symbol], " positions or more in dimension ", *dim,
+                ", a state that grows is empty at first, give its range by --dim ",
+                length.symbols().getNames()[symbol].str(), "=0..", length.most());
+  return {};
+}
+
+/// All states whose length is one symbol grow by as much.
+Status Carrier::noteLength(const Pair &pair, const Extent &now, const Extent &next) {
+  const auto [entry, isNew] = lengths.insert({now.expr(), {next, namesOf(pair)}});
+  if (!isNew && !(entry->second.first == next))
+    return makeError(ErrorCode::InvalidInput, namesOf(pair), " grow by another number of positions than ",
+                     entry->second.second, ", whose dimension has the same name, option '--state', give a pair that is ",
+                     "no state back to the caller");
+  return {};
+}
+
+StateOp Carrier::makeState(const Pair &pair, RankedTensorType type) {
+  builder.setInsertionPointToStart(&body);
+  const BlockArgument past = body.getArgument(pair.input);
+  return StateOp::create(builder, past.getLoc(), type, inputName(function, pair.input),
+                         SplatElementsAttr::get(type, builder.getZeroAttr(type.getElementType())), UnitAttr());
+}
+
+Value Carrier::slice(Location loc, Value of, RankedTensorType type) {
+  const SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1);
+  return SliceOp::create(builder, loc, type, of, starts, steps);
+}
+
+/// The state has room for its greatest length, and keeps the strides that this gives: what a step adds is stored behind
+/// what is there. `present` is then the leading part of the new value.
+Status Carrier::grow(const Pair &pair, int64_t dim) {
+  Operation *terminator = body.getTerminator();
+  const BlockArgument past = body.getArgument(pair.input);
+  const Value present = terminator->getOperand(pair.output);
+  const RankedTensorType pastType = typeOf(past), presentType = typeOf(present);
+  const Extent now = extentsOf(past)[dim], next = extentsOf(present)[dim];
+  SLUICE_RETURN_IF_ERROR(noteLength(pair, now, next));
+  SmallVector<int64_t> shape(presentType.getShape());
+  shape[dim] = std::max(now.most(), next.most());
+  StateOp state = makeState(pair, RankedTensorType::get(shape, presentType.getElementType()));
+  const auto map = AffineMap::get(0, static_cast<unsigned>(now.symbols().size()),
+                                  {now.expr(), next.expr() ? next.expr() : builder.getAffineConstantExpr(next.most())},
+                                  builder.getContext());
+  state.setLengthAttr(ExtentsAttr::get(builder.getContext(), map, now.symbols()));
+  const auto scalar = RankedTensorType::get({}, builder.getI64Type());
+  auto joined = present.getDefiningOp<ConcatOp>();
+  if (!joined || static_cast<int64_t>(joined.getAxis()) != dim || joined.getInputs().front() != past ||
+      joined.getInputs().size() < 2) {
+    builder.setInsertionPoint(terminator);
+    const Value start = ConstantOp::create(builder, present.getLoc(), DenseElementsAttr::get(scalar, int64_t(0)));
+    terminator->setOperand(pair.output, InsertOp::create(builder, present.getLoc(), state.getType(), state, present,
+                                                         start, builder.getI64IntegerAttr(dim)));
+  } else {
+    const Location loc = joined.getLoc();
+    builder.setInsertionPoint(joined);
+    Value part = joined.getInputs()[1];
+    if (joined.getInputs().size() > 2)
+      part = ConcatOp::create(builder, loc, joined.getInputs().drop_front(), static_cast<uint64_t>(dim));
+    const auto length = AffineMapAttr::get(
+        AffineMap::get(0, static_cast<unsigned>(now.symbols().size()), {now.expr()}, builder.getContext()));
+    const Value start = ExtentsOp::create(builder, loc, scalar, length, now.symbols());
+    const Value whole = InsertOp::create(builder, loc, state.getType(), state, part, start,
+                                         builder.getI64IntegerAttr(dim));
+    terminator->setOperand(pair.output, whole);
+    if (!joined->use_empty())
+      joined.replaceAllUsesWith(slice(loc, whole, presentType));
+    joined.erase();
+  }
+  if (!past.use_empty()) {
+    builder.setInsertionPointAfter(state);
+    body.getArgument(pair.input).replaceAllUsesWith(slice(past.getLoc(), state, pastType));
+  }
+  return {};
+}
+
+Status Carrier::carry(const Pair &pair) {
+  std::optional<int64_t> dim;
+  SLUICE_RETURN_IF_ERROR(checkTypes(pair, dim));
+  if (dim) {
+    SLUICE_RETURN_IF_ERROR(grow(pair, *dim));
+  } else {
+    BlockArgument past = body.getArgument(pair.input);
+    past.replaceAllUsesWith(makeState(pair, typeOf(past)));
+  }
+  function.removeResultAttr(pair.output, builder.getStringAttr(DataflowDialect::NameAttrHelper::getNameStr()));
+  function.setResultAttr(pair.output, DataflowDialect::UpdatesAttrHelper::getNameStr(),
+                         inputName(function, pair.input));
+  return {};
+}
+
+Status Carrier::run(ArrayRef<StringRef> texts) {
+  for (StringRef text : texts)
+    SLUICE_RETURN_IF_ERROR(addPairs(text));
+  for (const Pair &pair : pairs)
+    SLUICE_RETURN_IF_ERROR(carry(pair));
+  llvm::BitVector gone(function.getNumArguments());
+  for (const Pair &pair : pairs)
+    gone.set(pair.input);
+  function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(),
+                                     body.getTerminator()->getOperandTypes()));
+  if (failed(function.eraseArguments(gone)))
+    return makeError(ErrorCode::Internal, "the inputs that are states now cannot be removed");
+  return {};
+}
+
+struct CarryStates : sluice::impl::CarryStatesPassBase<CarryStates> {
+  using CarryStatesPassBase::CarryStatesPassBase;
+
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    SmallVector<StringRef> texts;
+    StringRef(states.getValue()).split(texts, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    if (Status carried = Carrier(getOperation()).run(texts); !carried) {
+      emitError(getOperation(), carried.error());
+      signalPassFailure();
+    }
+  }
+};
+} // namespace

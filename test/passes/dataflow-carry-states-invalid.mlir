@@ -1,0 +1,57 @@
+// RUN: split-file %s %t
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=g=hn 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h*=hn 2>&1 | FileCheck %s --check-prefix=STARS
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=gn 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=hn%%0ah=kn 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=kn 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=k=hn 2>&1 | FileCheck %s --check-prefix=SIZE
+// PAIR: it names no input and output, write PAST=PRESENT, option '--state h'
+// INPUT: no input of the model has this name, {{.*}} the inputs are 'h', 'k', option '--state g=hn'
+// STARS: with as many stars on both sides
+// OUTPUT: the model has no output 'gn', it has 'hn', 'kn', option '--state h=gn'
+// TWICE: input 'h' and output 'kn' are paired twice, name each in one pair, option '--state h=kn'
+// TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, pair tensors of one type, option '--state'
+// SIZE: input 'k' and output 'hn' hold i64 in 1 dimensions and f32 in 1
+
+// RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=five=six 2>&1 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=five=both 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=some=more 2>&1 | FileCheck %s --check-prefix=LEAST
+// RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=batch=same 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=one=one_more%%0atwo=two_more 2>&1 | FileCheck %s --check-prefix=DIFFERENT
+// NUMBERS: input 'five' and output 'six' have 5 and 6 positions in dimension 0, a state that grows needs a range there, give it by --dim NAME=0..MOST
+// BOTH: input 'five' and output 'both' differ in dimensions 0 and 1, a state grows along one
+// LEAST: begin with 1 positions or more in dimension 0, a state that grows is empty at first, give its range by --dim some=0..7
+// RANGE: input 'batch' and output 'same' have an extent with a range in dimension 0, which is the same before and after a step, give it one size by --dim
+// DIFFERENT: input 'two' and output 'two_more' grow by another number of positions than input 'one' and output 'one_more'
+
+//--- fixed.mlir
+func.func @fixed(%h: tensor<4xf32> {dataflow.name = "h"}, %k: tensor<5xi64> {dataflow.name = "k"})
+    -> (tensor<4xf32> {dataflow.name = "hn"}, tensor<5xi64> {dataflow.name = "kn"}) {
+  %0 = dataflow.unary tanh %h : tensor<4xf32>
+  %1 = dataflow.copy %k : tensor<5xi64>
+  return %0, %1 : tensor<4xf32>, tensor<5xi64>
+}
+
+//--- grows.mlir
+#symbols = #dataflow.symbols<"some" = 1 to 7, "past" = 0 to 7>
+#s = #dataflow.extents<()[s0, s1] -> (s0, 1), #symbols>
+#s1 = #dataflow.extents<()[s0, s1] -> (s0 + 1, 1), #symbols>
+#p = #dataflow.extents<()[s0, s1] -> (s1, 1), #symbols>
+#p1 = #dataflow.extents<()[s0, s1] -> (s1 + 1, 1), #symbols>
+#p2 = #dataflow.extents<()[s0, s1] -> (s1 + 2, 1), #symbols>
+func.func @grows(%five: tensor<5x1xf32> {dataflow.name = "five"}, %some: tensor<7x1xf32, #s> {dataflow.name = "some"},
+                 %batch: tensor<7x1xf32, #s> {dataflow.name = "batch"}, %one: tensor<7x1xf32, #p> {dataflow.name = "one"},
+                 %two: tensor<7x1xf32, #p> {dataflow.name = "two"}, %row: tensor<1x1xf32> {dataflow.name = "row"})
+    -> (tensor<6x1xf32> {dataflow.name = "six"}, tensor<6x2xf32> {dataflow.name = "both"},
+        tensor<8x1xf32, #s1> {dataflow.name = "more"}, tensor<7x1xf32, #s> {dataflow.name = "same"},
+        tensor<8x1xf32, #p1> {dataflow.name = "one_more"}, tensor<9x1xf32, #p2> {dataflow.name = "two_more"}) {
+  %six = dataflow.concat %five, %row {axis = 0 : i64} : tensor<5x1xf32>, tensor<1x1xf32> -> tensor<6x1xf32>
+  %both = dataflow.concat %six, %six {axis = 1 : i64} : tensor<6x1xf32>, tensor<6x1xf32> -> tensor<6x2xf32>
+  %more = dataflow.concat %some, %row {axis = 0 : i64} : tensor<7x1xf32, #s>, tensor<1x1xf32> -> tensor<8x1xf32, #s1>
+  %same = dataflow.unary tanh %batch : tensor<7x1xf32, #s>
+  %one_more = dataflow.concat %one, %row {axis = 0 : i64} : tensor<7x1xf32, #p>, tensor<1x1xf32> -> tensor<8x1xf32, #p1>
+  %two_more = dataflow.concat %two, %row, %row {axis = 0 : i64} : tensor<7x1xf32, #p>, tensor<1x1xf32>, tensor<1x1xf32> -> tensor<9x1xf32, #p2>
+  return %six, %both, %more, %same, %one_more, %two_more
+      : tensor<6x1xf32>, tensor<6x2xf32>, tensor<8x1xf32, #s1>, tensor<7x1xf32, #s>, tensor<8x1xf32, #p1>, tensor<9x1xf32, #p2>
+}

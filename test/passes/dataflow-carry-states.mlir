@@ -1,0 +1,61 @@
+// RUN: sluice-opt %s --split-input-file --dataflow-carry-states="states=h=hn%%0apast.*.key=present.*.key" | FileCheck %s
+
+// An input and an output of one type: the input is what the output was in the step before. Others stay.
+// CHECK-LABEL: func.func @fixed
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32> {dataflow.name = "x"})
+// CHECK-SAME: -> (tensor<4xf32> {dataflow.name = "y"}, tensor<4xf32> {dataflow.updates = "h"})
+// CHECK: %[[H:.*]] = dataflow.state "h" dense<0.000000e+00> : tensor<4xf32>
+// CHECK: %[[SUM:.*]] = dataflow.binary add %[[X]], %[[H]]
+// CHECK: return %{{.*}}, %[[SUM]]
+func.func @fixed(%x: tensor<4xf32> {dataflow.name = "x"}, %h: tensor<4xf32> {dataflow.name = "h"})
+    -> (tensor<4xf32> {dataflow.name = "y"}, tensor<4xf32> {dataflow.name = "hn"}) {
+  %0 = dataflow.binary add %x, %h : tensor<4xf32>, tensor<4xf32>
+  %1 = dataflow.unary tanh %0 : tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What a step adds is stored behind what is there, in room for all. Readers of the whole read its leading part, and so
+// do those of the part before the step.
+#symbols = #dataflow.symbols<"past" = 0 to 15, "new" = 1 to 4>
+// CHECK-LABEL: func.func @grows
+// CHECK-SAME: (%[[ROWS:.*]]: tensor<2x4x8xf32, {{.*}}> {dataflow.name = "rows"})
+// CHECK: %[[STATE:.*]] = dataflow.state "past.0.key" length <()[s0, s1] -> (s0, s0 + s1), <"past" = 0 to 15, "new" = 1 to 4>>
+// CHECK-SAME: dense<0.000000e+00> : tensor<2x19x8xf32>
+// CHECK: %[[BEFORE:.*]] = dataflow.slice %[[STATE]] from [0, 0, 0] by [1, 1, 1] : tensor<2x19x8xf32> -> tensor<2x15x8xf32,
+// CHECK: %[[START:.*]] = dataflow.extents ()[s0, s1] -> (s0) of
+// CHECK: %[[NEXT:.*]] = dataflow.insert %[[STATE]], %[[ROWS]] at %[[START]] {dim = 1 : i64}
+// CHECK: %[[ALL:.*]] = dataflow.slice %[[NEXT]] from [0, 0, 0] by [1, 1, 1] : tensor<2x19x8xf32> -> tensor<2x19x8xf32,
+// CHECK: dataflow.reduce sum %[[ALL]]
+// CHECK: dataflow.reduce sum %[[BEFORE]]
+// CHECK: return %{{.*}}, %{{.*}}, %[[NEXT]]
+func.func @grows(%past: tensor<2x15x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0, 8), #symbols>> {dataflow.name = "past.0.key"},
+                 %rows: tensor<2x4x8xf32, #dataflow.extents<()[s0, s1] -> (2, s1, 8), #symbols>> {dataflow.name = "rows"})
+    -> (tensor<2x8xf32> {dataflow.name = "sum"}, tensor<2x8xf32> {dataflow.name = "before"},
+        tensor<2x19x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0 + s1, 8), #symbols>> {dataflow.name = "present.0.key"}) {
+  %0 = dataflow.concat %past, %rows {axis = 1 : i64}
+      : tensor<2x15x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0, 8), #symbols>>,
+        tensor<2x4x8xf32, #dataflow.extents<()[s0, s1] -> (2, s1, 8), #symbols>>
+     -> tensor<2x19x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0 + s1, 8), #symbols>>
+  %1 = dataflow.reduce sum %0 axes [1] : tensor<2x19x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0 + s1, 8), #symbols>> -> tensor<2x8xf32>
+  %2 = dataflow.reduce sum %past axes [1] : tensor<2x15x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0, 8), #symbols>> -> tensor<2x8xf32>
+  return %1, %2, %0 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x19x8xf32, #dataflow.extents<()[s0, s1] -> (2, s0 + s1, 8), #symbols>>
+}
+
+// -----
+
+// Where the new value is no concatenation behind the old one, all of it is stored from the first position on.
+#symbols = #dataflow.symbols<"past" = 0 to 7>
+// CHECK-LABEL: func.func @anew
+// CHECK: %[[STATE:.*]] = dataflow.state "past.1.key" length {{.*}} : tensor<8xf32>
+// CHECK: %[[ZERO:.*]] = dataflow.constant dense<0> : tensor<i64>
+// CHECK: %[[NEXT:.*]] = dataflow.insert %[[STATE]], %{{.*}} at %[[ZERO]] {dim = 0 : i64}
+// CHECK: return %[[NEXT]]
+func.func @anew(%past: tensor<7xf32, #dataflow.extents<()[s0] -> (s0), #symbols>> {dataflow.name = "past.1.key"},
+                %x: tensor<1xf32> {dataflow.name = "x"})
+    -> (tensor<8xf32, #dataflow.extents<()[s0] -> (s0 + 1), #symbols>> {dataflow.name = "present.1.key"}) {
+  %0 = dataflow.concat %x, %past {axis = 0 : i64}
+      : tensor<1xf32>, tensor<7xf32, #dataflow.extents<()[s0] -> (s0), #symbols>> -> tensor<8xf32, #dataflow.extents<()[s0] -> (s0 + 1), #symbols>>
+  return %0 : tensor<8xf32, #dataflow.extents<()[s0] -> (s0 + 1), #symbols>>
+}
