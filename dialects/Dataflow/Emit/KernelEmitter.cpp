@@ -78,9 +78,14 @@ static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const
   auto anchor = dyn_cast_or_null<KernelOpInterface>(group ? group.getAnchor() : op);
   if (!anchor)
     return success();
+  auto isFound = [&](OpOperand &operand) {
+    const unsigned index = operand.getOperandNumber();
+    const Value stored = anchor.readsSlice(index) ? slicedTensor(operand.get()) : operand.get();
+    return !stored.getDefiningOp() || anchor.allowsPrologue(index);
+  };
   if (group && style.form == KernelForm::Chunks)
     for (OpOperand &operand : anchor->getOpOperands())
-      if (operand.get().getDefiningOp() && !anchor.allowsPrologue(operand.getOperandNumber()))
+      if (!isFound(operand))
         return op->emitError("member '") << anchor->getName()
                                          << "' reads from memory what another member computes, give it as an operand";
   return modelOf<EmitKernelOpInterface>(anchor).checkKernel(target, style);
