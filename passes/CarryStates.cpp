@@ -202,6 +202,29 @@ Value Carrier::slice(Location loc, Value of, RankedTensorType type) {
   return SliceOp::create(builder, loc, type, of, starts, steps);
 }
 
+/// Products with the transposition of a cache's matrices read the cache itself: the transposition would be a copy.
+static void takeTranspositions(Value cache) {
+  auto isOfMatrices = [](TransposeOp op) {
+    SmallVector<int64_t> exchanged(op.getPermutation());
+    if (exchanged.size() < 2)
+      return false;
+    std::swap(exchanged[exchanged.size() - 1], exchanged[exchanged.size() - 2]);
+    return llvm::is_sorted(exchanged);
+  };
+  for (Operation *user : llvm::make_early_inc_range(cache.getUsers())) {
+    auto transposition = dyn_cast<TransposeOp>(user);
+    if (!transposition || !isOfMatrices(transposition))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(transposition->getUses()))
+      if (auto product = dyn_cast<MatmulOp>(use.getOwner()); product && use.getOperandNumber() == 1) {
+        product.setTransposeRhs(!product.getTransposeRhs());
+        use.set(cache);
+      }
+    if (transposition.use_empty())
+      transposition.erase();
+  }
+}
+
 /// The state has room for its greatest length, and keeps the strides that this gives: what a step adds is stored behind
 /// what is there. `present` is then the leading part of the new value.
 Status Carrier::grow(const Pair &pair, int64_t dim) {
@@ -238,8 +261,11 @@ Status Carrier::grow(const Pair &pair, int64_t dim) {
     const Value whole = InsertOp::create(builder, loc, state.getType(), state, part, start,
                                          builder.getI64IntegerAttr(dim));
     terminator->setOperand(pair.output, whole);
-    if (!joined->use_empty())
-      joined.replaceAllUsesWith(slice(loc, whole, presentType));
+    if (!joined->use_empty()) {
+      const Value all = slice(loc, whole, presentType);
+      joined.replaceAllUsesWith(all);
+      takeTranspositions(all);
+    }
     joined.erase();
   }
   if (!past.use_empty()) {
