@@ -38,10 +38,9 @@ std::optional<SmallVector<StringRef>> matchStars(StringRef pattern, StringRef na
   if (!name.consume_front(parts.front()))
     return std::nullopt;
   for (size_t i = 1; i < parts.size(); ++i) {
-    const size_t at = i + 1 < parts.size()                         ? name.find(parts[i])
-                      : name.size() >= parts[i].size()
-                          && name.ends_with(parts[i])              ? name.size() - parts[i].size()
-                                                                   : StringRef::npos;
+    const size_t at = i + 1 < parts.size()                                         ? name.find(parts[i])
+                      : name.size() >= parts[i].size() && name.ends_with(parts[i]) ? name.size() - parts[i].size()
+                                                                                   : StringRef::npos;
     if (at == StringRef::npos)
       return std::nullopt;
     taken.push_back(name.take_front(at));
@@ -136,7 +135,8 @@ Status Carrier::addPairs(StringRef text) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (const StringAttr name = inputName(function, i))
       known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
-  return bad(text, "no input of the model has this name, or matches this pattern with as many stars on both sides, the ",
+  return bad(text,
+             "no input of the model has this name, or matches this pattern with as many stars on both sides, the ",
              "inputs are ", excerpt(known));
 }
 
@@ -159,8 +159,8 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
     if (now[d] == next[d] && now[d].isConstant())
       continue;
     if (now[d] == next[d])
-      return fail("have an extent with a range in dimension ", d, ", which is the same before and after a step, give it ",
-                  "one size by --dim");
+      return fail("have an extent with a range in dimension ", d,
+                  ", which is the same before and after a step, give it ", "one size by --dim");
     if (dim)
       return fail("differ in dimensions ", *dim, " and ", d, ", a state grows along one");
     dim = static_cast<int64_t>(d);
@@ -184,9 +184,9 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
 Status Carrier::noteLength(const Pair &pair, const Extent &now, const Extent &next) {
   const auto [entry, isNew] = lengths.insert({now.expr(), {next, namesOf(pair)}});
   if (!isNew && !(entry->second.first == next))
-    return makeError(ErrorCode::InvalidInput, namesOf(pair), " grow by another number of positions than ",
-                     entry->second.second, ", whose dimension has the same name, option '--state', give a pair that is ",
-                     "no state back to the caller");
+    return makeError(
+        ErrorCode::InvalidInput, namesOf(pair), " grow by another number of positions than ", entry->second.second,
+        ", whose dimension has the same name, option '--state', give a pair that is ", "no state back to the caller");
   return {};
 }
 
@@ -258,8 +258,8 @@ Status Carrier::grow(const Pair &pair, int64_t dim) {
     const auto length = AffineMapAttr::get(
         AffineMap::get(0, static_cast<unsigned>(now.symbols().size()), {now.expr()}, builder.getContext()));
     const Value start = ExtentsOp::create(builder, loc, scalar, length, now.symbols());
-    const Value whole = InsertOp::create(builder, loc, state.getType(), state, part, start,
-                                         builder.getI64IntegerAttr(dim));
+    const Value whole =
+        InsertOp::create(builder, loc, state.getType(), state, part, start, builder.getI64IntegerAttr(dim));
     terminator->setOperand(pair.output, whole);
     if (!joined->use_empty()) {
       const Value all = slice(loc, whole, presentType);
@@ -298,8 +298,8 @@ Status Carrier::run(ArrayRef<StringRef> texts) {
   llvm::BitVector gone(function.getNumArguments());
   for (const Pair &pair : pairs)
     gone.set(pair.input);
-  function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(),
-                                     body.getTerminator()->getOperandTypes()));
+  function.setType(
+      FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   if (failed(function.eraseArguments(gone)))
     return makeError(ErrorCode::Internal, "the inputs that are states now cannot be removed");
   return {};

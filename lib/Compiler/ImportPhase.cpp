@@ -77,8 +77,7 @@ static ImportOptions importOptions(const CompilerOptions &options, const Origin 
   });
   // Devices that run grids run no loops, and a loop is not cut among ranks. How often one runs may follow from a range:
   // then the CPU of a machine that has one runs it.
-  importing.unrollsLoops =
-      options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
+  importing.unrollsLoops = options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
   importing.findsExtents = !importing.unrollsLoops && !hasGrids && !options.training;
   importing.bounds = options.bounds;
   importing.dims = options.dims;
@@ -125,8 +124,8 @@ static Status checkStates(const CompilerOptions &options) {
   if (options.states.empty())
     return {};
   if (options.training)
-    return makeError(ErrorCode::Unsupported, "a training step has no caches, option '--state', leave out this option or ",
-                     "'--train'");
+    return makeError(ErrorCode::Unsupported,
+                     "a training step has no caches, option '--state', leave out this option or ", "'--train'");
   if (options.devices > 1)
     return makeError(ErrorCode::Unsupported, "a model split over ", options.devices,
                      " devices has no states of its inputs, option '--state', leave out this option or '--devices'");

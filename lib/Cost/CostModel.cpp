@@ -25,7 +25,8 @@ int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes) {
 }
 
 int64_t transferTimeNs(const Link &link, int64_t bytes) {
-  return saturatingAdd(link.latencyNs, movingTimeNs(static_cast<double>(bytes), std::max(link.bytesPerSec, link.rateFrom(link.b))));
+  return saturatingAdd(link.latencyNs,
+                       movingTimeNs(static_cast<double>(bytes), std::max(link.bytesPerSec, link.rateFrom(link.b))));
 }
 
 OperatorShape shapeOf(const Graph &graph, OperatorId id) {

@@ -125,9 +125,11 @@ static Expected<Memory> readMemory(const JsonReader &reader) {
   Memory memory;
   std::string kind;
   Status status = reader.onlyKeys({"name", "capacity", "kind"});
-  status = status.and_then([&] { return readInto(memory.name, reader.string("name")); }).and_then([&] {
-    return readInto(memory.capacityBytes, quantity(reader, "capacity", memory.capacityBytes, parseBytes));
-  }).and_then([&] { return readInto(kind, reader.string("kind", "ram")); });
+  status = status.and_then([&] { return readInto(memory.name, reader.string("name")); })
+               .and_then([&] {
+                 return readInto(memory.capacityBytes, quantity(reader, "capacity", memory.capacityBytes, parseBytes));
+               })
+               .and_then([&] { return readInto(kind, reader.string("kind", "ram")); });
   if (!status)
     return propagate(status);
   const auto *const known = std::find(kMemoryKindNames.begin(), kMemoryKindNames.end(), kind);
@@ -193,9 +195,8 @@ static Expected<Device> readDevice(const Machine &machine, const JsonReader &rea
 
 static Expected<Link> readLink(const Machine &machine, const JsonReader &reader) {
   Link link;
-  Status status =
-      reader.onlyKeys({"between", "bytesPerSec", "reverseBytesPerSec", "duplexBytesPerSec", "latency", "eventLatency",
-                       "throttle", "trunk"});
+  Status status = reader.onlyKeys({"between", "bytesPerSec", "reverseBytesPerSec", "duplexBytesPerSec", "latency",
+                                   "eventLatency", "throttle", "trunk"});
   if (!status)
     return propagate(status);
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
@@ -284,9 +285,9 @@ Expected<Machine> machineFromJson(const JsonReader &reader) {
                .and_then([&]() -> Status {
                  if (!reader.has("links"))
                    return {};
-                 return readList(machine.links, reader, "links", [&](const JsonReader &entry) {
-                          return readLink(machine, entry);
-                        }).and_then([&] { return readTrunks(machine, reader); });
+                 return readList(machine.links, reader, "links",
+                                 [&](const JsonReader &entry) { return readLink(machine, entry); })
+                     .and_then([&] { return readTrunks(machine, reader); });
                });
   if (!status)
     return propagate(status);

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-static constexpr std::array<std::string_view, kNumStreamKinds> kStreamNames = {"compute", "swap-in", "swap-out",
+static constexpr std::array<std::string_view, kNumStreamKinds> kStreamNames = {"compute",     "swap-in", "swap-out",
                                                                                "communicate", "file-in", "file-out"};
 
 //===----------------------------------------------------------------------===//

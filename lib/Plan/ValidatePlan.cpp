@@ -111,7 +111,8 @@ private:
       if (!seen.insert({stream.device, stream.kind}).second)
         return bad("device '", machine.device(stream.device).name, "' has two streams of one kind");
       if ((stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut) && !machine.hasFiles())
-        return bad("device '", machine.device(stream.device).name, "' has a stream for files, and the machine has none");
+        return bad("device '", machine.device(stream.device).name,
+                   "' has a stream for files, and the machine has none");
     }
     return {};
   }
@@ -181,7 +182,8 @@ private:
       const Tensor &tensor = graph.tensor(r.tensor);
       if (tensor.kind == TensorKind::Activation && !tensor.isOutput && !tensor.updates.valid())
         return bad(describe(id), " is an activation and has no home");
-      const bool isKept = tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State || tensor.updates.valid();
+      const bool isKept =
+          tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State || tensor.updates.valid();
       const bool mayBeInFile = isKept && !tensor.isOutput;
       if (r.memory != Machine::hostMemory() && !(machine.isFile(r.memory) && mayBeInFile))
         return bad(describe(id), " has its home outside host memory");

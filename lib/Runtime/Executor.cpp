@@ -528,50 +528,70 @@ Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *w
   return {};
 }
 
-Result<char *> Executor::resolve(const sluice_slot &slot) {
-  auto inside = [&](int64_t size) {
-    return slot.offset >= 0 && slot.bytes >= 0 && slot.offset <= size && slot.bytes <= size - slot.offset;
-  };
-  auto outside = [&](const char *what, const char *name, int64_t size) {
-    return failure("uses ", slot.bytes, " bytes at ", slot.offset, " of ", what, " '", name, "', which has ", size,
-                   " bytes");
-  };
+// Each operand of each launch comes by here, and small models' kernels take no longer than this does: what makes text
+// is apart.
+std::optional<Executor::Space> Executor::spaceOf(const sluice_slot &slot) const {
   if (slot.memory >= arenas.size())
-    return failure("uses memory ", slot.memory, ", which does not exist");
-  if (slot.segment == SLUICE_SEGMENT_ARENA) {
-    const Arena &arena = *arenas[slot.memory];
-    if (!inside(arena.bytes()))
-      return outside("the arena of memory", tables.memories[slot.memory].name, arena.bytes());
-    int64_t &peak = peaks[slot.memory];
-    peak = std::max(peak, slot.offset + slot.bytes);
-    return arena.base() + slot.offset;
-  }
+    return std::nullopt;
+  if (slot.segment == SLUICE_SEGMENT_ARENA)
+    return Space{arenas[slot.memory]->base(), arenas[slot.memory]->bytes()};
   if (slot.memory != 0)
-    return failure("uses segment ", slot.segment, " of memory '", tables.memories[slot.memory].name,
-                   "', which has an arena alone");
+    return std::nullopt;
   switch (slot.segment) {
   case SLUICE_SEGMENT_PARAMETER:
-    if (!inside(tables.source->parameter_bytes))
-      return outside("parameters of model", tables.source->name, tables.source->parameter_bytes);
-    return parameters + slot.offset;
+    return Space{parameters, tables.source->parameter_bytes};
   case SLUICE_SEGMENT_STATE:
-    if (!inside(state->bytes()))
-      return outside("states of model", tables.source->name, state->bytes());
-    return state->base() + slot.offset;
+    return Space{state->base(), state->bytes()};
   case SLUICE_SEGMENT_INPUT:
     if (!inputs || slot.index >= tables.inputs.size())
-      return failure("uses input ", slot.index, ", which this program does not have");
-    if (!inside(tables.inputs[slot.index].bytes))
-      return outside("input", tables.inputs[slot.index].name, tables.inputs[slot.index].bytes);
-    return static_cast<char *>(const_cast<void *>(inputs[slot.index])) + slot.offset;
+      return std::nullopt;
+    return Space{static_cast<char *>(const_cast<void *>(inputs[slot.index])), tables.inputs[slot.index].bytes};
   case SLUICE_SEGMENT_OUTPUT:
     if (!outputs || slot.index >= tables.outputs.size())
-      return failure("uses output ", slot.index, ", which this program does not have");
-    if (!inside(tables.outputs[slot.index].bytes))
-      return outside("output", tables.outputs[slot.index].name, tables.outputs[slot.index].bytes);
-    return static_cast<char *>(outputs[slot.index]) + slot.offset;
+      return std::nullopt;
+    return Space{static_cast<char *>(outputs[slot.index]), tables.outputs[slot.index].bytes};
   default:
-    return failure("uses segment ", slot.segment, ", which does not exist");
+    return std::nullopt;
+  }
+}
+
+std::optional<char *> Executor::resolve(const sluice_slot &slot) {
+  const std::optional<Space> space = spaceOf(slot);
+  if (!space || slot.offset < 0 || slot.bytes < 0 || slot.offset > space->bytes ||
+      slot.bytes > space->bytes - slot.offset)
+    return std::nullopt;
+  if (slot.segment == SLUICE_SEGMENT_ARENA)
+    peaks[slot.memory] = std::max(peaks[slot.memory], slot.offset + slot.bytes);
+  return space->base + slot.offset;
+}
+
+std::string Executor::whyUnresolved(const sluice_slot &slot) const {
+  const auto said = [](const auto &...parts) { return failure(parts...).value(); };
+  if (slot.memory >= arenas.size())
+    return said("uses memory ", slot.memory, ", which does not exist");
+  const std::optional<Space> space = spaceOf(slot);
+  const auto outside = [&](const char *what, const char *name) {
+    return said("uses ", slot.bytes, " bytes at ", slot.offset, " of ", what, " '", name, "', which has ", space->bytes,
+                " bytes");
+  };
+  if (slot.segment == SLUICE_SEGMENT_ARENA)
+    return outside("the arena of memory", tables.memories[slot.memory].name);
+  if (slot.memory != 0)
+    return said("uses segment ", slot.segment, " of memory '", tables.memories[slot.memory].name,
+                "', which has an arena alone");
+  switch (slot.segment) {
+  case SLUICE_SEGMENT_PARAMETER:
+    return outside("parameters of model", tables.source->name);
+  case SLUICE_SEGMENT_STATE:
+    return outside("states of model", tables.source->name);
+  case SLUICE_SEGMENT_INPUT:
+    return space ? outside("input", tables.inputs[slot.index].name)
+                 : said("uses input ", slot.index, ", which this program does not have");
+  case SLUICE_SEGMENT_OUTPUT:
+    return space ? outside("output", tables.outputs[slot.index].name)
+                 : said("uses output ", slot.index, ", which this program does not have");
+  default:
+    return said("uses segment ", slot.segment, ", which does not exist");
   }
 }
 
@@ -658,9 +678,9 @@ int32_t Executor::launch(const LaunchCall &call) {
       command.args = allocator.take<void *>(call.numSlots);
     }
     for (uint32_t i = 0; i < call.numSlots; ++i) {
-      Result<char *> address = resolve(call.slots[i]);
+      const std::optional<char *> address = resolve(call.slots[i]);
       if (!address)
-        return named(address.error());
+        return named(whyUnresolved(call.slots[i]));
       if (call.slots[i].memory != memory)
         return named("runs on device '" + std::string(tables.devices[streamDesc.device].name) + "' and uses memory '" +
                      tables.memories[call.slots[i].memory].name + "'");
@@ -683,13 +703,16 @@ int32_t Executor::copy(const CopyCall &call) {
     if (call.bytes < 0 || call.bytes > call.destination->bytes || call.bytes > call.source->bytes)
       return named("moves " + std::to_string(call.bytes) + " bytes from a slot of " +
                    std::to_string(call.source->bytes) + " to one of " + std::to_string(call.destination->bytes));
-    Result<char *> from = resolve(*call.source), to = resolve(*call.destination);
+    std::optional<char *> from = resolve(*call.source);
+    const std::optional<char *> to = resolve(*call.destination);
     if (!from || !to)
-      return named(from ? to.error() : from.error());
-    if (isRecording && call.source->segment == SLUICE_SEGMENT_PARAMETER)
-      from = pinnedParameters(*call.source, *from);
-    if (!from)
-      return tl::unexpected(from.error());
+      return named(whyUnresolved(from ? *call.destination : *call.source));
+    if (isRecording && call.source->segment == SLUICE_SEGMENT_PARAMETER) {
+      Result<char *> pinned = pinnedParameters(*call.source, *from);
+      if (!pinned)
+        return tl::unexpected(pinned.error());
+      from = *pinned;
+    }
     if (call.destination->segment == SLUICE_SEGMENT_INPUT || call.destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
     if (tables.streams[call.stream].kind == SLUICE_STREAM_COMMUNICATE)

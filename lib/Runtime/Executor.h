@@ -143,7 +143,15 @@ private:
   int32_t launch(const LaunchCall &call);
   int32_t copy(const CopyCall &call);
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
-  Result<char *> resolve(const sluice_slot &slot);
+  /// The bytes that slots of one segment lie in.
+  struct Space {
+    char *base;
+    int64_t bytes;
+  };
+  std::optional<Space> spaceOf(const sluice_slot &slot) const;
+  /// Nothing where the slot is not inside of what it lies in.
+  std::optional<char *> resolve(const sluice_slot &slot);
+  std::string whyUnresolved(const sluice_slot &slot) const;
   int64_t heldBytes(const sluice_slot &slot) const;
   Command newCommand(uint32_t command, uint32_t stream) const;
   std::string describe(const Command &command) const;
@@ -184,7 +192,7 @@ private:
   std::unique_ptr<Recording> recording;
   std::optional<std::vector<int64_t>> recordedSymbols; ///< Their values in the recorded step; none: it is not complete.
   std::optional<std::vector<int64_t>> lastSymbols;     ///< Their values in the last successful step.
-  bool isRecording = false; ///< Whether commands are kept for the recording instead of run.
+  bool isRecording = false;                            ///< Whether commands are kept for the recording instead of run.
   struct KeptCommand {
     Command command;
     const uint32_t *waits;

@@ -141,7 +141,7 @@ void Generator::fill(size_t input, const int64_t *tokens) {
     count *= extent;
   for (int64_t i = 0; i < count; ++i)
     putInteger(desc, made[input].data(), i,
-               roles[input] == Role::Tokens  ? tokens[i]
+               roles[input] == Role::Tokens ? tokens[i]
                : roles[input] == Role::Mask ? 1
                                             : position + i);
 }
@@ -189,7 +189,8 @@ Result<int64_t> Generator::next() {
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     rows *= shape[d];
   if (rows < 1)
-    return failure("output '", executor.described().outputs[logits].name, "' has no row in this step, compile the model again");
+    return failure("output '", executor.described().outputs[logits].name,
+                   "' has no row in this step, compile the model again");
   const auto *values = reinterpret_cast<const float *>(results[logits].data()) + (rows - 1) * shape.back();
   unfed = static_cast<int64_t>(sampler.pick(values, static_cast<size_t>(shape.back())));
   return *unfed;

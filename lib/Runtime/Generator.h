@@ -50,13 +50,13 @@ private:
 
   Executor &executor;
   Sampler sampler;
-  std::vector<Role> roles;            ///< Per input.
-  std::vector<const void *> pointers; ///< Per input.
-  std::vector<std::vector<char>> made; ///< Per input: the generator's own data.
+  std::vector<Role> roles;                ///< Per input.
+  std::vector<const void *> pointers;     ///< Per input.
+  std::vector<std::vector<char>> made;    ///< Per input: the generator's own data.
   std::vector<std::vector<char>> results; ///< Per output.
   size_t tokenInput = 0, logits = 0;
   Sequence sequence;
-  int64_t position = 0;          ///< Tokens fed so far.
+  int64_t position = 0;         ///< Tokens fed so far.
   std::optional<int64_t> unfed; ///< The last token that next() gave.
 };
 

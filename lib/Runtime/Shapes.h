@@ -19,8 +19,8 @@ public:
   /// `model` outlives this object.
   explicit Shapes(const Model &model) : model(model) {}
 
-  /// Gives the symbols their upper bounds, and lengths of states the least they have. Fails where the model's function computes extents above a tensor's bounds.
-  /// Call once, first.
+  /// Gives the symbols their upper bounds, and lengths of states the least they have. Fails where the model's function
+  /// computes extents above a tensor's bounds. Call once, first.
   Status begin();
   /// As sluice_set_shapes.
   Status set(const int64_t *const *given);

@@ -267,7 +267,8 @@ private:
       for (size_t d = 0; d < 2; ++d)
         if (!pair[d].active.empty())
           shares[spec.trunk.valid() ? trunkDirection(spec, d) : d].push_back(
-              {rateOf(spec, d, both) / static_cast<double>(pair[d].active.size()), static_cast<uint32_t>(2 * member + d)});
+              {rateOf(spec, d, both) / static_cast<double>(pair[d].active.size()),
+               static_cast<uint32_t>(2 * member + d)});
     }
     const bool both = !shares[0].empty() && !shares[1].empty();
     for (size_t d = 0; d < 2; ++d) {

@@ -104,8 +104,8 @@ Expected<ResidencyId> StepPlanner::makeArenaResidency(TensorId t, MemoryId memor
   const AddressMap &arena = arenas[memory.index()];
   const int64_t bytes = t.valid() ? index.bytes[t.index()] : alignUp(index.operatorAt(position).workspaceBytes);
   const int64_t capacity = arena.capacityBytes();
-  const std::optional<int64_t> offset = memory == Machine::hostMemory() ? hostOffset(t, position, bytes, readyNs)
-                                                                        : findRange(memory, bytes, readyNs);
+  const std::optional<int64_t> offset =
+      memory == Machine::hostMemory() ? hostOffset(t, position, bytes, readyNs) : findRange(memory, bytes, readyNs);
   if (!offset || *offset + bytes > capacity) {
     int64_t liveBytes = 0;
     for (ExtentId id = arena.front(); id.valid(); id = arena.next(id))

@@ -65,9 +65,8 @@ private:
         index.problem.graph.tensor(newValue(t)).isOutput || !index.diesFor(updated, t, newValue(t)))
       return false;
     const Operator &op = index.operatorAt(updated);
-    return std::any_of(op.inPlace.begin(), op.inPlace.end(), [&](auto pair) {
-      return op.inputs[pair.first] == t && op.outputs[pair.second] == newValue(t);
-    });
+    return std::any_of(op.inPlace.begin(), op.inPlace.end(),
+                       [&](auto pair) { return op.inputs[pair.first] == t && op.outputs[pair.second] == newValue(t); });
   }
 
   /// Every operator fits beside the states with its other tensors.

@@ -13,8 +13,7 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options)
-    : index(index), options(options) {
+StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) : index(index), options(options) {
   const SwapProblem &problem = index.problem;
   plan.placement = problem.placement;
   for (int64_t capacity : problem.capacityBytes)

@@ -253,7 +253,7 @@ private:
   std::vector<CommandId> waitFor;    ///< Per stream, for the command being made.
   std::optional<CommandOrder> order; ///< Of graphs that update states.
   std::vector<ResidencyId> displaced;
-  std::vector<uint8_t> wasEvicted; ///< Per tensor.
+  std::vector<uint8_t> wasEvicted;   ///< Per tensor.
   std::vector<uint32_t> fetchesLeft; ///< Per tensor, as StepOptions::fetches.
   std::vector<ResidencyId> initialResidencies;
   std::vector<ResidentParameter> initialParameters;

@@ -265,9 +265,9 @@ static Expected<Plan> planOffsets(const SwapProblem &problem, const SwapParams &
                                                [&] { return placersAbove(streamingBase); }))
       streamed = std::move(*made);
   }
-  Expected<Candidate> best =
-      steadyState(index, options, always, params.passes, params.saveEarly, [&] { return placersAbove(base); },
-                  streamed ? streamed->cost : kUnlimitedCost);
+  Expected<Candidate> best = steadyState(
+      index, options, always, params.passes, params.saveEarly, [&] { return placersAbove(base); },
+      streamed ? streamed->cost : kUnlimitedCost);
   if (!best)
     return propagate(best);
   if (streamed && streamed->cost < best->cost)

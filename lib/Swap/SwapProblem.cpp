@@ -145,8 +145,8 @@ bool ProblemIndex::mayBeInFile(TensorId t) const {
   const Tensor &tensor = problem.graph.tensor(t);
   const Position produced = producedAt(t);
   const bool isMadeOnHost = produced.valid() && memoryOf(produced) == Machine::hostMemory();
-  return hasFiles() && tensor.kind != TensorKind::Input && !tensor.isOutput && !isMadeOnHost && !pushToHost[t.index()] &&
-         uses(spot(t, Machine::hostMemory())).empty();
+  return hasFiles() && tensor.kind != TensorKind::Input && !tensor.isOutput && !isMadeOnHost &&
+         !pushToHost[t.index()] && uses(spot(t, Machine::hostMemory())).empty();
 }
 
 bool ProblemIndex::diesFor(Position position, TensorId operand, TensorId output) const {

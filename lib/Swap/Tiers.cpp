@@ -59,8 +59,8 @@ private:
     if (first <= begin && end <= last)
       return most[node];
     const size_t middle = (begin + end) / 2;
-    return added[node] + std::max(greatest(2 * node, begin, middle, first, last),
-                                  greatest(2 * node + 1, middle, end, first, last));
+    return added[node] +
+           std::max(greatest(2 * node, begin, middle, first, last), greatest(2 * node + 1, middle, end, first, last));
   }
 
   size_t leaves;

@@ -97,10 +97,10 @@ public:
   }
 
 private:
-  std::vector<int64_t> dueNs;   ///< Per stream: what it is known to run still.
-  std::vector<int64_t> laterNs; ///< Per stream: what every later walk is known to run.
-  std::vector<uint8_t> missing; ///< Per spot: the tensor must be copied there again, which dueNs counts.
-  std::vector<uint8_t> isInitial; ///< Per spot.
+  std::vector<int64_t> dueNs;          ///< Per stream: what it is known to run still.
+  std::vector<int64_t> laterNs;        ///< Per stream: what every later walk is known to run.
+  std::vector<uint8_t> missing;        ///< Per spot: the tensor must be copied there again, which dueNs counts.
+  std::vector<uint8_t> isInitial;      ///< Per spot.
   std::vector<StreamId> fillingStream; ///< Per memory; invalid where fetches are not counted.
 };
 

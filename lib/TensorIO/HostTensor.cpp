@@ -7,8 +7,8 @@
 #include "sluice/Support/Rng.h"
 
 #include <cstring>
-#include <optional>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 namespace sluice {

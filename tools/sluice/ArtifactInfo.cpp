@@ -164,7 +164,7 @@ Status printArtifact(const std::string &directory, bool asJson) {
                                  symbol.isFound          ? std::string("found in each step")
                                  : !symbol.state.empty() ? concat("length of state '", symbol.state, "'")
                                                          : concat("dimension ", symbol.dimension, " of input '",
-                                                         info.inputs[symbol.input].name, "'")));
+                                                                  info.inputs[symbol.input].name, "'")));
   for (const std::vector<int64_t> &bounds : info.buckets) {
     std::vector<std::pair<std::string, int64_t>> named;
     for (size_t s = 0; s < bounds.size(); ++s)

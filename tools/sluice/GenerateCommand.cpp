@@ -81,8 +81,8 @@ Expected<sluice_sampling> parseSampling(std::string_view text) {
         return bad("a number from 0 to 1000000");
       sampling.temperature = *parsed;
     } else {
-      return makeError(ErrorCode::InvalidInput, "'", excerpt(part), "' is not known, option '--sample', use greedy, or ",
-                       "top-k=, top-p=, temperature= and seed=");
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(part),
+                       "' is not known, option '--sample', use greedy, or ", "top-k=, top-p=, temperature= and seed=");
     }
   }
   return sampling;

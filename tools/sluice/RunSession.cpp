@@ -231,7 +231,8 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
     return makeError(ErrorCode::Interrupted, "stopped before the step was over");
   std::vector<const void *> from;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<int64_t> shape = currentShape(sessions.front().get(), SLUICE_PORT_INPUT, i, inputs[i].shape.size());
+    const std::vector<int64_t> shape =
+        currentShape(sessions.front().get(), SLUICE_PORT_INPUT, i, inputs[i].shape.size());
     if (shape != inputs[i].shape)
       return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(shape),
                        " in this step, since the model's states have grown, and its data has ",

@@ -33,7 +33,8 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
       .add_option_function<std::vector<std::string>>(
           "--dim", take,
           "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32; with "
-          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512; that of another dimension, or a sum: "
+          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512; that of another dimension, or a "
+          "sum: "
           "state.1=input.0, total=past+sequence")
       ->type_name("NAME=N[..M][,M][:STEP]")
       ->allow_extra_args(false);

@@ -289,7 +289,8 @@ int64_t longestRun(Type elementType, const Extent &extent) {
 static MatmulPrecision precisionOf(KernelEmitter &kernel, const GridProduct &product) {
   constexpr int64_t kLeast = kFragmentRows;
   MatmulPrecision wanted = kernel.matmulPrecision();
-  if (wanted == MatmulPrecision::F32 || product.lhs.read || std::min({product.m.most(), product.n.most(), product.k.most()}) < kLeast)
+  if (wanted == MatmulPrecision::F32 || product.lhs.read ||
+      std::min({product.m.most(), product.n.most(), product.k.most()}) < kLeast)
     return MatmulPrecision::F32;
   Type element = cast<RankedTensorType>(product.lhs.tensor.getType()).getElementType();
   return element.isF16()    ? MatmulPrecision::F16

@@ -625,8 +625,8 @@ KernelEmitter::Settings KernelEmitter::callSettings(ArrayRef<Extent> numbers) {
   OpBuilder &eb = entryBuilder;
   auto ptr = LLVM::LLVMPointerType::get(b.getContext());
   const auto count = static_cast<int64_t>(numbers.size());
-  Value address = LLVM::AllocaOp::create(eb, location, ptr, b.getI64Type(),
-                                         arith::ConstantIntOp::create(eb, location, count, 64));
+  Value address =
+      LLVM::AllocaOp::create(eb, location, ptr, b.getI64Type(), arith::ConstantIntOp::create(eb, location, count, 64));
   for (auto [i, number] : llvm::enumerate(numbers)) {
     Value at = LLVM::GEPOp::create(eb, location, ptr, b.getI64Type(), address,
                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
@@ -660,10 +660,9 @@ Value KernelEmitter::requestService(Service service, Value function, const Setti
                                                     : kEnvLibraries;
   Value self = envField(eb, location, env, field), callee = envField(eb, location, env, field + 8);
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, i32, ptr, ptr, i64});
-  return LLVM::CallOp::create(
-             eb, location, type,
-             ValueRange{callee, self, function, addresses, settings.address,
-                        arith::ConstantIntOp::create(eb, location, settings.bytes, 64)})
+  return LLVM::CallOp::create(eb, location, type,
+                              ValueRange{callee, self, function, addresses, settings.address,
+                                         arith::ConstantIntOp::create(eb, location, settings.bytes, 64)})
       .getResult();
 }
 

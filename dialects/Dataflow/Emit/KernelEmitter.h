@@ -391,15 +391,15 @@ private:
   mlir::FunctionOpInterface chunkBody; ///< The region being emitted.
   unsigned numChunks = 0, numMembers = 0;
   bool hasFailedMember = false;
-  int64_t team = 1;                    ///< Of the grid being emitted.
-  mlir::Value position;                ///< In the team.
-  int64_t sharedBytes = 0;             ///< Of the grid being emitted.
+  int64_t team = 1;                              ///< Of the grid being emitted.
+  mlir::Value position;                          ///< In the team.
+  int64_t sharedBytes = 0;                       ///< Of the grid being emitted.
   llvm::SmallVector<mlir::AffineExpr> gridWords; ///< Extents whose values that grid gets.
   std::optional<int64_t> mostOwnBlocks;          ///< Of that grid, where a step says how many it has.
   int64_t mostBlocks = 0, mostWords = 0;         ///< Of all grids: blocks, and arguments.
-  mlir::Operation *absorbed = nullptr; ///< An addition that the library has made,
-  mlir::Value absorbedSum;             ///< and what it has added to.
-  int64_t accessLanes = 1;             ///< Vectors of so many elements lie at multiples of their size.
+  mlir::Operation *absorbed = nullptr;           ///< An addition that the library has made,
+  mlir::Value absorbedSum;                       ///< and what it has added to.
+  int64_t accessLanes = 1;                       ///< Vectors of so many elements lie at multiples of their size.
 
   /// Kernel argument number of operands (or the group's block arguments).
   llvm::DenseMap<mlir::Value, unsigned> argumentIndex;

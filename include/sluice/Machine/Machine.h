@@ -66,7 +66,9 @@ struct Link {
   /// behind the bus to which the host's memory is connected. Invalid: none.
   LinkId trunk;
 
-  double rateFrom(MemoryId from) const { return from == a || reverseBytesPerSec == 0 ? bytesPerSec : reverseBytesPerSec; }
+  double rateFrom(MemoryId from) const {
+    return from == a || reverseBytesPerSec == 0 ? bytesPerSec : reverseBytesPerSec;
+  }
 };
 
 /// An hour: beyond any overhead or latency, and far from overflowing sums.

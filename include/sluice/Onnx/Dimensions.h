@@ -73,9 +73,10 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Ranges bind nothing. A dimension that is bound by nothing and whose name is a sum of others' names and of numbers, such
-/// as "past + 1", has the sum of their sizes. Fails naming the dimension where one is unbound, bound to two values, or bound without being in
-/// the model; and naming the input where a given shape differs in rank or in a declared size.
+/// Ranges bind nothing. A dimension that is bound by nothing and whose name is a sum of others' names and of numbers,
+/// such as "past + 1", has the sum of their sizes. Fails naming the dimension where one is unbound, bound to two
+/// values, or bound without being in the model; and naming the input where a given shape differs in rank or in a
+/// declared size.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice

@@ -218,8 +218,8 @@ typedef struct sluice_tensor_desc {
 #define SLUICE_SYMBOL_STATE (UINT32_MAX - 1)
 /* An integer that one step may have another value of than the next: the extent of dimension `dimension` of input number
  * `input`, or, where `input` is SLUICE_SYMBOL_FOUND, what a kernel finds in a step's data, or, where it is
- * SLUICE_SYMBOL_STATE, the length of state number `dimension`, `least` at first (since minor version 13). The values are `least`, `least` +
- * `step` and so on to `most`. Since minor version 11. */
+ * SLUICE_SYMBOL_STATE, the length of state number `dimension`, `least` at first (since minor version 13). The values
+ * are `least`, `least` + `step` and so on to `most`. Since minor version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
   const char *name;

@@ -70,7 +70,8 @@ inline std::string extentName(const std::string &name, size_t dimension) {
   return name + ":extent" + std::to_string(dimension);
 }
 /// What a program calls the output that says how many elements of its output "x", a sequence, are there: "x:length", an
-/// i64; and whether there is a value of it, an optional: "x:present", a bool. The elements are outputs "x[0]", "x[1]", ...
+/// i64; and whether there is a value of it, an optional: "x:present", a bool. The elements are outputs "x[0]", "x[1]",
+/// ...
 inline constexpr std::string_view kLengthSuffix = ":length", kPresenceSuffix = ":present";
 /// Cuts outputs to what their extents, lengths and presences say, and takes these away. Fails where one is no number in
 /// range.

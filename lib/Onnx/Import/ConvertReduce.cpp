@@ -57,8 +57,8 @@ LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
     return dims;
   };
   const SmallVector<NodeContext::Size> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
-  Value result = choice->choose(
-      [&](ArrayRef<int64_t> set) { return step.padTo(node.reduce(kind, x, set, keepsDims), sizes); });
+  Value result =
+      choice->choose([&](ArrayRef<int64_t> set) { return step.padTo(node.reduce(kind, x, set, keepsDims), sizes); });
   return node.result(step.hold(result, sizes));
 }
 

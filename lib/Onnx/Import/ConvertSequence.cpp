@@ -357,8 +357,9 @@ LogicalResult optionalGetElement(NodeContext &node) {
   Value given = node.input(0);
   // Branches that may not be chosen may ask for a value that is not there.
   if (isPossible(given) && !node.mayNotRun)
-    return node.unsupported("whether its optional has a value is known only when the model runs: ask for it in a branch "
-                            "of an If of OptionalHasElement");
+    return node.unsupported(
+        "whether its optional has a value is known only when the model runs: ask for it in a branch "
+        "of an If of OptionalHasElement");
   if (isAbsent(given))
     return node.invalid("its optional has no value");
   return node.result(isPossible(given) ? heldBy(given) : given);

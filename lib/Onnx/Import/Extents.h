@@ -28,8 +28,8 @@ public:
   bool isBounded(mlir::Value value) const { return counts.count(value); }
   void set(mlir::Value value, int64_t dimension, mlir::Value count);
 
-  /// The counts of a new operator's result, one a dimension (null: all of it holds; empty: of all dimensions), where they
-  /// do not follow from its operands.
+  /// The counts of a new operator's result, one a dimension (null: all of it holds; empty: of all dimensions), where
+  /// they do not follow from its operands.
   void settle(mlir::Value value, llvm::ArrayRef<mlir::Value> own);
 
   /// What a new operator's results have by its operands. Fails where the operator mixes positions.

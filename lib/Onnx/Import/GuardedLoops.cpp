@@ -35,8 +35,7 @@ static Value bothTrue(onnximport::Builder &build, Value one, Value other) {
   return build.select(one, other, no);
 }
 
-int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> inputs,
-                                 std::optional<int64_t> trips) {
+int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> inputs, std::optional<int64_t> trips) {
   int64_t most = trips.value_or(kEndless);
   if (maxIterations > 0)
     most = std::min(most, maxIterations);
@@ -48,7 +47,8 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
   // What it stacks has as many slabs as the model declares. Names within functions and bodies are others.
   const NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
   for (int i = static_cast<int>(inputs.size()) - 2; scopes.size() == 1 && i < node.output_size(); ++i)
-    if (std::optional<Dims> declared = context.declaredShape(i); declared && !declared->empty() && declared->front() >= 0)
+    if (std::optional<Dims> declared = context.declaredShape(i);
+        declared && !declared->empty() && declared->front() >= 0)
       most = std::min(most, declared->front());
   return most;
 }

@@ -131,9 +131,9 @@ public:
   /// An element of an operand that is a scalar or a vector of integers.
   struct Element {
     std::optional<int64_t> known = {};
-    Interval range = {};     ///< What follows from the operators that compute it; the upper end also as the user says.
-    mlir::Value value = {};  ///< An i64 scalar.
-    mlir::Value list = {};   ///< A value that it is an element of, and where.
+    Interval range = {};    ///< What follows from the operators that compute it; the upper end also as the user says.
+    mlir::Value value = {}; ///< An i64 scalar.
+    mlir::Value list = {};  ///< A value that it is an element of, and where.
     int64_t position = 0;
   };
   /// The elements of an operand. Reports an operand that is no short list of integers.

@@ -30,8 +30,8 @@ static bool hasNoBound(Value value) {
   return isUnknown(value) && (!isa<IntegerType>(typeOf(value).getElementType()) || !intervalOf(value).hasHigh());
 }
 
-/// The operand that makes a result what it is: one of which a part holds, else one without a bound, else one that is not
-/// known.
+/// The operand that makes a result what it is: one of which a part holds, else one without a bound, else one that is
+/// not known.
 static Value reasonOf(Operation *op, bool isPart, const Extents &extents) {
   auto first = [&](llvm::function_ref<bool(Value)> is) {
     auto found = llvm::find_if(op->getOperands(), is);

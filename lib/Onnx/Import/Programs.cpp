@@ -84,8 +84,8 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
            llvm::none_of(program.results, isBounded);
   };
   auto isSame = [](auto pair) { return std::get<0>(pair).getType() == std::get<1>(pair).getType(); };
-  if (!llvm::all_of(llvm::zip(ifTrue.results, ifFalse.results), isSame) || unrollsLoops || std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) ||
-      !fits(ifFalse))
+  if (!llvm::all_of(llvm::zip(ifTrue.results, ifFalse.results), isSame) || unrollsLoops ||
+      std::max(workOf(*ifTrue.region), workOf(*ifFalse.region)) < kLeastWork || !fits(ifTrue) || !fits(ifFalse))
     return std::nullopt;
   for (Program *program : {&ifTrue, &ifFalse}) {
     OpBuilder::InsertionGuard guard(builder);
@@ -107,10 +107,9 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
     return std::nullopt;
   for (auto [i, before] : llvm::enumerate(parts.carried))
     if (Value after = program.results[1 + i]; after.getType() != before.getType()) {
-      reportUnsupported(node,
-                        concat("how often it runs is not known before it does, or often, and its state ", i, " is ",
-                               describeType(before), " before an iteration and ", describeType(after),
-                               " behind it: give the most iterations there may be, option '--max-iterations'"));
+      reportUnsupported(node, concat("how often it runs is not known before it does, or often, and its state ", i,
+                                     " is ", describeType(before), " before an iteration and ", describeType(after),
+                                     " behind it: give the most iterations there may be, option '--max-iterations'"));
       return std::nullopt;
     }
   SmallVector<Value> results = createLoop(build, parts, *program.region, program.results);

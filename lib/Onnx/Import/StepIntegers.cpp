@@ -47,9 +47,7 @@ Value StepIntegers::clamp(Value x, int64_t low, int64_t high) {
   return clamp(x, least, most);
 }
 
-Value StepIntegers::isAtLeast(Value x, int64_t least) {
-  return build.compare(ComparePredicate::ge, x, scalar(least));
-}
+Value StepIntegers::isAtLeast(Value x, int64_t least) { return build.compare(ComparePredicate::ge, x, scalar(least)); }
 
 Value StepIntegers::onlyIf(Value condition, Value count) { return build.select(condition, count, scalar(-1)); }
 
@@ -177,8 +175,8 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
   // Positions in `candidates`, in lexicographic order.
   for (Dims at = trailingAxes(0, size);;) {
     if (choice.sets.size() == kMostSets)
-      return node.unsupported("its axes are not known before the model runs, and can be more than " +
-                              Twine(kMostSets) + " sets of axes");
+      return node.unsupported("its axes are not known before the model runs, and can be more than " + Twine(kMostSets) +
+                              " sets of axes");
     Dims &set = choice.sets.emplace_back();
     for (int64_t position : at)
       set.push_back(candidates[position]);

@@ -320,7 +320,7 @@ namespace {
 
 /// One axis of a slice.
 struct FoundSlice {
-  Value start, end, step;          ///< i64 scalars, as the node has them.
+  Value start, end, step; ///< i64 scalars, as the node has them.
   std::optional<int64_t> knownStep;
 };
 
@@ -365,7 +365,8 @@ LogicalResult sliceFound(NodeContext &node) {
   const bool hasSteps = node.has(4);
   Value x = node.whole(node.input(0)), starts = node.input(1), ends = node.input(2);
   const int64_t rank = rankOf(x);
-  if (rankOf(starts) != 1 || shapeOf(starts) != shapeOf(ends) || (hasSteps && shapeOf(node.input(4)) != shapeOf(starts)))
+  if (rankOf(starts) != 1 || shapeOf(starts) != shapeOf(ends) ||
+      (hasSteps && shapeOf(node.input(4)) != shapeOf(starts)))
     return node.invalid("its starts, ends and steps are not as many");
   const int64_t count = shapeOf(starts)[0];
   FailureOr<ByAxis> by = ByAxis::create(node, 3, rank, count);
@@ -444,8 +445,8 @@ LogicalResult padFound(NodeContext &node, PadMode mode, Value value) {
     if (extent == 0 && mode != PadMode::constant)
       return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
     auto added = [](const Interval &pad) { return std::clamp<int64_t>(pad.high, 0, kMostNumber); };
-    rooms[d] = node.roomOf(
-        most.hasHigh() && more.hasHigh() ? extent + added(most) + added(more) : (*declared)[d], static_cast<size_t>(d));
+    rooms[d] = node.roomOf(most.hasHigh() && more.hasHigh() ? extent + added(most) + added(more) : (*declared)[d],
+                           static_cast<size_t>(d));
     Value low = step.clamp(by->of(lows, d, 0), -kMostNumber, kMostNumber),
           high = step.clamp(by->of(highs, d, 0), -kMostNumber, kMostNumber), own = step.scalar(extent);
     Value taken = node.add(node.add(own, low), high), places = positionsIn(node, rooms[d]);

@@ -434,9 +434,8 @@ private:
     if (begin(*queue))
       return kFailed;
     // Shared memory is in the function itself.
-    return check(
-        cu.launch(function, blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),
-        "launching");
+    return check(cu.launch(function, blocks, 1, 1, grid.threads, 1, 1, 0, queue->stream, parameters.data(), nullptr),
+                 "launching");
   }
 
   const CudaDriver &cu;

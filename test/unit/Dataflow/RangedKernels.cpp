@@ -312,7 +312,8 @@ void checkRanged(const std::vector<RangedCase> &cases, int64_t lanes) {
     const bool hasGrids = lanes == 0 && made.algorithm.empty();
     grids.push_back(hasGrids ? program.op : nullptr);
   }
-  const Forms chunks(&context, KernelForm::Chunks, target, operators), threads(&context, KernelForm::Grids, target, grids);
+  const Forms chunks(&context, KernelForm::Chunks, target, operators),
+      threads(&context, KernelForm::Grids, target, grids);
   for (auto [i, made] : llvm::enumerate(cases)) {
     const Writer writer(made, &context);
     INFO(writer.program(nullptr));

@@ -187,9 +187,8 @@ static void suppress(NonMaxSuppressionOp op, const Limits &limits, const Tensor 
         return scores.at({image, category, a}) > scores.at({image, category, c});
       });
       for (int64_t box : order)
-        if (static_cast<int64_t>(kept.size()) < limits.most && llvm::none_of(kept, [&](int64_t other) {
-              return overlap(image, other, box) > limits.overlap;
-            })) {
+        if (static_cast<int64_t>(kept.size()) < limits.most &&
+            llvm::none_of(kept, [&](int64_t other) { return overlap(image, other, box) > limits.overlap; })) {
           kept.push_back(box);
           for (auto [k, value] : llvm::enumerate(Index{image, category, box}))
             selected.set(found * 3 + static_cast<int64_t>(k), static_cast<double>(value));

@@ -65,12 +65,13 @@ TEST_CASE("selections", "[dataflow]") {
   // A step gives the limit (0 to 4 of a class) and the thresholds.
   for (const char *form : {"", "centered"})
     for (const bool hasLeast : {false, true})
-      cases.push_back({"%b: tensor<2x9x4xf32>, %s: tensor<2x3x9xf32>, %n: tensor<i64>, %o: tensor<f32>, %l: tensor<f32>",
-                       "dataflow.non_max_suppression %b, %s, %n, %o" + std::string(hasLeast ? ", %l" : "") +
-                           " {most = 4 : i64" + (*form ? std::string(", ") + form : "") +
-                           "} : tensor<2x9x4xf32>, tensor<2x3x9xf32>, tensor<i64>, tensor<f32>" +
-                           (hasLeast ? ", tensor<f32>" : "") + " -> tensor<24x3xi64>, tensor<i64>",
-                       {{0, 1}, {0, 1}, {0, 4}, {0, 0.6}, {0, 0.5}}});
+      cases.push_back(
+          {"%b: tensor<2x9x4xf32>, %s: tensor<2x3x9xf32>, %n: tensor<i64>, %o: tensor<f32>, %l: tensor<f32>",
+           "dataflow.non_max_suppression %b, %s, %n, %o" + std::string(hasLeast ? ", %l" : "") + " {most = 4 : i64" +
+               (*form ? std::string(", ") + form : "") +
+               "} : tensor<2x9x4xf32>, tensor<2x3x9xf32>, tensor<i64>, tensor<f32>" +
+               (hasLeast ? ", tensor<f32>" : "") + " -> tensor<24x3xi64>, tensor<i64>",
+           {{0, 1}, {0, 1}, {0, 4}, {0, 0.6}, {0, 0.5}}});
   checkKernels(cases);
 }
 

@@ -13,12 +13,13 @@ namespace {
 
 constexpr int64_t kMostPast = 4, kMostNew = 2, kRoom = kMostPast + kMostNew, kTokens = 10;
 
-/// Steps of 1 or 2 tokens, of which a state keeps 6. The logits of a token are greatest at the sum, modulo 10, of it and
-/// those before it, where the mask has ones.
+/// Steps of 1 or 2 tokens, of which a state keeps 6. The logits of a token are greatest at the sum, modulo 10, of it
+/// and those before it, where the mask has ones.
 class SumModel : public TestModel {
 public:
   SumModel() : TestModel(step, 1) {
-    inputs = {tensor("input_ids", 7, 2, ids.data(), kMostNew * 8), tensor("attention_mask", 7, 2, mask.data(), kRoom * 8)};
+    inputs = {tensor("input_ids", 7, 2, ids.data(), kMostNew * 8),
+              tensor("attention_mask", 7, 2, mask.data(), kRoom * 8)};
     outputs = {tensor("logits", 1, 3, logits.data(), kMostNew * kTokens * 4)};
     states = {tensor("cache", 7, 1, &room, kRoom * 8)};
     model.num_states = 1, model.states = states.data();
@@ -118,8 +119,9 @@ TEST_CASE("a session keeps how long states are, and shapes follow", "[runtime]")
   CHECK(extentOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
   CHECK(extentOf(session.get(), SLUICE_PORT_OUTPUT, 0) == 2);
   CHECK(setShapes(session.get(), 1, 4) != 0);
-  CHECK(std::string(sluice_last_error()).find("input 'attention_mask' has extent 4 in dimension 1 and needs 3, because "
-                                              "symbol 'new' is 1") == 0);
+  CHECK(std::string(sluice_last_error())
+            .find("input 'attention_mask' has extent 4 in dimension 1 and needs 3, because "
+                  "symbol 'new' is 1") == 0);
   REQUIRE(setShapes(session.get(), 1, 3) == 0);
   REQUIRE(runStep(session.get(), {5}) == 0);
   CHECK(extentOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
@@ -196,16 +198,19 @@ TEST_CASE("a generator names what of a model it cannot use", "[runtime]") {
   CHECK(errorOf([](SumModel &) {}) == "");
   CHECK(errorOf([](SumModel &m) { m.inputs[0].name = "x"; }) ==
         "input 'x' has no data, give the address of its 16 bytes");
-  CHECK(errorOf([](SumModel &m) { m.inputs[0].name = "position_ids"; })
-            .find("model 'test' has no input 'input_ids' or 'tokens', its inputs are 'position_ids', 'attention_mask'") ==
+  CHECK(errorOf([](SumModel &m) {
+          m.inputs[0].name = "position_ids";
+        }).find("model 'test' has no input 'input_ids' or 'tokens', its inputs are 'position_ids', 'attention_mask'") ==
         0);
-  CHECK(errorOf([](SumModel &m) { m.inputs[1].element_type = 1; }).find("input 'attention_mask' has elements of type 1") ==
-        0);
+  CHECK(errorOf([](SumModel &m) {
+          m.inputs[1].element_type = 1;
+        }).find("input 'attention_mask' has elements of type 1") == 0);
   CHECK(errorOf([](SumModel &m) { m.outputs[0].element_type = 7; }).find("output 'logits' is no logits") == 0);
   CHECK(errorOf([](SumModel &m) {
           m.outputs.push_back(m.outputs[0]);
           m.outputs[0].name = "a", m.outputs[1].name = "b";
         }).find("model 'test' has 2 outputs and none is called 'logits'") == 0);
-  CHECK(errorOf([](SumModel &m) { m.model.advance = nullptr; })
-            .find("model's symbol 'past' is the length of no state") == 0);
+  CHECK(errorOf([](SumModel &m) {
+          m.model.advance = nullptr;
+        }).find("model's symbol 'past' is the length of no state") == 0);
 }

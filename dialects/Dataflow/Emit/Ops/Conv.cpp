@@ -186,8 +186,7 @@ struct ConvElements {
                            kernel.add(kernel.mul(tap[d], op.getDilations()[d]), kernel.index(-op.getPads()[d])));
       if (isPadded(d)) {
         // Unsigned: below zero is far above.
-        Value isThere =
-            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
+        Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, i, kernel.index(in[spatialAt + d]));
         i = arith::SelectOp::create(b, loc, isThere, i, kernel.index(0));
         inside = inside ? arith::AndIOp::create(b, loc, inside, isThere).getResult() : isThere;
       }

@@ -127,7 +127,8 @@ static void emitConcatKernel(ConcatOp op, KernelEmitter &kernel) {
 static void emitInsertKernel(InsertOp op, KernelEmitter &kernel) {
   const Extents shape = extentsOf(op.getResult()), part = extentsOf(op.getPart());
   const auto dim = static_cast<size_t>(op.getDim());
-  const Extent outer = productOf(ArrayRef(shape).take_front(dim)), inner = productOf(ArrayRef(shape).drop_front(dim + 1));
+  const Extent outer = productOf(ArrayRef(shape).take_front(dim)),
+               inner = productOf(ArrayRef(shape).drop_front(dim + 1));
   const Extent row = shape[dim] * inner, run = part[dim] * inner;
   if (outer.is(0) || row.is(0))
     return;
@@ -236,6 +237,6 @@ void sluice::dataflow::attachMovementKernels(MLIRContext *context) {
   constexpr auto kOfStep = KernelExtents::OfStep;
   attach<ElementModel<emitTransposeElement, kOfStep>, ElementModel<emitReshapeElement, kOfStep>,
          ElementModel<emitExpandElement, kOfStep>, ElementModel<emitTileElement, kOfStep>,
-         ElementModel<emitSliceElement, kOfStep>, KernelModel<emitConcatKernel, kOfStep>, KernelModel<emitInsertKernel, kOfStep>,
-         ElementModel<emitPadElement, kOfStep>>(context);
+         ElementModel<emitSliceElement, kOfStep>, KernelModel<emitConcatKernel, kOfStep>,
+         KernelModel<emitInsertKernel, kOfStep>, ElementModel<emitPadElement, kOfStep>>(context);
 }

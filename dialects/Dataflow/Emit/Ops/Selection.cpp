@@ -237,6 +237,7 @@ static LogicalResult checkTakeFirstKernel(TakeFirstOp op, const sluice::emit::Ve
 
 void sluice::dataflow::attachSelectionKernels(MLIRContext *context) {
   constexpr auto kOfStep = KernelExtents::OfStep;
-  attach<KernelModel<emitNonzeroKernel, kOfStep>, CheckedKernelModel<emitTakeFirstKernel, checkTakeFirstKernel, kOfStep>,
+  attach<KernelModel<emitNonzeroKernel, kOfStep>,
+         CheckedKernelModel<emitTakeFirstKernel, checkTakeFirstKernel, kOfStep>,
          KernelModel<emitNonMaxSuppressionKernel, kOfStep>>(context);
 }

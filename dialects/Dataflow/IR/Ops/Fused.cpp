@@ -181,8 +181,7 @@ SmallVector<unsigned> sluice::dataflow::overwritableOperands(Operation *op) {
       continue;
     auto kernel = dyn_cast<KernelOpInterface>(op);
     const bool isUpdated = kernel && kernel.updatesOperand(i);
-    if (isUpdated ||
-        (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op)))
+    if (isUpdated || (group ? llvm::all_of(group.getBody().getArgument(i).getUsers(), isReadInStep) : isReadInStep(op)))
       operands.push_back(i);
   }
   // Elemental members ask for elements in an order of their own.
