@@ -37,6 +37,11 @@ int64_t StepPlanner::copyInNs(TensorId t, MemoryId memory) const {
   return saturatingAdd(hopNs(from, Machine::hostMemory()), hopNs(Machine::hostMemory(), memory));
 }
 
+int64_t StepPlanner::copyOutNs(TensorId t, MemoryId memory) const {
+  const Link &link = index.problem.machine.link(index.link(memory, Machine::hostMemory()));
+  return transferTimeNs(link, memory, index.problem.graph.tensor(t).bytes);
+}
+
 std::optional<int64_t> StepPlanner::hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const {
   if (bytes == 0)
     return 0;

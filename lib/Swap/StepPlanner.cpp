@@ -517,8 +517,7 @@ Status StepPlanner::launchOnAccelerator() {
   for (TensorId t : op.outputs)
     if (leavesAtOnce(t)) {
       SLUICE_RETURN_IF_ERROR(copyOut(residentIn(t, memory), request.position));
-      bound.meet(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut),
-                 copyNs(index.link(memory, Machine::hostMemory()), index.problem.graph.tensor(t).bytes));
+      bound.meet(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut), copyOutNs(t, memory));
     }
   finish(request.position, workspace);
   return {};
@@ -547,14 +546,16 @@ void StepPlanner::expectCommands(const std::vector<ResidentParameter> &initial) 
   bound = WalkBound(plan.streams.size(), index.numSpots(), index.numMemories);
   for (OperatorId op : idsBelow<OperatorId>(graph.numOperators()))
     bound.expect(streamOf(op), index.problem.costs.timeNs(op, index.problem.placement[op.index()]));
+  // Where tensors come from files and go there, a copy may be two, on other streams.
+  if (index.problem.machine.hasFiles())
+    return;
   for (TensorId t : index.tensors()) {
     const Position produced = index.producedAt(t);
     const MemoryId memory = produced.valid() ? index.memoryOf(produced) : Machine::hostMemory();
     if (memory == Machine::hostMemory() || !leavesAtOnce(t))
       continue;
     const bool isForeseen = !index.pushToHost[t.index()] && !index.hasHome[t.index()];
-    bound.expect(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut),
-                 copyNs(index.link(memory, Machine::hostMemory()), graph.tensor(t).bytes), isForeseen);
+    bound.expect(streamOf(index.swapDevice[memory.index()], StreamKind::SwapOut), copyOutNs(t, memory), isForeseen);
   }
   for (const ResidentParameter &parameter : initial)
     bound.startsWith(index.spot(parameter.tensor, parameter.memory));

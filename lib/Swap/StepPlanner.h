@@ -128,6 +128,8 @@ public:
   int64_t availableNs(ResidencyId id) const;
   /// From where its evicted copies and its home are, over one link or two.
   int64_t copyInNs(TensorId t, MemoryId memory) const;
+  /// From an accelerator's memory to the host's.
+  int64_t copyOutNs(TensorId t, MemoryId memory) const;
   /// nextUse and copyInNs of a residency's tensor, cached.
   Position nextUse(ResidencyId id) const { return info[id.index()].nextUse; }
   int64_t copyInNs(ResidencyId id) const { return info[id.index()].copyNs; }
