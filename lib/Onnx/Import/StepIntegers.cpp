@@ -212,10 +212,10 @@ SmallVector<NodeContext::Size> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRe
   for (const Dims &set : sets)
     shapes.push_back(shapeOf(set));
   const size_t rank = shapes.front().size();
-  Value extents = node.integers(Dims(rank, -1));
+  Value extents = build.integers(Dims(rank, -1));
   for (auto [i, shape] : llvm::enumerate(shapes)) {
-    Value own = node.integers(shape);
-    extents = node.select(isSet[i], own, extents);
+    Value own = build.integers(shape);
+    extents = build.select(isSet[i], own, extents);
   }
   SmallVector<NodeContext::Size> result(rank);
   bool isSaid = isSure;
@@ -223,10 +223,10 @@ SmallVector<NodeContext::Size> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRe
     for (const Dims &shape : shapes)
       result[d].room = std::max(result[d].room, shape[d]);
     const bool isOne = llvm::all_of(shapes, [&](const Dims &shape) { return shape[d] == shapes.front()[d]; });
-    if (node.decide(isOne && (d > 0 || isSaid)))
+    if (build.decide(isOne && (d > 0 || isSaid)))
       continue;
-    result[d].room = node.roomOf(result[d].room, d);
-    result[d].count = StepIntegers(node).elementOf(extents, static_cast<int64_t>(d));
+    result[d].room = build.roomOf(result[d].room, d);
+    result[d].count = StepIntegers(build).elementOf(extents, static_cast<int64_t>(d));
     isSaid = true;
   }
   return result;
@@ -236,7 +236,7 @@ Value AxesChoice::choose(llvm::function_ref<Value(ArrayRef<int64_t>)> alternativ
   Value result = alternative(sets.front());
   for (size_t i = 1; i < sets.size(); ++i) {
     Value other = alternative(sets[i]);
-    result = node.select(isSet[i], other, result);
+    result = build.select(isSet[i], other, result);
   }
   return result;
 }

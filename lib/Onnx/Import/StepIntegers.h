@@ -98,9 +98,9 @@ public:
   mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
 
 private:
-  explicit AxesChoice(NodeContext &node) : node(node) {}
+  explicit AxesChoice(NodeContext &node) : build(node) {}
 
-  NodeContext &node;
+  NodeContext &build;
   std::vector<Dims> sets;
   llvm::SmallVector<mlir::Value> isSet; ///< Of each: whether the step's axes are it.
 };
