@@ -107,7 +107,7 @@ Value StepIntegers::choose(Value chosen, int64_t count, llvm::function_ref<Value
 Value StepIntegers::gather(Value x, int64_t dimension, Value places) {
   if (!x)
     return {};
-  Value within = clamp(places, 0, std::max<int64_t>(shapeOf(x)[dimension] - 1, 0));
+  Value within = clamp(places, 0, shapeOf(x)[dimension] - 1);
   return build.create<GatherOp>({x, within}, build.integer("axis", dimension));
 }
 

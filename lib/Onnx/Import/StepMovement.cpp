@@ -382,7 +382,7 @@ LogicalResult sliceFound(NodeContext &node) {
   SmallVector<Size> sizes(rank);
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t extent = shapeOf(x)[d];
-    if (!by->mayBe(d) || extent == 0)
+    if (!by->mayBe(d) || (extent == 0 && !node.keepsAll()))
       continue;
     if (node.extents->of(x, d))
       return node.unsupported("its starts or ends are not known before the model runs");
