@@ -142,35 +142,38 @@ Value reshapedExtents(NodeContext &node, Value x) {
   return step.onlyIf(fits, extents);
 }
 
-/// Sizes of a Reshape's result that has these extents.
-FailureOr<SmallVector<Size>> reshapedSizes(NodeContext &node, Value x, ArrayRef<Element> elements, Value extents) {
+/// How much room each extent of a Reshape's result has: the number of elements divided by what the others are at least,
+/// or what it is at most itself. Where that is much in all, what the user or the model says limits an open extent too.
+FailureOr<Dims> reshapedRooms(NodeContext &node, Value x, ArrayRef<Element> elements) {
   const std::optional<Dims> declared = node.declaredShape(0);
   const int64_t count = elementCount(x.getType());
   const bool allowsZero = node.integerOr("allowzero", 0) != 0;
-  SmallVector<Size> result;
-  Count all = 1;
+  auto leastOf = [](const Element &element) { return std::max<int64_t>(element.range.low, 1); };
+  Count least = 1, all = 1;
+  for (const Element &element : elements)
+    least *= leastOf(element);
+  Dims rooms, smaller;
   bool isSaid = true;
   for (auto [d, element] : llvm::enumerate(elements)) {
     const bool mayCopy = !allowsZero && element.range.low <= 0 && static_cast<int64_t>(d) < rankOf(x);
-    if (element.known && (*element.known > 0 || (*element.known == 0 && mayCopy))) {
-      result.push_back({mayCopy ? shapeOf(x)[d] : *element.known});
-      all *= result.back().room;
-      continue;
-    }
-    int64_t room = std::max<int64_t>(count, element.range.hasHigh() ? element.range.high : 0);
-    if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
-      room = (*declared)[d];
-    else if (element.range.hasHigh() && element.range.low >= 0)
-      room = std::max(std::min(room, element.range.high), mayCopy ? shapeOf(x)[d] : 0);
-    else
-      isSaid = false;
-    result.push_back({node.roomOf(room, d), StepIntegers(node).elementOf(extents, static_cast<int64_t>(d))});
-    all *= result.back().room;
+    int64_t said = Interval::kNone;
+    if (element.range.hasHigh() && element.range.high >= 0)
+      said = std::max(element.range.high, mayCopy ? shapeOf(x)[d] : 0);
+    else if (declared && declared->size() == elements.size() && (*declared)[d] >= 0)
+      said = (*declared)[d];
+    const bool isLimit = said != Interval::kNone;
+    int64_t room = count > 0 ? (Count(count) / (least / leastOf(element))).value() : isLimit ? said : 0;
+    if (isLimit && (element.range.low >= 0 || !element.range.hasHigh()))
+      room = std::min(room, said);
+    isSaid &= isLimit || element.known;
+    rooms.push_back(room);
+    smaller.push_back(std::min(room, said));
+    all *= room;
   }
   constexpr int64_t kMostRoom = int64_t(1) << 24;
-  if (!isSaid && all > kMostRoom)
+  if (all > kMostRoom && !isSaid)
     return node.unbounded(1, "shape");
-  return result;
+  return all > kMostRoom ? smaller : rooms;
 }
 
 } // namespace
@@ -181,8 +184,20 @@ LogicalResult reshapeFound(NodeContext &node) {
   if (!x || failed(elements))
     return failure();
   Value extents = reshapedExtents(node, x);
-  FailureOr<SmallVector<Size>> sizes = reshapedSizes(node, x, *elements, extents);
-  return failed(sizes) ? failure() : node.result(StepIntegers(node).reshape(x, *sizes));
+  FailureOr<Dims> rooms = reshapedRooms(node, x, *elements);
+  if (failed(rooms))
+    return failure();
+  StepIntegers step(node);
+  SmallVector<Size> sizes;
+  for (auto [d, element] : llvm::enumerate(*elements)) {
+    const auto dimension = static_cast<int64_t>(d);
+    const bool copies = element.known == 0 && dimension < rankOf(x) && node.integerOr("allowzero", 0) == 0;
+    if (copies || element.known.value_or(0) > 0)
+      sizes.push_back({copies ? shapeOf(x)[dimension] : *element.known});
+    else
+      sizes.push_back({node.roomOf((*rooms)[d], d), step.elementOf(extents, dimension)});
+  }
+  return node.result(step.reshape(x, sizes));
 }
 
 //===----------------------------------------------------------------------===//
