@@ -159,7 +159,8 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
     }
   };
   app.add_option_function<std::vector<std::string>>(
-         "--bound", takeBounds, "what a tensor that says an extent is at most, where the model does not show it")
+         "--bound", takeBounds,
+         "what a tensor that says an extent or a scale is at most, where the model does not show it")
       ->type_name("NAME=[LOW..]N")
       ->allow_extra_args(false)
       ->group(kGeneration);

@@ -1,8 +1,7 @@
 """Runs an artifact at several values of inputs, and compares it with what the model computes that is compiled for each.
 
 Usage: check_step.py SLUICE ARTIFACT MODEL OPTION... -- NAME=TYPE:NUMBER,... ... [-- NAME=TYPE:NUMBER,... ...]...
-A type is one of NumPy's; a single number without a comma is a scalar. OPTIONs are given to the compilation for a
-value. Other inputs are random, the same in both. Prints "NAME=NUMBER,... ...: SHAPE... equal" for each list of values.
+Values are as in step_values.py. OPTIONs are given to the compilation for a value. Other inputs are random, the same in both. Prints "NAME=NUMBER,... ...: SHAPE... equal" for each list of values.
 """
 
 import pathlib
@@ -11,6 +10,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+import step_values
 
 
 def run(sluice, folder, artifact, inputs, to):
@@ -21,13 +22,7 @@ def run(sluice, folder, artifact, inputs, to):
 
 
 def check(folder, sluice, artifact, model, options, texts):
-    inputs = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        kind, _, numbers = value.partition(":")
-        values = np.array([np.dtype(kind).type(float(number)) for number in numbers.split(",") if number], kind)
-        inputs[name] = folder / f"{name}.npy"
-        np.save(inputs[name], values if "," in numbers else values.reshape(()))
+    inputs = step_values.write(folder, texts)
     fixed = [word for name, path in inputs.items() for word in ("--fix", f"{name}={path}")]
     subprocess.run([sluice, "compile", model, *options, *fixed, "-o", folder / "known"], check=True)
     found, wanted = run(sluice, folder, artifact, inputs, "found"), run(sluice, folder, folder / "known", inputs, "wanted")
