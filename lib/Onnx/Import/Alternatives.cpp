@@ -47,7 +47,7 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
     const int64_t extent = shapeOf(one)[d], otherExtent = shapeOf(other)[d];
     Value count = extents.of(one, d), otherCount = extents.of(other, d);
     // What differs at the upper bounds of ranges is padded at all sizes.
-    const bool differs = build.decide(extent != otherExtent), isFirstLarger = build.decide(extent > otherExtent);
+    const bool differs = build.roomOf(extent != otherExtent ? 1 : 0) != 0;
     if (differs || count != otherCount) {
       Value own = count ? count : scalar(extent), others = otherCount ? otherCount : scalar(otherExtent);
       counts[d] = build.select(condition, own, others);
@@ -56,8 +56,13 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
     }
     if (!differs)
       continue;
-    Value &smaller = isFirstLarger ? c : a;
-    smaller = smaller ? padded(smaller, d, isFirstLarger ? extent : otherExtent) : Value();
+    const int64_t room = build.roomOf(std::max(extent, otherExtent)), larger = build.roomOf(extent > otherExtent ? 1 : 0);
+    if (extent > room || otherExtent > room)
+      return fail("dimension " + std::to_string(d) + " of the smaller one is the larger one at other sizes");
+    if (larger == 0 || build.keepsAll())
+      a = a ? padded(a, d, room) : Value();
+    if (larger != 0 || build.keepsAll())
+      c = c ? padded(c, d, room) : Value();
   }
   Value result = build.select(condition, a, c);
   if (result && llvm::any_of(counts, [](Value count) { return bool(count); }))

@@ -14,6 +14,7 @@
 #define SLUICE_LIB_ONNX_IMPORT_ALTERNATIVES_H
 
 #include "Extents.h"
+#include "NodeContext.h"
 
 #include <string>
 
@@ -21,7 +22,8 @@ namespace sluice::onnximport {
 
 class Alternatives {
 public:
-  Alternatives(dataflow::TensorBuilder &build, Extents &extents) : build(build), extents(extents) {}
+  /// For the results of a node.
+  explicit Alternatives(NodeContext &node) : build(node), extents(*node.extents) {}
 
   /// `one` where the condition (an i1 scalar) is true, else `other`: tensors, sequences (Lists.h) or optionals. Null
   /// where they differ in kind, rank or element type; problem() then says how.
@@ -40,7 +42,7 @@ private:
   mlir::Value scalar(int64_t value) { return build.reshape(build.integers({value}), {}); }
   mlir::Value fail(const std::string &what);
 
-  dataflow::TensorBuilder &build;
+  NodeContext &build;
   Extents &extents;
   std::string message;
 };

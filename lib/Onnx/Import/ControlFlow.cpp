@@ -77,7 +77,8 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   for (Program *program : {&*ifTrue, &*ifFalse})
     builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
                                                         program->region->front().getOperations());
-  Alternatives alternatives(build, extents);
+  NodeContext context = contextOf(node, inputs);
+  Alternatives alternatives(context);
   SmallVector<Value> results;
   for (int i = 0; i < node.output_size(); ++i) {
     results.push_back(alternatives.choose(condition, ifTrue->results[i], ifFalse->results[i]));

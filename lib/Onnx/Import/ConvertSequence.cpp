@@ -106,7 +106,7 @@ FailureOr<Position> positionAt(NodeContext &node, size_t index, const Sequence &
 Value elementAt(NodeContext &node, const Position &at, ArrayRef<Value> elements) {
   if (!at.value)
     return elements[at.number];
-  Alternatives alternatives(node, *node.extents);
+  Alternatives alternatives(node);
   Value chosen = alternatives.choose(at.value, elements);
   if (!chosen)
     (void)node.unsupported("its position is known only when the model runs, and its tensors are no alternatives: " +

@@ -33,14 +33,15 @@ void Extents::settle(Value value, ArrayRef<Value> own) {
     counts[value].assign(own.begin(), own.end());
 }
 
-/// Dimensions align from the last one; those that hold must agree in every operand that is not broadcast along them.
-LogicalResult Extents::elementwise(Operation *op, Counts &result) const {
+/// Dimensions align from the last one; those that hold must agree in every operand that is not broadcast along them. An
+/// operand that is so at one size only is not.
+LogicalResult Extents::elementwise(Operation *op, TensorBuilder &build, Counts &result) const {
   int64_t rank = rankOf(op->getResult(0));
   for (int64_t d = 0; d < rank; ++d) {
     bool isWhole = false;
     for (Value operand : op->getOperands()) {
       int64_t own = d - (rank - rankOf(operand));
-      if (own < 0 || (shapeOf(operand)[own] == 1 && !of(operand, own)))
+      if (own < 0 || (!of(operand, own) && build.decide(shapeOf(operand)[own] == 1)))
         continue;
       Value count = of(operand, own);
       if (!count)
@@ -171,6 +172,10 @@ LogicalResult Extents::alongOthers(Operation *op, Counts &result) const {
 }
 
 LogicalResult Extents::follow(Operation *op, TensorBuilder &build) {
+  // The extents within programs were followed when these were made; what take_first gives holds. Control flow passes by
+  // the operators of its nodes again.
+  if (isa<TakeFirstOp, LoopOp, IfOp>(op) || !followed.insert(op).second)
+    return success();
   if (llvm::none_of(op->getOperands(), [&](Value operand) { return isBounded(operand); }))
     return success();
   if (op->getNumResults() != 1)
@@ -178,7 +183,7 @@ LogicalResult Extents::follow(Operation *op, TensorBuilder &build) {
   if (settled.contains(op->getResult(0)))
     return success();
   Counts result(rankOf(op->getResult(0)));
-  LogicalResult followed = isa<ElementwiseOpInterface>(op) ? elementwise(op, result)
+  LogicalResult followed = isa<ElementwiseOpInterface>(op) ? elementwise(op, build, result)
                            : isa<ReshapeOp>(op)            ? reshape(cast<ReshapeOp>(op), build, result)
                            : isa<GatherOp, GatherNdOp, GatherElementsOp>(op) ? gather(op, result)
                                                                              : alongOthers(op, result);

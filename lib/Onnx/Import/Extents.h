@@ -32,19 +32,20 @@ public:
   /// they do not follow from its operands.
   void settle(mlir::Value value, llvm::ArrayRef<mlir::Value> own);
 
-  /// What a new operator's results have by its operands. Fails where the operator mixes positions.
+  /// What a new operator's results have by its operands. Fails where the operator mixes positions, the first time.
   llvm::LogicalResult follow(mlir::Operation *op, dataflow::TensorBuilder &build);
 
 private:
   using Counts = llvm::SmallVector<mlir::Value>; ///< One a dimension, null or an i64 scalar.
   const Counts *find(mlir::Value value) const;
-  llvm::LogicalResult elementwise(mlir::Operation *op, Counts &result) const;
+  llvm::LogicalResult elementwise(mlir::Operation *op, dataflow::TensorBuilder &build, Counts &result) const;
   llvm::LogicalResult reshape(dataflow::ReshapeOp op, dataflow::TensorBuilder &build, Counts &result) const;
   llvm::LogicalResult gather(mlir::Operation *op, Counts &result) const;
   llvm::LogicalResult alongOthers(mlir::Operation *op, Counts &result) const;
 
   llvm::DenseMap<mlir::Value, Counts> counts;
   llvm::DenseSet<mlir::Value> settled;
+  llvm::DenseSet<mlir::Operation *> followed;
 };
 
 } // namespace sluice::onnximport

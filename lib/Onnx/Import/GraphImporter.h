@@ -45,6 +45,9 @@ private:
   Status importNode(const ::onnx::NodeProto &node);
   /// importNode for a node of a graph or function, which its results follow from or not.
   Status importMember(const ::onnx::NodeProto &node, bool isLive);
+  /// What converters of a node see. Its extents are found where it is.
+  NodeContext contextOf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
+  bool findsHere() const { return found && (found->findsInPrograms || builder.getInsertionBlock() == entry); }
   Status convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   /// convertNode, and what its results have of the counts of their operands. Where it cannot be said, or the node
   /// cannot be converted so, it is converted again, of operands that end where they hold.
@@ -52,6 +55,9 @@ private:
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
   /// What holds of a value, dense; null where there are too many symbols.
   mlir::Value takeFound(mlir::Value value);
+  /// The inputs of a program, all of which holds; reports those of which it does not.
+  std::optional<llvm::SmallVector<mlir::Value>> takeInputs(const ::onnx::NodeProto &node,
+                                                           llvm::ArrayRef<mlir::Value> inputs);
   /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
   Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                       llvm::ArrayRef<mlir::Value> arguments);

@@ -62,8 +62,7 @@ std::string GraphImporter::adviseBound(const ::onnx::NodeProto &node, ArrayRef<V
 
 Status GraphImporter::importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                      ArrayRef<Value> inputs, std::optional<int64_t> trips) {
-  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
-  context.found = found;
+  NodeContext context = contextOf(node, inputs);
   int64_t most = mostTrips(node, inputs, trips);
   if (most != kEndless)
     most = context.roomOf(most);
@@ -140,7 +139,7 @@ Status GraphImporter::importGuardedLoop(NodeContext &node, const ::onnx::GraphPr
   SLUICE_ASSIGN_OR_RETURN(GuardedLoop loop, runGuarded(node, body, inputs, most));
   if (!loop.ran)
     return {};
-  Alternatives alternatives(node, extents);
+  Alternatives alternatives(node);
   SmallVector<Value> results;
   for (size_t i = 0; i + 2 < inputs.size(); ++i) {
     SmallVector<Value> after;

@@ -314,7 +314,7 @@ Status GraphImporter::convertFollowed(const ::onnx::NodeProto &node, const Opera
     return followExtents(node, last ? last->getNextNode() : block->empty() ? nullptr : &block->front());
   };
   auto isBounded = [&](Value value) { return value && isTensor(value) && extents.isBounded(value); };
-  if (!found || builder.getInsertionBlock() != this->entry || llvm::none_of(inputs, isBounded))
+  if (!findsHere() || llvm::none_of(inputs, isBounded))
     return convert(inputs);
   const size_t reported = unsupported.size();
   Status converted = convert(inputs);
@@ -332,6 +332,10 @@ Status GraphImporter::convertFollowed(const ::onnx::NodeProto &node, const Opera
 Value GraphImporter::takeFound(Value value) {
   if (Value known = taken.lookup(value))
     return known;
+  // Programs of loops, which are made beside the program, may use what is in front of them.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(value.getParentBlock());
+  found->isInProgram |= value.getParentBlock() != entry;
   onnximport::Builder build(builder, value.getLoc());
   Value result = value;
   for (int64_t d = 0; d < rankOf(value); ++d) {
@@ -370,28 +374,32 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
   return {};
 }
 
+NodeContext GraphImporter::contextOf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
+  context.extents = &extents;
+  context.bounds = &bounds;
+  context.origins = &origins;
+  context.sizes = &sizes;
+  context.found = findsHere() ? found : nullptr;
+  context.whole = [this, finds = findsHere()](Value value) {
+    Value taken = finds && extents.isBounded(value) ? takeFound(value) : Value();
+    return taken ? taken : value;
+  };
+  context.dequantized = training ? nullptr : &dequantized;
+  context.budget = &budget;
+  context.mayNotRun = conditions > 0;
+  context.unrollsLoops = unrollsLoops;
+  context.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
+    return importBody(body, arguments);
+  };
+  return context;
+}
+
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
     return malformed(node, "an operand is a sequence, or an optional without a value");
   nextPart();
-  NodeContext converted(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
-  converted.extents = &extents;
-  converted.bounds = &bounds;
-  converted.origins = &origins;
-  converted.sizes = &sizes;
-  // Programs within operators find nothing.
-  converted.found = builder.getInsertionBlock() == this->entry ? found : nullptr;
-  converted.whole = [&](Value value) {
-    Value taken = converted.found && extents.isBounded(value) ? takeFound(value) : Value();
-    return taken ? taken : value;
-  };
-  converted.dequantized = training ? nullptr : &dequantized;
-  converted.budget = &budget;
-  converted.mayNotRun = conditions > 0;
-  converted.unrollsLoops = unrollsLoops;
-  converted.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
-    return importBody(body, arguments);
-  };
+  NodeContext converted = contextOf(node, inputs);
   const bool isConverted = succeeded(entry.convert(converted));
   if (!converted.mistyped.empty())
     return malformed(node, converted.mistyped);
@@ -554,9 +562,11 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
   return {};
 }
 
-/// The program for ranges, from those for the sample points of its symbols.
+/// The program for ranges, from those for the sample points of its symbols. `isInProgram`: whether it finds extents
+/// within programs of loops, which is not tried where `onlyOutside`.
 static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const ModelFile &model,
-                                                    const ImportOptions &options) {
+                                                    const ImportOptions &options, bool onlyOutside,
+                                                    bool &isInProgram) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> least, most, steps;
   for (const SymbolUse &use : symbolicDims(model))
@@ -576,15 +586,17 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   SLUICE_RETURN_IF_ERROR(releaseRanges(model, options.dims.ranges, at.dims));
   FoundExtents found;
   found.firstSymbol = names.size();
+  found.findsInPrograms = !onlyOutside;
   FoundExtents *finding = options.findsExtents ? &found : nullptr;
   // The names are checked with the sizes.
   {
     Expected<OwningOpRef<ModuleOp>> whole = GraphImporter(context, model, finding).run(at);
     if (!whole && !names.empty())
-      return makeError(whole.error().code, "at ",
-                       describePoint(SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0),
-                                     Point(most.begin(), most.end())),
-                       ": ", whole.error().message);
+      whole = makeError(whole.error().code, "at ",
+                        describePoint(SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0),
+                                      Point(most.begin(), most.end())),
+                        ": ", whole.error().message);
+    isInProgram = found.isInProgram;
     if (!whole || (names.empty() && found.bounds.empty()))
       return whole;
   }
@@ -713,8 +725,14 @@ Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFil
   context.appendDialectRegistry(registry);
   context.getOrLoadDialect<DataflowDialect>();
   context.getOrLoadDialect<func::FuncDialect>();
-  if (!options.dims.ranges.empty() || options.findsExtents)
-    return onnximport::importRanges(context, model, options);
+  if (!options.dims.ranges.empty() || options.findsExtents) {
+    bool isInProgram = false;
+    auto program = onnximport::importRanges(context, model, options, /*onlyOutside=*/false, isInProgram);
+    // Extents that leave a loop are found outside of it, if at all.
+    if (program || !isInProgram)
+      return program;
+    return onnximport::importRanges(context, model, options, /*onlyOutside=*/true, isInProgram);
+  }
   return onnximport::GraphImporter(context, model).run(options);
 }
 

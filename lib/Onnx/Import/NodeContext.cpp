@@ -126,9 +126,10 @@ FailureOr<SmallVector<NodeContext::Size>> NodeContext::sizesAt(size_t index, Str
       return unbounded(index, what);
     Value zero = splat(mlir().getI64Type(), 0);
     const bool isPositive = element.range.hasLow() && element.range.low >= 0;
-    // Within programs of operators values live no longer than these.
     Value own, &counted = found ? (*this->sizes)[{element.list, element.position}] : own;
-    if (!counted)
+    // Within programs of operators values live no longer than these.
+    if (!counted || (counted.getParentBlock() != mlir().getInsertionBlock() &&
+                     counted.getParentBlock() != element.list.getParentBlock()))
       counted = isPositive ? element.value : binary(BinaryKind::max, element.value, zero);
     if (!counted)
       return failure();

@@ -88,6 +88,8 @@ struct FoundExtents {
   /// By node, and which time it is imported: how much its result has room for, at the upper bounds.
   std::map<std::pair<std::string, int>, int64_t> rooms = {};
   std::map<std::string, int> uses = {}; ///< Of a node in the program being made.
+  bool findsInPrograms = true;          ///< Of loops.
+  bool isInProgram = false;             ///< Whether some are found there.
 };
 
 class NodeContext : public Builder {
@@ -121,7 +123,7 @@ public:
   int64_t roomOf(int64_t here, size_t index = 0) const;
   /// By name of a tensor: what its elements are at most, as the user says. Null: nothing is said.
   const std::map<std::string, ValueBounds> *bounds = nullptr;
-  /// Of elements of tensors that give extents: their counts, one for all nodes that read them.
+  /// Of elements of tensors that give extents: their counts, one for all nodes of a program that read them.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> *sizes = nullptr;
   /// An extent that an operand gives.
   struct Size {

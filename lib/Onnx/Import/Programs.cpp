@@ -55,6 +55,20 @@ static std::string describeType(Value value) {
   return text;
 }
 
+std::optional<SmallVector<Value>> GraphImporter::takeInputs(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+  SmallVector<Value> whole;
+  for (Value input : inputs) {
+    const bool isBounded = input && isTensor(input) && extents.isBounded(input);
+    whole.push_back(!isBounded ? input : findsHere() ? takeFound(input) : Value());
+    if (isBounded && !whole.back()) {
+      reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
+                                  origins.describe(input, extents, nameOf(node)));
+      return std::nullopt;
+    }
+  }
+  return whole;
+}
+
 bool GraphImporter::isTensors(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
   if (llvm::all_of(results, isTensor) && llvm::none_of(results, [&](Value value) { return extents.isBounded(value); }))
     return true;
@@ -78,8 +92,10 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
   constexpr int64_t kLeastWork = 1 << 18;
   auto fits = [&](const Program &program) {
     auto isBounded = [&](Value value) { return extents.isBounded(value); };
-    WalkResult walked = program.region->walk(
-        [&](Operation *op) { return WalkResult(failure(llvm::any_of(op->getOperands(), isBounded))); });
+    // What a branch finds may be the extent of its results.
+    WalkResult walked = program.region->walk([&](Operation *op) {
+      return WalkResult(failure(isa<TakeFirstOp>(op) || llvm::any_of(op->getOperands(), isBounded)));
+    });
     return !walked.wasInterrupted() && llvm::all_of(program.results, isTensor) &&
            llvm::none_of(program.results, isBounded);
   };
@@ -121,9 +137,13 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
 }
 
 Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                        ArrayRef<Value> inputs, std::optional<int64_t> trips, int64_t most,
+                                        ArrayRef<Value> given, std::optional<int64_t> trips, int64_t most,
                                         bool isChoice) {
   onnximport::Builder build(builder, locationOf(node));
+  const std::optional<SmallVector<Value>> whole = takeInputs(node, given);
+  if (!whole)
+    return {};
+  const ArrayRef<Value> inputs = *whole;
   const size_t carried = inputs.size() - 2;
   const bool stacks = static_cast<size_t>(body.output_size()) > 1 + carried;
   LoopParts parts;
@@ -181,8 +201,12 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
 }
 
 Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                                        const ScanForm &form, ArrayRef<Value> inputs) {
+                                                        const ScanForm &form, ArrayRef<Value> given) {
   onnximport::Builder build(builder, locationOf(node));
+  const std::optional<SmallVector<Value>> whole = takeInputs(node, given);
+  if (!whole)
+    return SmallVector<Value>();
+  const ArrayRef<Value> inputs = *whole;
   const size_t carried = form.carried;
   LoopParts parts;
   parts.carried = ValueRange(inputs.take_front(carried));

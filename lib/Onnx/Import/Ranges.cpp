@@ -17,6 +17,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -44,6 +45,7 @@ private:
   /// Gives the first program's value its extents.
   Status unite(const SmallVector<Value> &values, Operation *op);
   Status uniteIndexRanges();
+  Status checkFoundInLoops();
   Status compareAttributes(const Operations &ops);
   Status uniteConstants(const Operations &ops);
   Status uniteSlices(const Operations &ops);
@@ -369,6 +371,32 @@ Status Generalizer::uniteIndexRanges() {
   return {};
 }
 
+static bool usesSymbol(RankedTensorType type, uint64_t symbol) {
+  return llvm::any_of(extentsOf(type), [&](const Extent &extent) {
+    return extent.expr() && extent.expr().isFunctionOfSymbol(static_cast<unsigned>(symbol));
+  });
+}
+
+/// What an iteration finds is the extent of nothing behind it.
+Status Generalizer::checkFoundInLoops() {
+  func::FuncOp function = functions[0];
+  std::map<uint64_t, SmallVector<TakeFirstOp>> finders;
+  function.walk([&](TakeFirstOp take) { finders[take.getSymbol()].push_back(take); });
+  Operation *leaking = nullptr;
+  function.walk([&](LoopOp loop) {
+    auto isInside = [&](TakeFirstOp take) { return loop->isProperAncestor(take); };
+    for (Value result : loop.getResults())
+      for (const auto &[symbol, ops] : finders)
+        if (llvm::all_of(ops, isInside) && usesSymbol(cast<RankedTensorType>(result.getType()), symbol))
+          leaking = loop;
+  });
+  if (!leaking)
+    return {};
+  return makeError(ErrorCode::Unsupported, "node '", excerpt(nodeName(leaking->getLoc())),
+                   "' is a loop whose results have an extent that each iteration finds in its data, give a bound of its "
+                   "iterations, options '--max-iterations' or '--bound'");
+}
+
 Status Generalizer::run() {
   func::FuncOp function = functions[0];
   SmallVector<Block *> blocks;
@@ -376,6 +404,7 @@ Status Generalizer::run() {
     blocks.push_back(&each.getBody().front());
   SLUICE_RETURN_IF_ERROR(visit(blocks, function));
   SLUICE_RETURN_IF_ERROR(uniteIndexRanges());
+  SLUICE_RETURN_IF_ERROR(checkFoundInLoops());
   // What constants and slices were united to.
   Block &body = *blocks[0];
   function.setType(
