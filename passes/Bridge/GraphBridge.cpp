@@ -6,6 +6,7 @@
 #include "passes/Bridge/GraphBridge.h"
 
 #include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/FoundSymbols.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
@@ -161,11 +162,11 @@ private:
         if (!finders[take.getSymbol()])
           finders[take.getSymbol()] = op->getResult(0);
       });
-    llvm::DenseMap<Operation *, uint32_t> known; // Symbols found before or by an operator that was added.
+    llvm::DenseMap<Operation *, SymbolSet> known; // Symbols found before or by an operator that was added.
     while (!left.empty()) {
       SmallVector<Operation *> later;
       for (Operation *op : left) {
-        uint32_t behind = 0;
+        SymbolSet behind = 0;
         auto isReady = [&](Value value) {
           Operation *maker = producerOf(value);
           if (!maker)
@@ -177,11 +178,10 @@ private:
           return true;
         };
         bool canRun = llvm::all_of(op->getOperands(), isReady);
-        uint32_t finds = 0;
-        op->walk([&](TakeFirstOp take) { finds |= 1u << take.getSymbol(); });
+        const SymbolSet finds = symbolsFoundBy(op);
         SmallVector<Value> after;
         for (uint64_t s = 0; s < finders.size(); ++s)
-          if (const uint32_t bit = 1u << s; finders[s] && (symbolsUsedBy(op) & ~finds & ~behind & bit)) {
+          if (const SymbolSet bit = SymbolSet(1) << s; finders[s] && (symbolsUsedBy(op) & ~finds & ~behind & bit)) {
             canRun = isReady(finders[s]) && canRun;
             after.push_back(finders[s]);
           }
@@ -206,25 +206,6 @@ private:
       value = value.getDefiningOp<ReshapeOp>().getInput();
     Operation *op = value.getDefiningOp();
     return op && constants.runs(op) ? op : nullptr;
-  }
-
-  /// Which symbols the types and expressions of an operator, and of those within it, name.
-  static uint32_t symbolsUsedBy(Operation *op) {
-    uint32_t used = 0;
-    auto add = [&](AffineMap map) {
-      for (unsigned s = 0; s < map.getNumSymbols(); ++s)
-        if (map.isFunctionOfSymbol(s))
-          used |= 1u << s;
-    };
-    op->walk([&](Operation *member) {
-      for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
-                                                SmallVector<Type>(member->getResultTypes())))
-        if (ExtentsAttr extents = extentsOf(type))
-          add(extents.getMap());
-      if (auto numbers = dyn_cast<ExtentsOp>(member))
-        add(numbers.getMap());
-    });
-    return used;
   }
 
   /// `after`: values that an operator before it makes, which it does not read.

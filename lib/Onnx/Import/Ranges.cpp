@@ -6,6 +6,7 @@
 
 #include "NodeContext.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FoundSymbols.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
@@ -17,7 +18,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <map>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -371,24 +371,20 @@ Status Generalizer::uniteIndexRanges() {
   return {};
 }
 
-static bool usesSymbol(RankedTensorType type, uint64_t symbol) {
-  return llvm::any_of(extentsOf(type), [&](const Extent &extent) {
-    return extent.expr() && extent.expr().isFunctionOfSymbol(static_cast<unsigned>(symbol));
-  });
-}
-
-/// What an iteration finds is the extent of nothing behind it.
+/// What an iteration finds is the extent of nothing behind it, and of nothing in front of where it is found.
 Status Generalizer::checkFoundInLoops() {
   func::FuncOp function = functions[0];
-  std::map<uint64_t, SmallVector<TakeFirstOp>> finders;
-  function.walk([&](TakeFirstOp take) { finders[take.getSymbol()].push_back(take); });
   Operation *leaking = nullptr;
   function.walk([&](LoopOp loop) {
-    auto isInside = [&](TakeFirstOp take) { return loop->isProperAncestor(take); };
-    for (Value result : loop.getResults())
-      for (const auto &[symbol, ops] : finders)
-        if (llvm::all_of(ops, isInside) && usesSymbol(cast<RankedTensorType>(result.getType()), symbol))
-          leaking = loop;
+    sortBehindFinders(loop.getBody().front());
+    // What others find too is known outside.
+    SymbolSet outside = 0;
+    function.walk([&](TakeFirstOp take) {
+      if (!loop->isProperAncestor(take))
+        outside |= symbolsFoundBy(take);
+    });
+    if (symbolsOfTypes(loop.getResultTypes()) & symbolsFoundBy(loop) & ~outside)
+      leaking = loop;
   });
   if (!leaking)
     return {};

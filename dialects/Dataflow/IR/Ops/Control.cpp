@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/FoundSymbols.h"
 #include "dialects/Dataflow/IR/ProgramMemory.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -53,7 +54,7 @@ static LogicalResult verifyMembers(Operation *op, Block &program) {
       continue;
     return op->emitOpError("member '") << member.getName() << "' does not run within a kernel";
   }
-  return success();
+  return verifyFinders(op, program);
 }
 
 //===----------------------------------------------------------------------===//
