@@ -5,8 +5,9 @@
               [--gpu-libraries on] [--timeout S] [--assemble]
 
 A model is a folder with model.onnx and test_data_set_0. It is run, which fails after it is compiled where there is no
-GPU's driver. With --ranges, models are those of a manifest such as scripts/gpu_ranges.json, compiled for their ranges,
-and some functions must take extents. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
+GPU's driver. With --ranges, models are those of a manifest such as scripts/gpu_ranges.json, compiled for their ranges:
+some functions must take extents or have a number of blocks that depends on them. Models that need a CPU for their loops
+are compiled for gpu_beside_cpu.json. Each architecture's PTX names it as its `.target`, declares no function that it does not define, and has every function that the program
 launches. With --assemble, ptxas assembles the PTX of each architecture that it knows, of which there must be one. One
 line a model; exits 1 if any failed.
 """
@@ -64,15 +65,18 @@ def check(arguments, name, ranged, ptxas, assembled):
 
         begin = time.monotonic()
         # Running gives sizes and values that a model leaves open, and stops where the GPU is wanted.
-        command = ["run", "--expect", os.path.join(folder, "test_data_set_0")]
+        command, machine = ["run", "--expect", os.path.join(folder, "test_data_set_0")], ["--machine", arguments.machine]
         if ranged:
             command = ["compile", "-o", os.path.join(out, "model")]
+            if ranged.get("cpu"):
+                machine = ["--machine", os.path.join(os.path.dirname(__file__), "gpu_beside_cpu.json"), "--device",
+                           "gpu0"]
             for dimension, text in ranged["ranges"].items():
                 command += ["--dim", f"{dimension}={text}"]
             for tensor, file in ranged.get("fix", {}).items():
                 command += ["--fix", f"{tensor}={os.path.join(folder, 'test_data_set_0', file)}"]
         done = subprocess.run(
-            [arguments.sluice, *command, os.path.join(folder, "model.onnx"), "--machine", arguments.machine, "--target",
+            [arguments.sluice, *command, os.path.join(folder, "model.onnx"), *machine, "--target",
              "cpu:x86-64-v3," + targets, "--matmul-precision", arguments.matmul_precision, "--gpu-libraries",
              arguments.gpu_libraries, "--search-evals", "1", "--dump-phases", os.path.join(out, "phases")],
             capture_output=True, text=True, timeout=arguments.timeout, check=False)
@@ -84,10 +88,11 @@ def check(arguments, name, ranged, ptxas, assembled):
         launched = set(re.findall(r"gpu\.func @(\w+_grid\d+)\(", device))
         figures = [f"{len(launched)} functions", f"{took:.1f} s"]
         if ranged:
-            taking = sum("i64" in arguments_of for arguments_of in re.findall(r"gpu\.func @\w+\(([^)]*)\)", device))
+            functions = re.findall(r"gpu\.func @\w+\(([^)]*)\) kernel attributes \{([^}]*)\}", device)
+            taking = sum("i64" in parameters or "known_grid_size" not in about for parameters, about in functions)
             if taking == 0:
-                return "no function takes extents", ""
-            figures.append(f"{taking} take extents")
+                return "no function depends on extents", ""
+            figures.append(f"{taking} depend on extents")
         for number in arguments.architectures:
             path = os.path.join(out, "phases", f"8-codegen.sm_{number}.ptx")
             with open(path, encoding="utf-8") as file:

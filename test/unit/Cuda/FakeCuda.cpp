@@ -62,12 +62,17 @@ struct Event {
   bool isPast = true;
   std::chrono::steady_clock::time_point passed;
 };
+/// A kernel: its first parameters are addresses, the others numbers.
+struct Entry {
+  sluice_grid grid;
+  uint32_t numAddresses;
+};
 struct Module {
-  std::map<std::string, sluice_grid> functions;
+  std::map<std::string, Entry> functions;
 };
 struct Function {
   std::string name;
-  sluice_grid grid;
+  Entry entry;
   HostForm form; ///< Of the runtime's own, which takes parameters as they are.
 };
 
@@ -206,9 +211,10 @@ std::string loadAddresses(const std::string &text, Module &module) {
   std::string name;
   unsigned long long address = 0;
   while (lines >> name >> std::hex >> address) {
-    sluice_grid &grid = module.functions[name];
-    grid = {};
-    grid.num_args = 2;
+    Entry &entry = module.functions[name];
+    entry = {};
+    sluice_grid &grid = entry.grid;
+    grid.num_args = entry.numAddresses = 2;
     grid.thread = reinterpret_cast<sluice_thread_fn>(address);
   }
   return module.functions.empty() ? "line 1: syntax error" : "";
@@ -239,14 +245,18 @@ std::string loadPtx(const void *image, const std::string &text, Module &module) 
     byName[(*grids)->name] = *grids;
   for (std::sregex_iterator it(text.begin(), text.end(), entry), end; it != end; ++it) {
     std::string name = (*it)[1], parameters = (*it)[2], performance = (*it)[3];
-    uint32_t count = 0;
-    for (size_t at = 0; (at = parameters.find(".param", at)) != std::string::npos; ++at)
-      ++count;
+    auto countOf = [&](const char *word) {
+      uint32_t count = 0;
+      for (size_t at = 0; (at = parameters.find(word, at)) != std::string::npos; ++at)
+        ++count;
+      return count;
+    };
+    const uint32_t count = countOf(".param ");
     const sluice_grid *grid = byName[name];
     if (!grid || count != grid->num_args || !std::regex_search(performance, found, threads) ||
         std::stoul(found[1]) != grid->threads)
       return "entry '" + name + "' is not the grid of that name";
-    module.functions[name] = *grid;
+    module.functions[name] = {*grid, countOf(".ptr ")};
   }
   return module.functions.empty() ? "no entry" : "";
 }
@@ -695,8 +705,9 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
         fake().isLost = true, fake().failResult = kIllegalAddress;
     });
   }
-  sluice_grid grid = launched->grid;
-  if (grid.threads != 0 && grid.threads != threads)
+  const uint32_t numAddresses = launched->entry.numAddresses;
+  sluice_grid grid = launched->entry.grid;
+  if (blocks == 0 || (grid.threads != 0 && grid.threads != threads) || (grid.blocks != 0 && grid.blocks != blocks))
     return kInvalidValue;
   grid.blocks = blocks, grid.threads = threads;
   // As a driver, reads the parameters before it returns.
@@ -707,10 +718,11 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned
   return enqueue(stream, what, [=]() mutable {
     std::vector<void *> addresses;
     for (unsigned long long arg : args) {
+      const bool isAddress = addresses.size() < numAddresses;
       // A kernel reads no address of the host's, and an empty tensor's not at all.
-      if (arg != 0 && !isDevice(arg, 0))
+      if (isAddress && arg != 0 && !isDevice(arg, 0))
         fake().isLost = true, fake().failResult = kIllegalAddress;
-      addresses.push_back(host(arg));
+      addresses.push_back(isAddress ? host(arg) : reinterpret_cast<char *>(arg));
     }
     if (!fake().isLost && sluice::runtime::runGrid(fake().pool, grid, addresses.data()) != 0)
       fake().isLost = true, fake().failResult = kLaunchFailed;

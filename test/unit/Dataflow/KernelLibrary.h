@@ -18,16 +18,16 @@
 namespace sluice::test {
 
 /// Bytes between two unreadable pages, at the end or at the begin of the
-/// readable ones.
+/// readable ones, from a multiple of `alignment` on.
 class Guarded {
 public:
-  Guarded(size_t count, bool atEnd) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
+  Guarded(size_t count, bool atEnd, size_t alignment = 1) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
     map = static_cast<char *>(
         mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(map != MAP_FAILED);
     mprotect(map, page, PROT_NONE);
     mprotect(map + page + bytes, page, PROT_NONE);
-    data = atEnd ? map + page + bytes - count : map + page;
+    data = map + page + (atEnd ? (bytes - count) / alignment * alignment : 0);
     std::memset(map + page, kUnused, bytes);
     // No value a result has by chance.
     std::memset(data, 0xa5, count);

@@ -143,12 +143,20 @@ std::vector<Point> pointsOf(SymbolsAttr symbols, Rng &rng) {
 /// How chunks run.
 enum class Order { Forward, Backward, Threads };
 
-std::vector<Tensor> runAt(sluice_kernel_fn kernel, Operation *op, const Environment &values, ArrayRef<Type> results,
+/// The kernel of a case; those of grids run their own way in every order.
+struct Ready {
+  KernelForm form;
+  sluice_kernel_fn kernel;
+};
+
+std::vector<Tensor> runAt(const Ready &ready, Operation *op, const Environment &values, ArrayRef<Type> results,
                           const Point &point, Order order) {
+  // Threads move 16 bytes at a time, and slots begin at multiples of more.
+  const size_t alignment = ready.form == KernelForm::Grids ? 16 : 1;
   std::vector<std::unique_ptr<Guarded>> buffers;
   std::vector<void *> args;
   auto add = [&](size_t bytes) {
-    buffers.push_back(std::make_unique<Guarded>(bytes, order != Order::Backward));
+    buffers.push_back(std::make_unique<Guarded>(bytes, order != Order::Backward, alignment));
     args.push_back(buffers.back()->data);
     return buffers.back()->data;
   };
@@ -180,7 +188,7 @@ std::vector<Tensor> runAt(sluice_kernel_fn kernel, Operation *op, const Environm
     env.pool = &chunks;
     env.parallel_for = order == Order::Forward ? runForward : runBackward;
   }
-  REQUIRE(kernel(&env, args.data()) == 0);
+  REQUIRE(ready.kernel(&env, args.data()) == 0);
   for (const auto &buffer : buffers)
     CHECK(buffer->isIntact());
   std::vector<Tensor> made;
@@ -209,12 +217,6 @@ void interpretAll(Operation *op, Environment &values, bool withOp) {
       interpret(&each, values);
 }
 
-/// The kernel of a case; those of grids run their own way in every order.
-struct Ready {
-  KernelForm form;
-  sluice_kernel_fn kernel;
-};
-
 void checkAt(const RangedCase &made, const Writer &writer, const Point &point, ArrayRef<Ready> forms,
              Operation *ranged) {
   const std::string text = writer.program(&point);
@@ -231,13 +233,13 @@ void checkAt(const RangedCase &made, const Writer &writer, const Point &point, A
   interpretAll(still.op, values, /*withOp=*/true);
   interpretAll(ranged, given, /*withOp=*/false);
   const SmallVector<Type> types(still.op->getResultTypes());
-  for (const auto &[form, kernel] : forms) {
-    INFO(stringifyKernelForm(form).str());
-    std::vector<Tensor> forward = runAt(kernel, ranged, given, types, point, Order::Forward);
+  for (const Ready &ready : forms) {
+    INFO(stringifyKernelForm(ready.form).str());
+    std::vector<Tensor> forward = runAt(ready, ranged, given, types, point, Order::Forward);
     for (Order order : {Order::Backward, Order::Threads}) {
-      if (form == KernelForm::Grids && order == Order::Threads)
+      if (ready.form == KernelForm::Grids && order == Order::Threads)
         continue;
-      std::vector<Tensor> other = runAt(kernel, ranged, given, types, point, order);
+      std::vector<Tensor> other = runAt(ready, ranged, given, types, point, order);
       for (size_t n = 0; n < other.size(); ++n)
         CHECK(other[n].bytes == forward[n].bytes);
     }
