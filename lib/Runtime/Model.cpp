@@ -73,10 +73,6 @@ Status checkSymbols(const Model &model) {
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
       return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");
   }
-  for (const sluice_device_desc &device : model.devices)
-    if (device.kind == SLUICE_DEVICE_CUDA)
-      return failure("model '", source.name, "' has symbolic extents and runs on GPU '", device.name,
-                     "', where extents are fixed, compile it for one size of each dimension");
   if (source.num_ranks > 1)
     return failure("model '", source.name, "' has symbolic extents and runs on ", source.num_ranks,
                    " ranks, where extents are fixed, compile it for one size of each dimension");

@@ -342,9 +342,6 @@ TEST_CASE("symbols that contradict the model are refused", "[runtime]") {
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].dimension = 2; }).find(nowhere) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].most = 9; }) ==
         "tensor 'x' has extent 9 in dimension 1, outside of 0 to 8, compile the model again");
-  CHECK(errorOf([](SymbolicModel &m) { m.devices[1].kind = SLUICE_DEVICE_CUDA; }) ==
-        "model 'test' has symbolic extents and runs on GPU 'accel0', where extents are fixed, compile it for one size "
-        "of each dimension");
   CHECK(errorOf([](SymbolicModel &m) { m.model.num_ranks = 2; }) ==
         "model 'test' has symbolic extents and runs on 2 ranks, where extents are fixed, compile it for one size "
         "of each dimension");
