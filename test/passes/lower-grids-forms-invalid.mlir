@@ -1,9 +1,9 @@
 // RUN: sluice-opt %s --lower-grids -split-input-file -verify-diagnostics
 
-// A grid of no known size.
+// Blocks of no known size.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has no known_grid_size and known_block_size of one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' has no known_block_size of one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y"} {
@@ -22,6 +22,21 @@ module attributes {exec.target = #target} {
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+      gpu.return
+    }
+  }
+  llvm.mlir.global external constant @g() : i8
+}
+
+// -----
+
+// Blocks of a second dimension.
+#target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
+                       required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
+// expected-error @+1 {{function 'g' has a known_grid_size that is not of one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+module attributes {exec.target = #target} {
+  gpu.module @device {
+    gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 2, 1>} {
       gpu.return
     }
   }
@@ -59,10 +74,10 @@ module attributes {exec.target = #target} {
 
 // -----
 
-// An argument that is no pointer.
+// An argument that is neither a pointer nor an extent.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' is not a kernel that takes pointers and returns nothing, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' is not a kernel that takes pointers and extents of type i64 and returns nothing, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: f32) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {

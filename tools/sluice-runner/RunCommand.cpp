@@ -7,9 +7,8 @@
 #include "lib/Runtime/Sha256.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/TensorIO/Compare.h"
-#include "sluice/TensorIO/IndexRange.h"
 #include "sluice/TensorIO/Npy.h"
-#include "tools/sluice/RunSession.h"
+#include "tools/sluice/StepInputs.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +27,7 @@
 
 namespace sluice::runner {
 
-using driver::RunSession;
+using driver::GivenInput, driver::RunSession;
 
 namespace {
 
@@ -42,11 +41,17 @@ struct Weight {
   int64_t offset = 0, bytes = 0;
 };
 
+/// What a step has: values of symbols by name, else the upper bounds, and what its outputs are compared with.
+struct Size {
+  std::map<std::string, int64_t> symbols;
+  std::map<size_t, HostTensor> references;
+};
+
 struct KeptRun {
   bool quantized = false;
   std::vector<Weight> weights;
-  std::vector<HostTensor> inputs;
-  std::map<size_t, HostTensor> references;
+  std::vector<GivenInput> inputs;
+  std::vector<Size> sizes; ///< One where run.json names none.
 };
 
 Expected<HostTensor> readLike(const std::string &path, const HostTensor &port) {
@@ -58,17 +63,50 @@ Expected<HostTensor> readLike(const std::string &path, const HostTensor &port) {
   return tensor;
 }
 
+bool isFile(const Json &entry) {
+  return entry.is_object() && entry.contains("file") && entry["file"].is_string() &&
+         entry["file"].get<std::string>().find('/') == std::string::npos;
+}
+
+tl::unexpected<Error> wrongRun(const std::string &folder, const char *what) {
+  return makeError(ErrorCode::InvalidInput, what, ", '", folder, "/run.json', write the folder anew");
+}
+
+/// The references of an array of outputs.
+Expected<std::map<size_t, HostTensor>> readReferences(const std::string &folder, const sluice_model &model,
+                                                      const Json &outputs) {
+  std::map<size_t, HostTensor> references;
+  for (const Json &output : outputs) {
+    if (!isFile(output) || !output.value("index", Json()).is_number_unsigned() || output["index"] >= model.num_outputs)
+      return wrongRun(folder, "an output has no file, or is not the model's");
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(folder + "/" + output["file"].get<std::string>()));
+    references.emplace(output["index"], std::move(tensor));
+  }
+  return references;
+}
+
+Expected<std::vector<Size>> readSizes(const std::string &folder, const sluice_model &model, const Json &json) {
+  std::vector<Size> sizes;
+  for (const Json &entry : json) {
+    Size size;
+    if (!entry.is_object() || !entry.value("symbols", Json()).is_object() ||
+        !entry.value("outputs", Json()).is_array())
+      return wrongRun(folder, "a size has no symbols or outputs");
+    for (const auto &[name, value] : entry["symbols"].items()) {
+      if (!value.is_number_integer())
+        return wrongRun(folder, "a symbol's value is no integer");
+      size.symbols[name] = value;
+    }
+    SLUICE_ASSIGN_OR_RETURN(size.references, readReferences(folder, model, entry["outputs"]));
+    sizes.push_back(std::move(size));
+  }
+  return sizes;
+}
+
 Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &model) {
   const std::string path = folder + "/run.json";
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
-  const JsonReader reader(json, path);
-  auto wrong = [&](const char *what) {
-    return makeError(ErrorCode::InvalidInput, what, ", '", path, "', write the folder anew");
-  };
-  auto isFile = [](const Json &entry) {
-    return entry.is_object() && entry.contains("file") && entry["file"].is_string() &&
-           entry["file"].get<std::string>().find('/') == std::string::npos;
-  };
+  auto wrong = [&](const char *what) { return wrongRun(folder, what); };
   if (!json.is_object() || json.value("schema", Json()) != 1 || !json["quantized"].is_boolean() ||
       !json["inputs"].is_array() || !json["outputs"].is_array())
     return wrong("this is no run of schema 1");
@@ -79,24 +117,22 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
     return wrong("it has other inputs than the model");
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> ports, driver::makeInputs(model));
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
-    HostTensor &port = ports[i];
+    GivenInput &given = run.inputs.emplace_back();
     if (isFile(inputs[i])) {
-      SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readLike(folder + "/" + inputs[i]["file"].get<std::string>(), port));
-      port = std::move(tensor);
+      given.origin = folder + "/" + inputs[i]["file"].get<std::string>();
+      // Of a model with symbols, the session knows which shapes fit.
+      SLUICE_ASSIGN_OR_RETURN(given.tensor,
+                              model.num_symbols > 0 ? readNpy(given.origin) : readLike(given.origin, ports[i]));
     } else if (inputs[i].is_object() && inputs[i].value("seed", Json()).is_number_unsigned()) {
-      fillRandom(port, inputs[i]["seed"], i);
-      if (const int64_t *range = tableEntry(model.inputs, i).range)
-        bringIntoRange(port, range[0], range[1]);
+      given.seed = inputs[i]["seed"];
     } else {
       return wrong("an input has neither file nor seed");
     }
   }
-  run.inputs = std::move(ports);
-  for (const Json &output : json["outputs"]) {
-    if (!isFile(output) || !output.value("index", Json()).is_number_unsigned() || output["index"] >= model.num_outputs)
-      return wrong("an output has no file, or is not the model's");
-    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(folder + "/" + output["file"].get<std::string>()));
-    run.references.emplace(output["index"], std::move(tensor));
+  SLUICE_ASSIGN_OR_RETURN(run.sizes, readSizes(folder, model, json.value("sizes", Json::array())));
+  if (run.sizes.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(auto references, readReferences(folder, model, json["outputs"]));
+    run.sizes.push_back({{}, std::move(references)});
   }
   for (const Json &weight : json.value("weights", Json::array())) {
     auto isSize = [&](const char *key) {
@@ -116,11 +152,11 @@ int64_t medianOf(std::vector<int64_t> &values) {
 }
 
 /// Compares; what differs goes into `json`.
-Expected<bool> check(const KeptRun &run, std::vector<HostTensor> outputs, Json &json) {
+Expected<bool> check(const KeptRun &run, const Size &size, std::vector<HostTensor> outputs, Json &json) {
   SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
   bool passes = true;
   json = Json::array();
-  for (const auto &[index, reference] : run.references) {
+  for (const auto &[index, reference] : size.references) {
     SLUICE_ASSIGN_OR_RETURN(TensorComparison comparison,
                             compareTensors(outputs[index], reference, defaultTolerance(reference.type, run.quantized)));
     passes &= comparison.matches;
@@ -132,6 +168,60 @@ Expected<bool> check(const KeptRun &run, std::vector<HostTensor> outputs, Json &
   return passes;
 }
 
+/// The tensors of a size's steps, whose shapes the session gets.
+Expected<std::vector<HostTensor>> inputsOf(RunSession &session, const KeptRun &kept, const Size &size) {
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(driver::InputShapes shapes, driver::chooseShapes(model, kept.inputs, 1, size.symbols));
+  SLUICE_RETURN_IF_ERROR(session.setShapes(shapes));
+  return driver::makeInputs(model, shapes, kept.inputs);
+}
+
+/// The steps of a size; what was seen of them.
+Expected<Json> runAt(const RunOptions &options, RunSession &session, const KeptRun &kept, const Size &size) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, inputsOf(session, kept, size));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session.makeOutputs());
+  Json json;
+  bool passes = true;
+  for (int64_t step = 0; step < options.steps && passes; ++step) {
+    SLUICE_RETURN_IF_ERROR(session.step(inputs, outputs));
+    SLUICE_ASSIGN_OR_RETURN(bool checked, check(kept, size, outputs, json["outputs"]));
+    passes = checked;
+  }
+  json["compared"] = size.references.size();
+  json["passes"] = passes;
+  if (!size.symbols.empty())
+    json["symbols"] = size.symbols;
+  std::vector<int64_t> stepNs;
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    SLUICE_RETURN_IF_ERROR(session.step(inputs, outputs));
+    stepNs.push_back(session.stats().step_ns);
+  }
+  json["medianNs"] = medianOf(stepNs);
+  return json;
+}
+
+/// Medians of operators' times, and the last step's timeline where it is asked for, in a session of its own.
+Status trace(const RunOptions &options, const KeptRun &kept, Json &json) {
+  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(options.folder + "/model", 0, /*trace=*/true));
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, inputsOf(session, kept, kept.sizes.front()));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session.makeOutputs());
+  std::map<std::string, std::vector<int64_t>> operatorNs;
+  for (int64_t i = 0; i <= std::max<int64_t>(options.repeat, 1); ++i) {
+    SLUICE_RETURN_IF_ERROR(session.step(inputs, outputs));
+    if (i > 0) // The first loads code.
+      for (const driver::CommandTime &time : session.commandTimes())
+        if (time.op != UINT32_MAX)
+          operatorNs[model.op_names[time.op]].push_back(driver::tookNs(time));
+  }
+  for (auto &[name, times] : operatorNs)
+    json["operatorNs"][name] = medianOf(times);
+  if (options.trace.empty())
+    return {};
+  return writeFileAtomically(options.trace,
+                             session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
 Status run(const RunOptions &options) {
   // Times of commands are asked of the device only where they are wanted.
   std::optional<RunSession> session;
@@ -141,23 +231,18 @@ Status run(const RunOptions &options) {
     return propagate(untraced);
   const sluice_model &model = session->model();
   SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(options.folder, model));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, session->makeOutputs());
   Json json;
   bool passes = true;
-  for (int64_t step = 0; step < options.steps && passes; ++step) {
-    SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
-    SLUICE_ASSIGN_OR_RETURN(bool checked, check(kept, outputs, json["outputs"]));
-    passes = checked;
+  for (const Size &size : kept.sizes) {
+    SLUICE_ASSIGN_OR_RETURN(Json found, runAt(options, *session, kept, size));
+    passes &= found["passes"].get<bool>();
+    if (size.symbols.empty())
+      json = std::move(found);
+    else
+      json["sizes"].push_back(std::move(found));
   }
-  json["compared"] = kept.references.size();
   json["passes"] = passes;
-  std::vector<int64_t> stepNs;
-  for (int64_t i = 0; i < options.repeat; ++i) {
-    SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
-    stepNs.push_back(session->stats().step_ns);
-  }
   const sluice_stats stats = session->stats();
-  json["medianNs"] = medianOf(stepNs);
   json["bytesIn"] = stats.bytes_in;
   json["bytesOut"] = stats.bytes_out;
   for (uint32_t m = 0; m < model.num_memories; ++m)
@@ -168,26 +253,7 @@ Status run(const RunOptions &options) {
     // Apart, since keeping times takes some.
     // The device may not hold both.
     session.reset();
-    if (Expected<RunSession> tracing = RunSession::open(options.folder + "/model", 0, /*trace=*/true))
-      session.emplace(std::move(*tracing));
-    else
-      return propagate(tracing);
-    const sluice_model &traced = session->model();
-    std::map<std::string, std::vector<int64_t>> operatorNs;
-    for (int64_t i = 0; i <= std::max<int64_t>(options.repeat, 1); ++i) {
-      SLUICE_RETURN_IF_ERROR(session->step(kept.inputs, outputs));
-      if (i > 0) // The first loads code.
-        for (const driver::CommandTime &time : session->commandTimes())
-          if (time.op != UINT32_MAX)
-            operatorNs[traced.op_names[time.op]].push_back(driver::tookNs(time));
-    }
-    for (auto &[name, times] : operatorNs)
-      json["operatorNs"][name] = medianOf(times);
-    if (!options.trace.empty())
-      if (Status status = writeFileAtomically(
-              options.trace, session->traceJson().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-          !status)
-        return status;
+    SLUICE_RETURN_IF_ERROR(trace(options, kept, json));
   }
   std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
   if (!passes)
@@ -278,7 +344,8 @@ Status generate(const std::string &folder) {
       ends[offset] = offset + bytes;
       outputs.push_back(file.at(offset));
     }
-    SLUICE_RETURN_IF_ERROR(session.step(kept.inputs, outputs));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, inputsOf(session, kept, kept.sizes.front()));
+    SLUICE_RETURN_IF_ERROR(session.step(inputs, outputs));
     if (runtime::sha256Hex(file.at(0), static_cast<size_t>(file.size())) != hash)
       return wrong("the weights computed are not those of '", path, "'");
   }

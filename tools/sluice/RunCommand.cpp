@@ -216,16 +216,23 @@ std::string fileName(const std::string &name, std::set<std::string> &used) {
   return unique + ".npy";
 }
 
+/// The names of the files that --output-dir writes, one a tensor.
+std::vector<std::string> fileNames(const std::vector<HostTensor> &tensors) {
+  std::vector<std::string> names;
+  std::set<std::string> used;
+  for (const HostTensor &tensor : tensors)
+    names.push_back(fileName(tensor.name, used));
+  return names;
+}
+
 Status writeOutputs(const std::string &directory, const std::vector<HostTensor> &outputs) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return makeError(ErrorCode::Io, "cannot make directory '", directory, "', ", error.message());
-  std::set<std::string> used;
-  for (const HostTensor &output : outputs)
-    if (Status status = writeNpy((std::filesystem::path(directory) / fileName(output.name, used)).string(), output);
-        !status)
-      return status;
+  const std::vector<std::string> names = fileNames(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    SLUICE_RETURN_IF_ERROR(writeNpy((std::filesystem::path(directory) / names[i]).string(), outputs[i]));
   return {};
 }
 
@@ -299,6 +306,7 @@ struct Accuracy {
 
 struct Outcome {
   std::vector<Series> series;
+  std::vector<std::string> files; ///< Of the outputs, in their order, where they are written.
   std::vector<Checked> checked;
   bool passes = true;
   std::vector<std::string> fixed; ///< Inputs whose values the model was compiled for.
@@ -423,6 +431,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
   if (outcome.stats.device_exchange)
     json["exchanged"] = outcome.stats.device_exchange;
   json["fixedInputs"] = outcome.fixed;
+  if (!outcome.files.empty())
+    json["files"] = outcome.files;
   if (!outcome.notes.empty())
     json["notes"] = outcome.notes;
   for (const Series &one : outcome.series)
@@ -651,8 +661,10 @@ Status runRun(const RunOptions &options) {
   SLUICE_RETURN_IF_ERROR(runner.runSteps(outcome));
   SLUICE_RETURN_IF_ERROR(runner.measurePruned(outcome));
   const RunSession &session = *open.session;
-  if (!options.outputDirectory.empty())
+  if (!options.outputDirectory.empty()) {
     SLUICE_RETURN_IF_ERROR(writeResults(options.outputDirectory, runner.lastResults(), session));
+    outcome.files = fileNames(runner.lastResults());
+  }
   SLUICE_RETURN_IF_ERROR(runner.repeat(outcome));
   if (open.adaptive)
     outcome.replans = open.adaptive->replans();

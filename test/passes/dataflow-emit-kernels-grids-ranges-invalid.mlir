@@ -1,0 +1,19 @@
+// RUN: sluice-opt %s --dataflow-emit-kernels=form=grids -split-input-file -verify-diagnostics
+
+// The host stores what a step finds before kernels that compute with it begin.
+#found = #dataflow.symbols<"n" = 0 to 8 found>
+func.func @found(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32, #dataflow.extents<()[s0] -> (s0), <"n" = 0 to 8 found>>> attributes {dataflow.kernel} {
+  // expected-error @+1 {{finds an extent in the data, which a kernel on the host has to store}}
+  %0 = dataflow.take_first %x, %n {dim = 0 : i64, symbol = 0 : i64} : tensor<8xf32>, tensor<i64> -> tensor<8xf32, #dataflow.extents<()[s0] -> (s0), <"n" = 0 to 8 found>>>
+  return %0 : tensor<8xf32, #dataflow.extents<()[s0] -> (s0), <"n" = 0 to 8 found>>>
+}
+
+// -----
+
+// A training step's kernels have one size for each dimension.
+#line = #dataflow.extents<()[s0] -> (s0), <"n" = 1 to 8>>
+func.func @mask(%step: tensor<i64>) -> tensor<8xi1, #line> attributes {dataflow.kernel} {
+  // expected-error @+1 {{its kernel needs sizes that are known when compiling, give dimension "n" one value}}
+  %0 = dataflow.dropout_mask %step {keep = 0.75 : f64, seed = 3 : i64} : (tensor<i64>) -> tensor<8xi1, #line>
+  return %0 : tensor<8xi1, #line>
+}
