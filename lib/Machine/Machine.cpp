@@ -94,7 +94,7 @@ static Status checkTrunk(const Machine &machine, const Link &link) {
   return {};
 }
 
-/// Tensors get from a file to every device's memory, over one link or by way of the host's memory.
+/// Tensors get from a file to every accelerator's memory, over one link or by way of the host's memory.
 static Status checkFiles(const Machine &machine) {
   auto bad = [&](const Memory &memory, const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", memory '", memory.name, "' of machine '", machine.name,
@@ -110,10 +110,17 @@ static Status checkFiles(const Machine &machine) {
       return bad(memory, "the first memory is the host's and no file");
     if (machine.findLink(Machine::hostMemory(), MemoryId(i)).valid())
       continue;
-    for (DeviceId device : machine.computeDevices())
-      if (!machine.findLink(machine.device(device).memory, MemoryId(i)).valid())
-        return bad(memory, "the file has a link neither to the host's memory nor to that of device '",
-                   machine.device(device).name, "'");
+    bool isReached = false;
+    for (DeviceId id : machine.computeDevices()) {
+      const Device &device = machine.device(id);
+      if (device.memory == Machine::hostMemory())
+        continue;
+      isReached = true;
+      if (!machine.findLink(device.memory, MemoryId(i)).valid())
+        return bad(memory, "the file has a link neither to the host's memory nor to that of device '", device.name, "'");
+    }
+    if (!isReached)
+      return bad(memory, "the file has no link to the host's memory, in which all devices compute");
   }
   return {};
 }

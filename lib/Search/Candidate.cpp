@@ -71,22 +71,34 @@ std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
       seeds.push_back({concat("offsets/in-place/", starts[i].first), std::move(candidate)});
     }
   if (machine.hasFiles())
-    return withKeptStates(seeds);
+    return tierVariants(seeds);
   return seeds;
 }
 
-std::vector<NamedCandidate> CandidateSpace::withKeptStates(const std::vector<NamedCandidate> &seeds) const {
-  static constexpr double kShares[] = {0.25, 0, 1, 0.5, 0.1};
+std::vector<NamedCandidate> CandidateSpace::tierVariants(const std::vector<NamedCandidate> &seeds) const {
+  struct Variant {
+    const char *name;
+    double keptStates;
+    FileDivision division;
+    double homesOnHost;
+  };
+  static constexpr Variant kVariants[] = {{"/from-begin", 0.25, FileDivision::FromBegin, 1},
+                                          {"/from-end", 0, FileDivision::FromEnd, 1},
+                                          {"/longest/keep", 1, FileDivision::Longest, 1},
+                                          {"/from-begin/keep", 1, FileDivision::FromBegin, 0},
+                                          {"/longest", 0.1, FileDivision::Longest, 0.5},
+                                          {"/from-begin/half", 0.5, FileDivision::FromBegin, 0.5}};
   std::vector<NamedCandidate> all;
   for (const NamedCandidate &seed : seeds)
-    for (double share : kShares) {
-      // Other policies than the likely one see few variants.
-      if (seed.genes.offsets.eviction != EvictionPolicy::CostAware && share != kShares[0])
+    for (const Variant &variant : kVariants) {
+      // Other policies than the likely one see one variant.
+      if (seed.genes.offsets.eviction != EvictionPolicy::CostAware && &variant != kVariants)
         continue;
       all.push_back(seed);
-      all.back().genes.offsets.keptStates = share;
-      if (share > 0)
-        all.back().name += concat("/keep-", share);
+      all.back().name += variant.name;
+      all.back().genes.offsets.keptStates = variant.keptStates;
+      all.back().genes.offsets.division = variant.division;
+      all.back().genes.offsets.homesOnHost = variant.homesOnHost;
     }
   return all;
 }
@@ -300,8 +312,11 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
     maybeSwap(a.offsets.passes, b.offsets.passes);
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
-    if (machine.hasFiles())
+    if (machine.hasFiles()) {
       maybeSwap(a.offsets.keptStates, b.offsets.keptStates);
+      maybeSwap(a.offsets.division, b.offsets.division);
+      maybeSwap(a.offsets.homesOnHost, b.offsets.homesOnHost);
+    }
   }
   if (vary.allocation && rng.chance(0.5))
     std::swap(a.recomputed, b.recomputed);
@@ -336,9 +351,17 @@ void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &
 
 void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
-  if (machine.hasFiles() && rng.chance(0.2)) {
-    params.keptStates = std::clamp(params.keptStates + 0.2 * rng.normal(), 0.0, 1.0);
-    return;
+  if (machine.hasFiles() && rng.chance(0.3)) {
+    auto move = [&](double &share) { share = std::clamp(share + 0.2 * rng.normal(), 0.0, 1.0); };
+    switch (rng.below(3)) {
+    case 0:
+      return move(params.keptStates);
+    case 1:
+      return move(params.homesOnHost);
+    default:
+      params.division = static_cast<FileDivision>(rng.below(3));
+      return;
+    }
   }
   const bool weighs = params.eviction == EvictionPolicy::CostAware;
   switch (weighs ? rng.below(7) : rng.below(3)) {

@@ -96,8 +96,8 @@ public:
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
-  /// The seeds with several shares of states that stay on their devices.
-  std::vector<NamedCandidate> withKeptStates(const std::vector<NamedCandidate> &seeds) const;
+  /// The seeds with several ways to use files and to keep states on their devices.
+  std::vector<NamedCandidate> tierVariants(const std::vector<NamedCandidate> &seeds) const;
   PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;
   Expected<Plan> plan(const SwapProblem &problem, const Candidate &candidate) const;

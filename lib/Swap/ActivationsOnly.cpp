@@ -135,11 +135,5 @@ Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {
     bestNs = planner.cost().first;
     best = planner.takePlan();
   }
-  best->solver = "swap=activations-only";
-  Machine limited = problem.machine;
-  for (size_t m = 0; m < limited.memories.size(); ++m)
-    limited.memories[m].capacityBytes = problem.capacityBytes[m];
-  if (Status status = validatePlan(problem.graph, limited, *best); !status)
-    return makeError(ErrorCode::Internal, best->solver, " made an invalid plan: ", status.error().message);
-  return std::move(*best);
+  return validated(problem, std::move(*best), "swap=activations-only");
 }

@@ -92,7 +92,7 @@ PoolPlacer::Rank PoolPlacer::rank(const StepPlanner &state, const PlaceRequest &
   }
   double dueNs = static_cast<double>(now);
   if (allocation.fetch) {
-    const double swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
+    const double swapInNs = static_cast<double>(state.swapInClockNs(allocation.tensor, request.memory));
     const double copyNs = static_cast<double>(state.copyInNs(allocation.tensor, request.memory));
     dueNs = std::max(swapInNs, dueNs - copyNs);
     cost += params.idleWeight * std::max(0.0, availableNs - swapInNs);

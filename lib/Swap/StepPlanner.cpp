@@ -97,8 +97,9 @@ int64_t StepPlanner::availableNs(ResidencyId id) const {
 
 int64_t StepPlanner::computeClockNs(Position position) const { return clockNs[streamOf(index.opAt(position)).index()]; }
 
-int64_t StepPlanner::swapInClockNs(MemoryId memory) const {
-  return clockNs[streamOf(index.swapDevice[memory.index()], StreamKind::SwapIn).index()];
+int64_t StepPlanner::swapInClockNs(TensorId t, MemoryId memory) const {
+  const StreamKind kind = tierOf(t) == Machine::hostMemory() ? StreamKind::SwapIn : StreamKind::FileIn;
+  return clockNs[streamOf(index.swapDevice[memory.index()], kind).index()];
 }
 
 //===----------------------------------------------------------------------===//

@@ -141,7 +141,8 @@ public:
   /// The sum of copyInNs of the live tensors in an accelerator's arena.
   int64_t liveCopyNs(MemoryId memory) const { return liveCopies[memory.index()]; }
   int64_t computeClockNs(Position position) const;
-  int64_t swapInClockNs(MemoryId memory) const;
+  /// Of the stream that copies the tensor in.
+  int64_t swapInClockNs(TensorId t, MemoryId memory) const;
 
 private:
   using TouchId = Id<struct TouchTag>;
@@ -265,6 +266,9 @@ private:
   WalkBound bound;
   bool isStopped = false;
 };
+
+/// Validates a plan, in release builds too. Infeasible where homes exceed the host's memory.
+Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::string solver);
 
 } // namespace sluice::swap
 

@@ -19,9 +19,15 @@ using namespace sluice::swap;
 
 using Placers = std::vector<std::unique_ptr<Placer>>;
 
-/// Validates a plan, in release builds too.
-static Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::string solver) {
+Expected<Plan> swap::validated(const SwapProblem &problem, Plan plan, std::string solver) {
   plan.solver = std::move(solver);
+  // Arenas keep their limits; homes that must be in the host's memory may not.
+  if (const int64_t used = plan.bytesUsed(problem.graph, problem.machine)[0]; used > problem.capacityBytes[0]) {
+    const std::string &host = problem.machine.memory(Machine::hostMemory()).name;
+    return makeError(ErrorCode::Infeasible, "arena and homes of memory '", host, "' need ", formatBytes(used),
+                     ", it allows ", formatBytes(problem.capacityBytes[0]), ", raise --memory ", host, " by at least ",
+                     used - problem.capacityBytes[0], " bytes");
+  }
   Machine limited = problem.machine;
   for (size_t m = 0; m < limited.memories.size(); ++m)
     limited.memories[m].capacityBytes = problem.capacityBytes[m];
@@ -282,7 +288,7 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
   auto withTiers = [&](const SwapProblem &own, const StepOptions &options) {
     return planOffsets(own, params, kept, options);
   };
-  Expected<Plan> plan = problem.machine.hasFiles() ? planInTiers(problem, kept, withTiers)
+  Expected<Plan> plan = problem.machine.hasFiles() ? planInTiers(problem, params, kept, withTiers)
                                                    : planOffsets(problem, params, kept, StepOptions());
   if (!plan)
     return plan;

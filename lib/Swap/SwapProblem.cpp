@@ -142,11 +142,17 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
 }
 
 bool ProblemIndex::mayBeInFile(TensorId t) const {
+  auto mayAlone = [&](TensorId one) {
+    const Tensor &tensor = problem.graph.tensor(one);
+    const Position produced = producedAt(one);
+    const bool isMadeOnHost = produced.valid() && memoryOf(produced) == Machine::hostMemory();
+    return tensor.kind != TensorKind::Input && !tensor.isOutput && !isMadeOnHost && !pushToHost[one.index()] &&
+           uses(spot(one, Machine::hostMemory())).empty();
+  };
+  // A state and its new value have one place.
   const Tensor &tensor = problem.graph.tensor(t);
-  const Position produced = producedAt(t);
-  const bool isMadeOnHost = produced.valid() && memoryOf(produced) == Machine::hostMemory();
-  return hasFiles() && tensor.kind != TensorKind::Input && !tensor.isOutput && !isMadeOnHost &&
-         !pushToHost[t.index()] && uses(spot(t, Machine::hostMemory())).empty();
+  return hasFiles() && mayAlone(t) && (!tensor.updates.valid() || mayAlone(tensor.updates)) &&
+         (!tensor.updatedBy.valid() || mayAlone(tensor.updatedBy));
 }
 
 bool ProblemIndex::diesFor(Position position, TensorId operand, TensorId output) const {

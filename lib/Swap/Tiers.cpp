@@ -17,10 +17,6 @@ using namespace sluice::swap;
 static constexpr int64_t kUnlimited = int64_t(1) << 62;
 /// Of the host's memory: room for what addresses waste.
 static constexpr double kHostShare = 0.97;
-/// Of the homes' bytes that may be in the host's memory; less leaves more room for evicted tensors.
-static constexpr double kHomeShares[] = {1.0, 0.5, 0.0};
-/// Homes that take less of the host's memory than this are not worth several plans.
-static constexpr double kSmallHomes = 0.02;
 
 namespace {
 
@@ -77,15 +73,12 @@ public:
                      [&](TensorId a, TensorId b) { return bytesOf(a) < bytesOf(b); });
   }
 
-  int64_t movableBytes() const { return sum(movableHomes); }
-  int64_t hostBytes() const { return problem.capacityBytes[0]; }
-
   /// Homes in the host's memory, the smallest first, up to a share of all that may be elsewhere.
   void placeHomes(double share, StepOptions &options) const {
     options.tier.assign(index.bytes.size(), Machine::hostMemory());
     int64_t left = hostBytes() - sum(fixedHomes);
     options.hostHomeBytes = sum(fixedHomes);
-    left = std::min(left, static_cast<int64_t>(share * static_cast<double>(movableBytes())));
+    left = std::min(left, static_cast<int64_t>(share * static_cast<double>(sum(movableHomes))));
     for (TensorId t : movableHomes) {
       if (bytesOf(t) <= left) {
         left -= bytesOf(t);
@@ -132,16 +125,17 @@ public:
     return all;
   }
 
-  /// Puts enough of the stays into the file. `fromEnd`: in the order of their ends, backwards.
-  void divide(const std::vector<Away> &all, bool fromEnd, StepOptions &options) const {
+  /// Puts enough of the stays into the file.
+  void divide(const std::vector<Away> &all, FileDivision division, StepOptions &options) const {
+    const bool fromEnd = division == FileDivision::FromEnd;
     const int64_t room = static_cast<int64_t>(
         kHostShare * static_cast<double>(std::max<int64_t>(hostBytes() - options.hostHomeBytes - staging(all), 0)));
     std::vector<uint8_t> inFile(all.size(), 0);
-    int64_t low = 0, high = 1;
+    int64_t high = 1;
     for (const Away &away : all)
       high = std::max(high, saturatingAdd(away.backNs, saturatingAdd(away.writeNs, away.readNs)) *
                                 static_cast<int64_t>(1 + all.size() / 64));
-    while (low < high) { // The least delay of the file's link with which the rest fits.
+    for (int64_t low = division == FileDivision::Longest ? high : 0; low < high;) { // The least delay of the file's link with which the rest fits.
       const int64_t delayNs = low + (high - low) / 2;
       fillFile(all, fromEnd, delayNs, inFile);
       if (fits(all, inFile, room))
@@ -156,6 +150,7 @@ public:
   }
 
 private:
+  int64_t hostBytes() const { return problem.capacityBytes[0]; }
   int64_t bytesOf(TensorId t) const { return problem.graph.tensor(t).bytes; }
   MemoryId file() const { return *index.files().begin(); }
   /// New values of states are where the states are.
@@ -268,8 +263,8 @@ void swap::setDefaultTiers(const ProblemIndex &index, StepOptions &options) {
     TierChooser(index.problem, {}).placeHomes(1.0, options);
 }
 
-Expected<Plan> swap::planInTiers(const SwapProblem &problem, const std::vector<uint8_t> &kept,
-                                 const PlanWithTiers &plan) {
+Expected<Plan> swap::planInTiers(const SwapProblem &problem, const SwapParams &params,
+                                 const std::vector<uint8_t> &kept, const PlanWithTiers &plan) {
   SwapProblem relaxed = problem;
   relaxed.capacityBytes[0] = kUnlimited;
   SLUICE_ASSIGN_OR_RETURN(Plan first, plan(relaxed, StepOptions()));
@@ -278,31 +273,16 @@ Expected<Plan> swap::planInTiers(const SwapProblem &problem, const std::vector<u
   const TierChooser chooser(problem, kept);
   StepOptions options;
   const std::vector<Away> away = chooser.awayIn(first, options);
-  const bool areHomesSmall =
-      static_cast<double>(chooser.movableBytes()) < kSmallHomes * static_cast<double>(chooser.hostBytes());
-  std::optional<Plan> best;
-  std::optional<Error> error;
-  int64_t bestNs = 0;
-  for (double share : kHomeShares)
-    for (bool fromEnd : {false, true}) {
-      if (areHomesSmall && share < 1)
-        continue;
-      StepOptions own = options;
-      chooser.placeHomes(share, own);
-      chooser.divide(away, fromEnd, own);
-      Expected<Plan> next = plan(problem, own);
-      if (!next) {
-        if (!error)
-          error = std::move(next.error());
-        continue;
-      }
-      const int64_t ns = simulate(problem.graph, problem.machine, problem.costs, *next).makespanNs;
-      if (!best || ns < bestNs) {
-        best = std::move(*next);
-        bestNs = ns;
-      }
-    }
-  if (!best)
-    return tl::unexpected<Error>(std::move(*error));
-  return std::move(*best);
+  auto planDivided = [&](double homesOnHost, FileDivision division) {
+    StepOptions own = options;
+    chooser.placeHomes(homesOnHost, own);
+    chooser.divide(away, division, own);
+    return plan(problem, own);
+  };
+  Expected<Plan> divided = planDivided(params.homesOnHost, params.division);
+  for (FileDivision division : {FileDivision::Longest, FileDivision::FromEnd, FileDivision::FromBegin})
+    if (!divided && divided.error().code == ErrorCode::Infeasible)
+      if (Expected<Plan> other = planDivided(0, division))
+        divided = std::move(other);
+  return divided;
 }

@@ -6,6 +6,7 @@
 #define SLUICE_LIB_SWAP_TIERS_H
 
 #include "StepPlanner.h"
+#include "sluice/Swap/SwapPlanner.h"
 
 #include <functional>
 
@@ -15,15 +16,16 @@ namespace sluice::swap {
 using PlanWithTiers = std::function<Expected<Plan>(const SwapProblem &, const StepOptions &)>;
 
 /// Plans on a machine with files. A first plan has all the host's memory that it wants; it is the result where it fits.
-/// Else its stays outside the accelerators are divided between the host's memory and a file in several ways, each is
-/// planned, and the plan whose simulated makespan is least is returned.
+/// Else its stays outside the accelerators are divided between the host's memory and a file as `params` say, and the
+/// step is planned so. Where that has no room, the other divisions are tried with all homes in the file.
 ///
 /// A stay goes to the file when the file's link is idle (or not busy for long), in the order of the stays' begins or
 /// back from their ends, so that the slow link works all the time; then the shortest stays come back to the host's
 /// memory while it has room, as Belady's rule would keep what is used next.
 ///
 /// `kept`: states that `plan` keeps on their devices, as ProblemIndex has them.
-Expected<Plan> planInTiers(const SwapProblem &problem, const std::vector<uint8_t> &kept, const PlanWithTiers &plan);
+Expected<Plan> planInTiers(const SwapProblem &problem, const SwapParams &params, const std::vector<uint8_t> &kept,
+                           const PlanWithTiers &plan);
 
 /// Homes in the host's memory as far as it has room for them, the smallest first, and nothing else in files before the
 /// host's memory is full: what planners take that try no division.

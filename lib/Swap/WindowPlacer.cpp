@@ -249,6 +249,7 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
     if (allocation.bytes == 0)
       continue;
     copyNs = allocation.fetch ? static_cast<double>(state.copyInNs(allocation.tensor, request.memory)) : 0.0;
+    swapInNs = allocation.fetch ? static_cast<double>(state.swapInClockNs(allocation.tensor, request.memory)) : 0.0;
     allocation.offset = -1;
     if (const std::optional<Window> window = cheapestWindow(state, request, gaps, allocation))
       allocation.offset = alignIn(state.arena(memory), *window);
@@ -285,7 +286,6 @@ bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &reque
 Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   weighed = false;
   computeNs = static_cast<double>(state.computeClockNs(request.position));
-  swapInNs = static_cast<double>(state.swapInClockNs(request.memory));
   ++requests;
   memory = request.memory;
   known.resize(state.arena(memory).idBound());

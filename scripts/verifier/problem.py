@@ -157,9 +157,9 @@ def read_machine(value, where):
     need(all(names) and len(set(names)) == len(names), "a device's name is empty or used twice")
     need(any(device.computes for device in machine.devices), "no device computes")
     for m, is_file in enumerate(machine.files):
-        need(not is_file or (0, m) in machine.link_of or
-             all((d.memory, m) in machine.link_of for d in machine.devices if d.computes),
-             "a file has a link neither to the host's memory nor to those of all devices that compute")
+        others = {d.memory for d in machine.devices if d.computes} - {0}
+        need(not is_file or (0, m) in machine.link_of or others and all((other, m) in machine.link_of for other in others),
+             "a file has a link neither to the host's memory nor to those of all accelerators that compute")
     return machine
 
 

@@ -21,6 +21,7 @@ void addPartitionCommand(CLI::App &app, Action &action);
 void addPlacementCommand(CLI::App &app, Action &action);
 void addSimulatorCommand(CLI::App &app, Action &action);
 void addSwapCommand(CLI::App &app, Action &action);
+void addTiersCommand(CLI::App &app, Action &action);
 void addTrainingModelsCommand(CLI::App &app, Action &action);
 
 /// --format and --repeat, of every subcommand.

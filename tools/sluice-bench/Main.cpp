@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
   addOperatorsCommand(app, action);
   addPartitionCommand(app, action);
   addPlacementCommand(app, action);
+  addTiersCommand(app, action);
   sluice::driver::guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
 }

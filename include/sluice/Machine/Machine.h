@@ -90,7 +90,7 @@ struct Machine {
 
   /// Names unique, ids in range, rates, fractions and latencies within the limits that planning,
   /// compiling and running have, every device's memory linked to the host (or the host's own), files
-  /// last and linked to the host's memory or to those of all devices that compute.
+  /// last and linked to the host's memory or to those of all accelerators that compute.
   Status check() const;
   /// What running needs beyond planning: CPUs and nothing else compute in the host's memory, and
   /// every other memory but files is a device's. The machine is a checked one.

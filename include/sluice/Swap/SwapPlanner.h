@@ -31,6 +31,13 @@ enum class EvictionPolicy : uint8_t {
   LeastRecentlyUsed,
 };
 
+/// Which of the tensors that an accelerator evicts go to a file, where the host's memory cannot have all.
+enum class FileDivision : uint8_t {
+  FromBegin, ///< Those that the file's link has time for, in the order of their evictions.
+  FromEnd,   ///< The same in the order of their returns, back from the step's end.
+  Longest,   ///< Those that are away longest (Belady's rule).
+};
+
 struct SwapParams {
   EvictionPolicy eviction = EvictionPolicy::CostAware;
   /// CostAware: the weight of a nanosecond spent waiting for a range, relative to a
@@ -58,6 +65,11 @@ struct SwapParams {
   /// Of the bytes of states that operators update in place: the part that stays in an accelerator's memory from step to
   /// step and needs no home, in [0, 1]. The states come first that are read soonest or updated last.
   double keptStates = 0;
+  /// On machines with files.
+  FileDivision division = FileDivision::FromBegin;
+  /// On machines with files: the part of the bytes of homes that may be in the host's memory, in [0, 1], the smallest
+  /// first. Fewer homes leave more room for what is evicted.
+  double homesOnHost = 1;
   /// CostAware: looks at every window of addresses, instead of those that bounds leave.
   /// The plan is the same, and takes longer to make.
   bool searchAllWindows = false;

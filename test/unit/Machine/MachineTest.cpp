@@ -5,6 +5,7 @@
 
 #include "sluice/Machine/Machine.h"
 #include "sluice/Machine/MachineJson.h"
+#include "sluice/Machine/RankMachine.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -264,6 +265,139 @@ TEST_CASE("a link's duplex rate includes both of its limits", "[machine]") {
     json[Json::json_pointer("/links/0/duplexBytesPerSec")] = duplex;
     CHECK(machineFromJson(JsonReader(json, "box.json:")));
   }
+}
+
+/// An accelerator with a file behind its link to the host.
+static Machine machineWithFile() {
+  Machine machine = *machinePreset("emulated");
+  machine.memories.push_back({"ssd", int64_t(1) << 40, MemoryKind::File});
+  Link link;
+  link.a = MemoryId(1u);
+  link.b = MemoryId(2u);
+  link.bytesPerSec = 2e9;
+  link.reverseBytesPerSec = 3e9;
+  link.duplexBytesPerSec = 4e9;
+  link.trunk = LinkId(0u);
+  machine.links.push_back(link);
+  return machine;
+}
+
+TEST_CASE("files, trunks and rates each way pass through JSON", "[machine]") {
+  const Machine machine = machineWithFile();
+  REQUIRE(machine.check());
+  CHECK(machine.checkRunnable());
+  Json json = machineToJson(machine);
+  Expected<Machine> read = machineFromJson(JsonReader(json, ""));
+  REQUIRE(read);
+  CHECK(machineToJson(*read) == json);
+  CHECK(read->isFile(MemoryId(2u)));
+  CHECK(read->hasFiles());
+  CHECK(read->links[1].trunk == LinkId(0u));
+  CHECK(read->links[1].rateFrom(MemoryId(1u)) == 2e9);
+  CHECK(read->links[1].rateFrom(MemoryId(2u)) == 3e9);
+  json["links"][1].erase("duplexBytesPerSec");
+  CHECK(machineFromJson(JsonReader(json, ""))->links[1].duplexBytesPerSec == 5e9);
+}
+
+TEST_CASE("machines with files cannot be compiled for", "[machine]") {
+  CHECK(machinePreset("emulated")->checkCompilable());
+  Status status = machineWithFile().checkCompilable();
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Contains("programs cannot swap to a file yet, memory 'ssd' of machine"));
+}
+
+TEST_CASE("a rank's machine keeps files and trunks", "[machine]") {
+  const Machine own = machineOfRank(machineWithFile(), 2);
+  REQUIRE(own.check());
+  REQUIRE(own.links.size() == 2);
+  CHECK(own.links[1].trunk == LinkId(0u));
+  CHECK(own.links[1].reverseBytesPerSec == 1.5e9);
+  CHECK(own.memories[2].capacityBytes == int64_t(1) << 39);
+}
+
+TEST_CASE("bad files and trunks are named", "[machine]") {
+  Machine machine = machineWithFile();
+  const char *message = nullptr;
+  SECTION("the host's memory") {
+    machine.memories[0].kind = MemoryKind::File;
+    message = "memory 'host' is a file, in which nothing computes, device 'cpu'";
+  }
+  SECTION("computing in a file") {
+    machine.memories[1].kind = MemoryKind::File;
+    message = "memory 'accel0' is a file, in which nothing computes";
+  }
+  SECTION("order") {
+    machine.memories.push_back({"more"});
+    message = "it comes after a file, and files come last, memory 'more'";
+  }
+  SECTION("no way to it") {
+    machine.links.pop_back();
+    message = "the file has a link neither to the host's memory nor to that of device 'accel0', memory 'ssd'";
+  }
+  SECTION("two files") {
+    machine.memories.push_back({"tape", 1, MemoryKind::File});
+    machine.links.push_back({MemoryId(2u), MemoryId(3u), 1e9, 1e9});
+    message = "joins two files";
+  }
+  SECTION("its own trunk") {
+    machine.links[1].trunk = LinkId(1u);
+    message = "it is its own trunk";
+  }
+  SECTION("no such trunk") {
+    machine.links[1].trunk = LinkId(7u);
+    message = "its trunk does not exist";
+  }
+  SECTION("a trunk elsewhere") {
+    machine.memories.insert(machine.memories.begin() + 1, 2, Memory{"a"});
+    machine.memories[2].name = "b";
+    machine.devices[1].memory = MemoryId(3u);
+    machine.links = {{MemoryId(1u), MemoryId(2u), 1e9, 1e9},
+                     {MemoryId(0u), MemoryId(3u), 1e9, 1e9},
+                     {MemoryId(3u), MemoryId(4u), 1e9, 1e9}};
+    machine.links[2].trunk = LinkId(0u);
+    message = "it has no memory in common with its trunk, link 'accel0' - 'ssd'";
+  }
+  SECTION("a trunk of a trunk") {
+    machine.memories.push_back({"tape", 1, MemoryKind::File});
+    machine.links.push_back({MemoryId(1u), MemoryId(3u), 1e9, 1e9});
+    machine.links[2].trunk = LinkId(1u);
+    message = "its trunk 'accel0' - 'ssd' has a trunk itself";
+  }
+  SECTION("reverse rate") {
+    machine.links[1].reverseBytesPerSec = -1;
+    message = "its rate must be from 1 to 1e21";
+  }
+  SECTION("duplex rate") {
+    machine.links[1].duplexBytesPerSec = 6e9;
+    message = "duplex rate must be from the greater of both directions' rates to their sum";
+  }
+  Status status = machine.check();
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Contains(message));
+}
+
+TEST_CASE("what is wrong of a file or a trunk in JSON is named", "[machine]") {
+  Json json = machineToJson(machineWithFile());
+  const char *message = nullptr;
+  SECTION("kind") {
+    json["memories"][2]["kind"] = "tape";
+    message = "memory kind 'tape' is unknown";
+  }
+  SECTION("trunk of one") {
+    json["links"][1]["trunk"] = {"host"};
+    message = "a trunk is a link of two memories";
+  }
+  SECTION("trunk of no link") {
+    json["links"][1]["trunk"] = {"host", "ssd"};
+    message = "no link joins 'host' and 'ssd'";
+  }
+  SECTION("rate of zero") {
+    json["links"][1]["reverseBytesPerSec"] = 0;
+    message = "a rate of 0";
+  }
+  Expected<Machine> read = machineFromJson(JsonReader(json, "box.json:"));
+  REQUIRE_FALSE(read);
+  CHECK_THAT(read.error().message, Contains(message));
 }
 
 TEST_CASE("machine files describe machines that can run", "[machine]") {

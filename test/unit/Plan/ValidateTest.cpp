@@ -340,3 +340,84 @@ TEST_CASE("100000 commands in one place are checked quickly", "[plan]") {
   plan.residencies[50001].offset = plan.residencies[50000].offset;
   CHECK_FALSE(validatePlan(graph, machine, plan));
 }
+
+namespace {
+/// The example, with `t` swapped to a file, where the state has its home.
+struct FileExample : Example {
+  StreamId fileIn{3U}, fileOut{4U};
+  LinkId fileLink;
+  ResidencyId sHome, nextHome;
+  CommandId inS, outNext;
+
+  FileExample() {
+    machine.memories.push_back({"ssd", 1 << 20, MemoryKind::File});
+    fileLink = LinkId(machine.links.size());
+    machine.links.push_back({MemoryId(1U), MemoryId(2U), 1e9, 2e9});
+    plan.arenaBytes.push_back(64);
+    plan.streams.push_back({DeviceId(1), StreamKind::FileIn});
+    plan.streams.push_back({DeviceId(1), StreamKind::FileOut});
+    at(tHost).memory = MemoryId(2U);
+    command(outT).stream = fileOut;
+    command(inT).stream = fileIn;
+    command(outT).link = command(inT).link = fileLink;
+    nextHome = home(next, false);
+    sHome = home(s, true);
+    at(nextHome).memory = at(sHome).memory = MemoryId(2U);
+    link = fileLink;
+    outNext = copy(fileOut, nextAcc, nextHome, {runC});
+  }
+};
+
+struct FileMutation {
+  const char *name;
+  std::function<void(FileExample &)> apply;
+  const char *reason; ///< Null: the plan stays valid.
+};
+} // namespace
+
+TEST_CASE("each rule of files is checked", "[plan]") {
+  static const std::vector<FileMutation> list = {
+      {"as it is", [](FileExample &) {}, nullptr},
+      {"a file's copy on a stream for others", [](FileExample &e) { e.command(e.outT).stream = e.out; },
+       "is of a file's, on a stream that is not for files"},
+      {"another copy on a file's stream", [](FileExample &e) { e.command(e.inW).stream = e.fileIn; },
+       "is on a stream for files, and neither of its memories is one"},
+      {"a launch on a file's stream", [](FileExample &e) { e.command(e.runA).stream = e.fileIn; },
+       "is on a stream for copies"},
+      {"an input's home", [](FileExample &e) { e.at(e.xHome).memory = MemoryId(2U); }, "home outside host memory"},
+      {"an output's home", [](FileExample &e) { e.at(e.yHome).memory = MemoryId(2U); }, "home outside host memory"},
+      {"a state's two homes", [](FileExample &e) { e.at(e.nextHome).memory = MemoryId(0U); },
+       "has its home in another memory than its state"},
+      // Arena of 64, and homes of x, w and y.
+      {"the host's homes fit", [](FileExample &e) { e.machine.memories[0].capacityBytes = 256; }, nullptr},
+      {"the host's homes do not", [](FileExample &e) { e.machine.memories[0].capacityBytes = 255; },
+       "arena and homes in memory 'host' take 256 bytes of a capacity of 255"},
+      {"the file's arena", [](FileExample &e) { e.machine.memories[2].capacityBytes = 32; },
+       "64 bytes of a capacity of 32"},
+  };
+  for (const FileMutation &mutation : list) {
+    FileExample e;
+    mutation.apply(e);
+    INFO(mutation.name);
+    Status status = validatePlan(e.graph, e.machine, e.plan);
+    INFO((status ? "" : status.error().message));
+    CHECK(status.has_value() == (mutation.reason == nullptr));
+    if (mutation.reason && !status)
+      CHECK_THAT(status.error().message, Contains(mutation.reason));
+  }
+}
+
+TEST_CASE("a plan counts what files read and write", "[plan]") {
+  const FileExample e;
+  CHECK(e.plan.bytesRead(e.graph, e.machine) == 64);
+  CHECK(e.plan.bytesWritten(e.graph, e.machine) == 2 * 64);
+  CHECK(e.plan.bytesUsed(e.graph, e.machine) == std::vector<int64_t>{256, 256, 64});
+}
+
+TEST_CASE("streams for files need a file", "[plan]") {
+  Example e;
+  e.plan.streams.push_back({DeviceId(1), StreamKind::FileOut});
+  Status status = validatePlan(e.graph, e.machine, e.plan);
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Contains("has a stream for files, and the machine has none"));
+}

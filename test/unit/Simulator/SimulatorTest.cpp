@@ -299,3 +299,71 @@ TEST_CASE("traces have a track a stream and an event a command", "[simulator]") 
   CHECK(tracks == 3);
   CHECK(commands == 2);
 }
+
+namespace {
+/// Device 1 with a file behind the link to the host: 0.25 bytes a nanosecond to the file, `inBytesPerNs` back.
+struct FileBench : Bench {
+  explicit FileBench(double inBytesPerNs) {
+    machine.memories.push_back({"ssd"});
+    machine.memories.back().kind = MemoryKind::File;
+    Link link;
+    link.a = MemoryId(1u);
+    link.b = MemoryId(2u);
+    link.bytesPerSec = 0.25e9;
+    link.reverseBytesPerSec = inBytesPerNs * 1e9;
+    link.duplexBytesPerSec = link.bytesPerSec + link.reverseBytesPerSec;
+    link.latencyNs = 10;
+    link.trunk = LinkId(0u);
+    machine.links.push_back(link);
+    plan.streams.push_back({DeviceId(1), StreamKind::FileIn});
+    plan.streams.push_back({DeviceId(1), StreamKind::FileOut});
+    REQUIRE(machine.check());
+  }
+  CommandId copyFile(bool in, int64_t bytes) {
+    TensorId t = tensor(bytes);
+    ResidencyId file = residency(t, 2), device = residency(t, 1);
+    plan.commands.push_back(
+        {CommandKind::Copy, StreamId(in ? 3U : 4U), {}, LinkId(1u), {in ? file : device}, {in ? device : file}, {}});
+    return CommandId(plan.commands.size() - 1);
+  }
+};
+} // namespace
+
+TEST_CASE("a link has a rate each way", "[simulator]") {
+  FileBench b(0.5);
+  b.copyFile(false, 100);
+  checkTimes(b.run(), {{0, 410}});
+  FileBench back(0.5);
+  back.copyFile(true, 100);
+  checkTimes(back.run(), {{0, 210}});
+}
+
+TEST_CASE("a link takes its rate off its trunk's", "[simulator]") {
+  FileBench b(0.5);
+  b.copyFile(false, 100);   // 0.25 a nanosecond.
+  b.copy(2, 600, false);    // 0.75, and 1 once the file has its bytes.
+  checkTimes(b.run(), {{0, 410}, {0, 710}});
+}
+
+TEST_CASE("a trunk's copies share its rate equally where their links could do more", "[simulator]") {
+  FileBench b(0.8);
+  b.copyFile(true, 200); // 0.5 a nanosecond, then its link's 0.8.
+  b.copy(1, 100, true);  // 0.5.
+  checkTimes(b.run(), {{0, 335}, {0, 210}});
+}
+
+TEST_CASE("directions of unequal rates share a duplex rate by their rates", "[simulator]") {
+  FileBench b(0.5);
+  b.machine.links[1].duplexBytesPerSec = 0.6e9;
+  b.copyFile(false, 20); // 0.2 a nanosecond.
+  b.copyFile(true, 80);  // 0.4, and 0.5 alone.
+  checkTimes(b.run(), {{0, 110}, {0, 190}});
+}
+
+TEST_CASE("a trunk's two directions are both busy where links use both", "[simulator]") {
+  FileBench b(0.5);
+  b.machine.links[0].duplexBytesPerSec = 1e9; // 0.5 each way.
+  b.copyFile(true, 200);                      // 0.5 a nanosecond.
+  b.copy(2, 200, false);                      // 0.5, as the file's copy uses the other direction.
+  checkTimes(b.run(), {{0, 410}, {0, 410}});
+}
