@@ -33,6 +33,15 @@
 //      descendants read in m, and of parameters and states that v reads.
 // With recomputation D is nothing and S holds parameters and states alone.
 //
+// The file bound. Let C be the capacities of all memories that are no files, where
+// homes count. When v starts, at least F = D + V + U - C bytes are in files, where D
+// and V are as above, of all memories, and U is the bytes of states that are read to
+// be updated, whose old or new value is somewhere at any time. Of these, D + V - C were written to files
+// before v starts and are read after. A state that is in a file at v is read in some
+// time in the step, and its new value is written before v starts in the next step;
+// so the step reads and writes F bytes of files at least. With recomputation D is
+// nothing.
+//
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Search/LowerBound.h"
@@ -71,7 +80,10 @@ public:
     bounds.pathNs = pathNs();
     bounds.recomputeNs = std::max(bounds.computeNs, bounds.pathNs);
     for (uint32_t m = 1; m < machine.memories.size(); ++m)
-      boundLinks(MemoryId(m), bounds);
+      if (!machine.isFile(MemoryId(m)))
+        boundLinks(MemoryId(m), bounds);
+    if (machine.hasFiles())
+      boundFiles(bounds);
     return bounds;
   }
 
@@ -267,6 +279,65 @@ private:
     return bytes;
   }
 
+  /// Operators at whose starts bounds look.
+  std::vector<OperatorId> moments() const {
+    const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
+    const size_t count = std::min(std::clamp(visits, kMinMoments, kMaxMoments), topological.size());
+    std::vector<OperatorId> chosen;
+    for (size_t k = 0; k < count; ++k)
+      chosen.push_back(topological[k * topological.size() / count]);
+    return chosen;
+  }
+
+  /// Bytes that v's ancestors made and its descendants read, v's operands apart.
+  int64_t bytesAcross(OperatorId v, const std::vector<Side> &side) const {
+    int64_t bytes = 0;
+    for (const Tensor &tensor : graph.tensors()) {
+      if (!tensor.producer.valid() || tensor.updates.valid() || side[tensor.producer.index()] != Ancestor)
+        continue;
+      bool isAfter = false, isOwn = false;
+      for (OperatorId reader : tensor.consumers) {
+        isOwn |= reader == v;
+        isAfter |= side[reader.index()] == Descendant;
+      }
+      if (isAfter && !isOwn)
+        bytes = saturatingAdd(bytes, tensor.bytes);
+    }
+    return bytes;
+  }
+
+  void boundFiles(LowerBounds &bounds) const {
+    int64_t capacity = 0, updated = 0;
+    for (size_t m = 0; m < machine.memories.size(); ++m)
+      if (!machine.isFile(MemoryId(m)))
+        capacity = saturatingAdd(capacity, capacities[m]);
+    for (uint32_t i = 0; i < graph.numTensors(); ++i)
+      if (const TensorId next = graph.tensor(TensorId(i)).updatedBy; next.valid())
+        if (const std::vector<TensorId> &read = graph.op(graph.tensor(next).producer).inputs;
+            std::find(read.begin(), read.end(), TensorId(i)) != read.end())
+          updated = saturatingAdd(updated, graph.tensor(next).bytes);
+    double out = 0, in = 0;
+    for (const Link &link : machine.links)
+      if (machine.isFile(link.a) || machine.isFile(link.b)) {
+        const MemoryId file = machine.isFile(link.a) ? link.a : link.b;
+        in += link.rateFrom(file);
+        out += link.rateFrom(file == link.a ? link.b : link.a);
+      }
+    auto movingNs = [&](int64_t bytes, double rate) {
+      return bytes > 0 ? toNs(static_cast<double>(bytes) / rate) : 0;
+    };
+    for (const OperatorId v : moments()) {
+      const std::vector<Side> side = sidesOf(v);
+      const int64_t operands = operandBytes(v), across = saturatingAdd(bytesAcross(v, side), operands) - capacity;
+      const auto [workBefore, workAfter] = workAround(v, side);
+      bounds.splitNs = std::max(bounds.splitNs, saturatingAdd(std::max(movingNs(across, out), workBefore),
+                                                              std::max(movingNs(across, in), workAfter)));
+      bounds.linkNs = std::max(bounds.linkNs, movingNs(saturatingAdd(across, updated), std::min(in, out)));
+      bounds.recomputeNs =
+          std::max(bounds.recomputeNs, movingNs(saturatingAdd(operands, updated) - capacity, std::min(in, out)));
+    }
+  }
+
   void boundLinks(MemoryId m, LowerBounds &bounds) const {
     // First-time traffic, and for every tensor whether it leaves m anyway.
     Traffic base;
@@ -289,9 +360,10 @@ private:
     }
 
     double oneWay = 0, bothWays = 0;
+    auto ends = [&](const Link &link) { return link.a == m || link.b == m; };
     for (const Link &link : machine.links)
-      if (link.a == m || link.b == m) {
-        oneWay += link.bytesPerSec;
+      if (ends(link) && !(link.trunk.valid() && ends(machine.link(link.trunk)))) {
+        oneWay += std::max(link.bytesPerSec, link.rateFrom(link.b));
         bothWays += link.duplexBytesPerSec;
       }
     if (oneWay == 0)
@@ -299,10 +371,7 @@ private:
     const int64_t capacity = capacities[m.index()];
     Traffic extra;
     int64_t mostPersistent = 0;
-    const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
-    const size_t moments = std::min(std::clamp(visits, kMinMoments, kMaxMoments), topological.size());
-    for (size_t k = 0; k < moments; ++k) {
-      const OperatorId v = topological[k * topological.size() / moments];
+    for (const OperatorId v : moments()) {
       const std::vector<Side> side = sidesOf(v);
       const int64_t operands = memoryOf(v) == m ? operandBytes(v) : 0;
       int64_t live = operands, mayLeave = 0, made = 0, given = 0;

@@ -213,9 +213,10 @@ static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const
   if (Status status = validatePlan(graph, machine, *plan); !status)
     return makeError(ErrorCode::InvalidInput, status.error().message, ", in '", reader.where(),
                      "', make the plan anew");
+  const std::vector<int64_t> used = plan->bytesUsed(graph, machine);
   for (size_t m = 0; m < capacities.size(); ++m)
-    if (plan->arenaBytes[m] > capacities[m])
-      return makeError(ErrorCode::Infeasible, "the plan takes ", plan->arenaBytes[m], " bytes of memory '",
+    if (used[m] > capacities[m])
+      return makeError(ErrorCode::Infeasible, "the plan takes ", used[m], " bytes of memory '",
                        machine.memories[m].name, "' of ", capacities[m], ", in '", reader.where(),
                        "', give more memory or plan anew");
   return plan;

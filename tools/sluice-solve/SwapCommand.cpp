@@ -50,9 +50,10 @@ Status runValidate(const SwapOptions &options, const ProblemFile &file) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(options.planFile));
   SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromJson(file.graph, file.machine, JsonReader(json, options.planFile)));
   SLUICE_RETURN_IF_ERROR(validatePlan(file.graph, file.machine, plan));
+  const std::vector<int64_t> used = plan.bytesUsed(file.graph, file.machine);
   for (size_t m = 0; m < file.capacities.size(); ++m)
-    if (plan.arenaBytes[m] > file.capacities[m])
-      return makeError(ErrorCode::Infeasible, "plan takes ", plan.arenaBytes[m], " bytes of memory '",
+    if (used[m] > file.capacities[m])
+      return makeError(ErrorCode::Infeasible, "plan takes ", used[m], " bytes of memory '",
                        file.machine.memories[m].name, "', it may take ", file.capacities[m], ", '", options.planFile,
                        "'");
   const int64_t makespan = simulate(file.graph, file.machine, file.costs, plan).makespanNs;
@@ -81,6 +82,10 @@ void printResult(const ProblemFile &file, const SearchResult &result, double sec
   printLine("seconds", concat(seconds));
   printLine("copied in", formatBytes(plan.bytesSwappedIn(file.graph)));
   printLine("copied out", formatBytes(plan.bytesSwappedOut(file.graph)));
+  if (file.machine.hasFiles()) {
+    printLine("read of files", formatBytes(plan.bytesRead(file.graph, file.machine)));
+    printLine("written to files", formatBytes(plan.bytesWritten(file.graph, file.machine)));
+  }
   for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
     printLine(concat("memory ", file.machine.memories[m].name),
               concat("arena ", formatBytes(plan.arenaBytes[m]), ", minimum ", formatBytes(result.minimumBytes[m].bytes),

@@ -43,10 +43,26 @@ def random_machine(rng):
                 "computes": bool(i) or rng.random() < 0.3} for i, name in enumerate(names)]
     if rng.random() < 0.2:
         devices.append({"name": "second", "kind": "emulated", "memory": "accel0"})
-    return {"schema": 1, "name": "random", "memories": [{"name": name} for name in names], "devices": devices,
-            "links": [{"between": ends, "bytesPerSec": (rate := rng.choice([1e9, 3.3e8, 1.7e9])),
-                       "duplexBytesPerSec": rate * rng.choice([1, 1.3, 2]), "latency": f"{rng.randint(0, 300)}ns",
-                       "eventLatency": f"{rng.choice([0, 0, 40])}ns"} for ends in links]}
+    machine = {"schema": 1, "name": "random", "memories": [{"name": name} for name in names], "devices": devices,
+               "links": [{"between": ends, "bytesPerSec": (rate := rng.choice([1e9, 3.3e8, 1.7e9])),
+                          "duplexBytesPerSec": rate * rng.choice([1, 1.3, 2]), "latency": f"{rng.randint(0, 300)}ns",
+                          "eventLatency": f"{rng.choice([0, 0, 40])}ns"} for ends in links]}
+    if rng.random() < 0.5:
+        add_file(machine, names, rng)
+    return machine
+
+
+def add_file(machine, names, rng):
+    """A file behind the host's memory, or behind the links of the accelerators, or both."""
+    machine["memories"].append({"name": "ssd", "kind": "file"})
+    for near in names[rng.choice([0, 0, 1]):1 if rng.random() < 0.3 else None] or names[:1]:
+        rate, back = rng.choice([1e8, 4e8, 2e9]), rng.choice([2e8, 5e8])
+        link = {"between": [near, "ssd"] if rng.random() < 0.5 else ["ssd", near], "bytesPerSec": rate,
+                "duplexBytesPerSec": max(rate, back) + rng.choice([0, 0.5, 1]) * min(rate, back),
+                "reverseBytesPerSec": back, "latency": f"{rng.randint(0, 300)}ns"}
+        if near != "host" and rng.random() < 0.7:
+            link["trunk"] = rng.choice([["host", near], [near, "host"]])
+        machine["links"].append(link)
 
 
 def random_graph(rng):
@@ -139,7 +155,10 @@ class Solver:
             share = rng.choice([0, 0.1, 0.3, 0.6, 1])
             limited["capacities"] = {
                 name: memory["minimumBytes"] + int(share * (memory["peakBytes"] - memory["minimumBytes"]))
-                for name, memory in free["summary"]["memories"].items() if name != "host"}
+                for name, memory in free["summary"]["memories"].items() if name not in ("host", "ssd")}
+            if "ssd" in free["summary"]["memories"]:
+                everything = sum(tensor["bytes"] for tensor in problem["graph"]["tensors"])
+                limited["capacities"]["host"] = int(rng.choice([0.2, 0.5, 1]) * everything)
             plan = self.plan(limited, solver, rng.randint(1, 6), rng.randint(0, 9))
             if plan is not None:
                 yield plan

@@ -300,7 +300,7 @@ def change_stream(document, rng):
     plan = document["plan"]
     entry = rng.choice(plan["streams"])
     if rng.random() < 0.5:
-        entry[1] = rng.choice(["compute", "swap-in", "swap-out", "communicate", "sideways"])
+        entry[1] = rng.choice(["compute", "swap-in", "swap-out", "communicate", "file-in", "file-out", "sideways"])
     else:
         entry[0] = rng.choice(document["problem"]["machine"]["devices"])["name"]
     return document

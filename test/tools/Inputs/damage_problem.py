@@ -47,12 +47,17 @@ def change_graph_operator(document, rng):
 @mutation
 def change_machine(document, rng):
     machine = document["problem"]["machine"]
-    what = rng.randrange(4)
-    if what == 0:
+    what = rng.randrange(6)
+    if what == 4:
+        rng.choice(machine["links"])["trunk"] = rng.choice(machine["links"])["between"]
+    elif what == 5:
+        rng.choice(machine["memories"])["kind"] = rng.choice(["ram", "file", "tape"])
+    elif what == 0:
         machine["links"].pop(rng.randrange(len(machine["links"])))
     elif what == 1:
         link = rng.choice(machine["links"])
-        link[rng.choice(["bytesPerSec", "duplexBytesPerSec"])] = rng.choice([0, 1e8, -5, 1e22, "12GB/s", "1.5 parsecs"])
+        link[rng.choice(["bytesPerSec", "reverseBytesPerSec", "duplexBytesPerSec"])] = rng.choice(
+            [0, 1e8, -5, 1e22, "12GB/s", "1.5 parsecs"])
     elif what == 2:
         device = rng.choice(machine["devices"])
         device[rng.choice(["computes", "memory", "speed", "name"])] = rng.choice([False, "host", 0.5, "accel0"])

@@ -68,6 +68,20 @@ inline Machine starMachine(size_t accelerators) {
   return machine;
 }
 
+/// A file behind the link of the first accelerator to the host: a byte takes 4 nanoseconds to it, 2 back.
+inline void addFile(Machine &machine) {
+  machine.memories.push_back({"ssd", std::numeric_limits<int64_t>::max(), MemoryKind::File});
+  Link link;
+  link.a = MemoryId(1u);
+  link.b = MemoryId(machine.memories.size() - 1);
+  link.bytesPerSec = 0.25e9;
+  link.reverseBytesPerSec = 0.5e9;
+  link.duplexBytesPerSec = 0.75e9;
+  link.latencyNs = 10;
+  link.trunk = LinkId(0u);
+  machine.links.push_back(link);
+}
+
 /// A layered random graph: every operator reads one or two recent values and,
 /// half of the time, a parameter; values without readers are outputs.
 inline Instance randomInstance(uint64_t seed, size_t operators, size_t accelerators = 1) {
