@@ -225,6 +225,32 @@ static void takeTranspositions(Value cache) {
   }
 }
 
+/// The operator that adds positions behind those of the past, these positions, and the first one's number where the
+/// operator has it as an operand.
+struct Addition {
+  Operation *op = nullptr;
+  SmallVector<Value> part;
+  Value start;
+};
+
+/// A concatenation of the past and more; or an insertion into it and room for as many positions as are inserted. Null
+/// where the new value is something else.
+static Addition addedTo(Value past, Value present, int64_t dim) {
+  auto behind = [&](ConcatOp joined) -> SmallVector<Value> {
+    const bool isBehind = joined && static_cast<int64_t>(joined.getAxis()) == dim && joined.getInputs().size() > 1 &&
+                          joined.getInputs().front() == past;
+    return isBehind ? SmallVector<Value>(joined.getInputs().drop_front()) : SmallVector<Value>();
+  };
+  if (auto joined = present.getDefiningOp<ConcatOp>())
+    if (SmallVector<Value> part = behind(joined); !part.empty())
+      return {joined, part, {}};
+  if (auto insert = present.getDefiningOp<InsertOp>(); insert && static_cast<int64_t>(insert.getDim()) == dim)
+    if (const SmallVector<Value> room = behind(insert.getInto().getDefiningOp<ConcatOp>());
+        room.size() == 1 && extentsOf(room.front())[dim] == extentsOf(insert.getPart())[dim])
+      return {insert, {insert.getPart()}, insert.getStart()};
+  return {};
+}
+
 /// The state has room for its greatest length, and keeps the strides that this gives: what a step adds is stored behind
 /// what is there. `present` is then the leading part of the new value.
 Status Carrier::grow(const Pair &pair, int64_t dim) {
@@ -242,31 +268,33 @@ Status Carrier::grow(const Pair &pair, int64_t dim) {
                                   builder.getContext());
   state.setLengthAttr(ExtentsAttr::get(builder.getContext(), map, now.symbols()));
   const auto scalar = RankedTensorType::get({}, builder.getI64Type());
-  auto joined = present.getDefiningOp<ConcatOp>();
-  if (!joined || static_cast<int64_t>(joined.getAxis()) != dim || joined.getInputs().front() != past ||
-      joined.getInputs().size() < 2) {
+  const auto [joined, part, given] = addedTo(past, present, dim);
+  if (!joined) {
     builder.setInsertionPoint(terminator);
     const Value start = ConstantOp::create(builder, present.getLoc(), DenseElementsAttr::get(scalar, int64_t(0)));
     terminator->setOperand(pair.output, InsertOp::create(builder, present.getLoc(), state.getType(), state, present,
                                                          start, builder.getI64IntegerAttr(dim)));
   } else {
-    const Location loc = joined.getLoc();
+    const Location loc = joined->getLoc();
     builder.setInsertionPoint(joined);
-    Value part = joined.getInputs()[1];
-    if (joined.getInputs().size() > 2)
-      part = ConcatOp::create(builder, loc, joined.getInputs().drop_front(), static_cast<uint64_t>(dim));
-    const auto length = AffineMapAttr::get(
-        AffineMap::get(0, static_cast<unsigned>(now.symbols().size()), {now.expr()}, builder.getContext()));
-    const Value start = ExtentsOp::create(builder, loc, scalar, length, now.symbols());
+    Value start = given;
+    if (!start) {
+      const auto length = AffineMapAttr::get(
+          AffineMap::get(0, static_cast<unsigned>(now.symbols().size()), {now.expr()}, builder.getContext()));
+      start = ExtentsOp::create(builder, loc, scalar, length, now.symbols());
+    }
+    Value added = part.front();
+    if (part.size() > 1)
+      added = ConcatOp::create(builder, loc, part, static_cast<uint64_t>(dim));
     const Value whole =
-        InsertOp::create(builder, loc, state.getType(), state, part, start, builder.getI64IntegerAttr(dim));
+        InsertOp::create(builder, loc, state.getType(), state, added, start, builder.getI64IntegerAttr(dim));
     terminator->setOperand(pair.output, whole);
     if (!joined->use_empty()) {
       const Value all = slice(loc, whole, presentType);
-      joined.replaceAllUsesWith(all);
+      joined->getResult(0).replaceAllUsesWith(all);
       takeTranspositions(all);
     }
-    joined.erase();
+    joined->erase();
   }
   if (!past.use_empty()) {
     builder.setInsertionPointAfter(state);

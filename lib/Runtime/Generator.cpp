@@ -117,10 +117,15 @@ Status Generator::describeSequence() {
     if (tokens.shape[d] != 1)
       return failure("input '", tokens.name, "' has up to ", tokens.shape[d], " rows, compile the model for one");
   sequence.most = sequence.least = tokens.rank > 0 ? tokens.shape[tokens.rank - 1] : 1;
-  const std::vector<sluice_symbol_desc> &symbols = executor.described().symbols;
-  for (size_t s = 0; s < symbols.size(); ++s)
-    if (symbols[s].input == tokenInput && symbols[s].dimension + 1 == tokens.rank)
-      sequence = {s, std::max<int64_t>(symbols[s].least, 1), symbols[s].most, symbols[s].step};
+  const Model &model = executor.described();
+  for (size_t s = 0; s < model.symbols.size(); ++s) {
+    const sluice_symbol_desc &symbol = model.symbols[s];
+    if (symbol.input == tokenInput && symbol.dimension + 1 == tokens.rank)
+      sequence = {s, std::max<int64_t>(symbol.least, 1), symbol.most, symbol.step};
+    else if (symbol.input < roles.size() && roles[symbol.input] == Role::Mask &&
+             symbol.dimension + 1 == model.inputs[symbol.input].rank)
+      total = s;
+  }
   return {};
 }
 
@@ -149,6 +154,9 @@ void Generator::fill(size_t input, const int64_t *tokens) {
 Status Generator::step(const int64_t *tokens, int64_t count) {
   if (sequence.symbol)
     if (Status status = executor.setSymbol(*sequence.symbol, count); !status)
+      return status;
+  if (total)
+    if (Status status = executor.setSymbol(*total, position + count); !status)
       return status;
   for (size_t i = 0; i < roles.size(); ++i)
     if (roles[i] != Role::Given)

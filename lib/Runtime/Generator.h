@@ -56,6 +56,7 @@ private:
   std::vector<std::vector<char>> results; ///< Per output.
   size_t tokenInput = 0, logits = 0;
   Sequence sequence;
+  std::optional<size_t> total;  ///< The symbol that is a mask's extent where no other symbols give it.
   int64_t position = 0;         ///< Tokens fed so far.
   std::optional<int64_t> unfed; ///< The last token that next() gave.
 };

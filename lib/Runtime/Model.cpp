@@ -202,9 +202,9 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return checkTensors(model.outputs, "output"); });
   then([&] { return copyTable(source->states, source->num_states, model.states, "states"); });
   then([&] { return checkTensors(model.states, "state"); });
-  then([&] { return checkStates(model); });
   then([&] { return copyTable(source->symbols, source->num_symbols, model.symbols, "symbols"); });
   then([&] { return checkSymbols(model); });
+  then([&] { return checkStates(model); });
   then([&] { return checkNames(source->op_names, source->num_ops, "operator"); });
   then([&] { return checkNames(source->tensor_names, source->num_tensors, "tensor"); });
   then([&] { return checkMachine(model); });

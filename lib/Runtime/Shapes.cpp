@@ -138,15 +138,18 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
   std::string origins;
   for (size_t s = 0; s < symbols.size(); ++s) {
     const sluice_symbol_desc &symbol = model.symbols[s];
-    if (symbol.input == kFound || symbol.input == kKept)
+    if (symbol.input == kFound)
       continue;
     std::vector<int64_t> other = symbols;
     other[s] = symbols[s] == symbol.least ? symbol.most : symbol.least;
     if (evaluate(other)[inputs[input].first + dimension] == wanted)
       continue;
+    const std::string origin =
+        symbol.input == kKept ? "the length of state '" + std::string(model.states[symbol.dimension].name) + "'"
+                              : "dimension " + std::to_string(symbol.dimension) + " of input '" +
+                                    model.inputs[symbol.input].name + "'";
     origins += (origins.empty() ? ", because " : " and ") + describe(symbol) + " is " + std::to_string(symbols[s]) +
-               " (dimension " + std::to_string(symbol.dimension) + " of input '" + model.inputs[symbol.input].name +
-               "')";
+               " (" + origin + ")";
   }
   return failure("input '", model.inputs[input].name, "' has extent ", given, " in dimension ", dimension,
                  " and needs ", wanted, origins, ", give inputs that agree")

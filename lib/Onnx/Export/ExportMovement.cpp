@@ -111,6 +111,20 @@ LogicalResult scatterNd(ScatterNdOp op, NodeWriter &writer) {
   return success();
 }
 
+LogicalResult insert(InsertOp op, NodeWriter &writer) {
+  constexpr int64_t kSince = 24;
+  if (op.getDim() == 0 || shapeOf(op.getInto())[0] != 1)
+    return writer.refuse("it inserts into a batch of several, or along the batch");
+  Node start = writer.step("Reshape", {writer.name(op.getStart()), writer.integers("one", {1})}, kSince);
+  if (elementTypeOf(op.getStart()).isInteger(32)) {
+    start = writer.step("Cast", {start.output()}, kSince);
+    start.set("to", static_cast<int64_t>(::onnx::TensorProto::INT64));
+  }
+  writer.node("TensorScatter", {writer.name(op.getInto()), writer.name(op.getPart()), start.output()}, kSince)
+      .set("axis", static_cast<int64_t>(op.getDim()));
+  return success();
+}
+
 LogicalResult oneHot(OneHotOp op, NodeWriter &writer) {
   writer
       .node("OneHot",
@@ -167,6 +181,7 @@ constexpr ExportEntry kExports[] = {
     exports<GatherNdOp, gatherNd>(),
     exports<ScatterElementsOp, scatterElements>(),
     exports<ScatterNdOp, scatterNd>(),
+    exports<InsertOp, insert>(),
     exports<OneHotOp, oneHot>(),
     exports<RangeOp, range>(),
 };

@@ -390,6 +390,13 @@ LogicalResult tensorScatter(NodeContext &node) {
   if (mode != "linear" && mode != "circular")
     return node.invalid("its mode is '" + mode + "', not 'linear' or 'circular'");
   Type index = node.mlir().getI64Type();
+  // Of one member of a batch, what is written lies together.
+  if (mode == "linear" && shapeOf(cache)[0] == 1 && !isString(elementTypeOf(cache)) &&
+      shapeOf(update)[*axis] <= shapeOf(cache)[*axis]) {
+    const Value start = node.has(2) ? node.reshape(node.input(2), {}) : node.splat(index, 0);
+    return node.result(
+        node.create<InsertOp>({cache, update, start}, {node.integer("dim", *axis)}, {Type(cache.getType())}));
+  }
   Value position = node.iota(index, shapeOf(update)[*axis], *axis, rankOf(update));
   if (node.has(2)) {
     Dims dims(rankOf(update), 1);

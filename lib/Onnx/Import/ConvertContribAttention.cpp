@@ -313,10 +313,16 @@ LogicalResult multiHeadAttention(NodeContext &node) {
   return node.results({joinHeads(node, attend(node, of)), of.key, of.value});
 }
 
-/// A cache of heads whose rows at `position`, [batch or 1, 1, length of the update, 1], are those of the update.
+/// A cache of heads whose rows at `position`, [batch or 1, 1, length of the update, 1], are those of the update. The rows
+/// of one member of a batch follow each other: they may be stored in the cache's own memory.
 Value written(NodeContext &node, Value cache, Value update, Value position) {
   if (!cache || !update || !position)
     return {};
+  const Type type = cache.getType();
+  if (shapeOf(cache)[0] == 1 && shapeOf(update)[2] > 0 && shapeOf(update)[2] <= shapeOf(cache)[2]) {
+    const Value first = node.reshape(node.sliceAxis(position, 2, 0, 1), {});
+    return node.create<InsertOp>({cache, update, first}, {node.integer("dim", 2)}, {type});
+  }
   return node.create<ScatterElementsOp>(
       {cache, node.expand(position, shapeOf(update)), update},
       {node.attribute("kind", ScatterKindAttr::get(node.context(), ScatterKind::none)), node.integer("axis", 2)});
@@ -466,8 +472,11 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
   const Value one = node.splat(index, 1);
   read.ends = node.add(node.cast(node.reshape(node.input(5), {read.batch, 1}), index), one);
   Value first = node.splat(index, 0, {read.batch, 1});
-  if (!read.isPrompt())
-    first = node.sub(read.ends, node.splat(index, static_cast<double>(read.length)));
+  // Of a prompt, which may be padded, no key comes before the first query's.
+  if (node.has(3) || !read.isPrompt()) {
+    const Value before = node.sub(read.ends, node.splat(index, static_cast<double>(read.length)));
+    first = node.binary(BinaryKind::max, before, first);
+  }
   read.positions = node.add(node.iota(index, read.length, 1, 2), first);
   return read;
 }
