@@ -77,6 +77,7 @@ private:
   Status noteLength(const Pair &pair, const Extent &now, const Extent &next);
   StateOp makeState(const Pair &pair, RankedTensorType type);
   Value slice(Location loc, Value of, RankedTensorType type);
+  SmallVector<Value> takeReshapes(Value leading, Value whole, int64_t dim);
 
   StringRef nameOf(const Pair &pair) const { return inputName(function, pair.input).getValue(); }
   std::string namesOf(const Pair &pair) const {
@@ -225,6 +226,40 @@ static void takeTranspositions(Value cache) {
   }
 }
 
+/// Reshapes of the leading part of a cache that add or remove dimensions of one element become leading parts of the
+/// reshaped cache, which moves nothing. Returns all leading parts.
+SmallVector<Value> Carrier::takeReshapes(Value leading, Value whole, int64_t dim) {
+  SmallVector<Value> parts{leading};
+  auto longDims = [](const Extents &extents) {
+    SmallVector<int64_t> dims;
+    for (auto [d, extent] : llvm::enumerate(extents))
+      if (!extent.is(1))
+        dims.push_back(static_cast<int64_t>(d));
+    return dims;
+  };
+  const Extents from = extentsOf(leading);
+  const SmallVector<int64_t> before = longDims(from);
+  for (Operation *user : llvm::make_early_inc_range(leading.getUsers())) {
+    auto reshape = dyn_cast<ReshapeOp>(user);
+    if (!reshape)
+      continue;
+    const RankedTensorType type = reshape.getType();
+    const Extents to = extentsOf(type);
+    const SmallVector<int64_t> after = longDims(to);
+    if (after.size() != before.size() ||
+        llvm::any_of(llvm::zip(before, after), [&](auto pair) { return from[std::get<0>(pair)] != to[std::get<1>(pair)]; }))
+      continue;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[after[llvm::find(before, dim) - before.begin()]] = typeOf(whole).getDimSize(dim);
+    const Value room = ReshapeOp::create(builder, reshape.getLoc(),
+                                         RankedTensorType::get(shape, type.getElementType()), whole);
+    parts.push_back(slice(reshape.getLoc(), room, type));
+    reshape.replaceAllUsesWith(parts.back());
+    reshape.erase();
+  }
+  return parts;
+}
+
 /// The operator that adds positions behind those of the past, these positions, and the first one's number where the
 /// operator has it as an operand.
 struct Addition {
@@ -292,7 +327,8 @@ Status Carrier::grow(const Pair &pair, int64_t dim) {
     if (!joined->use_empty()) {
       const Value all = slice(loc, whole, presentType);
       joined->getResult(0).replaceAllUsesWith(all);
-      takeTranspositions(all);
+      for (Value read : takeReshapes(all, whole, dim))
+        takeTranspositions(read);
     }
     joined->erase();
   }

@@ -71,10 +71,27 @@ Value attend(NodeContext &node, Attended of) {
     (void)node.invalid("its " + Twine(keyHeads) + " heads of keys do not divide its " + Twine(heads) + " of queries");
     return {};
   }
-  const int64_t queries = shapeOf(of.query)[2], keys = shapeOf(of.key)[2];
+  const Dims shape(shapeOf(of.query));
+  const int64_t queries = shape[2], keys = shapeOf(of.key)[2], group = heads / keyHeads;
+  // Queries that share a head of keys are a dimension of their own, along which products broadcast the keys.
+  const bool isGrouped = group > 1 && !of.sink;
+  auto shared = [&](Value x) {
+    const Dims own(shapeOf(x));
+    return isGrouped ? node.reshape(x, {own[0], own[1], 1, own[2], own[3]}) : repeatHeads(node, x, group);
+  };
+  if (isGrouped) {
+    of.query = node.reshape(of.query, {shape[0], keyHeads, group, queries, shape[3]});
+    if (of.bias && rankOf(of.bias) == 4) {
+      const Dims own(shapeOf(of.bias));
+      const bool isOfHead = own[1] != 1;
+      of.bias = node.reshape(of.bias, {own[0], isOfHead ? keyHeads : 1, isOfHead ? group : 1, own[2], own[3]});
+    }
+  }
+  const int64_t last = isGrouped ? 4 : 3;
   const Type type = elementTypeOf(of.query), wide = type.isF64() ? type : Float32Type::get(node.context());
-  const double scale = of.scale != 0 ? of.scale : 1 / std::sqrt(static_cast<double>(shapeOf(of.query)[3]));
-  Value scores = node.matmul(of.query, repeatHeads(node, of.key, heads / keyHeads), false, /*transposeRhs=*/true);
+  const double scale = of.scale != 0 ? of.scale : 1 / std::sqrt(static_cast<double>(shape[3]));
+  const Value keysOfAll = shared(of.key);
+  Value scores = node.matmul(of.query, keysOfAll, false, /*transposeRhs=*/true);
   const Value factor = node.splat(wide, scale);
   scores = node.mul(node.cast(scores, wide), factor);
   if (of.softcap > 0) {
@@ -86,25 +103,28 @@ Value attend(NodeContext &node, Attended of) {
   if (of.isCausal && queries > 1) {
     const Type index = node.mlir().getI64Type();
     const Value row = node.iota(index, queries, 2, 4);
-    Value last = node.add(row, node.splat(index, static_cast<double>(of.past)));
+    Value visible = node.add(row, node.splat(index, static_cast<double>(of.past)));
     // ONNX Runtime hides nothing from the last query, whose own key is the last where a sequence attends to itself.
     if (keys > of.past + queries) {
       const Value isLast = node.compare(ComparePredicate::eq, row, node.splat(index, static_cast<double>(queries - 1)));
-      last = node.select(isLast, node.splat(index, static_cast<double>(keys)), last);
+      visible = node.select(isLast, node.splat(index, static_cast<double>(keys)), visible);
     }
     const Value hidden = hiddenScore(node, wide);
-    scores = node.select(node.compare(ComparePredicate::gt, keyPositions(node, keys), last), hidden, scores);
+    scores = node.select(node.compare(ComparePredicate::gt, keyPositions(node, keys), visible), hidden, scores);
   }
   if (of.sink && scores) {
     Dims column(shapeOf(scores));
     column[3] = 1;
     scores = node.concat({scores, node.expand(node.cast(of.sink, wide), column)}, 3);
   }
-  Value weights = node.softmax(scores, 3, false);
+  Value weights = node.softmax(scores, last, false);
   if (of.sink)
     weights = node.sliceAxis(weights, 3, 0, keys);
-  const Value repeated = repeatHeads(node, of.value, heads / keyHeads);
-  return node.matmul(node.cast(weights, type), repeated);
+  const Value values = shared(of.value);
+  Value result = node.matmul(node.cast(weights, type), values);
+  if (result && isGrouped)
+    result = node.reshape(result, {shape[0], heads, queries, shapeOf(result).back()});
+  return result;
 }
 
 /// Adds to `of.bias` the term that a mask contributes to the scores: the attribute mask_filter_value where a key is
