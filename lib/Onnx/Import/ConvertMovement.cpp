@@ -180,11 +180,13 @@ LogicalResult expand(NodeContext &node) {
       return node.invalid("its shape has the dimension " + Twine(size.room));
     const int64_t from = static_cast<int64_t>(i) - given + own, extent = from < 0 ? 1 : shapeOf(x)[from];
     if (size.count && extent != 1) {
-      // The result has the operand's extent, and an entry must fit it.
       if (node.extents->of(x, from))
         return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
+      // The result has the operand's extent, and an entry must fit it.
       Value isExtent = step.isEqual(size.count, extent), isOne = step.isEqual(size.count, 1);
-      size = {extent, step.onlyIf(node.binary(BinaryKind::logical_or, isExtent, isOne), step.scalar(extent))};
+      if (failed(step.require(node.binary(BinaryKind::logical_or, isExtent, isOne))))
+        return failure();
+      size = {extent};
     }
     wanted.push_back(size.room);
   }

@@ -56,10 +56,12 @@ LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
         dims.push_back(isReduced ? 1 : shapeOf(x)[d]);
     return dims;
   };
-  const SmallVector<NodeContext::Size> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  FailureOr<SmallVector<NodeContext::Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  if (failed(sizes))
+    return failure();
   Value result =
-      choice->choose([&](ArrayRef<int64_t> set) { return step.padTo(node.reduce(kind, x, set, keepsDims), sizes); });
-  return node.result(step.hold(result, sizes));
+      choice->choose([&](ArrayRef<int64_t> set) { return step.padTo(node.reduce(kind, x, set, keepsDims), *sizes); });
+  return node.result(step.hold(result, *sizes));
 }
 
 template <ReduceKind kind>

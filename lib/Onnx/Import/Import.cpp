@@ -361,7 +361,8 @@ Value GraphImporter::takeFound(Value value) {
 Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *first) {
   onnximport::Builder build(builder, locationOf(node));
   for (Operation *op = first; op; op = op->getNextNode()) {
-    if (isa<UnrealizedConversionCastOp>(op) || succeeded(extents.follow(op, build)))
+    // All of what take_first gives holds.
+    if (isa<UnrealizedConversionCastOp, TakeFirstOp>(op) || succeeded(extents.follow(op, build)))
       continue;
     auto part = llvm::find_if(op->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
     reportUnsupported(node, "how much of its operand holds is known only when the model runs" +

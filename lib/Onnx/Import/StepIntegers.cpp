@@ -51,6 +51,20 @@ Value StepIntegers::isAtLeast(Value x, int64_t least) { return build.compare(Com
 
 Value StepIntegers::onlyIf(Value condition, Value count) { return build.select(condition, count, scalar(-1)); }
 
+/// A part of a tensor that nothing reads: to take it fails where its extent is negative.
+LogicalResult StepIntegers::require(Value condition) {
+  if (!build.found || build.mayNotRun)
+    return success();
+  Value one = build.splat(index(), 1, {1}), count = onlyIf(condition, scalar(1));
+  Value checked = build.held(one, 0, count);
+  if (!checked)
+    return failure();
+  if (build.whole(checked) == checked)
+    return build.unsupported("its operands are not known before the model runs, which has too many extents that a "
+                             "step finds to check them");
+  return success();
+}
+
 Value StepIntegers::divideUp(Value x, Value by) {
   Value less = build.sub(by, scalar(1));
   return build.div(build.add(x, less), by);
@@ -207,7 +221,8 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
   return choice;
 }
 
-SmallVector<NodeContext::Size> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
+FailureOr<SmallVector<NodeContext::Size>>
+AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
   SmallVector<Dims> shapes;
   for (const Dims &set : sets)
     shapes.push_back(shapeOf(set));
@@ -217,18 +232,24 @@ SmallVector<NodeContext::Size> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRe
     Value own = build.integers(shape);
     extents = build.select(isSet[i], own, extents);
   }
+  StepIntegers step(build);
   SmallVector<NodeContext::Size> result(rank);
-  bool isSaid = isSure;
-  for (size_t d = rank; d-- > 0;) {
+  for (size_t d = 0; d < rank; ++d) {
     for (const Dims &shape : shapes)
       result[d].room = std::max(result[d].room, shape[d]);
-    const bool isOne = llvm::all_of(shapes, [&](const Dims &shape) { return shape[d] == shapes.front()[d]; });
-    if (build.decide(isOne && (d > 0 || isSaid)))
+    if (build.decide(llvm::all_of(shapes, [&](const Dims &shape) { return shape[d] == shapes.front()[d]; })))
       continue;
     result[d].room = build.roomOf(result[d].room, d);
-    result[d].count = StepIntegers(build).elementOf(extents, static_cast<int64_t>(d));
-    isSaid = true;
+    result[d].count = step.elementOf(extents, static_cast<int64_t>(d));
+    isSure = true; // The extent is negative.
   }
+  if (isSure)
+    return result;
+  Value isAny = isSet.front();
+  for (Value other : ArrayRef(isSet).drop_front())
+    isAny = build.binary(BinaryKind::logical_or, isAny, other);
+  if (failed(step.require(isAny)))
+    return failure();
   return result;
 }
 

@@ -45,6 +45,8 @@ public:
   llvm::FailureOr<mlir::Value> axes(size_t input, int64_t rank);
   /// A count that is negative, and so fails the step that finds it, where a condition does not hold.
   mlir::Value onlyIf(mlir::Value condition, mlir::Value count);
+  /// Fails each step in which a condition does not hold, where a step finds extents. Reports that there are too many.
+  llvm::LogicalResult require(mlir::Value condition);
   /// Whether axes differ from each other.
   mlir::Value areDistinct(mlir::Value axes, int64_t rank);
   /// For each of `rank` axes the sum of those entries whose axis it is; `axes` and `entries` are vectors of one length.
@@ -91,9 +93,10 @@ public:
   static llvm::FailureOr<AxesChoice> create(NodeContext &node, mlir::Value axes, llvm::ArrayRef<int64_t> candidates,
                                             int64_t size);
 
-  /// Sizes of a result that has the shape `shapeOf` gives for a set. Where the data can say axes that are none of the
-  /// sets, unless `isSure`, a count says it.
-  llvm::SmallVector<NodeContext::Size> sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
+  /// Sizes of a result that has the shape `shapeOf` gives for a set. A step fails whose axes are none of the sets;
+  /// where they are one, `isSure`, that is not checked.
+  llvm::FailureOr<llvm::SmallVector<NodeContext::Size>>
+  sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
   /// The alternatives have one shape.
   mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
 

@@ -231,7 +231,8 @@ LogicalResult squeezeFound(NodeContext &node) {
         dims.push_back(shapeOf(x)[d]);
     return dims;
   };
-  return node.result(step.reshape(x, choice->sizes(shapeFor, isSure)));
+  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, isSure);
+  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
 }
 
 LogicalResult unsqueezeFound(NodeContext &node) {
@@ -253,7 +254,8 @@ LogicalResult unsqueezeFound(NodeContext &node) {
       dims.push_back(llvm::is_contained(set, d) ? 1 : *next++);
     return dims;
   };
-  return node.result(step.reshape(x, choice->sizes(shapeFor, /*isSure=*/count == 1)));
+  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
 }
 
 //===----------------------------------------------------------------------===//
