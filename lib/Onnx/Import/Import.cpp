@@ -708,13 +708,24 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   return module;
 }
 
+/// The names that nodes read, and those of subgraphs within them.
+static void addNamesRead(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
+                         std::set<std::string> &names) {
+  for (const ::onnx::NodeProto &node : nodes) {
+    names.insert(node.input().begin(), node.input().end());
+    for (const ::onnx::AttributeProto &attribute : node.attribute())
+      addNamesRead(attribute.g().node(), names);
+  }
+}
+
 } // namespace onnximport
 
 Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFile &model,
                                             const ImportOptions &options) {
   std::set<std::string> names;
-  for (const ::onnx::NodeProto &node : model.graph().node())
-    names.insert(node.input().begin(), node.input().end());
+  onnximport::addNamesRead(model.graph().node(), names);
+  for (const ::onnx::FunctionProto &function : model.proto().functions())
+    onnximport::addNamesRead(function.node(), names);
   for (const auto &[name, bound] : options.bounds)
     if (!names.contains(name))
       return makeError(ErrorCode::NotFound, "no node of model '", model.path(), "' reads '", excerpt(name),

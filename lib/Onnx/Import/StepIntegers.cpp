@@ -221,8 +221,8 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
   return choice;
 }
 
-FailureOr<SmallVector<NodeContext::Size>>
-AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf, bool isSure) {
+FailureOr<SmallVector<NodeContext::Size>> AxesChoice::sizes(llvm::function_ref<Dims(ArrayRef<int64_t>)> shapeOf,
+                                                            bool isSure) {
   SmallVector<Dims> shapes;
   for (const Dims &set : sets)
     shapes.push_back(shapeOf(set));

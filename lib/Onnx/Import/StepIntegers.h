@@ -95,8 +95,8 @@ public:
 
   /// Sizes of a result that has the shape `shapeOf` gives for a set. A step fails whose axes are none of the sets;
   /// where they are one, `isSure`, that is not checked.
-  llvm::FailureOr<llvm::SmallVector<NodeContext::Size>>
-  sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf, bool isSure);
+  llvm::FailureOr<llvm::SmallVector<NodeContext::Size>> sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf,
+                                                              bool isSure);
   /// The alternatives have one shape.
   mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
 
