@@ -27,7 +27,7 @@ FailureOr<std::optional<Dims>> listAt(NodeContext &node, StringRef attribute, si
   return std::optional<Dims>(*values);
 }
 
-/// Whether an operand that a result's shape follows from is known, or not there.
+/// Whether an operand that decides the result's shape is a constant, empty or absent.
 bool isKnown(NodeContext &node, size_t input) {
   return !node.has(input) || elementCount(node.input(input).getType()) == 0 || getIntegers(node.input(input));
 }
@@ -150,8 +150,8 @@ LogicalResult transpose(NodeContext &node) {
   return node.result(node.transpose(node.input(0), permutation));
 }
 
-/// What the extents of an Expand are at most where nothing says it: those of its operand, other than 1, are the
-/// result's.
+/// Upper bounds of an Expand's extents that have no other bound: an operand's extent other than 1 is the result's, and
+/// the model may declare the others. -1 stands for no bound.
 Dims expandBounds(NodeContext &node, int64_t count) {
   const int64_t own = rankOf(node.input(0)), rank = std::max(own, count);
   const std::optional<Dims> declared = node.declaredShape(0);
@@ -182,7 +182,7 @@ LogicalResult expand(NodeContext &node) {
     if (size.count && extent != 1) {
       if (node.extents->of(x, from))
         return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
-      // The result has the operand's extent, and an entry must fit it.
+      // The result has the operand's extent, and the entry must be that extent or 1.
       Value isExtent = step.isEqual(size.count, extent), isOne = step.isEqual(size.count, 1);
       if (failed(step.require(node.binary(BinaryKind::logical_or, isExtent, isOne))))
         return failure();

@@ -35,7 +35,8 @@ LogicalResult axesAsAttribute(NodeContext &node) {
   return reduceOver(node, kind, node.integersAt("axes"), false);
 }
 
-/// Axes that only the data says: the reductions over all sets of as many axes, of which the data chooses.
+/// Reduces over axes that are known only when the model runs: computes the reduction over each set of that many axes,
+/// and the axes of the step choose one.
 LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
   Value x = node.whole(node.input(0));
   if (node.extents->isBounded(x))

@@ -273,7 +273,7 @@ LogicalResult splitToSequence(NodeContext &node) {
     sizes.assign(extent, 1);
     drops = node.integerOr("keepdims", 1) == 0;
   } else {
-    // How many parts there are is known of a list of sizes.
+    // The length of a list of sizes tells the number of parts.
     if (rankOf(node.input(1)) == 1 && elementCount(node.input(1).getType()) > 0 && !getIntegers(node.input(1))) {
       FailureOr<SmallVector<Value>> parts = splitFound(node, *axis, shapeOf(node.input(1))[0]);
       return failed(parts) ? failure() : listResult(node, *parts);

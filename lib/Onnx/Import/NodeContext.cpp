@@ -58,7 +58,7 @@ int64_t NodeContext::roomOf(int64_t here, size_t index) const {
   return found->rooms.try_emplace({name, found->uses[name]++}, here).first->second;
 }
 
-/// The longest list of extents that an operand gives.
+/// An operand that gives extents has at most this many elements.
 static constexpr int64_t kMostSizes = 16;
 
 FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t index, StringRef what) {

@@ -51,7 +51,7 @@ Value StepIntegers::isAtLeast(Value x, int64_t least) { return build.compare(Com
 
 Value StepIntegers::onlyIf(Value condition, Value count) { return build.select(condition, count, scalar(-1)); }
 
-/// A part of a tensor that nothing reads: to take it fails where its extent is negative.
+/// Takes a part of a tensor that nothing reads. The kernel that takes it fails if the extent is negative.
 LogicalResult StepIntegers::require(Value condition) {
   if (!build.found || build.mayNotRun)
     return success();
@@ -181,12 +181,12 @@ Value StepIntegers::reshape(Value x, ArrayRef<NodeContext::Size> sizes) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef<int64_t> candidates, int64_t size) {
-  constexpr size_t kMostSets = 70; // Half of eight axes.
+  constexpr size_t kMostSets = 70; // There are 70 sets of 4 of 8 axes.
   const auto count = static_cast<int64_t>(candidates.size());
   if (size > count)
     return node.invalid("it names " + Twine(size) + " axes, of " + Twine(count) + " that there can be");
   AxesChoice choice(node);
-  // Positions in `candidates`, in lexicographic order.
+  // Enumerates the sets in lexicographic order of positions in `candidates`.
   for (Dims at = trailingAxes(0, size);;) {
     if (choice.sets.size() == kMostSets)
       return node.unsupported("its axes are not known before the model runs, and can be more than " + Twine(kMostSets) +
@@ -203,7 +203,7 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
     for (int64_t i = last + 1; i < size; ++i)
       at[i] = at[i - 1] + 1;
   }
-  // A set's number has a bit for each axis; of axes that repeat, it has fewer bits than those of the sets.
+  // A set's number has one bit for each axis. Axes that repeat give a number of fewer bits, which no set has.
   StepIntegers step(node);
   const int64_t rank = candidates.empty() ? 0 : candidates.back() + 1;
   Dims bits;
@@ -241,7 +241,7 @@ FailureOr<SmallVector<NodeContext::Size>> AxesChoice::sizes(llvm::function_ref<D
       continue;
     result[d].room = build.roomOf(result[d].room, d);
     result[d].count = step.elementOf(extents, static_cast<int64_t>(d));
-    isSure = true; // The extent is negative.
+    isSure = true; // This extent is negative where the axes are none of the sets.
   }
   if (isSure)
     return result;

@@ -43,9 +43,10 @@ public:
   /// Axes of a tensor of this rank, those that are negative counted from its end. Others are refused where they are
   /// known, or an input of the model.
   llvm::FailureOr<mlir::Value> axes(size_t input, int64_t rank);
-  /// A count that is negative, and so fails the step that finds it, where a condition does not hold.
+  /// `count` where a condition holds, else -1, which fails the step that finds it.
   mlir::Value onlyIf(mlir::Value condition, mlir::Value count);
-  /// Fails each step in which a condition does not hold, where a step finds extents. Reports that there are too many.
+  /// Makes each step fail in which a condition does not hold. Checks nothing where steps find no extents. Reports a
+  /// program that finds too many.
   llvm::LogicalResult require(mlir::Value condition);
   /// Whether axes differ from each other.
   mlir::Value areDistinct(mlir::Value axes, int64_t rank);
@@ -57,7 +58,7 @@ public:
   /// The alternative, of `count` that have one shape, whose number a scalar is.
   mlir::Value choose(mlir::Value chosen, int64_t count, llvm::function_ref<mlir::Value(int64_t)> alternative);
 
-  /// Positions of a dimension at these places, a vector, each within the dimension.
+  /// The positions of a dimension that a vector names; a position outside the dimension is clamped to it.
   mlir::Value gather(mlir::Value x, int64_t dimension, mlir::Value places);
   /// Of these sizes; the element at i0, i1, ... is that of `x`, which holds whole, at the row-major position
   /// i0 * strides[0] + i1 * strides[1] + ... Zeros where `x` has no elements; null where the sizes are too large.
@@ -85,19 +86,19 @@ private:
   NodeContext &build;
 };
 
-/// Axes of a step among the sets of axes that they may be, of one size each: an alternative is built for each set, and
-/// the step's axes choose.
+/// Chooses by axes that are known only when the model runs. Their number is known, so they are one of a few sets: the
+/// importer builds an alternative for each set, and the axes of the step choose one.
 class AxesChoice {
 public:
   /// The axes are `size` of the `candidates`. Reports where there are too many sets.
   static llvm::FailureOr<AxesChoice> create(NodeContext &node, mlir::Value axes, llvm::ArrayRef<int64_t> candidates,
                                             int64_t size);
 
-  /// Sizes of a result that has the shape `shapeOf` gives for a set. A step fails whose axes are none of the sets;
-  /// where they are one, `isSure`, that is not checked.
+  /// Sizes of a result that has the shape `shapeOf` gives for a set. A step whose axes are none of the sets fails.
+  /// `isSure`: the axes are one of the sets, and nothing is checked.
   llvm::FailureOr<llvm::SmallVector<NodeContext::Size>> sizes(llvm::function_ref<Dims(llvm::ArrayRef<int64_t>)> shapeOf,
                                                               bool isSure);
-  /// The alternatives have one shape.
+  /// The alternative for the axes of the step. All alternatives have one shape.
   mlir::Value choose(llvm::function_ref<mlir::Value(llvm::ArrayRef<int64_t>)> alternative);
 
 private:
@@ -105,7 +106,7 @@ private:
 
   NodeContext &build;
   std::vector<Dims> sets;
-  llvm::SmallVector<mlir::Value> isSet; ///< Of each: whether the step's axes are it.
+  llvm::SmallVector<mlir::Value> isSet; ///< For each set: whether it is the axes of the step.
 };
 
 } // namespace sluice::onnximport

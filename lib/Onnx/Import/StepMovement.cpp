@@ -17,7 +17,8 @@ namespace {
 using Size = NodeContext::Size;
 using Element = NodeContext::Element;
 
-/// Beyond these, numbers are clamped before they are added and multiplied: none overflows, and all are out of bounds.
+/// Numbers of the data are clamped to this before they are added and multiplied, so that nothing overflows. No extent
+/// is as large.
 constexpr int64_t kMostNumber = int64_t(1) << 40;
 
 /// The node's first operand, all of which holds; null, and reported, where that cannot be.
@@ -32,7 +33,7 @@ Value wholeInput(NodeContext &node, StringRef what) {
 /// A number for each of `rank` axes, from one for each of a node's axes.
 class ByAxis {
 public:
-  /// `input` is that of the axes; where there is none they are the first ones, `count` of them.
+  /// `input` is the index of the operand with the axes. Without that operand the axes are 0 to `count` - 1.
   static FailureOr<ByAxis> create(NodeContext &node, size_t input, int64_t rank, int64_t count) {
     ByAxis result(node, rank, count);
     if (node.has(input) && elementCount(node.input(input).getType()) != count)
@@ -131,7 +132,7 @@ Value reshapedExtents(NodeContext &node, Value x) {
   Value known = node.reduce(ReduceKind::prod, closed, {0}, false),
         least = node.reduce(ReduceKind::min, closed, {0}, false),
         open = node.reduce(ReduceKind::sum, step.asNumber(isOpen), {0}, false);
-  // The open extent follows from the others, where none of them is 0.
+  // The open extent follows from the others if none of them is 0.
   Value total = step.scalar(count), divisor = node.binary(BinaryKind::max, known, one);
   Value left = node.div(total, divisor);
   Value extents = node.select(isOpen, left, given);
@@ -217,7 +218,7 @@ LogicalResult squeezeFound(NodeContext &node) {
   FailureOr<Value> axes = step.axes(1, rank);
   if (failed(axes))
     return failure();
-  // One candidate is all that one axis may be.
+  // A single axis must be the only candidate, which the session checks before a step.
   const bool isSure = candidates.size() == 1 && count == 1;
   if (isSure && failed(node.limit(node.input(1), AllowedIndices{candidates[0], candidates[0], candidates[0] - rank})))
     return failure();
@@ -283,7 +284,7 @@ LogicalResult tileFound(NodeContext &node) {
       return node.unbounded(1, "repeats");
     if (most < 0 || most > kMostNumber)
       return node.invalid("its repeats are out of range");
-    // More repeats than the bound allows fail as one more does.
+    // One repeat above the bound fails the step, as any greater number would.
     if (!repeat.known && extent > 0) {
       sizes[i].room = node.roomOf((Count(most) * extent).value(), i);
       Value times = step.clamp(repeat.value, -1, most + 1), whole = step.scalar(extent);
@@ -362,7 +363,7 @@ std::pair<Value, Value> placesOf(NodeContext &node, const FoundSlice &slice, int
     auto [from, count] = span(true);
     return {node.add(positions, from), count};
   }
-  // A longer step than the dimension takes one position, as one of its length does.
+  // A step longer than the dimension takes one position, as a step of the dimension's length does.
   Value stride = step.clamp(slice.step, -std::max<int64_t>(extent, 1), std::max<int64_t>(extent, 1));
   auto [ahead, aheadSpan] = span(true);
   auto [back, backSpan] = span(false);
@@ -372,7 +373,7 @@ std::pair<Value, Value> placesOf(NodeContext &node, const FoundSlice &slice, int
   Value length = node.binary(BinaryKind::max, stride, backwards);
   Value count = step.divideUp(distance, node.binary(BinaryKind::max, length, one));
   Value offsets = node.mul(positions, stride);
-  // Of no length: no result.
+  // A step of 0 has no result.
   return {node.add(offsets, from), step.onlyIf(step.isAtLeast(length, 1), count)};
 }
 
