@@ -118,13 +118,14 @@ LogicalResult rangeToFound(NodeContext &node, int64_t from, int64_t step) {
   auto number = [&](int64_t value) { return node.splat(index, static_cast<double>(value)); };
   const NodeContext::Size &last = limit->front();
   const int64_t room = last.room <= from ? 0 : (last.room - from - 1) / step + 1;
-  Value first = number(from), zero = number(0);
-  Value span = node.sub(last.count, first);
-  span = node.binary(BinaryKind::max, span, zero);
-  Value count = span;
+  Value count = last.count;
+  if (from != 0) {
+    Value first = number(from), zero = number(0);
+    count = node.binary(BinaryKind::max, node.sub(count, first), zero);
+  }
   if (step != 1) {
     Value less = number(step - 1), distance = number(step);
-    Value rounded = node.add(span, less);
+    Value rounded = node.add(count, less);
     count = node.binary(BinaryKind::div, rounded, distance);
   }
   Value row = node.create<RangeOp>({node.reshape(node.input(0), {}), node.reshape(node.input(2), {})}, {},

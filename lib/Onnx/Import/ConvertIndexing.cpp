@@ -2,6 +2,7 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
 #include "StepIntegers.h"
 #include "StepReals.h"
 
@@ -20,14 +21,35 @@ LogicalResult limitToAxes(NodeContext &node, ArrayRef<int64_t> extents) {
   return node.limit(node.input(1), allowed);
 }
 
-template <typename OpTy>
-LogicalResult gatherAlong(NodeContext &node) {
+LogicalResult gather(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(0)));
   if (failed(axis) || failed(limitToAxes(node, shapeOf(node.input(0))[*axis])))
     return failure();
-  return node.result(node.create<OpTy>({node.input(0), node.input(1)}, node.integer("axis", *axis)));
+  return node.result(node.create<GatherOp>({node.input(0), node.input(1)}, node.integer("axis", *axis)));
+}
+
+/// Indices may have room for more positions than data has: those that hold reach no further.
+LogicalResult gatherElements(NodeContext &node) {
+  if (failed(node.require(2)))
+    return failure();
+  Value data = node.input(0), indices = node.input(1);
+  FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(data));
+  if (failed(axis) || failed(limitToAxes(node, shapeOf(data)[*axis])))
+    return failure();
+  StepIntegers integer(node);
+  for (int64_t d = 0; d < std::min(rankOf(data), rankOf(indices)); ++d) {
+    Value count = node.extents->of(indices, d);
+    if (d == *axis || !count || shapeOf(indices)[d] <= shapeOf(data)[d])
+      continue;
+    Value kept = integer.positions(shapeOf(data)[d]);
+    indices = node.create<GatherOp>({indices, kept}, node.integer("axis", d));
+    if (!indices)
+      return node.result({});
+    indices = node.held(indices, d, count);
+  }
+  return node.result(node.create<GatherElementsOp>({data, indices}, node.integer("axis", *axis)));
 }
 
 /// Of indices whose last dimension is a tuple's.
@@ -111,12 +133,8 @@ LogicalResult oneHot(NodeContext &node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"", "Gather", 1, gatherAlong<GatherOp>},
-    {"", "GatherElements", 11, gatherAlong<GatherElementsOp>},
-    {"", "GatherND", 11, gatherNd},
-    {"", "Scatter", 9, scatterElements},
-    {"", "ScatterElements", 11, scatterElements},
-    {"", "ScatterND", 11, scatterNd},
+    {"", "Gather", 1, gather},           {"", "GatherElements", 11, gatherElements},   {"", "GatherND", 11, gatherNd},
+    {"", "Scatter", 9, scatterElements}, {"", "ScatterElements", 11, scatterElements}, {"", "ScatterND", 11, scatterNd},
     {"", "OneHot", 9, oneHot},
 };
 

@@ -212,6 +212,7 @@ private:
   int conditions = 0;
   std::optional<Training> training;
   Extents extents;
+  llvm::DenseSet<mlir::Operation *> followed; ///< What `extents` knows. None is erased while importing.
   FoundExtents *found = nullptr;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.
   llvm::DenseMap<mlir::Value, size_t> symbolOfCount;                  ///< Positions in `found`.

@@ -347,7 +347,7 @@ Value GraphImporter::takeFound(Value value) {
     if (isNew && number == found->bounds.size())
       found->bounds.emplace_back(nodeName(value.getLoc()), shapeOf(value)[d]);
     if (number >= found->bounds.size() || found->firstSymbol + number >= SymbolsAttr::kMostSymbols ||
-        shapeOf(value)[d] < 1)
+        found->bounds[number].second < 1)
       return {};
     Dims dims(shapeOf(result));
     dims[d] = number < found->values.size() ? found->values[number] : found->bounds[number].second;
@@ -357,21 +357,23 @@ Value GraphImporter::takeFound(Value value) {
   return taken[value] = result;
 }
 
-/// What operators made since `first` do with values of which not all holds.
+/// What operators made since `first` do with values of which not all holds. Those of nodes within a branch or a
+/// function have been followed with their nodes.
 Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *first) {
   onnximport::Builder build(builder, locationOf(node));
-  for (Operation *op = first; op; op = op->getNextNode()) {
-    // All of what take_first gives holds.
-    if (isa<UnrealizedConversionCastOp, TakeFirstOp>(op) || succeeded(extents.follow(op, build)))
-      continue;
-    auto part = llvm::find_if(op->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
-    reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
-                                origins.describe(*part, extents, nameOf(node)));
-    for (const std::string &output : node.output())
-      if (!output.empty())
-        scopes.back().values[output] = Value();
+  Operation *mixes = nullptr;
+  for (Operation *op = first; op; op = op->getNextNode())
+    if (followed.insert(op).second && !mixes && !isa<UnrealizedConversionCastOp, TakeFirstOp>(op) &&
+        failed(extents.follow(op, build)))
+      mixes = op;
+  if (!mixes)
     return {};
-  }
+  auto part = llvm::find_if(mixes->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
+  reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
+                              origins.describe(*part, extents, nameOf(node)));
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      scopes.back().values[output] = Value();
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -61,6 +62,29 @@ int64_t NodeContext::roomOf(int64_t here, size_t index) const {
 /// An operand that gives extents has at most this many elements.
 static constexpr int64_t kMostSizes = 16;
 
+std::pair<Value, int64_t> NodeContext::sourceOf(Value list, int64_t position) {
+  while (Operation *op = list.getDefiningOp()) {
+    if (isa<ConcatOp>(op)) {
+      for (Value part : op->getOperands()) {
+        const int64_t length = shapeOf(part)[0];
+        if (position < length) {
+          list = part;
+          break;
+        }
+        position -= length;
+      }
+    } else if (auto slice = dyn_cast<SliceOp>(op); slice && rankOf(list) == 1) {
+      position = slice.getStarts()[0] + position * slice.getSteps()[0];
+      list = slice.getInput();
+    } else if (isa<ReshapeOp>(op) && elementCount(list.getType()) == 1 && rankOf(op->getOperand(0)) <= 1) {
+      list = op->getOperand(0);
+    } else {
+      break;
+    }
+  }
+  return {list, position};
+}
+
 FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t index, StringRef what) {
   if (!has(index))
     return invalid("it has no " + what);
@@ -74,19 +98,8 @@ FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t inde
       said = found->second.high;
   SmallVector<Element> result;
   for (int64_t i = 0; i < count; ++i) {
-    // Of a shape that is put together, some parts are known.
     Element element;
-    element.list = given;
-    element.position = i;
-    while (auto parts = element.list.getDefiningOp<ConcatOp>())
-      for (Value part : parts->getOperands()) {
-        const int64_t length = shapeOf(part)[0];
-        if (element.position < length) {
-          element.list = part;
-          break;
-        }
-        element.position -= length;
-      }
+    std::tie(element.list, element.position) = sourceOf(given, i);
     Value one = rankOf(element.list) == 0 ? element.list : sliceAxis(element.list, 0, element.position, 1);
     element.value = cast(reshape(one, {}), mlir().getI64Type());
     if (!element.value)

@@ -138,6 +138,9 @@ public:
     mlir::Value list = {};  ///< A value that it is an element of, and where.
     int64_t position = 0;
   };
+  /// Where an element of a list comes from, through lists that are put together and parts of lists: nodes that are told
+  /// an extent in other ways know by it that it is the same.
+  static std::pair<mlir::Value, int64_t> sourceOf(mlir::Value list, int64_t position);
   /// The elements of an operand. Reports an operand that is no short list of integers.
   llvm::FailureOr<llvm::SmallVector<Element>> elementsAt(size_t index, llvm::StringRef what);
   /// The name of an input of the node; empty where it has none.

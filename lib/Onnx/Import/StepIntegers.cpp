@@ -18,17 +18,11 @@ Value StepIntegers::vectorOf(Value integers) {
 }
 
 Value StepIntegers::elementOf(Value vector, int64_t position) {
+  if (!vector)
+    return {};
   // Of a vector that is put together, some parts are known.
-  while (auto joined = vector ? vector.getDefiningOp<ConcatOp>() : ConcatOp())
-    for (Value part : joined->getOperands()) {
-      const int64_t length = shapeOf(part)[0];
-      if (position < length) {
-        vector = part;
-        break;
-      }
-      position -= length;
-    }
-  return vector ? build.reshape(build.sliceAxis(vector, 0, position, 1), {}) : Value();
+  auto [list, at] = NodeContext::sourceOf(vector, position);
+  return build.reshape(rankOf(list) == 0 ? list : build.sliceAxis(list, 0, at, 1), {});
 }
 
 Value StepIntegers::joined(ArrayRef<Value> scalars) {
