@@ -45,8 +45,9 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
     if (int32_t result = device.launch(command.kernel, command.args)) {
       std::string said = device.failureText();
       if (said.empty() && result == SLUICE_KERNEL_ENDLESS)
-        said = "its loop would run more often than it may, compile with a greater --max-iterations, or check the "
-               "values of the model's inputs";
+        said =
+            "its loop would run more often than it may, compile with a greater --max-iterations or --bound, or check "
+            "the values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_UNBOUNDED)
         said =
             "its result has more elements than its bound, compile with a greater --bound, or check the values of the "

@@ -56,7 +56,8 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
     }
     if (!differs)
       continue;
-    const int64_t room = build.roomOf(std::max(extent, otherExtent)), larger = build.roomOf(extent > otherExtent ? 1 : 0);
+    const int64_t room = build.roomOf(std::max(extent, otherExtent)),
+                  larger = build.roomOf(extent > otherExtent ? 1 : 0);
     if (extent > room || otherExtent > room)
       return fail("dimension " + std::to_string(d) + " of the smaller one is the larger one at other sizes");
     if (larger == 0 || build.keepsAll())

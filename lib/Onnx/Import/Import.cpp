@@ -568,8 +568,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
 /// The program for ranges, from those for the sample points of its symbols. `isInProgram`: whether it finds extents
 /// within programs of loops, which is not tried where `onlyOutside`.
 static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const ModelFile &model,
-                                                    const ImportOptions &options, bool onlyOutside,
-                                                    bool &isInProgram) {
+                                                    const ImportOptions &options, bool onlyOutside, bool &isInProgram) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> least, most, steps;
   for (const SymbolUse &use : symbolicDims(model))

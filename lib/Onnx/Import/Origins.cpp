@@ -47,7 +47,7 @@ std::string Origins::describe(Value value, const Extents &extents, StringRef nod
   constexpr size_t kMostNamed = 6;
   const bool isPart = extents.isBounded(value);
   std::vector<std::string> way{nameOf(node)};
-  auto add = [&](const std::string &name) {
+  auto append = [&](const std::string &name) {
     if (way.back() != name)
       way.push_back(name);
   };
@@ -55,10 +55,10 @@ std::string Origins::describe(Value value, const Extents &extents, StringRef nod
     if (!op) {
       auto argument = cast<BlockArgument>(value);
       if (auto function = dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp()))
-        add(sluice::concat("input '", excerpt(inputName(function, argument.getArgNumber()).str()), "'"));
+        append(sluice::concat("input '", excerpt(inputName(function, argument.getArgNumber()).str()), "'"));
       break;
     }
-    add(nameOf(nodeName(op->getLoc())));
+    append(nameOf(nodeName(op->getLoc())));
     value = reasonOf(op, isPart, extents);
   }
   // A long way is told by its ends.

@@ -388,9 +388,10 @@ Status Generalizer::checkFoundInLoops() {
   });
   if (!leaking)
     return {};
-  return makeError(ErrorCode::Unsupported, "node '", excerpt(nodeName(leaking->getLoc())),
-                   "' is a loop whose results have an extent that each iteration finds in its data, give a bound of its "
-                   "iterations, options '--max-iterations' or '--bound'");
+  return makeError(
+      ErrorCode::Unsupported, "node '", excerpt(nodeName(leaking->getLoc())),
+      "' is a loop whose results have an extent that each iteration finds in its data, give a bound of its "
+      "iterations, options '--max-iterations' or '--bound'");
 }
 
 Status Generalizer::run() {

@@ -85,6 +85,32 @@ TEST_CASE("outputs are cut to their extents", "[tensorio]") {
   }
 }
 
+TEST_CASE("outputs are cut to the lengths of sequences and the presence of optionals", "[tensorio]") {
+  HostTensor first = *makeTensor("y[0]", ElementType::Float32, {2}),
+             second = *makeTensor("y[1]", ElementType::Float32, {3}),
+             length = *makeTensor("y:length", ElementType::Int64, {}),
+             other = *makeTensor("z", ElementType::Float32, {1}),
+             present = *makeTensor("z:present", ElementType::Bool, {});
+  auto namesAfter = [&](int64_t elements, bool isPresent) {
+    *length.data<int64_t>() = elements;
+    *present.data<bool>() = isPresent;
+    std::vector<HostTensor> outputs{first, second, other, length, present};
+    std::vector<std::string> names;
+    if (cutToExtents(outputs))
+      for (const HostTensor &output : outputs)
+        names.push_back(output.name);
+    return names;
+  };
+  CHECK(namesAfter(2, true) == std::vector<std::string>{"y[0]", "y[1]", "z"});
+  CHECK(namesAfter(1, true) == std::vector<std::string>{"y[0]", "z"});
+  CHECK(namesAfter(0, false).empty());
+  for (const int64_t wrong : {-1, 3}) {
+    *length.data<int64_t>() = wrong;
+    std::vector<HostTensor> outputs{first, second, length};
+    CHECK_FALSE(cutToExtents(outputs));
+  }
+}
+
 TEST_CASE("narrowing rounds to nearest, ties to even", "[tensorio]") {
   CHECK(floatToHalf(1.0f + 0x1p-11f) == 0x3c00);            // Tie: down to even.
   CHECK(floatToHalf(1.0f + 0x1p-10f + 0x1p-11f) == 0x3c02); // Tie: up to even.
