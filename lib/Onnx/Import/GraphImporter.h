@@ -105,9 +105,9 @@ private:
     llvm::SmallVector<mlir::Value> stacks;
     mlir::Value ran; ///< How many iterations run, an i64 scalar; null: the body has unsupported nodes.
   };
-  Expected<GuardedLoop> runGuarded(NodeContext &node, const ::onnx::GraphProto &body,
+  Expected<GuardedLoop> runGuarded(NodeContext &context, const ::onnx::GraphProto &body,
                                    llvm::ArrayRef<mlir::Value> inputs, int64_t most);
-  Status importGuardedLoop(NodeContext &node, const ::onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> inputs,
+  Status importGuardedLoop(NodeContext &context, const ::onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> inputs,
                            int64_t most);
   /// Whether an import succeeds. If it does not, its reports and its uses of values are taken back.
   bool succeeds(llvm::function_ref<Status()> import);

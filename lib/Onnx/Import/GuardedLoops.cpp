@@ -92,24 +92,24 @@ static Value checkTrips(onnximport::Builder &build, Value trips, int64_t most) {
   return results.empty() ? Value() : results.back();
 }
 
-Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &node, const ::onnx::GraphProto &body,
+Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &context, const ::onnx::GraphProto &body,
                                                                ArrayRef<Value> inputs, int64_t most) {
   const Type i64 = builder.getI64Type();
-  StepIntegers integers(node);
+  StepIntegers integers(context);
   GuardedLoop loop;
   const size_t carried = inputs.size() - 2;
   loop.states.push_back(SmallVector<Value>(inputs.drop_front(2)));
   loop.ran = integers.scalar(0);
-  Value runs = inputs[1] ? node.reshape(inputs[1], {}) : node.splat(builder.getI1Type(), 1);
+  Value runs = inputs[1] ? context.reshape(inputs[1], {}) : context.splat(builder.getI1Type(), 1);
   for (int64_t trip = 0;; ++trip) {
     if (inputs[0]) {
-      Value trips = node.reshape(inputs[0], {}), number = integers.scalar(trip);
-      runs = bothTrue(node, runs, node.compare(ComparePredicate::gt, trips, number));
+      Value trips = context.reshape(inputs[0], {}), number = integers.scalar(trip);
+      runs = bothTrue(context, runs, context.compare(ComparePredicate::gt, trips, number));
     }
     if (trip == most || knownCondition(runs) == false)
       break;
-    loop.ran = node.add(loop.ran, node.cast(runs, i64));
-    SmallVector<Value> arguments{integers.scalar(trip), node.splat(builder.getI1Type(), 1)};
+    loop.ran = context.add(loop.ran, context.cast(runs, i64));
+    SmallVector<Value> arguments{integers.scalar(trip), context.splat(builder.getI1Type(), 1)};
     arguments.append(loop.states.back());
     ++conditions;
     auto results = importBody(body, arguments);
@@ -120,26 +120,26 @@ Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &node
       return GuardedLoop(); // What it lacks is in the list.
     Value goesOn = results->front();
     if (!isTensor(goesOn) || !elementTypeOf(goesOn).isInteger(1) || elementCount(goesOn.getType()) != 1) {
-      Status status = malformed(node.proto, "its body's condition is no bool");
+      Status status = malformed(context.proto, "its body's condition is no bool");
       return propagate(status);
     }
-    runs = bothTrue(node, runs, node.reshape(goesOn, {}));
+    runs = bothTrue(context, runs, context.reshape(goesOn, {}));
     loop.states.emplace_back(results->begin() + 1, results->begin() + 1 + static_cast<ptrdiff_t>(carried));
     loop.slabs.emplace_back(results->begin() + 1 + static_cast<ptrdiff_t>(carried), results->end());
   }
   // Where more iterations would run, as far as is known, the step fails.
   const bool isBounded = inputs[0] && intervalOf(inputs[0]).high <= most;
   if (!isBounded && knownCondition(runs) != false)
-    loop.ran = checkTrips(node, node.add(loop.ran, node.cast(runs, i64)), most);
+    loop.ran = checkTrips(context, context.add(loop.ran, context.cast(runs, i64)), most);
   return loop;
 }
 
-Status GraphImporter::importGuardedLoop(NodeContext &node, const ::onnx::GraphProto &body, ArrayRef<Value> inputs,
+Status GraphImporter::importGuardedLoop(NodeContext &context, const ::onnx::GraphProto &body, ArrayRef<Value> inputs,
                                         int64_t most) {
-  SLUICE_ASSIGN_OR_RETURN(GuardedLoop loop, runGuarded(node, body, inputs, most));
+  SLUICE_ASSIGN_OR_RETURN(GuardedLoop loop, runGuarded(context, body, inputs, most));
   if (!loop.ran)
     return {};
-  Alternatives alternatives(node);
+  Alternatives alternatives(context);
   SmallVector<Value> results;
   for (size_t i = 0; i + 2 < inputs.size(); ++i) {
     SmallVector<Value> after;
@@ -148,8 +148,8 @@ Status GraphImporter::importGuardedLoop(NodeContext &node, const ::onnx::GraphPr
     results.push_back(alternatives.choose(loop.ran, after));
     if (results.back())
       continue;
-    reportUnsupported(node.proto, concat("how often it runs is not known before it does, and its states ", i,
-                                         " are no alternatives: ", alternatives.problem()));
+    reportUnsupported(context.proto, concat("how often it runs is not known before it does, and its states ", i,
+                                            " are no alternatives: ", alternatives.problem()));
     return {};
   }
   for (int i = static_cast<int>(results.size()); i < body.output_size() - 1; ++i) {
@@ -158,14 +158,14 @@ Status GraphImporter::importGuardedLoop(NodeContext &node, const ::onnx::GraphPr
       slabs.push_back(made[i - static_cast<int>(results.size())]);
     auto isLikeFirst = [&](Value slab) { return slab.getType() == slabs.front().getType(); };
     if (slabs.empty() || !llvm::all_of(slabs, isLikeFirst)) {
-      reportUnsupported(node.proto, "the values it stacks differ in type or shape, or there are none");
+      reportUnsupported(context.proto, "the values it stacks differ in type or shape, or there are none");
       return {};
     }
-    SLUICE_ASSIGN_OR_RETURN(Value stack, stackValues(node, node.proto, slabs, 0));
-    loop.stacks.push_back(node.held(stack, 0, loop.ran));
+    SLUICE_ASSIGN_OR_RETURN(Value stack, stackValues(context, context.proto, slabs, 0));
+    loop.stacks.push_back(context.held(stack, 0, loop.ran));
   }
   results.append(loop.stacks);
-  return bindOutputs(node.proto, results);
+  return bindOutputs(context.proto, results);
 }
 
 } // namespace sluice::onnximport
