@@ -93,6 +93,8 @@ private:
   /// The most iterations of a loop, as options, its trip count and the declared shapes of its results say; kEndless:
   /// nothing does.
   int64_t mostTrips(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+  /// What the model declares of the shape of an output of a node of its graph, or of what the output is cast to.
+  std::optional<Dims> declaredStack(const ::onnx::NodeProto &node, int output);
   std::string adviseBound(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs) const;
   /// A loop whose number of iterations is not known, or large: a dataflow.loop if it can be, else unrolled to a small
   /// bound.

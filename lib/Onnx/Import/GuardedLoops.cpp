@@ -35,6 +35,18 @@ static Value bothTrue(onnximport::Builder &build, Value one, Value other) {
   return build.select(one, other, no);
 }
 
+std::optional<Dims> GraphImporter::declaredStack(const ::onnx::NodeProto &node, int output) {
+  auto declaredOf = [&](const ::onnx::NodeProto &maker, int number) {
+    return NodeContext(builder, locationOf(maker), model, maker, opsetOf(maker), {}).declaredShape(number);
+  };
+  std::optional<Dims> declared = declaredOf(node, output);
+  // Functions of halves compute with f32: the model declares what their results are cast to.
+  for (const ::onnx::NodeProto &reader : model.graph().node())
+    if (!declared && reader.op_type() == "Cast" && reader.input_size() == 1 && reader.input(0) == node.output(output))
+      declared = declaredOf(reader, 0);
+  return declared;
+}
+
 int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> inputs, std::optional<int64_t> trips) {
   int64_t most = trips.value_or(kEndless);
   if (maxIterations > 0)
@@ -45,10 +57,8 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
   if (auto said = bounds.find(node.input(0)); said != bounds.end())
     most = std::min(most, said->second.high);
   // What it stacks has as many slabs as the model declares. Names within functions and bodies are others.
-  const NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs);
   for (int i = static_cast<int>(inputs.size()) - 2; scopes.size() == 1 && i < node.output_size(); ++i)
-    if (std::optional<Dims> declared = context.declaredShape(i);
-        declared && !declared->empty() && declared->front() >= 0)
+    if (std::optional<Dims> declared = declaredStack(node, i); declared && !declared->empty() && declared->front() >= 0)
       most = std::min(most, declared->front());
   return most;
 }
