@@ -166,11 +166,11 @@ LogicalResult nonMaxSuppression(NodeContext &node) {
   const int64_t available = rankOf(boxes) == 3 ? shapeOf(boxes)[1] : 0;
   NodeContext::Size limit;
   if (node.has(2)) {
+    if (elementCount(node.input(2).getType()) != 1)
+      return node.invalid("its max_output_boxes_per_class is not one number");
     auto given = node.sizesAt(2, "max_output_boxes_per_class", Dims{available});
     if (failed(given))
       return failure();
-    if (given->size() != 1)
-      return node.invalid("its max_output_boxes_per_class is not one number");
     limit = given->front();
   }
   const int64_t most = node.roomOf(std::clamp<int64_t>(limit.room, 0, available));

@@ -234,10 +234,11 @@ LogicalResult concatFromSequence(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rank);
   if (failed(axis))
     return failure();
+  const Type first = in->elements.front().getType();
   for (Value &element : in->elements) {
     if (rankOf(element) + adds != rank)
       return node.invalid("its tensors' ranks differ");
-    if (in->length && (element.getType() != in->elements.front().getType() || node.extents->isBounded(element)))
+    if (in->length && (element.getType() != first || node.extents->isBounded(element)))
       return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs");
     element = node.whole(element);
     Dims dims(shapeOf(element));

@@ -1,6 +1,6 @@
 """Runs an artifact whose extents follow from the data, and compares its outputs with NumPy's.
 
-Usage: check_found.py SLUICE ARTIFACT kept|maxima|detector|computed|counted SIZE... [-- OPTION...]
+Usage: check_found.py SLUICE ARTIFACT kept|maxima|detector|limited|refined|computed|counted SIZE... [-- OPTION...]
 Prints "SIZE: SHAPE... equal" for each size, an extent of an input or a number of elements.
 """
 
@@ -38,6 +38,28 @@ def detector(boxes, random):
             chosen.append(i)
     found = corners[0, chosen]
     return {"boxes": corners, "scores": scores}, {"y": found - found.max(axis=0, keepdims=True, initial=-np.inf)}
+
+
+def limited(most, random):
+    """At most so many boxes, which hardly overlap."""
+    low = 3 * np.arange(12.0).reshape(1, 12, 1) + random.random((1, 12, 2))
+    corners = np.concatenate([low, low + 2], 2).astype(np.float32)
+    scores = random.random((1, 1, 12)).astype(np.float32)
+    order = [i for i in np.argsort(-scores[0, 0], kind="stable") if scores[0, 0, i] > 0.5][:most]
+    given = {"most": np.array(most), "overlap": np.float32(0.7), "least": np.array([0.5], np.float32)}
+    return {"boxes": corners, "scores": scores, **given}, {"y": np.array([[0, 0, i] for i in order]).reshape(-1, 3)}
+
+
+def refined(count, random):
+    """A number that the elements above it move, as long as a step says, and how many there were."""
+    x = random.standard_normal(count).astype(np.float32) + 3
+    trips, last, found = int(random.integers(1, 40)), 1.0, []
+    for _ in range(trips):
+        held = x[x > last]
+        powers = np.exp(held - last)
+        found.append(len(held))
+        last += (powers * held).sum() / max(powers.sum(), 1e-30) / max(len(held), 1)
+    return {"trips": np.array(trips), "x": x, "start": np.float32(1)}, {"last": np.array(last), "sums": np.array(found)}
 
 
 def computed(count, random):
@@ -78,7 +100,7 @@ def main():
             shapes = []
             for name, value in wanted.items():
                 found = np.load(f"{folder}/out/{name}.npy")
-                shapes.append("x".join(map(str, found.shape)))
+                shapes.append("x".join(map(str, found.shape)) or "scalar")
                 if found.shape != value.shape or not np.allclose(found, value, rtol=1e-5, atol=1e-6):
                     sys.exit(f"{size}: output '{name}' is {found}, not {value}")
         print(f"{size}: {' '.join(shapes)} equal")
