@@ -1,7 +1,6 @@
 // RUN: sluice-opt %s --dataflow-emit-kernels=form=grids -split-input-file -verify-diagnostics
 
 // The host stores what a step finds before kernels that compute with it begin.
-#found = #dataflow.symbols<"n" = 0 to 8 found>
 func.func @found(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32, #dataflow.extents<()[s0] -> (s0), <"n" = 0 to 8 found>>> attributes {dataflow.kernel} {
   // expected-error @+1 {{finds an extent in the data, which a kernel on the host has to store}}
   %0 = dataflow.take_first %x, %n {dim = 0 : i64, symbol = 0 : i64} : tensor<8xf32>, tensor<i64> -> tensor<8xf32, #dataflow.extents<()[s0] -> (s0), <"n" = 0 to 8 found>>>

@@ -85,16 +85,15 @@ func.func @softmax(%x: tensor<3x2000xf32, #long>) -> tensor<3x2000xf32, #long> a
   return %0 : tensor<3x2000xf32, #long>
 }
 
-// A library gets the sizes of the step: 22 numbers of a convolution, of which the batch is the fourth.
+// A library gets the sizes of the step: 20 numbers of a convolution, of which the batch is the fourth.
 // CHECK-LABEL: func.func @library(
 // CHECK: %[[IMAGES:.*]] = arith.index_cast %{{.*}} : i64 to index
-// CHECK: %[[SETTINGS:.*]] = llvm.alloca %c22_i64 x i64
-// CHECK: %[[BATCH:.*]] = arith.index_cast %[[IMAGES]] : index to i64
-// CHECK-NEXT: %[[AT:.*]] = llvm.getelementptr %[[SETTINGS]][3]
-// CHECK-SAME: -> !llvm.ptr, i64
+// CHECK: %[[SETTINGS:.*]] = llvm.alloca %c20_i64 x i64
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[SETTINGS]][3]
+// CHECK-NEXT: %[[BATCH:.*]] = arith.index_cast %[[IMAGES]] : index to i64
 // CHECK-NEXT: llvm.store %[[BATCH]], %[[AT]]
-// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %[[SETTINGS]], %c176_i64)
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}, %[[SETTINGS]], %c160_i64)
 func.func @library(%x: tensor<4x8x16x16xf32, #image>, %w: tensor<8x8x3x3xf32>) -> tensor<4x8x16x16xf32, #image> attributes {dataflow.kernel} {
-  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {library} : tensor<4x8x16x16xf32, #image>, tensor<8x8x3x3xf32> -> tensor<4x8x16x16xf32, #image>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {library = 4194304 : i64} : tensor<4x8x16x16xf32, #image>, tensor<8x8x3x3xf32> -> tensor<4x8x16x16xf32, #image>
   return %0 : tensor<4x8x16x16xf32, #image>
 }
