@@ -75,10 +75,9 @@ static ImportOptions importOptions(const CompilerOptions &options, const Origin 
   const bool hasGrids = llvm::any_of(origin.described.computeDevices(), [&](DeviceId id) {
     return runsGrids(origin.described.device(id).kind, origin.target);
   });
-  // Devices that run grids run no loops and find no extents, and a loop is not cut among ranks. With ranges, how often a
-  // loop runs may differ from step to step: both are then left to a CPU that computes beside those devices.
-  importing.unrollsLoops =
-      options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
+  // Devices that run grids run no loops and find no extents, and a loop is not cut among ranks. With ranges, how often
+  // a loop runs may differ from step to step: both are then left to a CPU that computes beside those devices.
+  importing.unrollsLoops = options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
   importing.findsExtents = !importing.unrollsLoops && !options.training;
   importing.bounds = options.bounds;
   importing.dims = options.dims;

@@ -89,8 +89,7 @@ Expected<std::vector<Size>> readSizes(const std::string &folder, const sluice_mo
   std::vector<Size> sizes;
   for (const Json &entry : json) {
     Size size;
-    if (!entry.is_object() || !entry.value("symbols", Json()).is_object() ||
-        !entry.value("outputs", Json()).is_array())
+    if (!entry.is_object() || !entry.value("symbols", Json()).is_object() || !entry.value("outputs", Json()).is_array())
       return wrongRun(folder, "a size has no symbols or outputs");
     for (const auto &[name, value] : entry["symbols"].items()) {
       if (!value.is_number_integer())

@@ -21,7 +21,8 @@ namespace sluice::test {
 /// readable ones, from a multiple of `alignment` on.
 class Guarded {
 public:
-  Guarded(size_t count, bool atEnd, size_t alignment = 1) : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
+  Guarded(size_t count, bool atEnd, size_t alignment = 1)
+      : page(sysconf(_SC_PAGESIZE)), bytes((count + page - 1) / page * page) {
     map = static_cast<char *>(
         mmap(nullptr, bytes + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(map != MAP_FAILED);
