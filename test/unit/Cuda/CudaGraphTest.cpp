@@ -133,6 +133,29 @@ int32_t apart(const sluice_api *api, sluice_context *context) {
   return issue.failed;
 }
 
+int32_t addOneOfStep(const sluice_kernel_env *env, void **args) {
+  return env->launch_blocks(env->grids, &addOne, env->symbols[0] / kThreads, args);
+}
+
+/// addTwice of as many elements as the symbol says.
+int32_t addTwiceOfStep(const sluice_api *api, sluice_context *context) {
+  Issuer issue{api, context};
+  sluice_slot a = arenaSlot(1, 0, bytesOfStep), b = arenaSlot(1, bytesOfStep, bytesOfStep);
+  uint32_t in = issue.copy(kIn, a, inputSlot(bytesOfStep));
+  issue.launch(kCompute, addOneOfStep, {a, b}, {in});
+  uint32_t made = issue.launch(kCompute, addOneOfStep, {b, a}, {}, 1);
+  issue.copy(kOut, outputSlot(bytesOfStep), a, {made});
+  return issue.failed;
+}
+
+struct RangedModel : CudaModel {
+  RangedModel() : CudaModel(2 * kThreads, 1, 90, addTwiceOfStep) {
+    model.num_symbols = 1, model.symbols = &symbol;
+    model.extents = [](const int64_t *symbols, int64_t *extents) { extents[0] = extents[1] = symbols[0]; };
+  }
+  sluice_symbol_desc symbol{sizeof(sluice_symbol_desc), "n", 0, 2 * kThreads, kThreads, 0, 0};
+};
+
 /// Of a session of a model that adds 2.
 std::string notesOfThreeSteps(CudaModel &model) {
   SessionPtr session = model.open();
@@ -164,6 +187,45 @@ TEST_CASE("from its second run on a step is one launch, of the same commands in 
       CHECK(statsOf(session.get()).bytes_in == 1024);
       CHECK(statsOf(session.get()).bytes_out == 1024);
     }
+    CHECK(sluice_notes(session.get()) == std::string());
+  }
+  CHECK(fakeCudaHeld() == 0);
+}
+
+TEST_CASE("a recorded step is replayed at its extents, and others run command by command", "[cuda]") {
+  RangedModel model;
+  {
+    SessionPtr session = model.open();
+    REQUIRE(session);
+    auto step = [&](int64_t n) {
+      const int64_t *shapes[] = {&n};
+      REQUIRE(sluice_set_shapes(session.get(), shapes) == 0);
+      newLines();
+      // What is behind the step's elements is not the step's.
+      std::vector<float> x(static_cast<size_t>(n), 5), y(static_cast<size_t>(n) + 1, -1);
+      REQUIRE(runOnce(session.get(), x, y) == 0);
+      std::vector<float> expected(static_cast<size_t>(n), 7);
+      expected.push_back(-1);
+      CHECK(y == expected);
+      return newLines();
+    };
+    auto checkRecorded = [](const std::string &lines, const char *blocks) {
+      CHECK_THAT(lines, Contains(std::string("node launch add_one ") + blocks) && Contains("graph of 4"));
+    };
+    auto checkIssued = [](const std::string &lines, const char *blocks) {
+      CHECK_THAT(lines, Contains(std::string("launch add_one ") + blocks) && !Contains("graph"));
+    };
+    checkIssued(step(512), "2x256");
+    checkRecorded(step(512), "2x256");
+    checkIssued(step(256), "1x256");
+    checkRecorded(step(512), "2x256");
+    checkIssued(step(256), "1x256");
+    checkRecorded(step(256), "1x256");
+    checkIssued(step(512), "2x256");
+    // No block is no launch, which the driver would refuse.
+    CHECK_THAT(step(0), !Contains("launch"));
+    CHECK_THAT(step(0), !Contains("launch"));
+    checkIssued(step(256), "1x256");
     CHECK(sluice_notes(session.get()) == std::string());
   }
   CHECK(fakeCudaHeld() == 0);
