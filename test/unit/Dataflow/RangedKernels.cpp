@@ -323,8 +323,9 @@ void checkRanged(const std::vector<RangedCase> &cases, int64_t lanes) {
     SmallVector<Ready> ready;
     chunks.addTo(ready, operators[i]);
     threads.addTo(ready, operators[i]);
-    for (const Point &point : pointsOf(writer.getSymbols(), rng))
-      checkAt(made, writer, point, ready, operators[i]);
+    // Fibers take long: at bounds, and at some of the other points.
+    for (auto [n, point] : llvm::enumerate(pointsOf(writer.getSymbols(), rng)))
+      checkAt(made, writer, point, ArrayRef(ready).take_front(n < 3 || n % 4 == 0 ? ready.size() : 1), operators[i]);
   }
 }
 
