@@ -24,7 +24,8 @@ struct RangedCase {
 /// runs each at the bounds of its symbols, beside widths of vectors and tiles, and at random points: chunks in order
 /// and in reverse on one thread, and on two threads. Buffers have exactly the bytes of the point. CHECKs that results
 /// are equal to each other and close to the reference of the static program of the point. The same with grids, at the
-/// bounds and at some of the other points, but for packed cases of an algorithm that is for CPUs alone, and where `lanes` are given.
+/// bounds and at some of the other points, but for packed cases of an algorithm that is for CPUs alone, and where
+/// `lanes` are given.
 void checkRanged(const std::vector<RangedCase> &cases, int64_t lanes = 0);
 
 /// The error that the kernel is refused with; empty where it is emitted.
