@@ -135,7 +135,8 @@ public:
     for (const Away &away : all)
       high = std::max(high, saturatingAdd(away.backNs, saturatingAdd(away.writeNs, away.readNs)) *
                                 static_cast<int64_t>(1 + all.size() / 64));
-    for (int64_t low = division == FileDivision::Longest ? high : 0; low < high;) { // The least delay of the file's link with which the rest fits.
+    const bool isAll = division == FileDivision::Longest || division == FileDivision::Latest;
+    for (int64_t low = isAll ? high : 0; low < high;) { // The least delay of the file's link with which the rest fits.
       const int64_t delayNs = low + (high - low) / 2;
       fillFile(all, fromEnd, delayNs, inFile);
       if (fits(all, inFile, room))
@@ -144,7 +145,12 @@ public:
         low = delayNs + 1;
     }
     fillFile(all, fromEnd, high, inFile);
-    takeBack(all, room, inFile);
+    const bool isEarliest = division == FileDivision::Latest || division == FileDivision::FromBeginLate;
+    takeBack(all, isEarliest, room, inFile);
+    // What was never away costs what the file costs: the host's memory is full of others.
+    for (TensorId t : index.tensors())
+      if (!index.hasHome[t.index()] && index.mayBeInFile(t))
+        options.tier[t.index()] = file();
     for (size_t i = 0; i < all.size(); ++i)
       options.tier[all[i].tensor.index()] = inFile[i] ? file() : Machine::hostMemory();
   }
@@ -233,7 +239,8 @@ private:
     return std::all_of(change.begin(), change.end(), [&](int64_t c) { return (bytes += c) <= room; });
   }
 
-  static void takeBack(const std::vector<Away> &all, int64_t room, std::vector<uint8_t> &inFile) {
+  /// Moves stays to the host's memory while it has room: the earliest first, or the shortest.
+  static void takeBack(const std::vector<Away> &all, bool isEarliest, int64_t room, std::vector<uint8_t> &inFile) {
     MaximumTree used(all.size());
     std::vector<uint32_t> order;
     for (uint32_t i = 0; i < all.size(); ++i)
@@ -241,9 +248,8 @@ private:
         order.push_back(i);
       else
         used.add(all[i].first, all[i].last, all[i].bytes);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return all[a].backNs - all[a].outNs < all[b].backNs - all[b].outNs;
-    });
+    auto rank = [&](const Away &away) { return isEarliest ? away.outNs : away.backNs - away.outNs; };
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return rank(all[a]) < rank(all[b]); });
     for (uint32_t i : order)
       if (used.greatest(all[i].first, all[i].last) + all[i].bytes <= room) {
         used.add(all[i].first, all[i].last, all[i].bytes);

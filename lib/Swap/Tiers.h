@@ -21,7 +21,8 @@ using PlanWithTiers = std::function<Expected<Plan>(const SwapProblem &, const St
 ///
 /// A stay goes to the file when the file's link is idle (or not busy for long), in the order of the stays' begins or
 /// back from their ends, so that the slow link works all the time; then the shortest stays come back to the host's
-/// memory while it has room, as Belady's rule would keep what is used next.
+/// memory while it has room, as Belady's rule would keep what is used next; or the earliest, so that the fast link
+/// takes the rush in which a training step's first layers fill the memory.
 ///
 /// `kept`: states that `plan` keeps on their devices, as ProblemIndex has them.
 Expected<Plan> planInTiers(const SwapProblem &problem, const SwapParams &params, const std::vector<uint8_t> &kept,

@@ -33,10 +33,13 @@ enum class EvictionPolicy : uint8_t {
 
 /// Which of the tensors that an accelerator evicts go to a file, where the host's memory cannot have all.
 enum class FileDivision : uint8_t {
-  FromBegin, ///< Those that the file's link has time for, in the order of their evictions.
-  FromEnd,   ///< The same in the order of their returns, back from the step's end.
-  Longest,   ///< Those that are away longest (Belady's rule).
+  FromBegin,     ///< Those that the file's link has time for, in the order of their evictions.
+  FromEnd,       ///< The same in the order of their returns, back from the step's end.
+  Longest,       ///< Those that are away longest (Belady's rule).
+  Latest,        ///< Those that are evicted when the host's memory is full.
+  FromBeginLate, ///< As FromBegin; where the file could take more than it must, it takes what is evicted late.
 };
+constexpr uint64_t kNumFileDivisions = 5;
 
 struct SwapParams {
   EvictionPolicy eviction = EvictionPolicy::CostAware;

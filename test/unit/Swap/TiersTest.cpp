@@ -14,6 +14,9 @@ using Catch::Contains;
 
 namespace {
 
+constexpr FileDivision kDivisions[] = {FileDivision::FromBegin, FileDivision::FromEnd, FileDivision::Longest,
+                                       FileDivision::Latest, FileDivision::FromBeginLate};
+
 /// How a file is connected.
 enum class Shape : uint8_t {
   Chain,  ///< To the host's memory alone: accelerators reach it by a staging buffer there.
@@ -91,7 +94,7 @@ TEST_CASE("a file changes nothing where the host's memory has room", "[swap]") {
 
 TEST_CASE("what the host's memory cannot have goes to a file", "[swap]") {
   for (Shape shape : {Shape::Chain, Shape::Star, Shape::Both})
-    for (FileDivision division : {FileDivision::FromBegin, FileDivision::FromEnd, FileDivision::Longest})
+    for (FileDivision division : kDivisions)
       for (int64_t host : {6, 10, 14}) {
         Instance instance;
         fillStep(instance, 12);
@@ -141,7 +144,7 @@ TEST_CASE("more of the host's memory makes no slower plan of a step", "[swap]") 
     addFile(instance, Shape::Star);
     instance.capacity[0] = host * kMiB;
     int64_t bestNs = std::numeric_limits<int64_t>::max();
-    for (FileDivision division : {FileDivision::FromBegin, FileDivision::FromEnd, FileDivision::Longest}) {
+    for (FileDivision division : kDivisions) {
       SwapParams params;
       params.division = division;
       Expected<Plan> plan = planSwapOffsets(instance.problem(), params);
@@ -195,7 +198,7 @@ TEST_CASE("random problems with files have valid plans", "[swap]") {
     for (int64_t host : {wanted * 3 / 4, wanted / 2, int64_t(0)}) {
       instance.capacity[0] = host;
       SwapParams params;
-      params.division = static_cast<FileDivision>(rng.below(3));
+      params.division = static_cast<FileDivision>(rng.below(kNumFileDivisions));
       params.homesOnHost = rng.uniform();
       params.keptStates = rng.uniform();
       // Not every problem fits: inputs, outputs and what the host computes need its memory. What fits is valid.
